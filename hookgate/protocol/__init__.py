@@ -1,0 +1,1 @@
+"""Words and bytes: values, framing, JSON-RPC, hook payloads. No I/O, no trio, no clock, no logging."""

@@ -1,0 +1,294 @@
+"""What a hook may answer at each stage, and how its JSON is read.
+
+Every rule about shapes comes from the seed page and design section 5; what an answer leads to is decided in
+`hooks/decision.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, cast
+
+from pydantic import BeforeValidator, Field
+
+from hookgate.protocol.errors import BadMessage
+from hookgate.protocol.patches import Patch, Texts, checked, kind_of
+from hookgate.protocol.stages import Stage
+from hookgate.protocol.values import Fault, FaultKind, ToolResult
+from hookgate.protocol.wire import parse_messages, parse_proposed, parse_tools, text
+
+NO_OUTPUT = "(no output)"
+
+
+@dataclass(frozen=True, slots=True)
+class Continue:
+    """`ignored` names members that came beside the action and have no effect."""
+
+    ignored: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Modify:
+    """`changes` maps fields of the stage's value to their new values; a field that is not named stays."""
+
+    changes: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Respond:
+    """`call` changes what the record says was called; nothing else."""
+
+    result: ToolResult
+    call: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Deny:
+    """`bare`: the model is told the reason alone, without the denial prefix."""
+
+    reason: str
+    bare: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Abort:
+    reason: str
+    hard: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Approve:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A person must decide."""
+
+    title: str = ""
+    text: str = ""
+    approvers: tuple[str, ...] = ()
+    ttl_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The hook gave no usable answer; its failure policy decides what that means."""
+
+    reason: str
+
+
+Answer = Continue | Modify | Respond | Deny | Abort | Approve | Refuse | Ask | Failed
+
+CONTINUE = Continue()
+
+_ACTIONS: Mapping[Stage, tuple[str, ...]] = {
+    Stage.BEFORE_LLM: ("continue", "modify", "abort_turn", "hard_abort"),
+    Stage.AFTER_LLM: ("continue", "modify", "abort_turn", "hard_abort"),
+    Stage.BEFORE_TOOL: ("continue", "modify", "respond", "deny_tool", "abort_turn", "hard_abort"),
+    Stage.AFTER_TOOL: ("continue", "modify", "abort_turn", "hard_abort"),
+}
+_OBJECT: Mapping[Stage, str] = {
+    Stage.BEFORE_LLM: "request",
+    Stage.AFTER_LLM: "response",
+    Stage.BEFORE_TOOL: "call",
+    Stage.AFTER_TOOL: "result",
+}
+_KNOWN = frozenset({"action", "reason", "request", "response", "call", "result"})
+
+
+def parse_answer(stage: Stage, result: object) -> Answer:
+    """What a hook's `result` says. Raises BadMessage where it says nothing that the protocol knows."""
+    if result is None:
+        result = {}
+    if not isinstance(result, dict):
+        raise BadMessage(f"result must be an object, not {kind_of(result)}")
+    members = cast("dict[str, Any]", result)
+    if stage is Stage.APPROVE_TOOL:
+        return _parse_approval(members)
+    return _parse_action(stage, members)
+
+
+def _parse_action(stage: Stage, members: dict[str, Any]) -> Answer:
+    match members.get("action", ""):
+        case "" | "continue" | None:
+            return _parse_continue(members)
+        case "modify":
+            return Modify(_parse_changes(stage, members))
+        case "respond" if stage is Stage.BEFORE_TOOL:
+            return _parse_respond(members)
+        case "deny_tool" if stage is Stage.BEFORE_TOOL:
+            return Deny(_reason(members))
+        case "abort_turn" | "hard_abort" as action:
+            return Abort(_reason(members), hard=action == "hard_abort")
+        case str(action):
+            raise BadMessage(f"action {action[:80]!r} is not one of {', '.join(_ACTIONS[stage])} at {stage}")
+        case other:
+            raise BadMessage(f"action must be a string, not {kind_of(other)}")
+
+
+def _parse_continue(members: dict[str, Any]) -> Continue:
+    unknown = [name for name in members if name not in _KNOWN]
+    if unknown and not members.get("action"):
+        raise BadMessage(f"no action, but the unknown member {_near_miss(unknown[0])}")
+    ignored = tuple(name for name in members if name not in ("action", "reason"))
+    return Continue(ignored) if ignored else CONTINUE
+
+
+def _near_miss(name: str) -> str:
+    lower = name.lower()
+    return f"{name!r} (did you mean {lower!r}?)" if lower in _KNOWN and lower != name else repr(name[:80])
+
+
+def _reason(members: dict[str, Any]) -> str:
+    return text(members, "reason", "result", "")
+
+
+# --- the objects of modify and respond ----------------------------------------------------------------------
+
+
+def _empty_object_for_null(value: object) -> object:
+    return {} if value is None else value
+
+
+class _CallPatch(Patch):
+    name: str | None = Field(None, alias="tool", min_length=1)
+    arguments: Annotated[dict[str, Any], BeforeValidator(_empty_object_for_null)] = Field(
+        default_factory=dict[str, Any]
+    )
+
+
+class _RequestPatch(Patch):
+    model: str | None = None
+    options: dict[str, Any] | None = None
+    messages: Any = None
+    tools: Any = None
+
+
+class _ReplyPatch(Patch):
+    content: str | None = None
+    finish_reason: str | None = None
+    reasoning: str | None = Field(None, alias="reasoning_content")
+    tool_calls: Any = None
+
+
+class _Fault(Patch):
+    kind: FaultKind = "unknown"
+    op: str = ""
+    reason: str = ""
+
+
+class _ResultPatch(Patch):
+    for_llm: str | None = None
+    for_user: str | None = None
+    silent: bool | None = None
+    is_error: bool | None = None
+    is_async: bool | None = Field(None, alias="async")
+    media: Texts | None = None
+    artifact_tags: Texts | None = None
+    response_handled: bool | None = None
+    error: _Fault | None = None
+
+
+def _parse_changes(stage: Stage, members: dict[str, Any]) -> Mapping[str, Any]:
+    name = _OBJECT[stage]
+    given = members.get(name)
+    if given is None:
+        raise BadMessage(f"modify without {name!r}")
+    if not isinstance(given, dict):
+        raise BadMessage(f"{name} must be an object, not {kind_of(given)}")
+    patch = cast("dict[str, Any]", given)
+    match stage:
+        case Stage.BEFORE_LLM:
+            return _request_changes(patch)
+        case Stage.AFTER_LLM:
+            return _reply_changes(_unnested(patch, "response", _ReplyPatch))
+        case Stage.BEFORE_TOOL:
+            return checked(_CallPatch, patch, "call").changes()
+        case _:
+            return _result_changes(_unnested(patch, "result", _ResultPatch))
+
+
+def _request_changes(patch: dict[str, Any]) -> dict[str, Any]:
+    changes = checked(_RequestPatch, patch, "request").changes()
+    if "messages" in changes:
+        changes["messages"] = parse_messages(changes["messages"], "request.messages")
+    if "tools" in changes:
+        changes["tools"] = parse_tools(changes["tools"], "request.tools")
+    return changes
+
+
+def _reply_changes(patch: dict[str, Any]) -> dict[str, Any]:
+    changes = checked(_ReplyPatch, patch, "response").changes()
+    if "tool_calls" in patch:
+        changes["tool_calls"] = parse_proposed(patch["tool_calls"], "response.tool_calls")
+    return changes
+
+
+def _result_changes(patch: dict[str, Any]) -> dict[str, Any]:
+    changes = checked(_ResultPatch, patch, "result").changes()
+    if "error" in changes:
+        fault: _Fault = changes["error"]
+        changes["error"] = Fault(fault.kind, fault.op, fault.reason)
+    if "for_llm" in changes:
+        changes["for_llm"] = changes["for_llm"] or NO_OUTPUT
+    return changes
+
+
+def _unnested(patch: dict[str, Any], name: str, model: type[Patch]) -> dict[str, Any]:
+    """The page's reader writes the object flat, picoclaw's own code nests it under its own name; both are taken."""
+    inner = patch.get(name)
+    if isinstance(inner, dict):
+        return cast("dict[str, Any]", inner)
+    known = {field.alias or key for key, field in model.model_fields.items()}
+    if not known & patch.keys():
+        raise BadMessage(f"{name} names no member of a {name}")
+    return patch
+
+
+def _parse_respond(members: dict[str, Any]) -> Respond:
+    given = members.get("result")
+    if not isinstance(given, dict):
+        raise BadMessage("respond without 'result'")
+    result = replace(ToolResult(NO_OUTPUT), **_result_changes(cast("dict[str, Any]", given)))
+    call: object = members.get("call")
+    if call is None:
+        return Respond(result)
+    if not isinstance(call, dict):
+        raise BadMessage(f"call must be an object, not {kind_of(call)}")
+    return Respond(result, checked(_CallPatch, cast("dict[str, Any]", call), "call").changes())
+
+
+# --- approvals ----------------------------------------------------------------------------------------------
+
+
+class _Ask(Patch):
+    title: str = ""
+    text: str = ""
+    approvers: Texts = ()
+    ttl_s: Annotated[float, Field(gt=0, strict=False, allow_inf_nan=False)] | None = None
+
+
+class _Approval(Patch):
+    approved: bool | None = None
+    reason: str = ""
+    ask: _Ask | None = None
+
+
+def _parse_approval(members: dict[str, Any]) -> Answer:
+    """An empty result refuses; `approved` counts only as the JSON value true; refuse beats ask beats approve."""
+    if members and not {"approved", "ask"} & members.keys():
+        raise BadMessage(f"neither 'approved' nor 'ask', but the unknown member {next(iter(members))[:80]!r}")
+    approval = checked(_Approval, members, "result")
+    if approval.approved is False or (approval.approved is None and approval.ask is None):
+        return Refuse(approval.reason)
+    if approval.ask is not None:
+        ask = approval.ask
+        return Ask(ask.title, ask.text, ask.approvers, ask.ttl_s)
+    return Approve()

@@ -1,0 +1,62 @@
+"""Bytes to JSON values and back. Knows no message of any protocol.
+
+Decoding keeps integers of any size exact and refuses NaN and Infinity; encoding never fails on what decoding
+gave.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NoReturn, cast
+
+import orjson
+from pydantic_core import from_json
+
+from hookgate.protocol.errors import BadMessage
+
+
+def decode(text: bytes | str) -> Any:  # noqa: ANN401 - JSON has no narrower type
+    """One JSON value. Raises BadMessage with the parser's reason. Lone surrogates become U+FFFD."""
+    try:
+        return from_json(text, allow_inf_nan=False)
+    except ValueError as error:
+        if b"\\u" in (text if isinstance(text, bytes) else text.encode("utf-8", "replace")):
+            return _decode_with_surrogates(text)
+        raise BadMessage(str(error)) from None
+
+
+def encode(value: object) -> bytes:
+    """Compact UTF-8, also of integers over 64 bits and lone surrogates, which orjson refuses."""
+    try:
+        return orjson.dumps(value)
+    except TypeError:
+        return json.dumps(value, separators=(",", ":"), ensure_ascii=True).encode()
+
+
+def canonical(value: object) -> bytes:
+    """The one spelling of a JSON value that digests are made from: sorted keys, no blanks."""
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    except TypeError:
+        return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace")
+
+
+def _decode_with_surrogates(text: bytes | str) -> Any:  # noqa: ANN401
+    try:
+        return _mended(json.loads(text, parse_constant=_refuse_constant))
+    except (ValueError, RecursionError) as error:
+        raise BadMessage(str(error)) from None
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _mended(value: object) -> object:
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [_mended(item) for item in cast("list[object]", value)]
+    if isinstance(value, dict):
+        return {_mended(k): _mended(v) for k, v in cast("dict[str, object]", value).items()}
+    return value

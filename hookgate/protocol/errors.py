@@ -1,0 +1,50 @@
+"""Errors named for what ended."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+ProviderFault = Literal[
+    "timeout", "network", "rate_limit", "server", "auth", "billing", "format", "overflow", "empty", "unknown"
+]
+
+PASSING: frozenset[ProviderFault] = frozenset({"timeout", "network", "rate_limit", "server", "empty"})
+"""The classes that can pass by themselves, and so are worth another try."""
+
+
+class TurnAborted(Exception):
+    """A hook ended the turn (abort_turn, or its failure policy). The transcript keeps what happened."""
+
+    def __init__(self, hook: str, stage: str, reason: str) -> None:
+        super().__init__(f"hook {hook} aborted the turn at {stage}{': ' + reason if reason else ''}")
+        self.hook, self.stage, self.reason = hook, stage, reason
+
+
+class SessionAborted(TurnAborted):
+    """A hook stopped the session's whole loop (hard_abort). The turn is rolled back."""
+
+    def __init__(self, hook: str, stage: str, reason: str) -> None:
+        super().__init__(hook, stage, reason)
+        self.args = (f"hook {hook} stopped this conversation at {stage}{': ' + reason if reason else ''}",)
+
+
+class ProviderFailed(Exception):
+    """A model call failed. `detail` (a raw body, say) is for the log, never for a chat.
+
+    `retry_after_s` is what the endpoint asked for, in seconds, or None.
+    """
+
+    def __init__(
+        self, kind: ProviderFault, reason: str, *, retry_after_s: float | None = None, detail: str = ""
+    ) -> None:
+        super().__init__(reason)
+        self.kind: ProviderFault = kind
+        self.reason, self.retry_after_s, self.detail = reason, retry_after_s, detail
+
+
+class StepLimitReached(Exception):
+    """The model still asked for tools at the last allowed model call."""
+
+
+class BadMessage(ValueError):
+    """The other side sent something that is not what the protocol says; the text names what."""

@@ -1,0 +1,78 @@
+"""The handshake: what hookgate offers a hook, and what the hook declares of itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, cast
+
+from pydantic import Field
+
+from hookgate.protocol.codec import encode
+from hookgate.protocol.errors import BadMessage
+from hookgate.protocol.patches import Patch, checked, kind_of
+from hookgate.protocol.stages import Stage
+from hookgate.protocol.values import ToolSpec
+from hookgate.protocol.wire import parse_tools
+
+
+@dataclass(frozen=True, slots=True)
+class Hello:
+    """What a hook says of itself; a v1 hook says nothing. `stages`, `events` narrow what config gives it."""
+
+    name: str = ""
+    tools: tuple[ToolSpec, ...] = ()
+    stages: frozenset[Stage] | None = None
+    events: tuple[str, ...] | None = None
+    cancel: bool = False
+    max_in_flight: int | None = None
+
+
+class _Hello(Patch):
+    ok: bool | None = None
+    name: str = ""
+    error: str = ""
+    reason: str = ""
+    tools: list[Any] = Field(default_factory=list)
+    stages: list[str] | None = None
+    events: list[str] | None = None
+    cancel: bool = False
+    max_in_flight: Annotated[int, Field(ge=1)] | None = None
+
+
+Mode = Literal["observe", "llm", "tool", "approve"]
+
+
+def hello_params(name: str, stages: frozenset[Stage], observes: bool) -> bytes:
+    """`modes` as on the page, `stages` exactly; both in a fixed order."""
+    ordered = [stage for stage in Stage if stage in stages]
+    modes: list[Mode] = ["observe"] if observes else []
+    if stages & {Stage.BEFORE_LLM, Stage.AFTER_LLM}:
+        modes.append("llm")
+    if stages & {Stage.BEFORE_TOOL, Stage.AFTER_TOOL}:
+        modes.append("tool")
+    if Stage.APPROVE_TOOL in stages:
+        modes.append("approve")
+    return encode({"name": name, "version": 1, "stages": ordered, "modes": modes})
+
+
+def parse_hello(result: object, offered: frozenset[Stage]) -> Hello:
+    """Raises BadMessage where the hook refuses (`ok: false`) or declares what cannot be."""
+    if not isinstance(result, dict):
+        raise BadMessage(f"the hello result must be an object, not {kind_of(result)}")
+    hello = checked(_Hello, cast("dict[str, Any]", result), "hello")
+    if hello.ok is False:
+        why = hello.reason or hello.error
+        raise BadMessage(f"the hook refused: {why}" if why else "the hook answered ok: false")
+    stages = None if hello.stages is None else _stages(hello.stages, offered)
+    tools = parse_tools(hello.tools, "hello.tools")
+    if tools and Stage.BEFORE_TOOL not in (offered if stages is None else stages):
+        raise BadMessage("hello.tools needs the stage before_tool, which answers their calls")
+    events = None if hello.events is None else tuple(hello.events)
+    return Hello(hello.name, tools, stages, events, hello.cancel, hello.max_in_flight)
+
+
+def _stages(names: list[str], offered: frozenset[Stage]) -> frozenset[Stage]:
+    for name in names:
+        if name not in offered:
+            raise BadMessage(f"hello.stages: {name[:80]!r} was not offered")
+    return frozenset(Stage(name) for name in names)

@@ -1,0 +1,63 @@
+"""The seams: what a tool, a provider, a channel and a hook are to the parts that do not know each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from hookgate.protocol.answers import Answer
+    from hookgate.protocol.approval import ApprovalRequest, Decision
+    from hookgate.protocol.events import Event
+    from hookgate.protocol.stages import Question
+    from hookgate.protocol.values import Chat, LLMReply, LLMRequest, Outbound, ToolCall, ToolResult, ToolSpec
+
+
+class Tool(Protocol):
+    @property
+    def spec(self) -> ToolSpec: ...
+
+    async def execute(self, call: ToolCall) -> ToolResult:
+        """Run the call. May raise anything; the dispatcher turns it into a result and enforces the timeout."""
+        ...
+
+
+class Provider(Protocol):
+    async def complete(self, request: LLMRequest, on_text: Callable[[str], None]) -> LLMReply:
+        """One model call. `request.model` is bare (no `PROVIDER/`). `on_text` gets each piece of visible text
+        as it comes and never blocks. Raises ProviderFailed and nothing else (but Cancelled)."""
+        ...
+
+
+class Hook(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    async def ask(self, question: Question, timeout_s: float) -> Answer:
+        """Answer a stage call. Never raises (but Cancelled): timeouts, deaths, nonsense are all `Failed`."""
+        ...
+
+    def notify(self, event: Event) -> None:
+        """Take an event; never waits, never raises."""
+        ...
+
+
+class Channel(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    async def send(self, outbound: Outbound) -> None:
+        """Deliver one message; the answer of a turn comes after its streamed pieces."""
+        ...
+
+    def stream(self, chat: Chat, text: str) -> None:
+        """A piece of the answer as the model writes it; never waits."""
+        ...
+
+    def restart_stream(self, chat: Chat) -> None:
+        """What was streamed since the last message is void; the answer starts again."""
+        ...
+
+    async def approve(self, request: ApprovalRequest) -> Decision:
+        """Ask a person. A channel that cannot ask refuses at once and says why."""
+        ...

@@ -1,0 +1,135 @@
+"""hookgate's side of a JSON-RPC 2.0 conversation, without I/O: calls to bytes, bytes to what they mean.
+
+Knows ids and which are pending; does not know what a method means, when a call has waited too long, or who
+reads the bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+from hookgate.protocol.codec import decode, encode
+from hookgate.protocol.errors import BadMessage
+from hookgate.protocol.framing import MAX_MESSAGE_BYTES, LineSplitter, Oversize
+
+METHOD_NOT_FOUND = -32601
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The result of a pending call; None where the member is null or absent."""
+
+    id: int
+    result: Any
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorReply:
+    id: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The other side asked for a method; `answer` is the frame that says there is none."""
+
+    method: str
+    answer: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Stray:
+    """A reply that nobody waits for: late, duplicate, or with an id that was never given."""
+
+    id: object
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """A line that is no JSON-RPC message; cut to a length that a log can hold."""
+
+    line: str
+
+
+Incoming = Reply | ErrorReply | Refused | Stray | Noise | Oversize
+
+
+class Peer:
+    """Gives ids from 1, remembers which are pending, and reads replies in any order."""
+
+    def __init__(self, max_message_bytes: int = MAX_MESSAGE_BYTES) -> None:
+        self._lines = LineSplitter(max_message_bytes)
+        self._last_id = 0
+        self._pending: set[int] = set()
+
+    def next_id(self) -> int:
+        """The id of a new pending call."""
+        self._last_id += 1
+        self._pending.add(self._last_id)
+        return self._last_id
+
+    def forget(self, call_id: int) -> None:
+        """Nobody waits for this call any more: its reply will be Stray."""
+        self._pending.discard(call_id)
+
+    def receive(self, data: bytes) -> list[Incoming]:
+        """What this chunk of the stream completes, in the order it was written. Blank lines mean nothing."""
+        return [
+            line if isinstance(line, Oversize) else self._read(line)
+            for line in self._lines.feed(data)
+            if isinstance(line, Oversize) or line.strip()
+        ]
+
+    def _read(self, line: bytes) -> Incoming:
+        try:
+            message = decode(line)
+        except BadMessage:
+            return Noise(_shown(line))
+        if not isinstance(message, dict):
+            return Noise(_shown(line))
+        members = cast("dict[str, Any]", message)
+        if "method" in members:
+            return _refused(members)
+        if "result" not in members and "error" not in members and "id" not in members:
+            return Noise(_shown(line))
+        return self._reply(members)
+
+    def _reply(self, members: dict[str, Any]) -> Reply | ErrorReply | Stray:
+        call_id = members.get("id")
+        # type() and not isinstance: True is an int in Python and equals 1, but is no id.
+        if type(call_id) is not int or call_id not in self._pending:
+            return Stray(call_id)
+        self._pending.discard(call_id)
+        if members.get("error") is not None:
+            return ErrorReply(call_id, _error_text(members["error"]))
+        return Reply(call_id, members.get("result"))
+
+
+def request_frame(call_id: int, method: str, params: bytes) -> bytes:
+    """A whole line; `params` is an encoded JSON object."""
+    return b'{"jsonrpc":"2.0","id":%d,"method":"%s","params":%s}\n' % (call_id, method.encode(), params)
+
+
+def notification_frame(method: str, params: bytes) -> bytes:
+    return b'{"jsonrpc":"2.0","method":"%s","params":%s}\n' % (method.encode(), params)
+
+
+def _refused(members: dict[str, Any]) -> Refused | Noise:
+    method = str(members["method"])[:200]
+    if members.get("id") is None:
+        return Noise(f"notification {method}")
+    error = {"code": METHOD_NOT_FOUND, "message": "hookgate offers no methods to hooks"}
+    answer = encode({"jsonrpc": "2.0", "id": members["id"], "error": error}) + b"\n"
+    return Refused(method, answer)
+
+
+def _error_text(error: object) -> str:
+    if not isinstance(error, dict):
+        return f"error: {str(error)[:500]}"
+    members = cast("dict[str, Any]", error)
+    return f"error {members.get('code', '?')}: {str(members.get('message', ''))[:500]}"
+
+
+def _shown(line: bytes) -> str:
+    return line[:200].decode("utf-8", "replace")

@@ -1,0 +1,213 @@
+"""The nouns of a conversation: what is said, asked of a model, and what a tool is called with and answers.
+
+Every value is frozen. Mappings inside them are JSON objects that nobody changes in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+Json: TypeAlias = "Mapping[str, Json] | list[Json] | tuple[Json, ...] | str | int | float | bool | None"
+JsonObject: TypeAlias = Mapping[str, Json]
+
+Role = Literal["system", "user", "assistant", "tool"]
+FaultKind = Literal["validation", "not_found", "permission", "transient", "budget", "stale", "fatal", "unknown"]
+Origin = Literal["native", "text"]
+
+TOOL_TIMEOUT_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """Where a message was said and where its answer belongs."""
+
+    channel: str
+    chat_id: str
+    sender: str = ""
+    chat_type: str = "direct"
+    thread: str = ""
+
+    @property
+    def session_key(self) -> str:
+        """`channel:chat_id`, with `:thread` where the chat has threads."""
+        key = f"{self.channel}:{self.chat_id}"
+        return f"{key}:{self.thread}" if self.thread else key
+
+
+@dataclass(frozen=True, slots=True)
+class Inbound:
+    chat: Chat
+    text: str
+    media: tuple[str, ...] = ()
+    message_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Outbound:
+    """One message to a chat. A notice is hookgate speaking (a denial, an abort, a limit), not the model."""
+
+    chat: Chat
+    text: str
+    media: tuple[str, ...] = ()
+    notice: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedCall:
+    """A tool call as the model wrote it: its arguments are still text."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One entry of the transcript. `media` holds URLs, `data:` URLs included."""
+
+    role: Role
+    content: str
+    tool_calls: tuple[ProposedCall, ...] = ()
+    tool_call_id: str = ""
+    media: tuple[str, ...] = ()
+    reasoning: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """What the model may ask for.
+
+    A spec that sets neither `mutates` nor `affects_workspace` is read-only; a stranger's spec (MCP, hook)
+    keeps the defaults and so counts as changing state. `provider` is `builtin`, `hook:NAME`, `mcp:NAME`, ...
+    """
+
+    name: str
+    description: str
+    parameters: JsonObject
+    mutates: bool = True
+    affects_workspace: bool = True
+    pure: bool = False
+    timeout_s: float = TOOL_TIMEOUT_S
+    provider: str = "builtin"
+
+    @property
+    def read_only(self) -> bool:
+        return not (self.mutates or self.affects_workspace)
+
+    @property
+    def owner(self) -> str:
+        """The hook that injected this tool and must answer its calls; empty for every other tool."""
+        return self.provider.removeprefix("hook:") if self.provider.startswith("hook:") else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Decode:
+    """What it took to read a call's arguments."""
+
+    steps: tuple[str, ...] = ()
+    truncated: bool = False
+    guessed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call with decoded arguments: what hooks judge, people approve and tools execute."""
+
+    id: str
+    name: str
+    arguments: JsonObject
+    origin: Origin = "native"
+    decode: Decode = Decode()
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why a call did not succeed. `denied_by`: `hook:NAME`, `approval:ID`, `rule:NAME` or `os`, if refused."""
+
+    kind: FaultKind
+    op: str
+    reason: str
+    denied_by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What the model is told (`for_llm`, never empty) and what the user is shown besides (`for_user`)."""
+
+    for_llm: str
+    for_user: str = ""
+    silent: bool = False
+    is_error: bool = False
+    is_async: bool = False
+    media: tuple[str, ...] = ()
+    artifact_tags: tuple[str, ...] = ()
+    response_handled: bool = False
+    error: Fault | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LLMRequest:
+    """One model call. `model` is written PROVIDER/MODEL; the system prompt is the first message."""
+
+    model: str
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSpec, ...] = ()
+    options: JsonObject = field(default_factory=dict[str, Json])
+    graceful_terminal: bool = False
+
+    def tool(self, name: str) -> ToolSpec | None:
+        return next((spec for spec in self.tools if spec.name == name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens; `prompt_tokens` includes the cached ones."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+
+    @property
+    def total_tokens(self) -> int:
+        return self.prompt_tokens + self.completion_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class LLMReply:
+    model: str
+    content: str
+    tool_calls: tuple[ProposedCall, ...] = ()
+    finish_reason: str = "stop"
+    usage: Usage | None = None
+    reasoning: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A call that ran, as after_tool sees it; `duration_ns` is the execution alone."""
+
+    call: ToolCall
+    result: ToolResult
+    duration_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One model call of a turn and the tool calls it leads to: what `meta` and `context` are made from."""
+
+    agent: str
+    turn_id: str
+    inbound: Inbound
+    iteration: int = 0
+    parent_turn_id: str = ""
+    model: str = ""
+
+    @property
+    def chat(self) -> Chat:
+        return self.inbound.chat
+
+    @property
+    def session_key(self) -> str:
+        return self.chat.session_key
