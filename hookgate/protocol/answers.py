@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, ClassVar, cast
 
 from pydantic import BeforeValidator, Field
 
@@ -25,6 +25,7 @@ NO_OUTPUT = "(no output)"
 class Continue:
     """`ignored` names members that came beside the action and have no effect."""
 
+    action: ClassVar[str] = "continue"
     ignored: tuple[str, ...] = ()
 
 
@@ -32,6 +33,7 @@ class Continue:
 class Modify:
     """`changes` maps fields of the stage's value to their new values; a field that is not named stays."""
 
+    action: ClassVar[str] = "modify"
     changes: Mapping[str, Any]
 
 
@@ -39,6 +41,7 @@ class Modify:
 class Respond:
     """`call` changes what the record says was called; nothing else."""
 
+    action: ClassVar[str] = "respond"
     result: ToolResult
     call: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
@@ -47,6 +50,7 @@ class Respond:
 class Deny:
     """`bare`: the model is told the reason alone, without the denial prefix."""
 
+    action: ClassVar[str] = "deny_tool"
     reason: str
     bare: bool = False
 
@@ -56,14 +60,19 @@ class Abort:
     reason: str
     hard: bool = False
 
+    @property
+    def action(self) -> str:
+        return "hard_abort" if self.hard else "abort_turn"
+
 
 @dataclass(frozen=True, slots=True)
 class Approve:
-    pass
+    action: ClassVar[str] = "approve"
 
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
+    action: ClassVar[str] = "refuse"
     reason: str
 
 
@@ -71,6 +80,7 @@ class Refuse:
 class Ask:
     """A person must decide."""
 
+    action: ClassVar[str] = "ask"
     title: str = ""
     text: str = ""
     approvers: tuple[str, ...] = ()
@@ -81,6 +91,7 @@ class Ask:
 class Failed:
     """The hook gave no usable answer; its failure policy decides what that means."""
 
+    action: ClassVar[str] = "failed"
     reason: str
 
 

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from hookgate.protocol.answers import Answer
     from hookgate.protocol.approval import ApprovalRequest, Decision
     from hookgate.protocol.events import Event
+    from hookgate.protocol.hello import Hello
     from hookgate.protocol.stages import Question
     from hookgate.protocol.values import Chat, LLMReply, LLMRequest, Outbound, ToolCall, ToolResult, ToolSpec
 
@@ -32,6 +33,11 @@ class Provider(Protocol):
 class Hook(Protocol):
     @property
     def name(self) -> str: ...
+
+    @property
+    def declared(self) -> Hello:
+        """What the hook said of itself; the tools only while it can answer their calls."""
+        ...
 
     async def ask(self, question: Question, timeout_s: float) -> Answer:
         """Answer a stage call. Never raises (but Cancelled): timeouts, deaths, nonsense are all `Failed`."""

@@ -6,6 +6,7 @@ reads the bytes.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -14,6 +15,7 @@ from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.framing import MAX_MESSAGE_BYTES, LineSplitter, Oversize
 
 METHOD_NOT_FOUND = -32601
+_ID = re.compile(rb'"id"\s*:\s*([0-9]{1,15})')
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +78,19 @@ class Peer:
     def receive(self, data: bytes) -> list[Incoming]:
         """What this chunk of the stream completes, in the order it was written. Blank lines mean nothing."""
         return [
-            line if isinstance(line, Oversize) else self._read(line)
+            self._lost(line) if isinstance(line, Oversize) else self._read(line)
             for line in self._lines.feed(data)
             if isinstance(line, Oversize) or line.strip()
         ]
+
+    def _lost(self, line: Oversize) -> ErrorReply | Oversize:
+        """A line over the cap is not parsed, but whose answer it was to be usually stands at its beginning."""
+        found = _ID.search(line.head)
+        call_id = int(found[1]) if found else 0
+        if call_id not in self._pending:
+            return line
+        self._pending.discard(call_id)
+        return ErrorReply(call_id, f"its answer of {line.size} bytes is over the limit")
 
     def _read(self, line: bytes) -> Incoming:
         try:

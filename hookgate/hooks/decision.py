@@ -1,0 +1,151 @@
+"""What an answer leads to: failure policies, changed values, whose a new tool is. Pure.
+
+The rules are design section 5's: members named replace whole, members left out stay, nothing is merged deeply.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from hookgate.hooks.rules import Policy
+from hookgate.protocol.answers import Abort, Answer, Continue, Deny, Failed, Modify, Refuse
+from hookgate.protocol.stages import Stage, Subject
+from hookgate.protocol.values import Fault, Finished, LLMRequest, ToolResult, ToolSpec
+
+WIRE_NAMES: Mapping[str, str] = {"name": "tool", "is_async": "async", "reasoning": "reasoning_content"}
+"""Fields whose JSON member is spelled otherwise; `may_modify` and events use the member."""
+
+
+def settled(hook: str, stage: Stage, failure: Failed, policy: Policy) -> Answer:
+    """A failure as the answer that the hook's policy makes of it."""
+    reason = f"hook {hook} failed at {stage}: {failure.reason}"
+    match policy, stage:
+        case _, Stage.APPROVE_TOOL:
+            return Refuse(reason)
+        case "continue", _:
+            return Continue()
+        case "deny", Stage.BEFORE_TOOL:
+            return Deny(reason)
+        case "deny", Stage.AFTER_TOOL:
+            error = Fault("permission", "after_tool", reason, f"hook:{hook}")
+            withheld = {"for_llm": f"Tool result withheld: {reason}", "for_user": "", "media": ()}
+            return Modify({**withheld, "artifact_tags": (), "is_error": True, "error": error})
+        case _:
+            return Abort(reason)
+
+
+@dataclass(frozen=True)
+class Author:
+    """Who changes a value: its name, what it may change (None: everything), and the providers it may name."""
+
+    hook: str
+    may_modify: frozenset[str] | None = None
+    providers: frozenset[str] = frozenset()
+
+
+def modified(subject: Subject, changes: Mapping[str, Any], author: Author) -> tuple[Subject, tuple[str, ...]]:
+    """The changed value and the members that really differ. An echo is no change.
+
+    Raises ValueError where the hook changed what its `may_modify` does not list.
+    """
+    after = _applied(subject, changes, author)
+    names = changed_members(subject, after)
+    forbidden = [name for name in names if author.may_modify is not None and name not in author.may_modify]
+    if forbidden:
+        raise ValueError(f"it may not modify {', '.join(forbidden)}")
+    return after, names
+
+
+def changed_members(before: Subject, after: Subject) -> tuple[str, ...]:
+    """JSON members that differ, in the order of the fields."""
+    if isinstance(before, Finished) and isinstance(after, Finished):
+        return _differing(before.result, after.result)
+    return _differing(before, after)
+
+
+def _differing(before: Subject | ToolResult, after: Subject | ToolResult) -> tuple[str, ...]:
+    names = (field.name for field in fields(before))
+    changed = (name for name in names if getattr(before, name) != getattr(after, name))
+    return tuple(WIRE_NAMES.get(name, name) for name in changed)
+
+
+def _applied(subject: Subject, changes: Mapping[str, Any], author: Author) -> Subject:
+    match subject:
+        case LLMRequest():
+            return replace(subject, **_request_changes(subject, changes, author))
+        case Finished():
+            return replace(subject, result=replace(subject.result, **changes))
+        case _:
+            return replace(subject, **changes)
+
+
+def _request_changes(request: LLMRequest, changes: Mapping[str, Any], author: Author) -> dict[str, Any]:
+    made = dict(changes)
+    if "tools" in made:
+        made["tools"] = owned_specs(request.tools, made["tools"], author.hook)
+    if "model" in made:
+        made["model"] = qualified(made["model"], request.model, author.providers)
+    return made
+
+
+def owned_specs(known: Iterable[ToolSpec], written: Iterable[ToolSpec], hook: str) -> tuple[ToolSpec, ...]:
+    """Specs as a hook wrote them: a known name stays that tool, a new one belongs to the hook."""
+    before = {spec.name: spec for spec in known}
+    return tuple(_owned(before.get(spec.name), spec, hook) for spec in written)
+
+
+def _owned(known: ToolSpec | None, written: ToolSpec, hook: str) -> ToolSpec:
+    if known is None:
+        return replace(written, provider=f"hook:{hook}")
+    if (known.description, known.parameters) == (written.description, written.parameters):
+        return known
+    return replace(known, description=written.description, parameters=written.parameters)
+
+
+def qualified(model: str, current: str, providers: frozenset[str]) -> str:
+    """PROVIDER/MODEL; a name without a known provider means the current one's."""
+    prefix = model.partition("/")[0]
+    if "/" in model and (prefix in providers or not providers):
+        return model
+    return f"{current.partition('/')[0]}/{model}"
+
+
+def injected(before: LLMRequest, after: LLMRequest) -> tuple[str, ...]:
+    """Names of the tools that `after` has and `before` has not."""
+    known = {spec.name for spec in before.tools}
+    return tuple(spec.name for spec in after.tools if spec.name not in known)
+
+
+def system_changed(before: LLMRequest, after: LLMRequest) -> bool:
+    """Whether what the system says differs: worth an event, since it steers everything after it."""
+    return _system(before) != _system(after)
+
+
+def _system(request: LLMRequest) -> tuple[str, ...]:
+    return tuple(message.content for message in request.messages if message.role == "system")
+
+
+def denial(hook: str, answer: Deny) -> ToolResult:
+    """What the model is told of a refused call; the page's exact words."""
+    text = answer.reason if answer.bare else _with_reason("Tool execution denied by hook", answer.reason)
+    return ToolResult(
+        text or "Tool execution denied by hook",
+        is_error=True,
+        error=Fault("permission", "before_tool", answer.reason, f"hook:{hook}"),
+    )
+
+
+def refusal(denied_by: str, reason: str) -> ToolResult:
+    """A refused approval; `denied_by` is `hook:NAME` (the page's words), `approval:ID` or `rule:NAME`."""
+    asked = "approval hook" if denied_by.startswith("hook:") else "approval"
+    return ToolResult(
+        _with_reason(f"Tool execution denied by {asked}", reason),
+        is_error=True,
+        error=Fault("permission", "approve_tool", reason, denied_by),
+    )
+
+
+def _with_reason(text: str, reason: str) -> str:
+    return f"{text}: {reason}" if reason else text

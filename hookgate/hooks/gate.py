@@ -1,0 +1,300 @@
+"""The gate: every hook, in order, at every stage. The only thing the loop knows about hooks.
+
+One walk over the hooks (`_walk`) serves all interceptor stages; what an answer means is in `decision.py`. The gate
+does not know how a hook is reached, nor what the loop does with its verdicts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from time import perf_counter_ns
+from typing import NoReturn
+
+import structlog
+import trio
+
+from hookgate.hooks import decision
+from hookgate.hooks.audit import Audits
+from hookgate.hooks.emitter import Emitter
+from hookgate.hooks.rules import Mount
+from hookgate.hooks.stats import Stats
+from hookgate.protocol.answers import CONTINUE, Abort, Answer, Ask, Continue, Deny, Failed, Modify, Refuse, Respond
+from hookgate.protocol.errors import SessionAborted, TurnAborted
+from hookgate.protocol.payloads import GateDecision, HookFailed, HookModified, ToolInjected
+from hookgate.protocol.stages import Question, Stage
+from hookgate.protocol.values import (
+    Fault,
+    Finished,
+    LLMReply,
+    LLMRequest,
+    Step,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+)
+
+log = structlog.get_logger("hookgate.hooks")
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """The call as the hooks left it, for approval and execution."""
+
+    call: ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A hook gave the result itself. `unapproved`: its answer counts although an approval rule matches the tool."""
+
+    call: ToolCall
+    result: ToolResult
+    hook: str
+    unapproved: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Denied:
+    call: ToolCall
+    result: ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """An approve hook wants a person to decide."""
+
+    hook: str
+    ask: Ask
+
+
+class Gate:
+    """Hooks can be exchanged at any time (`mount`); a stage call under way goes on with those it began with."""
+
+    def __init__(self, providers: frozenset[str] = frozenset()) -> None:
+        self.events = Emitter()
+        self.audits = Audits(self._ask)
+        self.stats: dict[str, Stats] = {}
+        self.mounts: tuple[Mount, ...] = ()
+        self._providers = providers
+        self._chains: dict[Stage, tuple[Mount, ...]] = dict.fromkeys(Stage, ())
+
+    def mount(self, mounts: Sequence[Mount]) -> None:
+        """Replace all hooks at once."""
+        self.mounts = tuple(sorted(mounts, key=lambda mount: mount.order))
+        self._chains = {
+            stage: tuple(mount for mount in self.mounts if stage in mount.rules.stages) for stage in Stage
+        }
+        self.stats = {mount.name: self.stats.get(mount.name, Stats()) for mount in self.mounts}
+        self.events.listen(self.mounts)
+
+    # --- the five stages ---
+
+    async def before_llm(self, step: Step, request: LLMRequest) -> LLMRequest:
+        """The request as the hooks left it, the tools that hooks own included."""
+        request = self._with_declared_tools(step, request)
+        subject = await self._passed(Question(Stage.BEFORE_LLM, step, request))
+        assert isinstance(subject, LLMRequest)  # noqa: S101 - a patch never changes the kind of a value
+        return subject
+
+    async def after_llm(self, step: Step, reply: LLMReply) -> LLMReply:
+        subject = await self._passed(Question(Stage.AFTER_LLM, step, reply))
+        assert isinstance(subject, LLMReply)  # noqa: S101
+        return subject
+
+    async def after_tool(self, step: Step, finished: Finished) -> ToolResult:
+        subject = await self._passed(Question(Stage.AFTER_TOOL, step, finished))
+        assert isinstance(subject, Finished)  # noqa: S101
+        return subject.result
+
+    async def before_tool(self, step: Step, call: ToolCall, owner: str = "") -> Allowed | Answered | Denied:
+        """All hooks but the tool's owner, which answers in `answer_owned`."""
+        walked = await self._walk(Question(Stage.BEFORE_TOOL, step, call), skip=owner)
+        match walked.answer, walked.mount:
+            case Respond() as answer, Mount() as mount:
+                return self._answered(walked.question, mount, answer)
+            case Deny() as answer, Mount() as mount:
+                return Denied(_call(walked.question), decision.denial(mount.name, answer))
+            case _:
+                return Allowed(_call(walked.question))
+
+    async def approve_tool(self, step: Step, call: ToolCall) -> ToolResult | tuple[Asked, ...]:
+        """The refusing result, or who wants a person asked; an empty tuple: approved, or nobody to ask."""
+        question = Question(Stage.APPROVE_TOOL, step, call)
+        approvers = self._chosen(question)
+        answers: dict[str, Answer] = {}
+        if len(approvers) == 1:
+            answers[approvers[0].name] = await self._ask(approvers[0], question)
+        elif approvers:
+            await self._ask_together(approvers, question, answers)
+        for name, answer in answers.items():
+            if isinstance(answer, Refuse):
+                return decision.refusal(f"hook:{name}", answer.reason)
+        return tuple(Asked(m.name, a) for m in approvers if isinstance(a := answers[m.name], Ask))
+
+    async def answer_owned(self, step: Step, call: ToolCall, spec: ToolSpec) -> ToolResult:
+        """Run an injected tool: its owner's before_tool, with the tool's own timeout, must respond."""
+        mount = next((m for m in self._chains[Stage.BEFORE_TOOL] if m.name == spec.owner), None)
+        if mount is None:
+            return _unanswered(spec.owner, "takes no before_tool calls")
+        answer = await self._ask(mount, Question(Stage.BEFORE_TOOL, step, call), spec.timeout_s)
+        match answer:
+            case Respond(result=result):
+                return result
+            case Deny():
+                return decision.denial(mount.name, answer)
+            case Abort():
+                _abort(mount, Stage.BEFORE_TOOL, answer)
+            case _:
+                return _unanswered(spec.owner, "did not respond to the call of its own tool")
+
+    # --- the walk ---
+
+    async def _passed(self, question: Question) -> object:
+        return (await self._walk(question)).question.subject
+
+    async def _walk(self, question: Question, skip: str = "") -> _Walked:
+        """Ask each matching hook what its predecessors left.
+
+        A hook that did not match a call's first name but matches the one it was renamed to is asked too: a rename
+        must not slip past a guard. Each hook is asked at most once.
+        """
+        waiting = [m for m in self._chosen(question, all_names=True) if m.name != skip]
+        while (mount := next((m for m in waiting if m.wants(question)), None)) is not None:
+            waiting.remove(mount)
+            answer = await self._ask(mount, question)
+            if isinstance(answer, Modify):
+                question, answer = self._modified(mount, question, answer)
+            if isinstance(answer, Abort):
+                _abort(mount, question.stage, answer)
+            if isinstance(answer, Respond | Deny):
+                return _Walked(question, mount, answer)
+        return _Walked(question, None, CONTINUE)
+
+    def _chosen(self, question: Question, *, all_names: bool = False) -> list[Mount]:
+        """The enforcing hooks of a stage; audit hooks that match are asked on the side."""
+        chosen: list[Mount] = []
+        for mount in self._chains[question.stage]:
+            if mount.rules.mode == "audit":
+                if mount.wants(question):
+                    self.audits.put(mount, question)
+            elif mount.rules.mode == "enforce" and (all_names or mount.wants(question)):
+                chosen.append(mount)
+        return chosen
+
+    async def _ask_together(self, approvers: list[Mount], question: Question, answers: dict[str, Answer]) -> None:
+        """The first refusal cancels the rest."""
+
+        async def ask(mount: Mount) -> None:
+            answers[mount.name] = answer = await self._ask(mount, question)
+            if isinstance(answer, Refuse):
+                nursery.cancel_scope.cancel()
+
+        async with trio.open_nursery() as nursery:
+            for mount in approvers:
+                nursery.start_soon(ask, mount)
+
+    async def _ask(self, mount: Mount, question: Question, timeout_s: float | None = None) -> Answer:
+        """One hook's answer, timed, recorded, a failure already turned into what its policy makes of it."""
+        stage = question.stage
+        started = perf_counter_ns()
+        answer = await mount.hook.ask(question, timeout_s or mount.rules.timeout(stage))
+        duration_ns = perf_counter_ns() - started
+        failed = isinstance(answer, Failed)
+        if answer is not CONTINUE and isinstance(answer, Continue):
+            log.warning("hook_members_ignored", hook=mount.name, stage=stage, members=answer.ignored)
+        if isinstance(answer, Failed):
+            self._report_failure(mount, question, answer)
+            answer = decision.settled(mount.name, stage, answer, mount.rules.policy(stage))
+        self.stats.setdefault(mount.name, Stats()).record(duration_ns, failed)
+        if self.events.heard(GateDecision):
+            self._record(mount, question, (answer, failed, duration_ns))
+        return answer
+
+    def _modified(self, mount: Mount, question: Question, answer: Modify) -> tuple[Question, Answer]:
+        author = decision.Author(mount.name, mount.rules.may_modify, self._providers)
+        try:
+            subject, names = decision.modified(question.subject, answer.changes, author)
+        except ValueError as error:
+            failure = Failed(str(error))
+            self._report_failure(mount, question, failure)
+            policy = mount.rules.policy(question.stage)
+            return question, decision.settled(mount.name, question.stage, failure, policy)
+        if not names:
+            return question, CONTINUE
+        after = replace(question, subject=subject)
+        self._announce(mount, question, after, names)
+        return after, CONTINUE
+
+    def _answered(self, question: Question, mount: Mount, answer: Respond) -> Answered:
+        call = replace(_call(question), **answer.call)
+        self.events.emit(HookModified(mount.name, question.stage, ("result",), _call(question).name), question.step)
+        return Answered(call, answer.result, mount.name, mount.rules.may_respond_unapproved)
+
+    def _with_declared_tools(self, step: Step, request: LLMRequest) -> LLMRequest:
+        """Add the tools that hooks declared at hello, where their match covers this chat and model."""
+        taken = {spec.name for spec in request.tools}
+        added: list[ToolSpec] = []
+        for mount in self._chains[Stage.BEFORE_TOOL]:
+            if mount.rules.mode != "enforce" or not mount.rules.match.matches(step, "", request.model):
+                continue
+            for spec in mount.hook.declared.tools:
+                if spec.name not in taken:
+                    taken.add(spec.name)
+                    added.append(replace(spec, provider=f"hook:{mount.name}"))
+        return replace(request, tools=(*request.tools, *added)) if added else request
+
+    # --- what others hear ---
+
+    def _announce(self, mount: Mount, before: Question, after: Question, names: tuple[str, ...]) -> None:
+        old, new = before.subject, after.subject
+        if isinstance(old, LLMRequest) and isinstance(new, LLMRequest):
+            for tool in decision.injected(old, new):
+                self.events.emit(ToolInjected(mount.name, tool), before.step)
+            if decision.system_changed(old, new):
+                names = (*names, "system")
+        self.events.emit(HookModified(mount.name, before.stage, names, before.tool or None), before.step)
+
+    def _report_failure(self, mount: Mount, question: Question, failure: Failed) -> None:
+        stage = question.stage
+        policy = "audit" if mount.rules.mode == "audit" else mount.rules.policy(stage)
+        self.events.emit(HookFailed(mount.name, stage, failure.reason, policy), question.step)
+
+    def _record(self, mount: Mount, question: Question, decided: tuple[Answer, bool, int]) -> None:
+        answer, failed, duration_ns = decided
+        audit = True if mount.rules.mode == "audit" else None
+        payload = GateDecision(
+            hook=mount.name,
+            stage=question.stage,
+            action=answer.action,
+            duration_ns=duration_ns,
+            tool=question.tool or None,
+            reason=getattr(answer, "reason", "") or None,
+            failed=failed or None,
+            audit=audit,
+        )
+        self.events.emit(payload, question.step)
+
+
+@dataclass(frozen=True, slots=True)
+class _Walked:
+    """Where a walk ended: the last question, and the hook whose answer ended it early, if one did."""
+
+    question: Question
+    mount: Mount | None
+    answer: Answer
+
+
+def _call(question: Question) -> ToolCall:
+    assert isinstance(question.subject, ToolCall)  # noqa: S101 - before_tool asks about calls only
+    return question.subject
+
+
+def _abort(mount: Mount, stage: Stage, answer: Abort) -> NoReturn:
+    error = SessionAborted if answer.hard else TurnAborted
+    raise error(mount.name, stage, answer.reason)
+
+
+def _unanswered(hook: str, what: str) -> ToolResult:
+    reason = f"hook {hook} {what}"
+    return ToolResult(f"ERROR (fatal) {hook}: {reason}", is_error=True, error=Fault("fatal", hook, reason))

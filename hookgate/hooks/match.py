@@ -1,0 +1,101 @@
+"""Which calls and events a hook sees: globs over channel, chat, sender, tool, model and agent. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from fnmatch import translate
+from functools import cached_property
+
+from hookgate.protocol.payloads import ON_DEMAND, PAYLOADS
+from hookgate.protocol.values import Step
+
+CRITERIA = ("channels", "chats", "chat_types", "senders", "tools", "models", "agents")
+
+
+@dataclass(frozen=True)
+class Globs:
+    """Patterns of one criterion; `!` excludes. No positive pattern means everything that is not excluded."""
+
+    patterns: tuple[str, ...] = ()
+
+    def covers(self, value: str) -> bool:
+        if self._excluded is not None and self._excluded.match(value):
+            return False
+        return self._included is None or self._included.match(value) is not None
+
+    @cached_property
+    def _included(self) -> re.Pattern[str] | None:
+        return _compiled(p for p in self.patterns if not p.startswith("!"))
+
+    @cached_property
+    def _excluded(self) -> re.Pattern[str] | None:
+        return _compiled(p[1:] for p in self.patterns if p.startswith("!"))
+
+
+def _compiled(patterns: Iterable[str]) -> re.Pattern[str] | None:
+    parts = [translate(pattern) for pattern in patterns]
+    return re.compile("|".join(parts)) if parts else None
+
+
+@dataclass(frozen=True)
+class Matcher:
+    """All criteria must cover; a criterion about something the call does not have (a tool, say) does not count."""
+
+    criteria: Mapping[str, Globs] = field(default_factory=dict[str, Globs])
+
+    def matches(self, step: Step | None, tool: str = "", model: str = "") -> bool:
+        return not self.criteria or self.mismatch(step, tool, model) is None
+
+    def mismatch(self, step: Step | None, tool: str = "", model: str = "") -> str | None:
+        """The first criterion that keeps a call out, in words; None where it matches."""
+        for name, globs in self.criteria.items():
+            value = _subject(name, step, tool, model)
+            if value is not None and not globs.covers(value):
+                return f"{name} = {list(globs.patterns)} does not cover {value!r}"
+        return None
+
+
+def _subject(criterion: str, step: Step | None, tool: str, model: str) -> str | None:
+    match criterion:
+        case "tools":
+            return tool or None
+        case "models":
+            return model or (step.model if step else "") or None
+        case _ if step is None:
+            return None
+        case "channels":
+            return step.chat.channel
+        case "chats":
+            return step.chat.chat_id
+        case "chat_types":
+            return step.chat.chat_type
+        case "senders":
+            return step.chat.sender
+        case _:
+            return step.agent
+
+
+@dataclass(frozen=True)
+class Observed:
+    """The event kinds a hook asked for, in either spelling. Kinds in ON_DEMAND must be named, no glob covers them."""
+
+    patterns: tuple[str, ...] = ()
+
+    def covers(self, kind: str, runtime: str) -> bool:
+        if kind in ON_DEMAND:
+            return kind in self.patterns or runtime in self.patterns
+        if not self.patterns:
+            return False
+        return self._globs.covers(kind) or self._globs.covers(runtime)
+
+    @cached_property
+    def _globs(self) -> Globs:
+        return Globs(self.patterns)
+
+
+def unknown_event(pattern: str) -> bool:
+    """Whether a pattern can never cover any event: a spelling mistake in a configuration."""
+    globs = Globs((pattern.removeprefix("!"),))
+    return not any(globs.covers(payload.kind) or globs.covers(payload.runtime) for payload in PAYLOADS)

@@ -1,0 +1,330 @@
+"""One hook process: its pipes, its calls in flight, its end. Owns the child; does not know what an answer leads to.
+
+`open_process` is the only place that starts a hook. Which call has waited too long is the deadline table's
+business; whether a dead process comes back is `supervise.py`'s.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any
+
+import structlog
+import trio
+
+from hookgate.hooks.deadlines import Deadlines
+from hookgate.hooks.outbox import Frame, Outbox, hook_event_frame, runtime_event_frame
+from hookgate.hooks.pipes import Pipes, open_pipes, run_stderr, stop
+from hookgate.hooks.rules import EventMethod
+from hookgate.hooks.slot import Slot
+from hookgate.protocol.answers import Answer, Failed, parse_answer
+from hookgate.protocol.codec import encode
+from hookgate.protocol.errors import BadMessage
+from hookgate.protocol.events import Event
+from hookgate.protocol.framing import MAX_MESSAGE_BYTES, Oversize
+from hookgate.protocol.hello import Hello, hello_params, parse_hello
+from hookgate.protocol.peer import (
+    ErrorReply,
+    Incoming,
+    Noise,
+    Peer,
+    Refused,
+    Reply,
+    Stray,
+    notification_frame,
+    request_frame,
+)
+from hookgate.protocol.stages import Question, Stage
+
+log = structlog.get_logger("hookgate.hooks")
+
+READ_BYTES = 1 << 20
+EXIT_WAIT_S = 0.2
+MAX_WAITING_CALLS = 1024
+FLOOD_BYTES = 32 * 1024 * 1024
+FLOOD_WINDOW_S = 10.0
+"""A hook that writes this much in this time beside answers to calls is stopped: it would hold the event loop."""
+
+
+@dataclass(frozen=True)
+class ProcessSpec:
+    """How to start a hook and what to tell it at hello. Two equal specs mean the same running process."""
+
+    name: str
+    command: tuple[str, ...]
+    directory: str
+    environment: Mapping[str, str]
+    stages: frozenset[Stage]
+    observes: bool
+    event_method: EventMethod = "hook.event"
+    max_in_flight: int = 256
+    max_message_bytes: int = MAX_MESSAGE_BYTES
+    hello_timeout_s: float = 10.0
+
+
+class HelloFailed(Exception):
+    """The process could not be started, or did not introduce itself; the text says why."""
+
+
+@asynccontextmanager
+async def open_process(spec: ProcessSpec, deadlines: Deadlines) -> AsyncGenerator[HookProcess]:
+    """A started process that has said hello. Leaving stops its whole process group and reaps it.
+
+    Raises HelloFailed. Once open, nothing that happens to the process raises here: calls get Failed answers and
+    `ended` is set.
+    """
+    try:
+        pipes = await open_pipes(spec.command, spec.directory, spec.environment)
+    except OSError as error:
+        raise HelloFailed(f"cannot start {spec.command[0]!r}: {error.strerror or error}") from None
+    hook = HookProcess(spec, pipes, deadlines)
+    problem = None
+    try:
+        async with trio.open_nursery() as nursery:
+            for run in (hook.run_reader, hook.run_writer, hook.run_watch):
+                nursery.start_soon(run)
+            nursery.start_soon(run_stderr, pipes.stderr, spec.name)
+            try:
+                problem = await hook.say_hello()
+                if problem is None:
+                    yield hook
+            finally:
+                hook.end("it was stopped")
+                with trio.CancelScope(shield=True):
+                    await stop(pipes)
+                nursery.cancel_scope.cancel()
+    finally:
+        pipes.close()
+    if problem is not None:
+        raise HelloFailed(problem)
+
+
+class _Call:
+    """One call from being asked to being settled; `call_id` and `frame` are set once it has left the waiting line."""
+
+    __slots__ = ("call_id", "deadline", "frame", "method", "params", "slot")
+
+    def __init__(self, method: str, params: Callable[[float], bytes], timeout_s: float) -> None:
+        self.method, self.params = method, params
+        self.deadline = monotonic() + timeout_s
+        self.slot: Slot[Reply | ErrorReply | Failed] = Slot()
+        self.call_id = 0
+        self.frame: Frame | None = None
+
+
+class HookProcess:
+    """The Hook that a running process is. `ended` is set when it answers no more; `end_reason` says why."""
+
+    def __init__(self, spec: ProcessSpec, pipes: Pipes, deadlines: Deadlines) -> None:
+        self.name = spec.name
+        self.declared = Hello()
+        self.ended = trio.Event()
+        self.end_reason = ""
+        self.strays = 0
+        self.noise = 0
+        self._spec = spec
+        self._pipes = pipes
+        self._deadlines = deadlines
+        self._peer = Peer(spec.max_message_bytes)
+        self._calls: dict[int, _Call] = {}
+        self._waiting: deque[_Call] = deque()
+        self._limit = spec.max_in_flight
+        self._idle: trio.Event | None = None
+        self._flood_bytes, self._flood_since = 0, 0.0
+        frame = runtime_event_frame if spec.event_method == "hook.runtime_event" else hook_event_frame
+        self._outbox = Outbox(pipes.stdin, frame, lambda: self.end("it closed its stdin"))
+
+    @property
+    def pid(self) -> int:
+        return self._pipes.process.pid
+
+    @property
+    def events_dropped(self) -> int:
+        return self._outbox.events_dropped
+
+    async def ask(self, question: Question, timeout_s: float) -> Answer:
+        settled = await self._call(question.stage.method, question.framed_params, timeout_s)
+        match settled:
+            case Reply(result=result):
+                return _answer(question.stage, result)
+            case ErrorReply(reason=reason):
+                return Failed(reason)
+            case _:
+                return settled
+
+    def notify(self, event: Event) -> None:
+        self._outbox.send_event(event)
+
+    async def say_hello(self) -> str | None:
+        """What went wrong, or None with `declared` filled."""
+        spec = self._spec
+        params = hello_params(spec.name, spec.stages, spec.observes)
+        settled = await self._call("hook.hello", lambda _left_s: params, spec.hello_timeout_s)
+        if not isinstance(settled, Reply):
+            return settled.reason
+        try:
+            self.declared = parse_hello(settled.result, spec.stages)
+        except BadMessage as error:
+            return str(error)
+        self._limit = min(spec.max_in_flight, self.declared.max_in_flight or spec.max_in_flight)
+        return None
+
+    # --- calls ---
+
+    async def _call(
+        self, method: str, params: Callable[[float], bytes], timeout_s: float
+    ) -> Reply | ErrorReply | Failed:
+        """`params` is encoded when the call is sent, for the seconds that are left then."""
+        if self.ended.is_set():
+            return Failed(self.end_reason)
+        call = _Call(method, params, timeout_s)
+        late = Failed(f"no answer within {round(timeout_s * 1000)} ms")
+        timer = self._deadlines.add(timeout_s, lambda: call.slot.set(late))
+        self._submit(call)
+        try:
+            return await call.slot.wait()
+        finally:
+            self._deadlines.remove(timer)
+            self._settle(call)
+
+    def _submit(self, call: _Call) -> None:
+        if len(self._calls) < self._limit:
+            self._start(call)
+        elif len(self._waiting) < MAX_WAITING_CALLS:
+            self._waiting.append(call)
+        else:
+            call.slot.set(Failed(f"{MAX_WAITING_CALLS} calls already wait for it"))
+
+    def _start(self, call: _Call) -> None:
+        call.call_id = self._peer.next_id()
+        self._calls[call.call_id] = call
+        params = call.params(max(0.0, call.deadline - monotonic()))
+        call.frame = self._outbox.send(request_frame(call.call_id, call.method, params))
+        if call.frame is None:
+            call.slot.set(Failed("it does not read its stdin"))
+
+    def _settle(self, call: _Call) -> None:
+        """However a call ends, its place is free for the next; a hook that wants to know is told to stop."""
+        if not call.call_id:
+            with suppress(ValueError):
+                self._waiting.remove(call)
+            return
+        if self._calls.pop(call.call_id, None) is not None:
+            self._withdraw(call)
+        while self._waiting and len(self._calls) < self._limit:
+            self._start(self._waiting.popleft())
+        if not self._calls and self._idle is not None:
+            self._idle.set()
+
+    async def drained(self) -> None:
+        """Until no call is in flight."""
+        while self._calls:
+            self._idle = trio.Event()
+            await self._idle.wait()
+
+    def _withdraw(self, call: _Call) -> None:
+        self._peer.forget(call.call_id)
+        if call.frame is not None:
+            self._outbox.withdraw(call.frame)
+        if self.declared.cancel:
+            self._outbox.send(notification_frame("hook.cancel", encode({"id": call.call_id})))
+
+    # --- the process's side ---
+
+    async def run_reader(self) -> None:
+        """Read until the pipe ends. Replies wake their callers in the order they were written."""
+        while not self.ended.is_set():
+            await trio.lowlevel.wait_readable(self._pipes.stdout)
+            if self._read() == b"":
+                break
+        # The exit that usually follows gives the better reason.
+        with trio.move_on_after(EXIT_WAIT_S):
+            await self._pipes.process.wait()
+            await self.ended.wait()
+        self.end("it closed its stdout")
+
+    async def run_writer(self) -> None:
+        await self._outbox.run()
+
+    async def run_watch(self) -> None:
+        """A grandchild may hold the pipes open after the process is gone, so its exit is watched apart."""
+        status = await self._pipes.process.wait()
+        while self._read():
+            pass
+        self.end(_exit_text(status))
+
+    def _read(self) -> bytes | None:
+        """Take what is there: None when nothing is, empty at the end of the stream."""
+        try:
+            data = os.read(self._pipes.stdout, READ_BYTES)
+        except BlockingIOError:
+            return None
+        waiting = len(self._calls)
+        for incoming in self._peer.receive(data):
+            self._take(incoming)
+        self._count_flood(0 if len(self._calls) < waiting else len(data))
+        return data
+
+    def _take(self, incoming: Incoming) -> None:
+        match incoming:
+            case Reply(id=call_id) | ErrorReply(id=call_id):
+                self._calls.pop(call_id).slot.set(incoming)
+            case Stray(id=stray):
+                self.strays += 1
+                log.debug("hook_stray_reply", hook=self.name, id=stray)
+            case Refused(method=method, answer=answer):
+                log.warning("hook_request_refused", hook=self.name, method=method)
+                self._outbox.send(answer)
+            case Noise(line=line):
+                self._note_noise(line)
+            case Oversize(size=size):
+                log.error("hook_message_lost", hook=self.name, bytes=size, limit=self._spec.max_message_bytes)
+
+    def _note_noise(self, line: str) -> None:
+        self.noise += 1
+        if self.noise <= 10 or self.noise % 1000 == 0:
+            log.warning("hook_noise", hook=self.name, line=line, count=self.noise)
+
+    def _count_flood(self, size: int) -> None:
+        """`size` bytes came that answered nobody; none means that somebody was answered."""
+        if not size:
+            self._flood_bytes = 0
+            return
+        now = monotonic()
+        if now - self._flood_since > FLOOD_WINDOW_S:
+            self._flood_bytes, self._flood_since = 0, now
+        self._flood_bytes += size
+        if self._flood_bytes > max(FLOOD_BYTES, 2 * self._spec.max_message_bytes):
+            self.end("it floods its stdout")
+
+    def end(self, reason: str) -> None:
+        """Every caller wakes, once; the first reason stands."""
+        if self.ended.is_set():
+            return
+        self.end_reason = reason
+        self.ended.set()
+        self._outbox.close()
+        for call in [*self._calls.values(), *self._waiting]:
+            call.slot.set(Failed(reason))
+
+
+def _answer(stage: Stage, result: Any) -> Answer:  # noqa: ANN401 - JSON
+    try:
+        return parse_answer(stage, result)
+    except BadMessage as error:
+        return Failed(str(error))
+
+
+def _exit_text(status: int) -> str:
+    if status >= 0:
+        return f"it exited with status {status}"
+    try:
+        return f"it was killed by {signal.Signals(-status).name}"
+    except ValueError:
+        return f"it was killed by signal {-status}"

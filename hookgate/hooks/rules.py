@@ -1,0 +1,74 @@
+"""What the operator says about one hook, and a hook together with it: the gate's unit of order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from hookgate.hooks.match import Matcher, Observed
+from hookgate.protocol.events import Event
+from hookgate.protocol.interfaces import Hook
+from hookgate.protocol.stages import Question, Stage
+
+Policy = Literal["continue", "deny", "abort"]
+Mode = Literal["enforce", "audit", "off"]
+EventMethod = Literal["hook.event", "hook.runtime_event"]
+
+INTERCEPTOR_TIMEOUT_S = 5.0
+APPROVER_TIMEOUT_S = 60.0
+
+
+@dataclass(frozen=True)
+class Rules:
+    """`may_modify` None: everything the page allows. `inside`: an in-process guard, asked before all processes."""
+
+    stages: frozenset[Stage] = frozenset()
+    observe: Observed = field(default_factory=Observed)
+    match: Matcher = field(default_factory=Matcher)
+    priority: int = 0
+    mode: Mode = "enforce"
+    on_failure: Mapping[Stage, Policy] = field(default_factory=dict[Stage, Policy])
+    timeout_s: Mapping[Stage, float] = field(default_factory=dict[Stage, float])
+    may_modify: frozenset[str] | None = None
+    may_respond_unapproved: bool = False
+    inside: bool = False
+
+    def policy(self, stage: Stage) -> Policy:
+        """An approver that fails refuses; that cannot be configured away."""
+        return "deny" if stage is Stage.APPROVE_TOOL else self.on_failure.get(stage, "continue")
+
+    def timeout(self, stage: Stage) -> float:
+        """Seconds."""
+        default = APPROVER_TIMEOUT_S if stage is Stage.APPROVE_TOOL else INTERCEPTOR_TIMEOUT_S
+        return self.timeout_s.get(stage, default)
+
+
+@dataclass(frozen=True)
+class Mount:
+    hook: Hook
+    rules: Rules
+
+    @property
+    def name(self) -> str:
+        return self.hook.name
+
+    @property
+    def order(self) -> tuple[bool, int, str]:
+        """In-process guards, then ascending priority, then name: the order in a file must not matter."""
+        return (not self.rules.inside, self.rules.priority, self.name)
+
+    def stands_at(self, stage: Stage) -> bool:
+        narrowed = self.hook.declared.stages
+        return stage in self.rules.stages and (narrowed is None or stage in narrowed)
+
+    def wants(self, question: Question) -> bool:
+        return self.stands_at(question.stage) and self.rules.match.matches(
+            question.step, question.tool, question.model
+        )
+
+    def hears(self, event: Event) -> bool:
+        payload, declared = event.payload, self.hook.declared.events
+        if declared is not None and not Observed(declared).covers(payload.kind, payload.runtime):
+            return False
+        return self.rules.match.matches(event.step, event.tool)

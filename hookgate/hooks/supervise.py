@@ -1,0 +1,139 @@
+"""Keeps one hook process alive: restart with jittered backoff, quarantine for a crash loop, its true state.
+
+While the process is down every call gets a Failed answer that says so; what that leads to is the hook's own
+failure policy.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from time import monotonic
+from typing import Literal
+
+import structlog
+import trio
+
+from hookgate.hooks.deadlines import Deadlines
+from hookgate.hooks.process import HelloFailed, HookProcess, ProcessSpec, open_process
+from hookgate.protocol.answers import Answer, Failed
+from hookgate.protocol.events import Event
+from hookgate.protocol.hello import Hello
+from hookgate.protocol.payloads import HookState
+from hookgate.protocol.stages import Question
+
+log = structlog.get_logger("hookgate.hooks")
+
+State = Literal["starting", "up", "restarting", "quarantined", "stopped"]
+
+
+@dataclass(frozen=True)
+class Restarts:
+    """Seconds. After `crash_limit` ends within `crash_window_s` a hook is only probed, every `probe_s`."""
+
+    first_delay_s: float = 0.25
+    longest_delay_s: float = 30.0
+    crash_limit: int = 5
+    crash_window_s: float = 60.0
+    probe_s: float = 60.0
+
+    def delay(self, crashes: int) -> float:
+        """Doubles with every crash in the window; half of it is chance, so that hooks do not restart in step."""
+        if crashes >= self.crash_limit:
+            return self.probe_s
+        longest = min(self.first_delay_s * 2 ** max(0, crashes - 1), self.longest_delay_s)
+        return longest * random.uniform(0.5, 1.0)  # noqa: S311 - jitter, no secret
+
+
+class RequiredHookFailed(Exception):
+    """A hook that the operator marked `required` cannot be had; nothing may run without it."""
+
+    def __init__(self, hook: str, reason: str) -> None:
+        super().__init__(f"hook {hook} is required but {reason}")
+
+
+class SupervisedHook:
+    """The Hook that stands in the gate while its process comes and goes. `tried`: the first hello is over."""
+
+    def __init__(self, spec: ProcessSpec, emit: Callable[[HookState], None], *, required: bool = False) -> None:
+        self.name = spec.name
+        self.spec = spec
+        self.state: State = "starting"
+        self.reason = ""
+        self.restarts = 0
+        self.tried = trio.Event()
+        self._emit = emit
+        self._required = required
+        self._live: HookProcess | None = None
+        self._declared = Hello()
+
+    @property
+    def declared(self) -> Hello:
+        return self._declared if self._live else replace(self._declared, tools=())
+
+    @property
+    def pid(self) -> int | None:
+        return self._live.pid if self._live else None
+
+    @property
+    def events_dropped(self) -> int:
+        return self._live.events_dropped if self._live else 0
+
+    async def ask(self, question: Question, timeout_s: float) -> Answer:
+        if self._live is None:
+            return Failed(f"it is {self.state}{': ' + self.reason if self.reason else ''}")
+        return await self._live.ask(question, timeout_s)
+
+    async def drained(self) -> None:
+        """Until no call is in flight."""
+        if self._live is not None:
+            await self._live.drained()
+
+    def notify(self, event: Event) -> None:
+        if self._live is not None:
+            self._live.notify(event)
+
+    async def run(self, deadlines: Deadlines, restarts: Restarts) -> None:
+        """Start, wait for the end, start again; until cancelled.
+
+        Raises RequiredHookFailed when a required hook is quarantined.
+        """
+        ends: deque[float] = deque(maxlen=restarts.crash_limit)
+        try:
+            while True:
+                await self._run_once(deadlines)
+                ends.append(monotonic())
+                await self._pause(ends, restarts)
+                self.restarts += 1
+        finally:
+            self._live = None
+            self._become("stopped", "")
+
+    async def _run_once(self, deadlines: Deadlines) -> None:
+        self.reason = ""
+        try:
+            async with open_process(self.spec, deadlines) as live:
+                self._live, self._declared = live, live.declared
+                self._become("up", "")
+                await live.ended.wait()
+                self._live, self.reason = None, live.end_reason
+        except HelloFailed as error:
+            self.reason = str(error)
+        finally:
+            self._live = None
+
+    async def _pause(self, ends: deque[float], restarts: Restarts) -> None:
+        recent = [end for end in ends if monotonic() - end < restarts.crash_window_s]
+        delay = restarts.delay(len(recent))
+        self._become("quarantined" if len(recent) >= restarts.crash_limit else "restarting", self.reason)
+        if self._required and self.state == "quarantined":
+            raise RequiredHookFailed(self.name, self.reason)
+        log.warning("hook_down", hook=self.name, state=self.state, reason=self.reason, retry_in_s=round(delay, 3))
+        await trio.sleep(delay)
+
+    def _become(self, state: State, reason: str) -> None:
+        self.state, self.reason = state, reason
+        self.tried.set()
+        self._emit(HookState(self.name, state, reason or None, self.pid, self.restarts))
