@@ -20,6 +20,7 @@ from hookgate.hooks.emitter import Emitter
 from hookgate.hooks.rules import Mount
 from hookgate.hooks.stats import Stats
 from hookgate.protocol.answers import CONTINUE, Abort, Answer, Ask, Continue, Deny, Failed, Modify, Refuse, Respond
+from hookgate.protocol.approval import Wish
 from hookgate.protocol.errors import SessionAborted, TurnAborted
 from hookgate.protocol.payloads import GateDecision, HookFailed, HookModified, ToolInjected
 from hookgate.protocol.stages import Question, Stage
@@ -58,14 +59,6 @@ class Answered:
 class Denied:
     call: ToolCall
     result: ToolResult
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """An approve hook wants a person to decide."""
-
-    hook: str
-    ask: Ask
 
 
 class Gate:
@@ -118,7 +111,7 @@ class Gate:
             case _:
                 return Allowed(_call(walked.question))
 
-    async def approve_tool(self, step: Step, call: ToolCall) -> ToolResult | tuple[Asked, ...]:
+    async def approve_tool(self, step: Step, call: ToolCall) -> ToolResult | tuple[Wish, ...]:
         """The refusing result, or who wants a person asked; an empty tuple: approved, or nobody to ask."""
         question = Question(Stage.APPROVE_TOOL, step, call)
         approvers = self._chosen(question)
@@ -130,7 +123,7 @@ class Gate:
         for name, answer in answers.items():
             if isinstance(answer, Refuse):
                 return decision.refusal(f"hook:{name}", answer.reason)
-        return tuple(Asked(m.name, a) for m in approvers if isinstance(a := answers[m.name], Ask))
+        return tuple(_wish(m, a) for m in approvers if isinstance(a := answers[m.name], Ask))
 
     async def answer_owned(self, step: Step, call: ToolCall, spec: ToolSpec) -> ToolResult:
         """Run an injected tool: its owner's before_tool, with the tool's own timeout, must respond."""
@@ -147,6 +140,16 @@ class Gate:
                 _abort(mount, Stage.BEFORE_TOOL, answer)
             case _:
                 return _unanswered(spec.owner, "did not respond to the call of its own tool")
+
+    def holds_text(self, step: Step, model: str) -> bool:
+        """Whether a hook may still change what the model says, so that nobody may read along."""
+        return any(
+            mount.rules.mode == "enforce"
+            and mount.stands_at(Stage.AFTER_LLM)
+            and (mount.rules.may_modify is None or "content" in mount.rules.may_modify)
+            and mount.rules.match.matches(step, "", model)
+            for mount in self._chains[Stage.AFTER_LLM]
+        )
 
     # --- the walk ---
 
@@ -293,6 +296,10 @@ def _call(question: Question) -> ToolCall:
 def _abort(mount: Mount, stage: Stage, answer: Abort) -> NoReturn:
     error = SessionAborted if answer.hard else TurnAborted
     raise error(mount.name, stage, answer.reason)
+
+
+def _wish(mount: Mount, ask: Ask) -> Wish:
+    return Wish(f"hook:{mount.name}", ask.title, ask.text, ask.approvers, ask.ttl_s)
 
 
 def _unanswered(hook: str, what: str) -> ToolResult:

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from hookgate.hooks.match import Matcher, Observed
 from hookgate.protocol.events import Event
 from hookgate.protocol.interfaces import Hook
+from hookgate.protocol.match import Matcher, Observed
 from hookgate.protocol.stages import Question, Stage
 
 Policy = Literal["continue", "deny", "abort"]

@@ -11,8 +11,19 @@ Grant = Literal["once", "session"]
 
 
 @dataclass(frozen=True, slots=True)
+class Wish:
+    """Somebody wants a person asked. `asked_by` is `rule:NAME` or `hook:NAME`; `ttl_s` None: the usual time."""
+
+    asked_by: str
+    title: str = ""
+    text: str = ""
+    approvers: tuple[str, ...] = ()
+    ttl_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ApprovalRequest:
-    """`asked_by` is `rule:NAME` or `hook:NAME`; `digest` binds the request to this very call."""
+    """`asked_by` as in Wish; `digest` binds the request to this very call."""
 
     id: str
     chat: Chat

@@ -15,6 +15,7 @@ JsonObject: TypeAlias = Mapping[str, Json]
 Role = Literal["system", "user", "assistant", "tool"]
 FaultKind = Literal["validation", "not_found", "permission", "transient", "budget", "stale", "fatal", "unknown"]
 Origin = Literal["native", "text"]
+OutboundKind = Literal["answer", "output", "notice", "error"]
 
 TOOL_TIMEOUT_S = 60.0
 
@@ -46,12 +47,16 @@ class Inbound:
 
 @dataclass(frozen=True, slots=True)
 class Outbound:
-    """One message to a chat. A notice is hookgate speaking (a denial, an abort, a limit), not the model."""
+    """One message to a chat.
+
+    `answer`: what the model said at last; `output`: what a tool shows besides; `notice`: hookgate itself (a denial,
+    say); `error`: the one line that stands where an answer should.
+    """
 
     chat: Chat
     text: str
     media: tuple[str, ...] = ()
-    notice: bool = False
+    kind: OutboundKind = "answer"
 
 
 @dataclass(frozen=True, slots=True)

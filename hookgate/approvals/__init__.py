@@ -1,0 +1,1 @@
+"""Who may run a sensitive tool: the rules, the grants, and the question to a person."""

@@ -1,0 +1,124 @@
+"""Where a sensitive call waits for a person: rules, the request bound to one very call, grants for a conversation.
+
+Fails closed: an expired, unanswerable or refused request is a refusal. Does not know how a channel asks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+
+import structlog
+import trio
+
+from hookgate.protocol.approval import ApprovalRequest, Decision, Wish
+from hookgate.protocol.codec import canonical
+from hookgate.protocol.interfaces import Channel
+from hookgate.protocol.match import Matcher
+from hookgate.protocol.payloads import ApprovalDecided, ApprovalRequested, Payload
+from hookgate.protocol.values import Step, ToolCall
+
+log = structlog.get_logger("hookgate.approvals")
+
+TTL_S = 600.0
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Calls that match need a person's yes, whatever the hooks say. `ttl_s`: seconds until silence is a no."""
+
+    name: str
+    match: Matcher = field(default_factory=Matcher)
+    ttl_s: float = TTL_S
+    approvers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Refused:
+    """`denied_by` is `approval:ID`; `reason` is what the model is told."""
+
+    denied_by: str
+    reason: str
+
+
+class Desk:
+    """Grants are held per conversation, for (who asked, tool)."""
+
+    def __init__(self, rules: Sequence[Rule], emit: Callable[[Payload, Step | None], None]) -> None:
+        self._rules = tuple(rules)
+        self._emit = emit
+        self._ids = count(1)
+        self._grants: set[tuple[str, str, str]] = set()
+
+    def wishes(self, step: Step, call: ToolCall) -> tuple[Wish, ...]:
+        """What the rules demand for this call."""
+        return tuple(
+            Wish(f"rule:{rule.name}", approvers=rule.approvers, ttl_s=rule.ttl_s)
+            for rule in self._rules
+            if rule.match.matches(step, call.name, step.model)
+        )
+
+    async def settle(self, step: Step, call: ToolCall, wishes: Sequence[Wish], channel: Channel) -> Refused | None:
+        """Ask for each wish in turn; None when every one is granted."""
+        for wish in wishes:
+            if (step.session_key, wish.asked_by, call.name) in self._grants:
+                continue
+            refused = await self._ask(step, call, wish, channel)
+            if refused is not None:
+                return refused
+        return None
+
+    def forget(self, session_key: str) -> None:
+        """A conversation starts anew: what was granted in it is void."""
+        self._grants = {grant for grant in self._grants if grant[0] != session_key}
+
+    async def _ask(self, step: Step, call: ToolCall, wish: Wish, channel: Channel) -> Refused | None:
+        request = self._request(step, call, wish)
+        title, ttl_s = request.title, request.ttl_s
+        self._emit(ApprovalRequested(request.id, call.name, wish.asked_by, title, ttl_s), step)
+        decision = await _decided(request, channel)
+        self._emit(_record(request, decision), step)
+        log.info("approval_decided", id=request.id, tool=call.name, approved=decision.approved, by=decision.by)
+        if not decision.approved:
+            return Refused(f"approval:{request.id}", decision.reason or f"{decision.by} said no")
+        if decision.grant == "session":
+            self._grants.add((step.session_key, wish.asked_by, call.name))
+        return None
+
+    def _request(self, step: Step, call: ToolCall, wish: Wish) -> ApprovalRequest:
+        return ApprovalRequest(
+            id=f"A{next(self._ids)}",
+            chat=step.chat,
+            call=call,
+            asked_by=wish.asked_by,
+            title=wish.title or f"Run {call.name}?",
+            text=wish.text,
+            approvers=wish.approvers,
+            ttl_s=wish.ttl_s or TTL_S,
+            digest=digest(step.session_key, call, wish.asked_by),
+        )
+
+
+def digest(session_key: str, call: ToolCall, asked_by: str) -> str:
+    """SHA-256 of (tool, canonical arguments, session, rule): other arguments are another request."""
+    parts = canonical([call.name, call.arguments, session_key, asked_by])
+    return hashlib.sha256(parts).hexdigest()
+
+
+async def _decided(request: ApprovalRequest, channel: Channel) -> Decision:
+    with trio.move_on_after(request.ttl_s):
+        return await channel.approve(request)
+    return Decision(False, "nobody", f"nobody answered within {request.ttl_s:g} s")
+
+
+def _record(request: ApprovalRequest, decision: Decision) -> ApprovalDecided:
+    return ApprovalDecided(
+        request.id,
+        request.call.name,
+        decision.approved,
+        decision.by,
+        decision.reason or None,
+        decision.grant if decision.approved else None,
+    )

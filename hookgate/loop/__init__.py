@@ -1,0 +1,1 @@
+"""What hookgate does with a message: read this folder from agent to gateway."""

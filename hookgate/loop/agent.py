@@ -1,0 +1,65 @@
+"""The parts that a turn is made with. Frozen: a turn never sees them change under it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import count
+from typing import TYPE_CHECKING
+
+from hookgate.protocol.values import Json, JsonObject
+
+if TYPE_CHECKING:
+    from hookgate.approvals.desk import Desk
+    from hookgate.hooks.gate import Gate
+    from hookgate.protocol.interfaces import Provider
+    from hookgate.tools.registry import Registry
+
+
+@dataclass(frozen=True)
+class Retries:
+    """Seconds. A wait that an endpoint asks for is taken up to `longest_s`; a longer one is not worth waiting."""
+
+    limit: int = 2
+    first_s: float = 1.0
+    longest_s: float = 60.0
+
+
+@dataclass
+class Tally:
+    """Where every tool call that reached the gate went.
+
+    calls == denied + answered + allowed, and allowed == executed + cached + dropped.
+    """
+
+    calls: int = 0
+    denied: int = 0
+    answered: int = 0
+    allowed: int = 0
+    executed: int = 0
+    cached: int = 0
+    dropped: int = 0
+
+    @property
+    def balanced(self) -> bool:
+        decided = self.denied + self.answered + self.allowed
+        return self.calls == decided and self.allowed == self.executed + self.cached + self.dropped
+
+
+@dataclass(frozen=True)
+class Agent:
+    """`providers` by their name in the configuration; `model` is PROVIDER/MODEL; `system` may be empty."""
+
+    name: str
+    model: str
+    system: str
+    providers: Mapping[str, Provider]
+    gate: Gate
+    registry: Registry
+    desk: Desk
+    max_steps: int = 50
+    options: JsonObject = field(default_factory=dict[str, Json])
+    retries: Retries = field(default_factory=Retries)
+    show_denials: bool = False
+    tally: Tally = field(default_factory=Tally)
+    numbers: count[int] = field(default_factory=lambda: count(1))

@@ -1,0 +1,72 @@
+"""Where messages of all channels come in: commands act at once, the rest goes to its conversation's queue."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import trio
+
+from hookgate.loop.agent import Agent
+from hookgate.loop.session import Session
+from hookgate.protocol.interfaces import Channel
+from hookgate.protocol.values import Inbound, Outbound
+
+BUSY = "I am still busy here and the queue is full. Please send this again later."
+
+
+class Gateway:
+    """`channels` by name. A session lives as long as the gateway; it costs a task only while it has work."""
+
+    def __init__(self, agent: Agent, channels: Mapping[str, Channel]) -> None:
+        self.sessions: dict[str, Session] = {}
+        self._agent = agent
+        self._channels = channels
+        self._work, self._inbox = trio.open_memory_channel[Session](1000)
+
+    async def receive(self, inbound: Inbound) -> None:
+        """Take a message in: returns once it is queued, answered as a command, or refused."""
+        command = self._command(inbound)
+        if command is not None:
+            await self._reply(inbound, command)
+            return
+        session = self._session(inbound)
+        if session.offer(inbound):
+            await self._work.send(session)
+        else:
+            await self._reply(inbound, BUSY)
+
+    def stop(self, session_key: str) -> bool:
+        """End the running turn of a conversation; False when there is none."""
+        session = self.sessions.get(session_key)
+        return session is not None and session.stop()
+
+    async def run(self) -> None:
+        """Work until cancelled. Conversations run side by side."""
+        async with trio.open_nursery() as nursery:
+            async for session in self._inbox:
+                nursery.start_soon(session.run)
+
+    def _command(self, inbound: Inbound) -> str | None:
+        """What a command answers (empty: nothing to say); None for a message that is none."""
+        key = inbound.chat.session_key
+        match inbound.text.strip().lower():
+            case "/stop":
+                # The turn itself says that it stopped.
+                return "" if self.stop(key) else "Nothing is running here."
+            case "/new":
+                self.stop(key)
+                self.sessions.pop(key, None)
+                self._agent.desk.forget(key)
+                return "A new conversation."
+            case _:
+                return None
+
+    def _session(self, inbound: Inbound) -> Session:
+        key = inbound.chat.session_key
+        if key not in self.sessions:
+            self.sessions[key] = Session(self._agent, self._channels[inbound.chat.channel], key)
+        return self.sessions[key]
+
+    async def _reply(self, inbound: Inbound, text: str) -> None:
+        if text:
+            await self._channels[inbound.chat.channel].send(Outbound(inbound.chat, text, kind="notice"))

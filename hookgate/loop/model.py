@@ -1,0 +1,97 @@
+"""One model call: which provider, how often it is tried, what the trace hears of it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+
+import structlog
+import trio
+
+from hookgate.loop.agent import Agent, Retries
+from hookgate.protocol.errors import PASSING, ProviderFailed
+from hookgate.protocol.payloads import LlmRequest, LlmResponse, LlmRetry
+from hookgate.protocol.values import LLMReply, LLMRequest, Step
+
+log = structlog.get_logger("hookgate.loop")
+
+
+async def complete(agent: Agent, step: Step, request: LLMRequest, on_text: Callable[[str | None], None]) -> LLMReply:
+    """The reply, after as many tries as the failure's class is worth. Raises ProviderFailed.
+
+    `on_text` gets the pieces, and None when they are void because the call is tried again.
+    """
+    agent.gate.events.emit(_requested(request), step)
+    for attempt in range(1, agent.retries.limit + 2):
+        spoken = _Spoken(on_text)
+        try:
+            reply = await _once(agent, request, spoken)
+        except ProviderFailed as error:
+            wait_s = _wait_s(agent.retries, attempt, error)
+            log.warning(
+                "model_call_failed", kind=error.kind, reason=error.reason, detail=error.detail, retry_in_s=wait_s
+            )
+            if wait_s is None:
+                raise
+            _announce(agent, step, (attempt, error, wait_s))
+            spoken.void()
+            await trio.sleep(wait_s)
+        else:
+            agent.gate.events.emit(
+                LlmResponse(len(reply.content), len(reply.tool_calls), bool(reply.reasoning)), step
+            )
+            return replace(reply, model=request.model)
+    raise AssertionError("the last attempt returns or raises")
+
+
+async def _once(agent: Agent, request: LLMRequest, on_text: Callable[[str], None]) -> LLMReply:
+    name, _, model = request.model.partition("/")
+    provider = agent.providers.get(name)
+    if provider is None:
+        known = ", ".join(agent.providers) or "none"
+        raise ProviderFailed("format", f"there is no provider {name!r} in the configuration (known: {known})")
+    return await provider.complete(replace(request, model=model), on_text)
+
+
+class _Spoken:
+    """Passes text on and remembers whether there was any."""
+
+    def __init__(self, on_text: Callable[[str | None], None]) -> None:
+        self._on_text, self._any = on_text, False
+
+    def __call__(self, text: str) -> None:
+        self._any = True
+        self._on_text(text)
+
+    def void(self) -> None:
+        if self._any:
+            self._on_text(None)
+
+
+def _wait_s(retries: Retries, attempt: int, error: ProviderFailed) -> float | None:
+    """None: not worth another try. What the endpoint asks for is honoured; else it doubles, half of it chance."""
+    limit = min(retries.limit, 1) if error.kind == "empty" else retries.limit
+    if error.kind not in PASSING or attempt > limit:
+        return None
+    if error.retry_after_s is not None:
+        return error.retry_after_s if error.retry_after_s <= retries.longest_s else None
+    longest = min(retries.first_s * 2 ** (attempt - 1), retries.longest_s)
+    return longest * random.uniform(0.5, 1.0)  # noqa: S311 - jitter, no secret
+
+
+def _announce(agent: Agent, step: Step, failed: tuple[int, ProviderFailed, float]) -> None:
+    attempt, error, wait_s = failed
+    payload = LlmRetry(attempt, agent.retries.limit, error.kind, error.reason, round(wait_s * 1e9))
+    agent.gate.events.emit(payload, step)
+
+
+def _requested(request: LLMRequest) -> LlmRequest:
+    tokens, temperature = request.options.get("max_tokens"), request.options.get("temperature")
+    return LlmRequest(
+        request.model,
+        len(request.messages),
+        len(request.tools),
+        tokens if isinstance(tokens, int) else 0,
+        float(temperature) if isinstance(temperature, int | float) else 0.0,
+    )
