@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
@@ -129,10 +129,10 @@ class HookSection(Section):
     @field_validator("intercept", mode="before")
     @classmethod
     def _names_stages(cls, names: object) -> object:
-        for name in names if isinstance(names, list) else ():
+        for name in cast("list[object]", names if isinstance(names, list) else []):
             if name not in set(Stage):
                 raise ValueError(f"{name!r} is no stage{_close(str(name), Stage)}")
-        return names
+        return cast("object", names)
 
     @field_validator("observe")
     @classmethod
@@ -254,13 +254,19 @@ def parse(text: str, file: Path) -> Config:
 
 
 def _first_mistake(error: ValidationError) -> str:
-    """The place as it is written in the file, and what is wrong there; the number of further mistakes."""
+    """The place as it is written in the file, and what is wrong there; how many other places are wrong too."""
     mistakes = error.errors(include_url=False)
-    first = mistakes[0]
-    place = ".".join(str(part) for part in first["loc"] if not _is_branch(part))
+    # Of a union every branch complains; the one that got deepest is the one that was meant.
+    first = max(mistakes, key=lambda mistake: len(mistake["loc"]))
+    place = _place(first["loc"])
+    others = {_place(mistake["loc"]) for mistake in mistakes if not place.startswith(_place(mistake["loc"]))}
     what = _unknown_key(first["loc"]) if first["type"] == "extra_forbidden" else first["msg"]
-    more = f" (and {len(mistakes) - 1} more)" if len(mistakes) > 1 else ""
+    more = f" (and {len(others)} more)" if others else ""
     return f"{place + ': ' if place else ''}{what.removeprefix('Value error, ')}{more}"
+
+
+def _place(loc: tuple[int | str, ...]) -> str:
+    return ".".join(str(part) for part in loc if not _is_branch(part))
 
 
 def _is_branch(part: int | str) -> bool:
@@ -279,10 +285,9 @@ def _unknown_key(place: tuple[int | str, ...]) -> str:
 def _inner(section: Any, part: int | str) -> Any:  # noqa: ANN401 - a type of pydantic's making
     fields: Mapping[str, Any] = getattr(section, "model_fields", {})
     if part in fields:
-        annotation = fields[str(part)].annotation
-        return annotation
-    arguments = getattr(section, "__args__", ())
-    return next((a for a in reversed(arguments) if isinstance(a, type) and issubclass(a, Section)), None)
+        return fields[str(part)].annotation
+    arguments: tuple[Any, ...] = getattr(section, "__args__", ())
+    return next((inner for inner in arguments if hasattr(inner, "model_fields")), None)
 
 
 def _close(name: str, names: Any) -> str:  # noqa: ANN401 - any iterable of strings

@@ -10,12 +10,21 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from hookgate.hooks.rules import Policy
-from hookgate.protocol.answers import Abort, Answer, Continue, Deny, Failed, Modify, Refuse
+from hookgate.protocol.answers import Abort, Answer, Approve, Ask, Continue, Deny, Failed, Modify, Refuse, Respond
 from hookgate.protocol.stages import Stage, Subject
 from hookgate.protocol.values import Fault, Finished, LLMRequest, ToolResult, ToolSpec
 
 WIRE_NAMES: Mapping[str, str] = {"name": "tool", "is_async": "async", "reasoning": "reasoning_content"}
 """Fields whose JSON member is spelled otherwise; `may_modify` and events use the member."""
+
+_CHANGING = (Continue, Modify, Abort, Failed)
+_FITTING: Mapping[Stage, tuple[type[Answer], ...]] = {
+    Stage.BEFORE_LLM: _CHANGING,
+    Stage.AFTER_LLM: _CHANGING,
+    Stage.BEFORE_TOOL: (*_CHANGING, Respond, Deny),
+    Stage.APPROVE_TOOL: (Approve, Refuse, Ask, Failed),
+    Stage.AFTER_TOOL: _CHANGING,
+}
 
 
 def settled(hook: str, stage: Stage, failure: Failed, policy: Policy) -> Answer:
@@ -26,14 +35,23 @@ def settled(hook: str, stage: Stage, failure: Failed, policy: Policy) -> Answer:
             return Refuse(reason)
         case "continue", _:
             return Continue()
-        case "deny", Stage.BEFORE_TOOL:
+        case "deny", Stage.BEFORE_TOOL | Stage.AFTER_TOOL:
             return Deny(reason)
-        case "deny", Stage.AFTER_TOOL:
-            error = Fault("permission", "after_tool", reason, f"hook:{hook}")
-            withheld = {"for_llm": f"Tool result withheld: {reason}", "for_user": "", "media": ()}
-            return Modify({**withheld, "artifact_tags": (), "is_error": True, "error": error})
         case _:
             return Abort(reason)
+
+
+def fitting(stage: Stage, answer: Answer) -> Answer:
+    """The answer, or a failure where its kind has no meaning at this stage: an approver that says `continue`, say."""
+    if isinstance(answer, _FITTING[stage]):
+        return answer
+    return Failed(f"{answer.action} is no answer at {stage}")
+
+
+def withheld(finished: Finished, hook: str, reason: str) -> Finished:
+    """What stands where a result should, when the hook that must see it first has failed."""
+    error = Fault("permission", "after_tool", reason, f"hook:{hook}")
+    return replace(finished, result=ToolResult(f"Tool result withheld: {reason}", is_error=True, error=error))
 
 
 @dataclass(frozen=True)

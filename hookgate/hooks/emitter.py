@@ -40,7 +40,9 @@ class Emitter:
 
     def _listening(self, kind: type[Payload]) -> tuple[Mount, ...]:
         if kind not in self._listeners:
-            self._listeners[kind] = tuple(
-                mount for mount in self._mounts if mount.rules.observe.covers(kind.kind, kind.runtime)
-            )
+            self._listeners[kind] = tuple(mount for mount in self._mounts if _observes(mount, kind))
         return self._listeners[kind]
+
+
+def _observes(mount: Mount, kind: type[Payload]) -> bool:
+    return mount.rules.mode != "off" and mount.rules.observe.covers(kind.kind, kind.runtime)

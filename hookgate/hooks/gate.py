@@ -62,7 +62,8 @@ class Denied:
 
 
 class Gate:
-    """Hooks can be exchanged at any time (`mount`); a stage call under way goes on with those it began with."""
+    """Hooks can be exchanged at any time (`mount`). A stage call under way asks an exchanged hook in its new form, a
+    dropped one no more, and a new one not yet."""
 
     def __init__(self, providers: frozenset[str] = frozenset()) -> None:
         self.events = Emitter()
@@ -144,7 +145,7 @@ class Gate:
     def holds_text(self, step: Step, model: str) -> bool:
         """Whether a hook may still change what the model says, so that nobody may read along."""
         return any(
-            mount.rules.mode == "enforce"
+            mount.enforces
             and mount.stands_at(Stage.AFTER_LLM)
             and (mount.rules.may_modify is None or "content" in mount.rules.may_modify)
             and mount.rules.match.matches(step, "", model)
@@ -162,17 +163,24 @@ class Gate:
         A hook that did not match a call's first name but matches the one it was renamed to is asked too: a rename
         must not slip past a guard. Each hook is asked at most once.
         """
-        waiting = [m for m in self._chosen(question, all_names=True) if m.name != skip]
-        while (mount := next((m for m in waiting if m.wants(question)), None)) is not None:
-            waiting.remove(mount)
+        waiting = {m.name for m in self._chosen(question, all_names=True)} - {skip}
+        while (mount := self._next(waiting, question)) is not None:
+            waiting.remove(mount.name)
             answer = await self._ask(mount, question)
             if isinstance(answer, Modify):
                 question, answer = self._modified(mount, question, answer)
             if isinstance(answer, Abort):
                 _abort(mount, question.stage, answer)
-            if isinstance(answer, Respond | Deny):
+            if isinstance(answer, Deny) and isinstance(question.subject, Finished):
+                question = replace(question, subject=decision.withheld(question.subject, mount.name, answer.reason))
+            elif isinstance(answer, Respond | Deny):
                 return _Walked(question, mount, answer)
         return _Walked(question, None, CONTINUE)
+
+    def _next(self, waiting: set[str], question: Question) -> Mount | None:
+        """The first that wants the question, as it is mounted now: its old process may be gone since the walk began."""
+        mounts = self._chains[question.stage]
+        return next((m for m in mounts if m.name in waiting and m.enforces and m.wants(question)), None)
 
     def _chosen(self, question: Question, *, all_names: bool = False) -> list[Mount]:
         """The enforcing hooks of a stage; audit hooks that match are asked on the side."""
@@ -181,7 +189,7 @@ class Gate:
             if mount.rules.mode == "audit":
                 if mount.wants(question):
                     self.audits.put(mount, question)
-            elif mount.rules.mode == "enforce" and (all_names or mount.wants(question)):
+            elif mount.enforces and (all_names or mount.wants(question)):
                 chosen.append(mount)
         return chosen
 
@@ -201,7 +209,7 @@ class Gate:
         """One hook's answer, timed, recorded, a failure already turned into what its policy makes of it."""
         stage = question.stage
         started = perf_counter_ns()
-        answer = await mount.hook.ask(question, timeout_s or mount.rules.timeout(stage))
+        answer = decision.fitting(stage, await mount.hook.ask(question, timeout_s or mount.rules.timeout(stage)))
         duration_ns = perf_counter_ns() - started
         failed = isinstance(answer, Failed)
         if answer is not CONTINUE and isinstance(answer, Continue):
@@ -220,6 +228,7 @@ class Gate:
             subject, names = decision.modified(question.subject, answer.changes, author)
         except ValueError as error:
             failure = Failed(str(error))
+            self.stats[mount.name].failures += 1
             self._report_failure(mount, question, failure)
             policy = mount.rules.policy(question.stage)
             return question, decision.settled(mount.name, question.stage, failure, policy)
@@ -239,7 +248,7 @@ class Gate:
         taken = {spec.name for spec in request.tools}
         added: list[ToolSpec] = []
         for mount in self._chains[Stage.BEFORE_TOOL]:
-            if mount.rules.mode != "enforce" or not mount.rules.match.matches(step, "", request.model):
+            if not mount.enforces or not mount.rules.match.matches(step, "", request.model):
                 continue
             for spec in mount.hook.declared.tools:
                 if spec.name not in taken:

@@ -93,8 +93,7 @@ class Mounts:
                 done.set(await self._exchange(nursery, wanted))
 
     async def _start_all(self, nursery: trio.Nursery, plans: Sequence[Plan]) -> None:
-        self._running = {plan.spec.name: self._launch(nursery, plan) for plan in plans}
-        self._mount()
+        self._adopt({plan.spec.name: self._launch(nursery, plan) for plan in plans})
         for running in self._running.values():
             await running.hook.tried.wait()
             if running.plan.required and running.hook.state != "up":
@@ -109,15 +108,14 @@ class Mounts:
                 running.scope.cancel()
             return ReloadFailed("; ".join(problems))
         kept = {n: _Running(p, before[n].hook, before[n].scope) for n, p in wanted.items() if n not in fresh}
-        self._running = {name: (fresh | kept)[name] for name in wanted}
-        self._mount()
+        self._adopt({name: (fresh | kept)[name] for name in wanted})
         for name, old in before.items():
             if name not in kept:
                 nursery.start_soon(_retire, old)
         return _changes(before, self._running, fresh)
 
     def _launch(self, nursery: trio.Nursery, plan: Plan) -> _Running:
-        hook = SupervisedHook(plan.spec, self._gate.events.emit, required=plan.required)
+        hook = SupervisedHook(plan.spec, self._gate.events.emit)
         running = _Running(plan, hook, trio.CancelScope())
         nursery.start_soon(self._run_one, running)
         return running
@@ -126,7 +124,11 @@ class Mounts:
         with running.scope:
             await running.hook.run(self.deadlines, self._restarts)
 
-    def _mount(self) -> None:
+    def _adopt(self, running: dict[str, _Running]) -> None:
+        """From here on these are the hooks; only now may the loss of a required one end everything."""
+        self._running = running
+        for one in running.values():
+            one.hook.required = one.plan.required
         processes = (Mount(running.hook, running.plan.rules) for running in self._running.values())
         self._gate.mount([*self._inside, *processes])
 

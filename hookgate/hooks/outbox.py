@@ -46,6 +46,7 @@ class Outbox:
         self._dropped = 0
         self._closed = False
         self._filled = trio.Event()
+        self._empty = trio.Event()
         self.events_dropped = 0
 
     def send(self, data: bytes) -> Frame | None:
@@ -57,11 +58,13 @@ class Outbox:
             self._enqueue(frame)
         return frame
 
-    def withdraw(self, frame: Frame) -> None:
-        """Nobody needs this line any more: drop it, unless its first byte has left."""
-        if self._queue and frame is not self._queue[0] and frame.data:
-            self._bytes -= len(frame.data)
-            frame.data = b""
+    def withdraw(self, frame: Frame) -> bool:
+        """Nobody needs this line any more: drop it, unless its first byte may have left. Whether it was dropped."""
+        if not self._queue or frame is self._queue[0] or not frame.data:
+            return False
+        self._queue.remove(frame)
+        self._bytes -= len(frame.data)
+        return True
 
     def send_event(self, event: Event) -> None:
         if self._closed:
@@ -77,12 +80,19 @@ class Outbox:
             return
         self._enqueue(_EVENT)
 
+    async def emptied(self) -> None:
+        """Until nothing waits, or nothing can be written any more."""
+        while self._queue and not self._closed:
+            self._empty = trio.Event()
+            await self._empty.wait()
+
     def close(self) -> None:
         """Nothing is written from here on."""
         self._closed = True
         self._queue.clear()
         self._events.clear()
         self._filled.set()
+        self._empty.set()
 
     async def run(self) -> None:
         """Write what waits, in order, until closed or cancelled."""
@@ -90,6 +100,7 @@ class Outbox:
             await self._filled.wait()
             with suppress(trio.ClosedResourceError):
                 await self._drain()
+            self._empty.set()
             if not self._closed:
                 self._filled = trio.Event()
 

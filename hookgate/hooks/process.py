@@ -47,14 +47,20 @@ log = structlog.get_logger("hookgate.hooks")
 READ_BYTES = 1 << 20
 EXIT_WAIT_S = 0.2
 MAX_WAITING_CALLS = 1024
-FLOOD_BYTES = 32 * 1024 * 1024
+PARSE_BYTES = 1 << 16
+FLOOD_BYTES = 256 * 1024 * 1024
+FLOOD_LINE_BYTES = 4096
+"""What a line that answers nobody counts for at least: about as many bytes are read in the time it takes."""
 FLOOD_WINDOW_S = 10.0
 """A hook that writes this much in this time beside answers to calls is stopped: it would hold the event loop."""
 
 
 @dataclass(frozen=True)
 class ProcessSpec:
-    """How to start a hook and what to tell it at hello. Two equal specs mean the same running process."""
+    """How to start a hook and what to tell it at hello. Two equal specs mean the same running process.
+
+    `flush_s`: how long events that wait may still be written when the hook is stopped.
+    """
 
     name: str
     command: tuple[str, ...]
@@ -66,6 +72,7 @@ class ProcessSpec:
     max_in_flight: int = 256
     max_message_bytes: int = MAX_MESSAGE_BYTES
     hello_timeout_s: float = 10.0
+    flush_s: float = 0.5
 
 
 class HelloFailed(Exception):
@@ -95,8 +102,9 @@ async def open_process(spec: ProcessSpec, deadlines: Deadlines) -> AsyncGenerato
                 if problem is None:
                     yield hook
             finally:
-                hook.end("it was stopped")
                 with trio.CancelScope(shield=True):
+                    await hook.flush()
+                    hook.end("it was stopped")
                     await stop(pipes)
                 nursery.cancel_scope.cancel()
     finally:
@@ -128,6 +136,7 @@ class HookProcess:
         self.end_reason = ""
         self.strays = 0
         self.noise = 0
+        self.refused = 0
         self._spec = spec
         self._pipes = pipes
         self._deadlines = deadlines
@@ -160,6 +169,11 @@ class HookProcess:
 
     def notify(self, event: Event) -> None:
         self._outbox.send_event(event)
+
+    async def flush(self) -> None:
+        """Give events that still wait `flush_s` seconds to leave: the last ones are the most telling."""
+        with trio.move_on_after(self._spec.flush_s):
+            await self._outbox.emptied()
 
     async def say_hello(self) -> str | None:
         """What went wrong, or None with `declared` filled."""
@@ -230,8 +244,8 @@ class HookProcess:
 
     def _withdraw(self, call: _Call) -> None:
         self._peer.forget(call.call_id)
-        if call.frame is not None:
-            self._outbox.withdraw(call.frame)
+        if call.frame is not None and self._outbox.withdraw(call.frame):
+            return
         if self.declared.cancel:
             self._outbox.send(notification_frame("hook.cancel", encode({"id": call.call_id})))
 
@@ -250,12 +264,14 @@ class HookProcess:
         self.end("it closed its stdout")
 
     async def run_writer(self) -> None:
-        await self._outbox.run()
+        """Until the outbox is closed, which every end of the process does: what waits may leave although it is stopped."""
+        with trio.CancelScope(shield=True):
+            await self._outbox.run()
 
     async def run_watch(self) -> None:
         """A grandchild may hold the pipes open after the process is gone, so its exit is watched apart."""
         status = await self._pipes.process.wait()
-        while self._read():
+        while not self.ended.is_set() and self._read():
             pass
         self.end(_exit_text(status))
 
@@ -265,11 +281,19 @@ class HookProcess:
             data = os.read(self._pipes.stdout, READ_BYTES)
         except BlockingIOError:
             return None
-        waiting = len(self._calls)
-        for incoming in self._peer.receive(data):
-            self._take(incoming)
-        self._count_flood(0 if len(self._calls) < waiting else len(data))
+        # In small pieces, so that a flood of short lines is noticed before it has held the event loop for long.
+        for start in range(0, len(data), PARSE_BYTES):
+            if not self.ended.is_set():
+                self._parse(data[start : start + PARSE_BYTES])
         return data
+
+    def _parse(self, data: bytes) -> None:
+        waiting = len(self._calls)
+        messages = self._peer.receive(data)
+        for incoming in messages:
+            self._take(incoming)
+        answered = len(self._calls) < waiting
+        self._count_flood(0 if answered else max(len(data), FLOOD_LINE_BYTES * len(messages)))
 
     def _take(self, incoming: Incoming) -> None:
         match incoming:
@@ -279,16 +303,21 @@ class HookProcess:
                 self.strays += 1
                 log.debug("hook_stray_reply", hook=self.name, id=stray)
             case Refused(method=method, answer=answer):
-                log.warning("hook_request_refused", hook=self.name, method=method)
+                self._note_refused(method)
                 self._outbox.send(answer)
             case Noise(line=line):
                 self._note_noise(line)
             case Oversize(size=size):
                 log.error("hook_message_lost", hook=self.name, bytes=size, limit=self._spec.max_message_bytes)
 
+    def _note_refused(self, method: str) -> None:
+        self.refused += 1
+        if _loud(self.refused):
+            log.warning("hook_request_refused", hook=self.name, method=method, count=self.refused)
+
     def _note_noise(self, line: str) -> None:
         self.noise += 1
-        if self.noise <= 10 or self.noise % 1000 == 0:
+        if _loud(self.noise):
             log.warning("hook_noise", hook=self.name, line=line, count=self.noise)
 
     def _count_flood(self, size: int) -> None:
@@ -319,6 +348,11 @@ def _answer(stage: Stage, result: Any) -> Answer:  # noqa: ANN401 - JSON
         return parse_answer(stage, result)
     except BadMessage as error:
         return Failed(str(error))
+
+
+def _loud(count: int) -> bool:
+    """Which of many like log lines are worth writing."""
+    return count <= 10 or count % 1000 == 0
 
 
 def _exit_text(status: int) -> str:

@@ -58,6 +58,10 @@ class Mount:
         """In-process guards, then ascending priority, then name: the order in a file must not matter."""
         return (not self.rules.inside, self.rules.priority, self.name)
 
+    @property
+    def enforces(self) -> bool:
+        return self.rules.mode == "enforce"
+
     def stands_at(self, stage: Stage) -> bool:
         narrowed = self.hook.declared.stages
         return stage in self.rules.stages and (narrowed is None or stage in narrowed)

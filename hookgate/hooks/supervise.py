@@ -57,15 +57,15 @@ class RequiredHookFailed(Exception):
 class SupervisedHook:
     """The Hook that stands in the gate while its process comes and goes. `tried`: the first hello is over."""
 
-    def __init__(self, spec: ProcessSpec, emit: Callable[[HookState], None], *, required: bool = False) -> None:
+    def __init__(self, spec: ProcessSpec, emit: Callable[[HookState], None]) -> None:
         self.name = spec.name
         self.spec = spec
         self.state: State = "starting"
         self.reason = ""
+        self.required = False
         self.restarts = 0
         self.tried = trio.Event()
         self._emit = emit
-        self._required = required
         self._live: HookProcess | None = None
         self._declared = Hello()
 
@@ -128,7 +128,7 @@ class SupervisedHook:
         recent = [end for end in ends if monotonic() - end < restarts.crash_window_s]
         delay = restarts.delay(len(recent))
         self._become("quarantined" if len(recent) >= restarts.crash_limit else "restarting", self.reason)
-        if self._required and self.state == "quarantined":
+        if self.required and self.state == "quarantined":
             raise RequiredHookFailed(self.name, self.reason)
         log.warning("hook_down", hook=self.name, state=self.state, reason=self.reason, retry_in_s=round(delay, 3))
         await trio.sleep(delay)

@@ -35,6 +35,12 @@ class Gateway:
         else:
             await self._reply(inbound, BUSY)
 
+    async def idle(self, session_key: str) -> None:
+        """Until this conversation has answered everything."""
+        session = self.sessions.get(session_key)
+        if session is not None:
+            await session.idle()
+
     def stop(self, session_key: str) -> bool:
         """End the running turn of a conversation; False when there is none."""
         session = self.sessions.get(session_key)

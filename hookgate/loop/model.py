@@ -29,18 +29,16 @@ async def complete(agent: Agent, step: Step, request: LLMRequest, on_text: Calla
             reply = await _once(agent, request, spoken)
         except ProviderFailed as error:
             wait_s = _wait_s(agent.retries, attempt, error)
-            log.warning(
-                "model_call_failed", kind=error.kind, reason=error.reason, detail=error.detail, retry_in_s=wait_s
-            )
+            why = {"kind": error.kind, "reason": error.reason, "detail": error.detail}
+            log.warning("model_call_failed", **why, retry_in_s=wait_s)
             if wait_s is None:
                 raise
             _announce(agent, step, (attempt, error, wait_s))
             spoken.void()
             await trio.sleep(wait_s)
         else:
-            agent.gate.events.emit(
-                LlmResponse(len(reply.content), len(reply.tool_calls), bool(reply.reasoning)), step
-            )
+            answered = LlmResponse(len(reply.content), len(reply.tool_calls), bool(reply.reasoning))
+            agent.gate.events.emit(answered, step)
             return replace(reply, model=request.model)
     raise AssertionError("the last attempt returns or raises")
 

@@ -30,6 +30,8 @@ class Session:
         self._queue: deque[Inbound] = deque()
         self._turn: trio.CancelScope | None = None
         self._running = False
+        self._idle = trio.Event()
+        self._idle.set()
 
     @property
     def busy(self) -> bool:
@@ -44,11 +46,15 @@ class Session:
         if len(self._queue) >= MAX_QUEUED:
             return False
         self._queue.append(inbound)
+        self._idle = trio.Event() if self._idle.is_set() else self._idle
         return True
 
     def stop(self) -> bool:
-        """End the running turn now; the user's message stays in the transcript. False when nothing runs."""
-        if self._turn is None:
+        """End the running turn now; the user's message stays in the transcript.
+
+        False when nothing runs, or when it is ending already.
+        """
+        if self._turn is None or self._turn.cancel_called:
             return False
         self._turn.cancel()
         return True
@@ -63,6 +69,11 @@ class Session:
                 await self._answer(self._queue.popleft())
         finally:
             self._running = False
+            self._idle.set()
+
+    async def idle(self) -> None:
+        """Until everything queued is answered."""
+        await self._idle.wait()
 
     async def _answer(self, inbound: Inbound) -> None:
         turn = Turn(self._agent, self._channel, self.transcript, inbound, self._turn_id())
@@ -84,6 +95,5 @@ class Session:
 
 
 def _sorry(inbound: Inbound, turn_id: str) -> Outbound:
-    return Outbound(
-        inbound.chat, f"Something went wrong inside hookgate; the log has it under {turn_id}.", kind="error"
-    )
+    text = f"Something went wrong inside hookgate; the log has it under {turn_id}."
+    return Outbound(inbound.chat, text, kind="error")

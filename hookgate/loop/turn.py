@@ -111,8 +111,13 @@ async def _ask_model(turn: Turn, step: Step) -> tuple[Batch, LLMReply]:
     agent, snapshot = turn.agent, turn.agent.registry.snapshot()
     request = await agent.gate.before_llm(step, _request(turn, snapshot))
     step = replace(step, model=request.model)
-    reply = await complete(agent, step, request, _listener(turn, step, request.model))
+    held = agent.gate.holds_text(step, request.model)
+    reply = await complete(agent, step, request, _deaf if held else _listener(turn))
     reply = await agent.gate.after_llm(step, reply)
+    if held:
+        turn.channel.stream(step.chat, reply.content)
+    if reply.tool_calls and reply.content:
+        turn.channel.end_stream(step.chat)
     return Batch(agent, turn.channel, step, request, snapshot), reply
 
 
@@ -122,10 +127,11 @@ def _request(turn: Turn, snapshot: Snapshot) -> LLMRequest:
     return LLMRequest(agent.model, (*system, *turn.transcript.messages), snapshot.specs, agent.options)
 
 
-def _listener(turn: Turn, step: Step, model: str) -> Callable[[str | None], None]:
-    """Where streamed text goes: nowhere while a hook may still change it."""
-    if turn.agent.gate.holds_text(step, model):
-        return lambda _text: None
+def _deaf(_text: str | None) -> None:
+    """Nobody reads along while a hook may still change the text; it goes out whole when all have passed it."""
+
+
+def _listener(turn: Turn) -> Callable[[str | None], None]:
     chat, channel = turn.inbound.chat, turn.channel
     return lambda text: channel.restart_stream(chat) if text is None else channel.stream(chat, text)
 

@@ -6,7 +6,7 @@ Every rule about shapes comes from the seed page and design section 5; what an a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar, cast
 
@@ -111,7 +111,7 @@ _OBJECT: Mapping[Stage, str] = {
     Stage.BEFORE_TOOL: "call",
     Stage.AFTER_TOOL: "result",
 }
-_KNOWN = frozenset({"action", "reason", "request", "response", "call", "result"})
+_KNOWN: frozenset[str] = frozenset({"action", "reason", "request", "response", "call", "result"})
 
 
 def parse_answer(stage: Stage, result: object) -> Answer:
@@ -147,14 +147,14 @@ def _parse_action(stage: Stage, members: dict[str, Any]) -> Answer:
 def _parse_continue(members: dict[str, Any]) -> Continue:
     unknown = [name for name in members if name not in _KNOWN]
     if unknown and not members.get("action"):
-        raise BadMessage(f"no action, but the unknown member {_near_miss(unknown[0])}")
+        raise BadMessage(f"no action, but the unknown member {_near_miss(unknown[0], _KNOWN)}")
     ignored = tuple(name for name in members if name not in ("action", "reason"))
     return Continue(ignored) if ignored else CONTINUE
 
 
-def _near_miss(name: str) -> str:
+def _near_miss(name: str, known: Set[str]) -> str:
     lower = name.lower()
-    return f"{name!r} (did you mean {lower!r}?)" if lower in _KNOWN and lower != name else repr(name[:80])
+    return f"{name!r} (did you mean {lower!r}?)" if lower in known and lower != name else repr(name[:80])
 
 
 def _reason(members: dict[str, Any]) -> str:
@@ -176,7 +176,7 @@ class _CallPatch(Patch):
 
 
 class _RequestPatch(Patch):
-    model: str | None = None
+    model: str | None = Field(None, min_length=1)
     options: dict[str, Any] | None = None
     messages: Any = None
     tools: Any = None
@@ -193,6 +193,7 @@ class _Fault(Patch):
     kind: FaultKind = "unknown"
     op: str = ""
     reason: str = ""
+    denied_by: str = ""
 
 
 class _ResultPatch(Patch):
@@ -221,18 +222,24 @@ def _parse_changes(stage: Stage, members: dict[str, Any]) -> Mapping[str, Any]:
         case Stage.AFTER_LLM:
             return _reply_changes(_unnested(patch, "response", _ReplyPatch))
         case Stage.BEFORE_TOOL:
-            return checked(_CallPatch, patch, "call").changes()
+            return _call_changes(patch)
         case _:
             return _result_changes(_unnested(patch, "result", _ResultPatch))
 
 
 def _request_changes(patch: dict[str, Any]) -> dict[str, Any]:
+    _refuse_strange(patch, "request", _RequestPatch)
     changes = checked(_RequestPatch, patch, "request").changes()
     if "messages" in changes:
         changes["messages"] = parse_messages(changes["messages"], "request.messages")
     if "tools" in changes:
         changes["tools"] = parse_tools(changes["tools"], "request.tools")
     return changes
+
+
+def _call_changes(patch: dict[str, Any]) -> dict[str, Any]:
+    _refuse_strange(patch, "call", _CallPatch)
+    return checked(_CallPatch, patch, "call").changes()
 
 
 def _reply_changes(patch: dict[str, Any]) -> dict[str, Any]:
@@ -246,7 +253,7 @@ def _result_changes(patch: dict[str, Any]) -> dict[str, Any]:
     changes = checked(_ResultPatch, patch, "result").changes()
     if "error" in changes:
         fault: _Fault = changes["error"]
-        changes["error"] = Fault(fault.kind, fault.op, fault.reason)
+        changes["error"] = Fault(fault.kind, fault.op, fault.reason, fault.denied_by)
     if "for_llm" in changes:
         changes["for_llm"] = changes["for_llm"] or NO_OUTPUT
     return changes
@@ -257,49 +264,63 @@ def _unnested(patch: dict[str, Any], name: str, model: type[Patch]) -> dict[str,
     inner = patch.get(name)
     if isinstance(inner, dict):
         return cast("dict[str, Any]", inner)
-    known = {field.alias or key for key, field in model.model_fields.items()}
-    if not known & patch.keys():
-        raise BadMessage(f"{name} names no member of a {name}")
+    if not patch:
+        raise BadMessage(f"{name} is empty")
+    _refuse_strange(patch, name, model)
     return patch
+
+
+def _refuse_strange(patch: dict[str, Any], name: str, model: type[Patch]) -> None:
+    """An object of unknown members alone is a spelling mistake; a guard's edit must not be lost without a word."""
+    known = {field.alias or key for key, field in model.model_fields.items()}
+    if patch and not known & patch.keys():
+        raise BadMessage(f"{name} names no member of a {name}, but {_near_miss(next(iter(patch)), known)}")
 
 
 def _parse_respond(members: dict[str, Any]) -> Respond:
     given = members.get("result")
     if not isinstance(given, dict):
         raise BadMessage("respond without 'result'")
-    result = replace(ToolResult(NO_OUTPUT), **_result_changes(cast("dict[str, Any]", given)))
+    patch = cast("dict[str, Any]", given)
+    result = replace(
+        ToolResult(NO_OUTPUT), **_result_changes(_unnested(patch, "result", _ResultPatch) if patch else patch)
+    )
     call: object = members.get("call")
     if call is None:
         return Respond(result)
     if not isinstance(call, dict):
         raise BadMessage(f"call must be an object, not {kind_of(call)}")
-    return Respond(result, checked(_CallPatch, cast("dict[str, Any]", call), "call").changes())
+    return Respond(result, _call_changes(cast("dict[str, Any]", call)))
 
 
 # --- approvals ----------------------------------------------------------------------------------------------
 
 
 class _Ask(Patch):
-    title: str = ""
-    text: str = ""
-    approvers: Texts = ()
+    title: str | None = None
+    text: str | None = None
+    approvers: Texts | None = None
     ttl_s: Annotated[float, Field(gt=0, strict=False, allow_inf_nan=False)] | None = None
+
+
+_APPROVAL: frozenset[str] = frozenset({"approved", "reason", "ask"})
 
 
 class _Approval(Patch):
     approved: bool | None = None
-    reason: str = ""
+    reason: str | None = None
     ask: _Ask | None = None
 
 
 def _parse_approval(members: dict[str, Any]) -> Answer:
     """An empty result refuses; `approved` counts only as the JSON value true; refuse beats ask beats approve."""
-    if members and not {"approved", "ask"} & members.keys():
-        raise BadMessage(f"neither 'approved' nor 'ask', but the unknown member {next(iter(members))[:80]!r}")
+    unknown = next((name for name in members if name not in _APPROVAL), None)
+    if unknown is not None and not {"approved", "ask"} & members.keys():
+        raise BadMessage(f"neither 'approved' nor 'ask', but the unknown member {_near_miss(unknown, _APPROVAL)}")
     approval = checked(_Approval, members, "result")
     if approval.approved is False or (approval.approved is None and approval.ask is None):
-        return Refuse(approval.reason)
+        return Refuse(approval.reason or "")
     if approval.ask is not None:
         ask = approval.ask
-        return Ask(ask.title, ask.text, ask.approvers, ask.ttl_s)
+        return Ask(ask.title or "", ask.text or "", ask.approvers or (), ask.ttl_s)
     return Approve()

@@ -7,6 +7,7 @@ gave.
 from __future__ import annotations
 
 import json
+from math import inf
 from typing import Any, NoReturn, cast
 
 import orjson
@@ -18,11 +19,16 @@ from hookgate.protocol.errors import BadMessage
 def decode(text: bytes | str) -> Any:  # noqa: ANN401 - JSON has no narrower type
     """One JSON value. Raises BadMessage with the parser's reason. Lone surrogates become U+FFFD."""
     try:
-        return from_json(text, allow_inf_nan=False)
+        value = from_json(text, allow_inf_nan=False)
     except ValueError as error:
         if b"\\u" in (text if isinstance(text, bytes) else text.encode("utf-8", "replace")):
-            return _decode_with_surrogates(text)
-        raise BadMessage(str(error)) from None
+            value = _decode_with_surrogates(text)
+        else:
+            raise BadMessage(str(error)) from None
+    # Both parsers read 1e999 as infinity, which encoding would turn into null.
+    if not _finite(value):
+        raise BadMessage("a number is too large")
+    return value
 
 
 def encode(value: object) -> bytes:
@@ -46,6 +52,19 @@ def _decode_with_surrogates(text: bytes | str) -> Any:  # noqa: ANN401
         return _mended(json.loads(text, parse_constant=_refuse_constant))
     except (ValueError, RecursionError) as error:
         raise BadMessage(str(error)) from None
+
+
+def _finite(value: object) -> bool:
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            waiting.extend(cast("dict[str, object]", item).values())
+        elif isinstance(item, list):
+            waiting.extend(cast("list[object]", item))
+        elif isinstance(item, float) and item in (inf, -inf):
+            return False
+    return True
 
 
 def _refuse_constant(name: str) -> NoReturn:

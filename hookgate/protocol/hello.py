@@ -29,13 +29,13 @@ class Hello:
 
 class _Hello(Patch):
     ok: bool | None = None
-    name: str = ""
-    error: str = ""
-    reason: str = ""
-    tools: list[Any] = Field(default_factory=list)
+    name: str | None = None
+    error: str | None = None
+    reason: str | None = None
+    tools: list[Any] | None = None
     stages: list[str] | None = None
     events: list[str] | None = None
-    cancel: bool = False
+    cancel: bool | None = None
     max_in_flight: Annotated[int, Field(ge=1)] | None = None
 
 
@@ -64,11 +64,11 @@ def parse_hello(result: object, offered: frozenset[Stage]) -> Hello:
         why = hello.reason or hello.error
         raise BadMessage(f"the hook refused: {why}" if why else "the hook answered ok: false")
     stages = None if hello.stages is None else _stages(hello.stages, offered)
-    tools = parse_tools(hello.tools, "hello.tools")
+    tools = parse_tools(hello.tools or [], "hello.tools")
     if tools and Stage.BEFORE_TOOL not in (offered if stages is None else stages):
         raise BadMessage("hello.tools needs the stage before_tool, which answers their calls")
     events = None if hello.events is None else tuple(hello.events)
-    return Hello(hello.name, tools, stages, events, hello.cancel, hello.max_in_flight)
+    return Hello(hello.name or "", tools, stages, events, bool(hello.cancel), hello.max_in_flight)
 
 
 def _stages(names: list[str], offered: frozenset[Stage]) -> frozenset[Stage]:

@@ -60,6 +60,10 @@ class Channel(Protocol):
         """A piece of the answer as the model writes it; never waits."""
         ...
 
+    def end_stream(self, chat: Chat) -> None:
+        """The model has stopped talking, to use tools; what it says next is another paragraph."""
+        ...
+
     def restart_stream(self, chat: Chat) -> None:
         """What was streamed since the last message is void; the answer starts again."""
         ...

@@ -20,10 +20,11 @@ class Globs:
 
     patterns: tuple[str, ...] = ()
 
-    def covers(self, value: str) -> bool:
-        if self._excluded is not None and self._excluded.match(value):
+    def covers(self, *spellings: str) -> bool:
+        """Whether one spelling is included and none is excluded."""
+        if self._excluded is not None and any(map(self._excluded.match, spellings)):
             return False
-        return self._included is None or self._included.match(value) is not None
+        return self._included is None or any(map(self._included.match, spellings))
 
     @cached_property
     def _included(self) -> re.Pattern[str] | None:
@@ -88,7 +89,7 @@ class Observed:
             return kind in self.patterns or runtime in self.patterns
         if not self.patterns:
             return False
-        return self._globs.covers(kind) or self._globs.covers(runtime)
+        return self._globs.covers(kind, runtime)
 
     @cached_property
     def _globs(self) -> Globs:

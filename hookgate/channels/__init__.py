@@ -1,0 +1,1 @@
+"""Places where people chat; one file each."""

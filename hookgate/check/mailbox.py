@@ -1,0 +1,125 @@
+"""What a hook under check writes to its stdout: answers by id, and everything else counted. No I/O.
+
+Keeps more than hookgate's own peer does (error codes, stray ids, members that are missing): that one works around
+what this one reports.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from hookgate.protocol.codec import decode, encode
+from hookgate.protocol.errors import BadMessage
+from hookgate.protocol.framing import LineSplitter, Oversize
+from hookgate.protocol.peer import METHOD_NOT_FOUND, request_frame
+
+SHOWN_NOISE = 3
+_SHOWN_BYTES = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    value: object
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorAnswer:
+    code: object
+    message: str
+
+
+Answered = Result | ErrorAnswer
+
+
+@dataclass
+class Heard:
+    """What every process of one run wrote to stdout beside answers."""
+
+    noise: int = 0
+    lines: list[str] = field(default_factory=list[str])
+    unversioned: int = 0
+    methods: set[str] = field(default_factory=set[str])
+
+    def note_noise(self, line: bytes) -> None:
+        self.noise += 1
+        if len(self.lines) < SHOWN_NOISE:
+            self.lines.append(_shown(line))
+
+
+class Mailbox:
+    """Gives ids from 1 and reads answers in any order.
+
+    `strays`: answers that nobody asked for, as they were written. `owed`: frames that refuse what the hook asked.
+    """
+
+    def __init__(self, heard: Heard) -> None:
+        self.answers: dict[int, Answered] = {}
+        self.strays: list[str] = []
+        self.owed: list[bytes] = []
+        self._heard = heard
+        self._lines = LineSplitter()
+        self._last_id = 0
+        self._pending: set[int] = set()
+
+    def request(self, method: str, params: bytes) -> tuple[int, bytes]:
+        """A new call: its id and its frame."""
+        self._last_id += 1
+        self._pending.add(self._last_id)
+        return self._last_id, request_frame(self._last_id, method, params)
+
+    def receive(self, data: bytes) -> None:
+        for line in self._lines.feed(data):
+            self._take(line.head if isinstance(line, Oversize) else line)
+
+    def _take(self, line: bytes) -> None:
+        if not line.strip():
+            return
+        message = _message(line)
+        if message is None:
+            self._heard.note_noise(line)
+        elif "method" in message:
+            self._refuse(message)
+        else:
+            self._take_answer(message, line)
+
+    def _refuse(self, message: dict[str, Any]) -> None:
+        self._heard.methods.add(str(message["method"])[:_SHOWN_BYTES])
+        if message.get("id") is not None:
+            error = {"code": METHOD_NOT_FOUND, "message": "hookgate offers no methods to hooks"}
+            self.owed.append(encode({"jsonrpc": "2.0", "id": message["id"], "error": error}) + b"\n")
+
+    def _take_answer(self, message: dict[str, Any], line: bytes) -> None:
+        self._heard.unversioned += message.get("jsonrpc") != "2.0"
+        call_id = message.get("id")
+        # type() and not isinstance: True is an int in Python and equals 1, but is no id.
+        if type(call_id) is not int or call_id not in self._pending:
+            self.strays.append(_shown(line))
+            return
+        self._pending.discard(call_id)
+        self.answers[call_id] = _answered(message)
+
+
+def _message(line: bytes) -> dict[str, Any] | None:
+    try:
+        message = decode(line)
+    except BadMessage:
+        return None
+    if not isinstance(message, dict):
+        return None
+    members = cast("dict[str, Any]", message)
+    return None if {"id", "method", "result", "error"}.isdisjoint(members) else members
+
+
+def _answered(message: dict[str, Any]) -> Answered:
+    match message.get("error"):
+        case None:
+            return Result(message.get("result"))
+        case {"code": code, **rest}:
+            return ErrorAnswer(code, str(rest.get("message", ""))[:200])
+        case other:
+            return ErrorAnswer(None, str(other)[:200])
+
+
+def _shown(line: bytes) -> str:
+    return line[:_SHOWN_BYTES].decode("utf-8", "replace")

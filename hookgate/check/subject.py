@@ -1,0 +1,202 @@
+"""A hook process under check: raw writes in, answers by id out. Knows no stage and no verdict."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+
+import trio
+
+from hookgate.check.mailbox import Answered, Heard, Mailbox
+from hookgate.hooks.pipes import Pipes, open_pipes, stop
+
+READ_BYTES = 1 << 20
+STDERR_LINES = 20
+STDERR_LINE_BYTES = 4096
+EXIT_WAIT_S = 0.5
+END_WAIT_S = 0.3
+"""A hook is asked to leave politely; whether it does so in time is a check of its own."""
+
+
+class HookGone(Exception):
+    """The process ended, or closed a pipe; the text says which."""
+
+
+class NoAnswer(Exception):
+    """Nothing came in time."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"no answer within {seconds:g} s")
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """How a process is started."""
+
+    command: tuple[str, ...]
+    directory: str
+    environment: Mapping[str, str]
+
+
+@asynccontextmanager
+async def open_subject(start: Start, heard: Heard, patience_s: float) -> AsyncGenerator[Subject]:
+    """A started process, before any hello. Leaving ends its whole group and reaps it. Raises OSError."""
+    pipes = await open_pipes(start.command, start.directory, start.environment)
+    hook = Subject(pipes, Mailbox(heard), patience_s)
+    try:
+        async with trio.open_nursery() as nursery:
+            for run in (hook.run_reader, hook.run_watch, hook.run_stderr):
+                nursery.start_soon(run)
+            try:
+                yield hook
+            finally:
+                with trio.CancelScope(shield=True):
+                    await _end(pipes)
+                    await hook.drain_stderr()
+                nursery.cancel_scope.cancel()
+    finally:
+        pipes.close()
+
+
+async def _end(pipes: Pipes) -> None:
+    pipes.close_stdin()
+    with trio.move_on_after(END_WAIT_S):
+        await pipes.process.wait()
+    if not pipes.exited:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(pipes.process.pid, signal.SIGKILL)
+    await stop(pipes)
+
+
+class Subject:
+    """One conversation, held by one task. `patience_s` is how long a call waits unless it says otherwise."""
+
+    def __init__(self, pipes: Pipes, mailbox: Mailbox, patience_s: float) -> None:
+        self.pipes = pipes
+        self.mailbox = mailbox
+        self.patience_s = patience_s
+        self._news = trio.Event()
+        self._gone = ""
+        self._stderr: deque[str] = deque(maxlen=STDERR_LINES)
+        self._stderr_ended = trio.Event()
+
+    @property
+    def stderr(self) -> tuple[str, ...]:
+        """The last lines of its stderr."""
+        return tuple(self._stderr)
+
+    # --- asking ---
+
+    async def call(self, method: str, params: bytes, patience_s: float = 0) -> Answered:
+        """Write one request and wait for its answer. Raises NoAnswer, HookGone."""
+        call_id, frame = self.mailbox.request(method, params)
+        return await self.exchange(frame, call_id, patience_s)
+
+    async def exchange(self, data: bytes, call_id: int, patience_s: float = 0) -> Answered:
+        """Write these bytes and wait for the answer to one of the requests in them. Raises NoAnswer, HookGone."""
+        seconds = patience_s or self.patience_s
+        try:
+            with trio.fail_after(seconds):
+                await self.write(data)
+                await self._until(lambda: call_id in self.mailbox.answers)
+        except trio.TooSlowError:
+            raise NoAnswer(seconds) from None
+        return self.mailbox.answers[call_id]
+
+    async def collect(self, ids: Collection[int], most_s: float) -> dict[int, Answered]:
+        """The answers that came: all, or those until nothing came any more, or until `most_s` were over."""
+        with trio.move_on_after(most_s):
+            moving = True
+            while moving and (missing := {i for i in ids if i not in self.mailbox.answers}):
+                with trio.move_on_after(self.patience_s) as pause, suppress(HookGone):
+                    await self._until(lambda missing=missing: not missing.isdisjoint(self.mailbox.answers))
+                moving = not pause.cancelled_caught and not self._gone
+        return {i: self.mailbox.answers[i] for i in ids if i in self.mailbox.answers}
+
+    async def write(self, data: bytes) -> None:
+        """Every byte, or HookGone; the caller sets the deadline and talks to this process no more if it passes."""
+        rest = memoryview(data)
+        while rest:
+            try:
+                rest = rest[os.write(self.pipes.stdin, rest) :]
+            except BlockingIOError:
+                await trio.lowlevel.wait_writable(self.pipes.stdin)
+            except OSError:
+                raise HookGone(await self._why_gone("it closed its stdin")) from None
+
+    async def _until(self, done: Callable[[], bool]) -> None:
+        while not done():
+            if self.mailbox.owed:
+                await self.write(self.mailbox.owed.pop(0))
+            elif self._gone:
+                raise HookGone(self._gone)
+            else:
+                self._news = trio.Event()
+                await self._news.wait()
+
+    async def _why_gone(self, otherwise: str) -> str:
+        """The exit that usually follows a closed pipe gives the better reason."""
+        with trio.move_on_after(EXIT_WAIT_S):
+            await self.pipes.process.wait()
+        status = self.pipes.process.returncode
+        return otherwise if status is None else exit_text(status)
+
+    # --- listening ---
+
+    async def run_reader(self) -> None:
+        while self._read() != b"":
+            await trio.lowlevel.wait_readable(self.pipes.stdout)
+        self._end(await self._why_gone("it closed its stdout"))
+
+    async def run_watch(self) -> None:
+        """A grandchild may hold the pipes open after the process is gone, so its exit is watched apart."""
+        status = await self.pipes.process.wait()
+        while self._read():
+            pass
+        self._end(exit_text(status))
+
+    async def run_stderr(self) -> None:
+        """Drained always, kept by the line; the rest of a line that never ends is cut."""
+        tail = b""
+        while True:
+            await trio.lowlevel.wait_readable(self.pipes.stderr)
+            try:
+                data = os.read(self.pipes.stderr, READ_BYTES)
+            except BlockingIOError:
+                continue
+            *lines, tail = (tail + data).split(b"\n")
+            tail = tail[:STDERR_LINE_BYTES]
+            self._stderr.extend(line.decode("utf-8", "replace") for line in (lines if data else (tail,)) if line)
+            if not data:
+                return self._stderr_ended.set()
+
+    async def drain_stderr(self) -> None:
+        """Until stderr ended; a process that left the group may hold it for ever."""
+        with trio.move_on_after(END_WAIT_S):
+            await self._stderr_ended.wait()
+
+    def _read(self) -> bytes | None:
+        try:
+            data = os.read(self.pipes.stdout, READ_BYTES)
+        except BlockingIOError:
+            return None
+        self.mailbox.receive(data)
+        self._news.set()
+        return data
+
+    def _end(self, reason: str) -> None:
+        self._gone = self._gone or reason
+        self._news.set()
+
+
+def exit_text(status: int) -> str:
+    if status >= 0:
+        return f"it exited with status {status}"
+    try:
+        return f"it was killed by {signal.Signals(-status).name}"
+    except ValueError:
+        return f"it was killed by signal {-status}"

@@ -1,0 +1,195 @@
+"""`hookgate chat`: a conversation at the terminal, or one question with `--once`."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import trio
+
+from hookgate import config as configuration
+from hookgate.channels.once import Once
+from hookgate.channels.terminal import NAME, Terminal
+from hookgate.cli.keyboard import ReadLine, keyboard
+from hookgate.cli.logs import set_up_logs
+from hookgate.cli.runtime import Runtime, Setup, open_runtime
+from hookgate.cli.sinks import event_file, open_event_file, trace
+from hookgate.config import Config
+from hookgate.hooks.rules import Mount
+from hookgate.protocol.interfaces import Channel
+from hookgate.protocol.values import Chat, Inbound
+
+CHAT = Chat(NAME, "terminal", sender="user")
+HELP = """Type a message and Enter. Ctrl-C ends the running turn; at the prompt, Ctrl-C twice or Ctrl-D leaves.
+  /stop   end the running turn     /new    start a new conversation
+  /tools  what the model may use   /hooks  the hooks and their state
+  /help   this text                /quit   leave"""
+
+
+@dataclass(frozen=True)
+class Flags:
+    """What the command line said."""
+
+    config_file: Path | None = None
+    once: str | None = None
+    trace: bool = False
+    events: Path | None = None
+    control: Path | None = None
+
+
+async def run_chat(flags: Flags) -> int:
+    """The exit status. Raises ConfigError and RequiredHookFailed before anything is asked."""
+    config, file = configuration.load(flags.config_file)
+    set_up_logs(config.log)
+    if flags.once is not None:
+        return await _run_once(flags, config, file.parent)
+    return await _run_interactive(flags, config, file.parent)
+
+
+@asynccontextmanager
+async def open_chat(
+    flags: Flags, setup: tuple[Config, Path], channel: Channel, tracer: Callable[[str], None]
+) -> AsyncGenerator[Runtime]:
+    """A runtime with the sinks that the flags ask for and, if configured, its control socket."""
+    config, base = setup
+    async with AsyncExitStack() as stack:
+        inside: list[Mount] = [trace(tracer)] if flags.trace else []
+        if flags.events:
+            inside.append(event_file(stack.enter_context(open_event_file(flags.events))))
+        runtime = await stack.enter_async_context(open_runtime(Setup(config, base, (channel,), inside)))
+        if config.control.enabled or flags.control:
+            from hookgate.cli.control import open_gateway_control
+
+            await stack.enter_async_context(open_gateway_control(runtime, flags.config_file, flags.control))
+        yield runtime
+
+
+async def _run_once(flags: Flags, config: Config, base: Path) -> int:
+    channel = Once()
+    async with open_chat(flags, (config, base), channel, _to_stderr) as runtime, trio.open_nursery() as nursery:
+        nursery.start_soon(_cancel_on_signals, nursery.cancel_scope)
+        await runtime.gateway.receive(Inbound(CHAT, flags.once or ""))
+        await runtime.gateway.idle(CHAT.session_key)
+        nursery.cancel_scope.cancel()
+    if channel.answer is not None and channel.error is None:
+        sys.stdout.write(channel.answer + "\n")
+        return 0
+    _to_stderr(" ".join((channel.error or "it was interrupted before an answer").split()))
+    return 1
+
+
+def _to_stderr(line: str) -> None:
+    sys.stderr.write(line + "\n")
+    sys.stderr.flush()
+
+
+async def _cancel_on_signals(scope: trio.CancelScope) -> None:
+    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:
+        async for _number in signals:
+            scope.cancel()
+            return
+
+
+# --- interactive --------------------------------------------------------------------------------------------
+
+
+async def _run_interactive(flags: Flags, config: Config, base: Path) -> int:
+    read = keyboard()
+    terminal = Terminal(_write, lambda prompt: _answer(read, prompt))
+    async with open_chat(flags, (config, base), terminal, terminal.between) as runtime:
+        await converse(runtime, terminal, read)
+    return 0
+
+
+async def converse(runtime: Runtime, terminal: Terminal, read: ReadLine) -> None:
+    """Prompt, turn, prompt, until the person leaves or a signal says so."""
+    _write(_welcome(runtime))
+    async with trio.open_nursery() as nursery:
+        leave = nursery.cancel_scope
+        nursery.start_soon(_stop_on_signals, runtime, leave)
+        await _prompt_until_left(runtime, terminal, read)
+        leave.cancel()
+
+
+async def _prompt_until_left(runtime: Runtime, terminal: Terminal, read: ReadLine) -> None:
+    interrupted = False
+    while True:
+        try:
+            typed = (await read("> ")).strip()
+        except EOFError:
+            return
+        except KeyboardInterrupt:
+            if interrupted:
+                return
+            interrupted = True
+            terminal.between("· Ctrl-C again or Ctrl-D to leave")
+            continue
+        interrupted = False
+        if typed in ("/quit", "/exit"):
+            return
+        await _say(runtime, terminal, typed)
+
+
+async def _say(runtime: Runtime, terminal: Terminal, typed: str) -> None:
+    match typed:
+        case "":
+            return
+        case "/help":
+            terminal.between(HELP)
+        case "/tools":
+            terminal.between(_tools(runtime))
+        case "/hooks":
+            terminal.between(_hooks(runtime))
+        case _:
+            await runtime.gateway.receive(Inbound(CHAT, typed))
+            await runtime.gateway.idle(CHAT.session_key)
+
+
+async def _stop_on_signals(runtime: Runtime, leave: trio.CancelScope) -> None:
+    """Ctrl-C ends the turn; a second one while it ends, or one without a turn, ends the program."""
+    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:
+        async for number in signals:
+            if number != signal.SIGINT or not runtime.gateway.stop(CHAT.session_key):
+                leave.cancel()
+                return
+
+
+async def _answer(read: ReadLine, prompt: str) -> str | None:
+    try:
+        return await read(prompt)
+    except EOFError:
+        return None
+    except KeyboardInterrupt:
+        # The terminal was raw, so no signal was made of it; a turn is running, and that is what Ctrl-C ends.
+        signal.raise_signal(signal.SIGINT)
+        return None
+
+
+def _write(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def _welcome(runtime: Runtime) -> str:
+    hooks = runtime.mounts.hooks
+    lines = [f"hookgate: {runtime.agent.model}; {len(hooks)} hooks; /help for help, Ctrl-D to leave"]
+    lines.extend(f"! hook {hook.name} is {hook.state}: {hook.reason}" for hook in hooks if not hook.pid)
+    if runtime.sandbox is not None and runtime.sandbox.kind == "none":
+        lines.append(f"! {runtime.sandbox.note}")
+    return "\n".join(lines) + "\n"
+
+
+def _tools(runtime: Runtime) -> str:
+    own = [(spec.name, spec.provider, spec.description) for spec in runtime.agent.registry.snapshot().specs]
+    declared = [(s.name, f"hook:{m.name}", s.description) for m in runtime.gate.mounts for s in m.hook.declared.tools]
+    rows = (f"  {name:<12} {provider:<16} {text.partition('. ')[0]}" for name, provider, text in [*own, *declared])
+    return "\n".join(rows) or "no tools"
+
+
+def _hooks(runtime: Runtime) -> str:
+    rows = (f"  {hook.name:<16} {hook.state:<12} {hook.reason}" for hook in runtime.mounts.hooks)
+    return "\n".join(rows) or "no hooks"

@@ -1,0 +1,139 @@
+"""`hookgate demo`: a scripted model, a folder made for the occasion, and real hook processes."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import trio
+
+from hookgate import config as configuration
+from hookgate.channels.terminal import Terminal
+from hookgate.cli.chat import CHAT, converse
+from hookgate.cli.keyboard import keyboard
+from hookgate.cli.logs import set_up_logs
+from hookgate.cli.runtime import Runtime, Setup, open_runtime
+from hookgate.cli.sinks import trace
+from hookgate.config import Config, ConfigError
+from hookgate.protocol.approval import ApprovalRequest, Decision
+from hookgate.protocol.values import Inbound
+
+HERE = Path(__file__).parent
+SAYINGS = (
+    ("a plugin's own tool", "What is the weather in Lisbon?"),
+    ("a guard that denies", "Please clean up the old releases."),
+    ("a secret that is redacted", "Show me the settings."),
+    ("an approval gate that refuses, then allows", "Deploy the new version."),
+)
+SETTINGS = "HOST=demo.internal\nAPI_KEY=sk-demo-0123456789abcdefghij\nWORKERS=4\n"
+DEPLOY = '#!/bin/sh\n[ "$1" = --dry-run ] && echo "would copy 3 files" || echo "copied 3 files"\n'
+
+
+async def run_demo(*, interactive: bool) -> int:
+    """The exit status: 0 when every call is accounted for."""
+    with _stage() as folder:
+        config, redactor = _config(folder)
+        set_up_logs(config.log)
+        terminal = _Watched(_write, keyboard() if interactive else None)
+        _write(_introduction(redactor, interactive))
+        async with open_runtime(Setup(config, HERE, (terminal,), (trace(terminal.between),))) as runtime:
+            if interactive:
+                await converse(runtime, terminal, keyboard())
+            else:
+                await _play(runtime)
+        return _summary(runtime, folder / "events.jsonl")
+
+
+@contextmanager
+def _stage() -> Iterator[Path]:
+    """The server that the scripted model looks after; it becomes the working directory."""
+    before = Path.cwd()
+    with tempfile.TemporaryDirectory(prefix="hookgate-demo-") as name:
+        folder = Path(name)
+        work = folder / "server"
+        (work / "releases").mkdir(parents=True)
+        (work / "settings.env").write_text(SETTINGS)
+        (work / "deploy.sh").write_text(DEPLOY)
+        (work / "deploy.sh").chmod(0o755)
+        os.chdir(work)
+        try:
+            yield folder
+        finally:
+            os.chdir(before)
+
+
+def _config(folder: Path) -> tuple[Config, str]:
+    """The demo's configuration, and which redactor it runs."""
+    plugins = plugins_folder()
+    binary, python = plugins / "go" / "bin" / "redact", sys.executable
+    redactor = "Go" if binary.exists() else "Python"
+    command = [str(binary)] if binary.exists() else [python, f"{plugins}/python/redact.py"]
+    text = (
+        (HERE / "demo.toml")
+        .read_text()
+        .format(python=python, plugins=plugins, redact=command, events=folder / "events.jsonl")
+    )
+    return configuration.parse(text, HERE / "demo.toml"), redactor
+
+
+def plugins_folder() -> Path:
+    """The example plugins: in the installed package, or beside it in a clone. Raises ConfigError."""
+    for folder in (HERE.parent / "_plugins", HERE.parent.parent / "plugins"):
+        if (folder / "python" / "hookgate_plugin.py").exists():
+            return folder
+    raise ConfigError("the example plugins are not installed")
+
+
+class _Watched(Terminal):
+    """Nobody sits at a demo that plays itself, so what a person would be asked is refused."""
+
+    def __init__(self, write: Callable[[str], None], read: Callable[..., object] | None) -> None:
+        super().__init__(write, self._read)
+        self._reader = read
+
+    async def _read(self, prompt: str) -> str | None:
+        return None if self._reader is None else await self._reader(prompt)  # type: ignore[misc]
+
+    async def approve(self, request: ApprovalRequest) -> Decision:
+        if self._reader is None:
+            return Decision(False, self.name, "nobody is watching the demo")
+        return await super().approve(request)
+
+
+async def _play(runtime: Runtime) -> None:
+    for number, (what, saying) in enumerate(SAYINGS, start=1):
+        _write(f"\n--- {number}. {what} ---\nuser:  {saying}\n")
+        await runtime.gateway.receive(Inbound(CHAT, saying))
+        with trio.fail_after(30):
+            await runtime.gateway.idle(CHAT.session_key)
+
+
+def _introduction(redactor: str, interactive: bool) -> str:
+    built = "the Go one" if redactor == "Go" else "the Python one; `make demo` builds the Go one where there is a Go"
+    lines = [
+        "hookgate demo: the model is a SCRIPT that ships with hookgate (no network, no key).",
+        f"The hooks are real processes: weather, guard, approve, redact ({built}), audit_log.",
+        "Lines that begin with | show what each hook decided and how long it took.",
+    ]
+    if interactive:
+        lines.append("Try: weather in Oslo; clean up the releases; show me the settings; deploy it; run: COMMAND")
+    return "\n".join(lines) + "\n"
+
+
+def _summary(runtime: Runtime, events: Path) -> int:
+    """Printed once the hooks have stopped, so that the observer's last line is on disk."""
+    tally, lines = runtime.agent.tally, events.read_text().count("\n") if events.exists() else 0
+    _write(
+        f"\n--- the end ---\n{tally.calls} tool calls reached the gate: {tally.denied} denied, "
+        f"{tally.answered} answered by hooks, {tally.executed} executed. The observer wrote {lines} events.\n"
+    )
+    return 0 if tally.balanced and lines else 1
+
+
+def _write(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()

@@ -1,0 +1,164 @@
+"""The command line. Imports click alone; every command imports its own parts when it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import click
+
+from hookgate import __version__
+
+FILE = click.Path(dir_okay=False, path_type=Path)
+config_option = click.option("--config", "config_file", type=FILE, help="Instead of ./hookgate.toml.")
+control_option = click.option("--control", type=FILE, help="The control socket's path.")
+
+CONTEXT = {"help_option_names": ["-h", "--help"]}
+
+
+@click.group(context_settings=CONTEXT)
+@click.version_option(__version__, message="hookgate %(version)s")
+def hookgate() -> None:
+    """A gateway whose every model call and tool call passes your hook processes."""
+
+
+@hookgate.command()
+@config_option
+@control_option
+@click.option("--once", metavar="TEXT", help="Ask one question, print only the answer.")
+@click.option("--trace", is_flag=True, help="Show what every hook decided, and how long it took.")
+@click.option("--events", type=FILE, help="Append every event and gate decision to this file, as JSON lines.")
+def chat(config_file: Path | None, control: Path | None, once: str | None, trace: bool, events: Path | None) -> None:
+    """Talk to the configured model."""
+    from hookgate.cli.chat import Flags, run_chat
+
+    flags = Flags(config_file, once, trace, events, control)
+    run(lambda: run_chat(flags))
+
+
+@hookgate.command()
+@click.option("--interactive", is_flag=True, help="Type instead of watching.")
+def demo(interactive: bool) -> None:
+    """Watch a conversation pass real hooks: no network, no key."""
+    from hookgate.cli.demo import run_demo
+
+    run(lambda: run_demo(interactive=interactive))
+
+
+@hookgate.command()
+@click.option("--force", is_flag=True, help="Overwrite what is there.")
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path), default=Path())
+def init(folder: Path, force: bool) -> None:
+    """Write a commented hookgate.toml and a working example hook."""
+    from hookgate.cli.init import run_init
+
+    raise SystemExit(run_init(folder, force=force))
+
+
+@hookgate.group(name="config")
+def config_group() -> None:
+    """The configuration file."""
+
+
+@config_group.command(name="check")
+@config_option
+def config_check(config_file: Path | None) -> None:
+    """Read the configuration as the gateway would, start nothing."""
+    from hookgate.cli.inspect import check_config
+
+    guarded(lambda: check_config(config_file))
+
+
+@hookgate.group()
+def migrate() -> None:
+    """Take over another gateway's configuration."""
+
+
+@migrate.command(name="picoclaw")
+@click.argument("file", type=FILE)
+@click.option("--inherit-env", is_flag=True, help="Let hooks see the whole environment, as picoclaw does.")
+def migrate_picoclaw(file: Path, inherit_env: bool) -> None:
+    """Print picoclaw's `hooks` block as hookgate.toml; notices go to stderr."""
+    from hookgate.cli.migrate import migrate_file
+
+    guarded(lambda: migrate_file(file, inherit_env=inherit_env))
+
+
+@hookgate.group()
+def hooks() -> None:
+    """Hook processes: list, explain, check."""
+
+
+@hooks.command(name="list")
+@config_option
+@control_option
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+def hooks_list(config_file: Path | None, control: Path | None, as_json: bool) -> None:
+    """State, pid, restarts, calls and times of the running gateway's hooks; else what the config would start."""
+    from hookgate.cli.inspect import list_hooks
+
+    guarded(lambda: list_hooks(config_file, control, as_json=as_json))
+
+
+@hooks.command(name="explain")
+@config_option
+@click.option("--channel", default="cli", show_default=True)
+@click.option("--chat", default="terminal", show_default=True)
+@click.option("--chat-type", default="direct", show_default=True)
+@click.option("--sender", default="user", show_default=True)
+@click.option("--thread", default="")
+@click.option("--tool", default="", help="A tool call of this name.")
+@click.option("--model", default="", help="Instead of agent.model.")
+def hooks_explain(config_file: Path | None, **call: str) -> None:
+    """Which hooks a call would pass, in order, and why each is in or out."""
+    from hookgate.cli.inspect import explain
+
+    guarded(lambda: explain(config_file, call))
+
+
+@hooks.command(name="check")
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+@click.option("--dir", "directory", type=click.Path(exists=True, file_okay=False), default=".", help="Where it runs.")
+@click.option("--env", multiple=True, metavar="NAME=VALUE", help="For the hook; may be repeated.")
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+def hooks_check(command: tuple[str, ...], directory: str, env: tuple[str, ...], as_json: bool) -> None:
+    """Put somebody's hook to the test: hookgate hooks check -- COMMAND..."""
+    from hookgate.cli.checking import check_command
+
+    run(lambda: check_command(command, directory, env, as_json=as_json))
+
+
+@hookgate.command()
+@click.argument("method")
+@click.argument("params", default="{}")
+@control_option
+def control(method: str, params: str, control: Path | None) -> None:
+    """Call a method of the running gateway: hooks.list, hooks.reload, sessions.list, turn.stop."""
+    from hookgate.cli.control import call_gateway
+
+    guarded(lambda: call_gateway(method, params, control))
+
+
+# --- how every command ends ---------------------------------------------------------------------------------
+
+
+def run(main: Callable[[], Awaitable[int]]) -> None:
+    """Run an async command to its exit status."""
+    import trio
+
+    guarded(lambda: trio.run(main))
+
+
+def guarded(command: Callable[[], int]) -> None:
+    """Exit with the command's status; what a person can mend is one line on stderr, never a traceback."""
+    from hookgate.cli.endings import ending
+
+    try:
+        status = command()
+    except BaseException as error:
+        plain = ending(error)
+        if plain is None:
+            raise
+        text, status = plain
+        click.echo(text, err=True)
+    raise SystemExit(status)

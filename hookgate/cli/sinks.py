@@ -1,0 +1,108 @@
+"""In-process observers: the event log file, and the trace beside a conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO
+
+from hookgate.channels.printable import printable
+from hookgate.config import ConfigError
+from hookgate.hooks.inside import InsideHook
+from hookgate.hooks.rules import Mount, Rules
+from hookgate.protocol.events import Event
+from hookgate.protocol.match import Observed
+from hookgate.protocol.payloads import (
+    ApprovalDecided,
+    GateDecision,
+    HookFailed,
+    HookState,
+    LlmRequest,
+    LlmResponse,
+    LlmRetry,
+    Payload,
+    ToolExecEnd,
+    ToolExecSkipped,
+    ToolInjected,
+)
+
+EVERYTHING = ("*", "gate_decision")
+
+
+def open_event_file(path: Path) -> IO[bytes]:
+    """Opened for appending, unbuffered: a crash loses no line. Raises ConfigError."""
+    try:
+        return path.open("ab", buffering=0)
+    except OSError as error:
+        raise ConfigError(f"--events {path}: {error.strerror}") from None
+
+
+def event_file(file: IO[bytes]) -> Mount:
+    """Every event and every gate decision, one JSON object a line."""
+    return observer("event file", EVERYTHING, lambda event: _append(file, event))
+
+
+def _append(file: IO[bytes], event: Event) -> None:
+    file.write(event.record)
+
+
+def trace(write: Callable[[str], None]) -> Mount:
+    """A line for each model call, tool call and hook decision; `write` adds the line end."""
+    return observer("trace", EVERYTHING, lambda event: _trace(write, event))
+
+
+def observer(name: str, patterns: tuple[str, ...], hear: Callable[[Event], None]) -> Mount:
+    return Mount(InsideHook(name, hear=hear), Rules(observe=Observed(patterns), inside=True))
+
+
+def _trace(write: Callable[[str], None], event: Event) -> None:
+    line = trace_line(event.payload)
+    if line:
+        write(f"  | {printable(line)}")
+
+
+def trace_line(payload: Payload) -> str:
+    """Empty for what the trace leaves out."""
+    match payload:
+        case GateDecision():
+            return _decision(payload)
+        case LlmRequest():
+            return f"model call   {payload.Model}  {payload.MessagesCount} messages, {payload.ToolsCount} tools"
+        case LlmResponse(ContentLen=length, ToolCalls=calls):
+            asks = f", asks for {calls} tool call{'s' if calls > 1 else ''}" if calls else ""
+            return f"model answer {length} characters{asks}"
+        case LlmRetry():
+            return f"model call   failed ({payload.Reason}), again in {payload.Backoff / 1e9:.1f} s: {payload.Error}"
+        case ToolExecEnd():
+            outcome = "failed" if payload.IsError else "done"
+            return f"tool         {payload.Tool}  {outcome} in {payload.Duration / 1e6:.1f} ms"
+        case ToolExecSkipped():
+            return f"tool         {payload.Tool}  not run: {_first_line(payload.Reason)}"
+        case _:
+            return _rest(payload)
+
+
+def _rest(payload: Payload) -> str:
+    match payload:
+        case ToolInjected(hook=hook, tool=tool):
+            return f"{'':<12} {hook}  added the tool {tool}"
+        case HookFailed():
+            return f"{payload.stage:<12} {payload.hook}  FAILED: {payload.reason} -> {payload.policy}"
+        case HookState(state="restarting" | "quarantined"):
+            return f"hook         {payload.hook}  {payload.state}: {payload.reason}"
+        case ApprovalDecided():
+            return f"approval     {payload.tool}  {'given' if payload.approved else 'refused'} by {payload.by}"
+        case _:
+            return ""
+
+
+def _decision(payload: GateDecision) -> str:
+    tool = f" [{payload.tool}]" if payload.tool else ""
+    audit = " (audit only)" if payload.audit else ""
+    reason = f"  {_first_line(payload.reason)}" if payload.reason else ""
+    took = f"{payload.duration_ns / 1e6:.1f} ms"
+    return f"{payload.stage:<12} {payload.hook}{tool}  {payload.action}{audit}  {took}{reason}"
+
+
+def _first_line(text: str) -> str:
+    return text.partition("\n")[0][:200]

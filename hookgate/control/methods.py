@@ -1,0 +1,60 @@
+"""What a control method is, and the guard round each call: a deadline, and errors that say no more than they should.
+
+Knows neither JSON-RPC nor sockets, nor what the methods do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from functools import wraps
+
+import structlog
+import trio
+
+from hookgate.protocol.values import Json
+
+log = structlog.get_logger("hookgate.control")
+
+CALL_TIMEOUT_S = 60.0
+INTERNAL = "internal error"
+"""All that a caller is told of an exception: its text may hold paths and secrets, and goes to the log."""
+
+Method = Callable[..., Awaitable[Json]]
+"""Takes the request's params as keywords and returns the result. A signature that they do not fit is -32602."""
+Methods = Mapping[str, Method]
+
+
+class ControlError(Exception):
+    """A method says no; the text is one line for whoever called it."""
+
+
+def guarded(name: str, method: Method) -> Method:
+    """The same method, which raises nothing but ControlError (and Cancelled), and ends within CALL_TIMEOUT_S."""
+
+    @wraps(method)
+    async def call(*args: Json, **params: Json) -> Json:
+        try:
+            with trio.move_on_after(CALL_TIMEOUT_S):
+                return await method(*args, **params)
+        except ControlError:
+            raise
+        except Exception:
+            log.exception("control_method_failed", method=name)
+            raise ControlError(INTERNAL) from None
+        raise ControlError(f"{name} took longer than {CALL_TIMEOUT_S:g} s")
+
+    return call
+
+
+def throttled(methods: Methods, slots: trio.Semaphore) -> Methods:
+    """The same methods, of which only so many run at a time."""
+    return {name: _one_slot(method, slots) for name, method in methods.items()}
+
+
+def _one_slot(method: Method, slots: trio.Semaphore) -> Method:
+    @wraps(method)
+    async def call(*args: Json, **params: Json) -> Json:
+        async with slots:
+            return await method(*args, **params)
+
+    return call

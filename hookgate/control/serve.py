@@ -1,0 +1,93 @@
+"""The listening side of the control socket: who may connect, how many at once, and when it ends.
+
+Knows neither what the methods do nor how a line is answered.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+
+import structlog
+import trio
+
+from hookgate.control.connection import Connection
+from hookgate.control.methods import Methods
+from hookgate.control.place import claimed
+from hookgate.control.rpc import SERVER_ERROR, error_frame
+
+log = structlog.get_logger("hookgate.control")
+
+MAX_CONNECTIONS = 32
+CREDENTIALS = "iII"
+"""The kernel's struct ucred: pid, uid, gid."""
+TOO_MANY = error_frame(SERVER_ERROR, f"too many connections: at most {MAX_CONNECTIONS}") + b"\n"
+
+
+@asynccontextmanager
+async def open_control(path: Path, methods: Methods) -> AsyncGenerator[Path]:
+    """Serve `methods` to this user's processes at the Unix socket `path`, until left; then the file is gone.
+
+    Raises ControlUnavailable, before anything is served. Once open nothing raises here: what a client does, or a
+    method, ends that connection or call at worst. Leaving cancels the calls that still run.
+    """
+    with claimed(path) as claim:
+        # A duplicate, so that the path stays taken until its file is gone, whichever task ends first.
+        listener = trio.SocketListener(trio.socket.from_stdlib_socket(claim.listener.dup()))
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(_run_listener, listener, methods)
+            yield path
+            nursery.cancel_scope.cancel()
+
+
+async def _run_listener(listener: trio.SocketListener, methods: Methods) -> None:
+    welcome = partial(_welcome, methods, trio.Semaphore(MAX_CONNECTIONS))
+    try:
+        await trio.serve_listeners(welcome, [listener])
+    except Exception:  # losing the control socket is no reason to lose the gateway
+        log.exception("control_socket_lost")
+
+
+async def _welcome(methods: Methods, seats: trio.Semaphore, stream: trio.SocketStream) -> None:
+    async with stream:
+        try:
+            await _converse(methods, seats, stream)
+        except Exception:
+            log.exception("control_connection_failed")
+
+
+async def _converse(methods: Methods, seats: trio.Semaphore, stream: trio.SocketStream) -> None:
+    if not _is_us(stream):
+        log.warning("control_peer_refused", reason="it runs as another user")
+        return
+    try:
+        seats.acquire_nowait()
+    except trio.WouldBlock:
+        await _turn_away(stream)
+        return
+    try:
+        await Connection(stream, methods).run()
+    finally:
+        seats.release()
+
+
+def _is_us(stream: trio.SocketStream) -> bool:
+    """Whether the process at the other end runs as this user; true where the system cannot tell."""
+    option: int | None = getattr(socket, "SO_PEERCRED", None)
+    if option is None:
+        return True
+    credentials = stream.getsockopt(socket.SOL_SOCKET, option, struct.calcsize(CREDENTIALS))
+    _, uid, _ = struct.unpack(CREDENTIALS, credentials)
+    return uid == os.geteuid()
+
+
+async def _turn_away(stream: trio.SocketStream) -> None:
+    try:
+        await stream.send_all(TOO_MANY)  # a new socket's buffer always has room for it
+    except trio.BrokenResourceError:
+        log.debug("control_client_gone")

@@ -1,0 +1,237 @@
+"""JSON over HTTP to a model endpoint, and the way back: the only module that knows httpx.
+
+Knows no model API: what an event means is up to the Reading. Every failure leaves as ProviderFailed.
+"""
+
+from __future__ import annotations
+
+import math
+import ssl
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from functools import cache
+from typing import cast
+from urllib.parse import SplitResult, urlsplit
+
+import httpx
+import trio
+
+from hookgate.protocol.errors import ProviderFailed, ProviderFault
+from hookgate.providers.faults import Site, secrets_in
+from hookgate.providers.sse import MAX_REPLY, Feed, Reading, parsed
+
+CONNECT_S = 10.0
+IDLE_S = 120.0
+"""Seconds without a byte, before the answer starts or within it."""
+MAX_ERROR_BYTES = 64 << 10
+ERROR_BODY_S = 10.0
+
+
+class Endpoint:
+    """One base URL with its connections."""
+
+    def __init__(self, client: httpx.AsyncClient, base: SplitResult, site: Site) -> None:
+        self.site = site
+        self._client = client
+        self._base = base
+
+    async def post(self, path: str, body: bytes, reading: Reading) -> None:
+        """Send JSON and feed the answer to `reading`. Raises ProviderFailed; cancelling drops the connection."""
+        url = self._base._replace(path=self._base.path.rstrip("/") + path).geturl()
+        try:
+            async with self._client.stream("POST", url, content=body) as response:
+                await self._read(response, reading)
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise self._broken(error) from None  # the original may quote a header, and so the key
+
+    async def _read(self, response: httpx.Response, reading: Reading) -> None:
+        if not response.is_success:
+            raise await self._refusal(response)
+        media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        match media_type:
+            case "text/event-stream" | "text/plain" | "":
+                await self._read_stream(response, reading)
+            case "application/json":
+                await self._read_whole(response, reading)
+            case _:
+                body = await _body(response, MAX_ERROR_BYTES, ERROR_BODY_S)
+                what = f"answered with {media_type[:80]} where a model's answer was expected"
+                raise self.site.failure("format", what, detail=body.decode("utf-8", "replace"))
+
+    async def _refusal(self, response: httpx.Response) -> ProviderFailed:
+        body = await _body(response, MAX_ERROR_BYTES, ERROR_BODY_S)
+        headers = {name.lower(): value for name, value in response.headers.items()}
+        return self.site.refusal(response.status_code, headers, body, time.time())
+
+    async def _read_whole(self, response: httpx.Response, reading: Reading) -> None:
+        body = await _body(response, MAX_REPLY, math.inf)
+        if len(body) > MAX_REPLY:
+            raise self.site.failure("format", f"sent an answer of more than {MAX_REPLY >> 20} MiB")
+        members = parsed(self.site, body)
+        if members.get("error"):
+            raise self.site.broken_off(members)
+        reading.take_whole(members)
+
+    async def _read_stream(self, response: httpx.Response, reading: Reading) -> None:
+        feed = Feed(self.site, response, reading)
+        try:
+            await feed.run()
+        except httpx.HTTPError:
+            if feed.failure is None and not feed.complete:
+                raise
+        if feed.failure is not None:
+            raise feed.failure
+        if not feed.complete:
+            raise self.site.failure("network", "ended its answer without an end marker: the stream was cut")
+
+    def _broken(self, error: Exception) -> ProviderFailed:
+        kind, what = _meaning(error)
+        return self.site.failure(kind, what, detail=repr(error))
+
+
+@asynccontextmanager
+async def open_endpoint(
+    base_url: str, headers: Mapping[str, str], idle_timeout_s: float = IDLE_S
+) -> AsyncGenerator[Endpoint, None]:
+    """One client with its connections, closed on leaving. Raises ValueError for a URL or header that cannot be.
+
+    No environment variable (proxies, certificates) and no redirect is followed.
+    """
+    base = _base(base_url)
+    site = Site(_host(base), secrets_in([*headers.values(), base.password or ""]))
+    async with httpx.AsyncClient(
+        transport=_Shards(_trust_store() if base.scheme == "https" else _empty_trust_store()),
+        # Compressed answers would be buffered by proxies and could grow a thousandfold behind the size limits.
+        headers={
+            "Accept": "text/event-stream, application/json",
+            "Accept-Encoding": "identity",
+            "Content-Type": "application/json",
+            "User-Agent": "hookgate",
+            **headers,
+        },
+        timeout=httpx.Timeout(idle_timeout_s, connect=CONNECT_S, pool=None),
+        trust_env=False,
+    ) as client:
+        yield Endpoint(client, base, site)
+
+
+def _base(base_url: str) -> SplitResult:
+    base = urlsplit(base_url.strip())
+    if base.scheme not in ("http", "https") or not base.hostname:
+        # The URL itself is not repeated: it may hold a password.
+        raise ValueError("a model's base URL must read http://HOST... or https://HOST...")
+    return base
+
+
+def _host(base: SplitResult) -> str:
+    """As people write it; reading the port also checks it."""
+    return f"{base.hostname}:{base.port}" if base.port else str(base.hostname)
+
+
+@cache
+def _trust_store() -> ssl.SSLContext:
+    """Loaded once, and only for https: it costs up to 100 ms. The machine's own authorities count as well."""
+    context = httpx.create_ssl_context(trust_env=False)
+    context.load_default_certs()
+    return context
+
+
+@cache
+def _empty_trust_store() -> ssl.SSLContext:
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
+def _meaning(error: Exception) -> tuple[ProviderFault, str]:
+    """In words of our own: an httpx message may quote a header."""
+    match error:
+        case httpx.ConnectTimeout():
+            return "timeout", f"did not accept a connection within {CONNECT_S:g} s"
+        case httpx.TimeoutException():
+            return "timeout", "fell silent for too long"
+        case httpx.ConnectError() if _is_tls(error):
+            return "network", "could not prove who it is (TLS failed)"
+        case httpx.ConnectError():
+            return "network", "cannot be reached"
+        case httpx.ReadError() | httpx.WriteError() | httpx.RemoteProtocolError() | httpx.CloseError():
+            return "network", "broke the connection: the stream was cut"
+        case httpx.DecodingError():
+            return "network", "sent a body that cannot be unpacked"
+        case _:
+            return "unknown", f"could not be asked ({type(error).__name__})"
+
+
+def _is_tls(error: BaseException | None) -> bool:
+    while error is not None and not isinstance(error, ssl.SSLError):
+        error = error.__cause__ or error.__context__
+    return error is not None
+
+
+async def _body(response: httpx.Response, limit: int, patience_s: float) -> bytes:
+    """A little more than `limit` bytes at most. What is too long or too slow is left by cancelling: a `break`
+    would drop httpx's nested generators unclosed."""
+    parts: list[bytes] = []
+    size = 0
+    with trio.move_on_after(patience_s) as scope:
+        async for part in response.aiter_bytes():
+            parts.append(part)
+            size += len(part)
+            if size > limit:
+                scope.cancel()
+    return b"".join(parts)
+
+
+class _Shard:
+    def __init__(self, context: ssl.SSLContext) -> None:
+        self.busy = 0
+        limits = httpx.Limits(max_connections=_Shards.WIDTH, keepalive_expiry=30.0)
+        self.transport = httpx.AsyncHTTPTransport(verify=context, trust_env=False, limits=limits)
+
+
+class _Shards(httpx.AsyncBaseTransport):
+    """Spreads calls over small pools: in a big one each request walks over all connections, and some get one
+    that the pool has just closed."""
+
+    WIDTH = 4
+
+    def __init__(self, context: ssl.SSLContext) -> None:
+        self._context = context
+        self._shards: list[_Shard] = []
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        shard = self._free()
+        shard.busy += 1
+        try:
+            response = await shard.transport.handle_async_request(request)
+        except BaseException:
+            shard.busy -= 1
+            raise
+        response.stream = _Counted(cast("httpx.AsyncByteStream", response.stream), shard)
+        return response
+
+    async def aclose(self) -> None:
+        for shard in self._shards:
+            await shard.transport.aclose()
+
+    def _free(self) -> _Shard:
+        for shard in self._shards:
+            if shard.busy < self.WIDTH:
+                return shard
+        self._shards.append(_Shard(self._context))
+        return self._shards[-1]
+
+
+class _Counted(httpx.AsyncByteStream):
+    """A body whose closing gives its place in the shard back."""
+
+    def __init__(self, stream: httpx.AsyncByteStream, shard: _Shard) -> None:
+        self._stream, self._shard, self._open = stream, shard, True
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return aiter(self._stream)
+
+    async def aclose(self) -> None:
+        if self._open:
+            self._open = False
+            self._shard.busy -= 1
+        await self._stream.aclose()

@@ -1,0 +1,273 @@
+"""Chat completions as OpenAI defined them and as Ollama, vLLM, llama.cpp, OpenRouter and others speak them.
+
+Strict in what it sends, lenient in what it reads. Knows no connection: `http.py` brings the events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from hookgate.protocol.codec import decode, encode
+from hookgate.protocol.errors import BadMessage
+from hookgate.protocol.interfaces import Provider
+from hookgate.protocol.values import JsonObject, LLMReply, LLMRequest, Message, ProposedCall, ToolSpec, Usage
+from hookgate.providers.foreign import count, items, member, text
+from hookgate.providers.http import IDLE_S, Endpoint, open_endpoint
+from hookgate.providers.media import Picture, parse_media
+from hookgate.providers.names import ToolNames, new_call_ids, tool_names
+
+OPENAI_URL = "https://api.openai.com/v1"
+
+_FINISH = {
+    "function_call": "tool_calls",
+    "tool_use": "tool_calls",
+    "max_tokens": "length",
+    "end_turn": "stop",
+    "eos": "stop",
+}
+
+
+@asynccontextmanager
+async def open_openai(
+    base_url: str,
+    api_key: str | None = None,
+    idle_timeout_s: float = IDLE_S,
+    headers: Iterable[tuple[str, str]] = (),
+) -> AsyncGenerator[Provider, None]:
+    """A provider for `{base_url}/chat/completions`, with its connections; leaving closes them.
+
+    `idle_timeout_s`: seconds of silence that end a call. Raises ValueError for a URL or header that cannot be.
+    """
+    key = (api_key or "").strip()
+    own = {"Authorization": f"Bearer {key}"} if key else {}
+    async with open_endpoint(base_url, own | dict(headers), idle_timeout_s) as endpoint:
+        yield _OpenAI(endpoint)
+
+
+class _OpenAI:
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+
+    async def complete(self, request: LLMRequest, on_text: Callable[[str], None]) -> LLMReply:
+        names = tool_names(request)
+        reading = _Reading(on_text)
+        await self._endpoint.post("/chat/completions", encode(request_members(request, names)), reading)
+        if reading.finish == "error":
+            raise self._endpoint.site.failure("server", "broke off its answer without saying why")
+        if reading.empty:
+            raise self._endpoint.site.failure("empty", f"answered with nothing ({reading.finish or 'no reason'})")
+        return reading.reply(request, names)
+
+
+# --- the request --------------------------------------------------------------------------------------------
+
+
+def request_members(request: LLMRequest, names: ToolNames) -> dict[str, object]:
+    """The body. Options are members of it; one that is null is left out, `stream_options` too."""
+    members: dict[str, object] = {
+        "stream_options": {"include_usage": True},
+        **request.options,
+        "model": request.model,
+        "messages": list(_messages(request.messages, names)),
+        "stream": True,
+    }
+    if request.tools:
+        members["tools"] = [_tool(spec, names) for spec in request.tools]
+    return {name: value for name, value in members.items() if value is not None}
+
+
+def _messages(messages: Sequence[Message], names: ToolNames) -> Iterator[dict[str, object]]:
+    """Tool messages hold text alone, and must follow their call together: their media comes after them."""
+    held: list[str] = []
+    for message in messages:
+        if message.role != "tool" and held:
+            yield _media_of_tools(held)
+            held = []
+        if message.role == "tool":
+            held += message.media
+        yield _message(message, names)
+    if held:
+        yield _media_of_tools(held)
+
+
+def _media_of_tools(media: Sequence[str]) -> dict[str, object]:
+    return {"role": "user", "content": _parts("Attached by the tools above:", media)}
+
+
+def _message(message: Message, names: ToolNames) -> dict[str, object]:
+    match message.role:
+        case "user" if message.media:
+            return {"role": "user", "content": _parts(message.content, message.media)}
+        case "assistant" if message.tool_calls:
+            calls = [_call(call, names) for call in message.tool_calls]
+            return {"role": "assistant", "content": message.content or None, "tool_calls": calls}
+        case "tool":
+            return {"role": "tool", "tool_call_id": message.tool_call_id, "content": message.content}
+        case role:
+            return {"role": role, "content": message.content}
+
+
+def _parts(words: str, media: Sequence[str]) -> list[dict[str, object]]:
+    parts: list[dict[str, object]] = [{"type": "text", "text": words}] if words else []
+    for url in media:
+        match parse_media(url):
+            case Picture():
+                parts.append({"type": "image_url", "image_url": {"url": url}})
+            case note:
+                parts.append({"type": "text", "text": note})
+    return parts
+
+
+def _call(call: ProposedCall, names: ToolNames) -> dict[str, object]:
+    function = {"name": names.out(call.name), "arguments": call.arguments or "{}"}
+    return {"id": call.id, "type": "function", "function": function}
+
+
+def _tool(spec: ToolSpec, names: ToolNames) -> dict[str, object]:
+    # OpenAI refuses an object schema without `properties`.
+    parameters: dict[str, object] = {"type": "object", "properties": {}, **spec.parameters}
+    function: dict[str, object] = {
+        "name": names.out(spec.name),
+        "description": spec.description,
+        "parameters": parameters,
+    }
+    return {"type": "function", "function": function}
+
+
+# --- the answer ---------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Slot:
+    """A tool call while its pieces come."""
+
+    index: int | None
+    id: str
+    name: str
+    pieces: list[str] = field(default_factory=list[str])
+
+    @property
+    def arguments(self) -> str:
+        return "".join(self.pieces)
+
+
+class _Reading:
+    def __init__(self, on_text: Callable[[str], None]) -> None:
+        self.finish = ""
+        self._on_text = on_text
+        self._text: list[str] = []
+        self._reasoning: list[str] = []
+        self._slots: list[_Slot] = []
+        self._usage: Usage | None = None
+
+    @property
+    def complete(self) -> bool:
+        return bool(self.finish)
+
+    @property
+    def empty(self) -> bool:
+        return not any(slot.name for slot in self._slots) and not "".join(self._text).strip()
+
+    def take(self, event: JsonObject) -> bool:
+        self._usage = _usage(member(event, "usage")) or self._usage
+        for choice in items(event, "choices"):
+            if count(choice, "index") == 0:
+                self._take_choice(choice)
+        return False
+
+    def take_whole(self, body: JsonObject) -> None:
+        self.take(body)
+
+    def _take_choice(self, choice: JsonObject) -> None:
+        delta = member(choice, "delta") or member(choice, "message")
+        self._reasoning.append(text(delta, "reasoning_content") or text(delta, "reasoning"))
+        for piece in (_words(delta), text(delta, "refusal")):
+            if piece:
+                self._text.append(piece)
+                self._on_text(piece)
+        for call in items(delta, "tool_calls"):
+            self._take_call(call)
+        finish = text(choice, "finish_reason").lower()
+        self.finish = _FINISH.get(finish, finish) or self.finish
+
+    def _take_call(self, delta: JsonObject) -> None:
+        function = member(delta, "function")
+        name, arguments = text(function, "name"), _arguments(function)
+        slot = self._slot(delta)
+        if slot is None or _starts_another(slot, delta, name, arguments):
+            slot = _Slot(_index(delta), text(delta, "id"), "")
+            self._slots.append(slot)
+        slot.id = slot.id or text(delta, "id")
+        slot.name = slot.name or name
+        slot.pieces.append(arguments)
+
+    def _slot(self, delta: JsonObject) -> _Slot | None:
+        """The call that a piece belongs to: by index, else by id, else the last one if it names nothing."""
+        index, given = _index(delta), text(delta, "id")
+        if index is not None:
+            return next((slot for slot in reversed(self._slots) if slot.index == index), None)
+        if given:
+            return next((slot for slot in self._slots if slot.id == given), None)
+        return self._slots[-1] if self._slots and not text(member(delta, "function"), "name") else None
+
+    def reply(self, request: LLMRequest, names: ToolNames) -> LLMReply:
+        """The model's name is the one asked for: some servers answer with a file name or a date."""
+        slots = [slot for slot in self._slots if slot.name]
+        ids = new_call_ids((slot.id for slot in slots), request)
+        calls = (ProposedCall(i, names.back(s.name), s.arguments or "{}") for i, s in zip(ids, slots, strict=True))
+        return LLMReply(
+            model=request.model,
+            content="".join(self._text),
+            tool_calls=tuple(calls),
+            finish_reason=_finish(self.finish, bool(slots)),
+            usage=self._usage,
+            reasoning="".join(self._reasoning),
+        )
+
+
+def _finish(given: str, has_calls: bool) -> str:
+    """Servers disagree on what ends a reply with calls; `length` stays, for its last call may be cut."""
+    if has_calls and given != "length":
+        return "tool_calls"
+    return "stop" if given in ("", "tool_calls") else given
+
+
+def _index(delta: JsonObject) -> int | None:
+    index = delta.get("index")
+    return index if isinstance(index, int) else None
+
+
+def _starts_another(slot: _Slot, delta: JsonObject, name: str, arguments: str) -> bool:
+    """Some servers number every call 0. A new id alone says nothing: others make one up for each piece."""
+    if not name or not slot.name:
+        return False
+    given = text(delta, "id")
+    return bool(given and slot.id and given != slot.id) or (bool(arguments) and _is_object(slot.arguments))
+
+
+def _is_object(arguments: str) -> bool:
+    try:
+        return isinstance(decode(arguments), dict)
+    except BadMessage:
+        return False
+
+
+def _arguments(function: JsonObject) -> str:
+    given = function.get("arguments")
+    if isinstance(given, str):
+        return given
+    return "" if given is None else encode(given).decode()
+
+
+def _words(delta: JsonObject) -> str:
+    """Text; some servers write a list of parts."""
+    return text(delta, "content") or "".join(text(part, "text") for part in items(delta, "content"))
+
+
+def _usage(usage: JsonObject) -> Usage | None:
+    if not usage:
+        return None
+    cached = count(member(usage, "prompt_tokens_details"), "cached_tokens")
+    return Usage(count(usage, "prompt_tokens"), count(usage, "completion_tokens"), cached)

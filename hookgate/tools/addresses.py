@@ -1,0 +1,30 @@
+"""Which network addresses a tool may connect to: public ones. Judges addresses, never text. No I/O."""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+
+# What Python calls global although it leads inside, or nowhere: NAT64, 6to4 and its relay, the old IPv4 in IPv6,
+# site-local.
+_NOT_PUBLIC = tuple(
+    ip_network(net)
+    for net in ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "::/96", "fec0::/10", "192.88.99.0/24", "2001::/23")
+)
+
+
+def is_public(address: str) -> bool:
+    """Whether the address, as a resolver gives it, is one that anybody on the internet may reach."""
+    ip = _unwrapped(ip_address(address))
+    if not ip.is_global or ip.is_multicast or ip.is_reserved:
+        return False
+    return not any(ip in net for net in _NOT_PUBLIC)
+
+
+def is_local_name(host: str) -> bool:
+    """Names that mean this machine whatever a resolver says, and addresses with a zone."""
+    name = host.rstrip(".").lower()
+    return name == "localhost" or name.endswith(".localhost") or "%" in name
+
+
+def _unwrapped(ip: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
+    return ip.ipv4_mapped or ip if isinstance(ip, IPv6Address) else ip

@@ -1,0 +1,81 @@
+"""The tool `edit`: exact replacements in one file, all or none. Where and how is in `diff.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import cast
+
+import trio
+
+from hookgate.protocol.values import Json, ToolCall, ToolResult, ToolSpec
+from hookgate.tools import arguments
+from hookgate.tools.builtin.diff import Edit as Replacement
+from hookgate.tools.builtin.diff import applied, lf, locate, rows
+from hookgate.tools.errors import ToolError
+from hookgate.tools.files import opened, replace, version
+from hookgate.tools.workspace import Workspace
+
+MAX_FILE_BYTES = 16 * 1024 * 1024
+
+SPEC = ToolSpec(
+    name="edit",
+    description=(
+        "Replace exact pieces of a file of the workspace. Every oldText must occur exactly once in the file as it "
+        "is now; all edits of a call apply together or not at all. The answer is a diff."
+    ),
+    parameters={
+        "type": "object",
+        "properties": {
+            "path": {"type": "string", "description": "The file, relative to the workspace or absolute inside it."},
+            "edits": {
+                "type": "array",
+                "description": "The replacements; they must not overlap.",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "oldText": {"type": "string", "description": "What stands there now, blanks included."},
+                        "newText": {"type": "string", "description": "What shall stand there instead."},
+                    },
+                    "required": ["oldText", "newText"],
+                    "additionalProperties": False,
+                },
+            },
+        },
+        "required": ["path", "edits"],
+        "additionalProperties": False,
+    },
+    mutates=True,
+    affects_workspace=True,
+)
+
+
+class Edit:
+    def __init__(self, workspace: Workspace) -> None:
+        self.spec = SPEC
+        self._workspace = workspace
+
+    async def execute(self, call: ToolCall) -> ToolResult:
+        path = arguments.required(call, "path")
+        edits = _replacements(call.arguments.get("edits"))
+        return ToolResult(await trio.to_thread.run_sync(partial(_edit, self._workspace, path, edits)))
+
+
+def _replacements(value: Json) -> tuple[Replacement, ...]:
+    given = cast("list[Mapping[str, str]]", value or [])
+    return tuple(Replacement(edit["oldText"], edit["newText"]) for edit in given)
+
+
+def _edit(workspace: Workspace, path: str, edits: tuple[Replacement, ...]) -> str:
+    place = workspace.place(path, "edit")
+    with opened(workspace, place, "edit") as file:
+        before = version(file)
+        data = file.read(MAX_FILE_BYTES + 1)
+    if len(data) > MAX_FILE_BYTES:
+        raise ToolError("budget", "edit", f"{path} has more than {MAX_FILE_BYTES} bytes")
+    # surrogateescape: bytes that are no UTF-8 survive an edit elsewhere in the file.
+    original = data.decode("utf-8", "surrogateescape")
+    text = lf(original)
+    spans = locate(text, edits, path)
+    replace(workspace, place, applied(original, spans).encode("utf-8", "surrogateescape"), before)
+    return rows(text, spans)

@@ -1,0 +1,33 @@
+"""Errors that tools and their registration raise; what the model reads of them is made in `failures.py`."""
+
+from __future__ import annotations
+
+from hookgate.protocol.values import FaultKind
+
+
+class ToolError(Exception):
+    """A tool cannot do what it was asked. `op` is the tool or the step of it; `reason` is for the model.
+
+    `denied_by` is `rule:NAME` or `os` where something refused, and empty otherwise.
+    """
+
+    def __init__(self, kind: FaultKind, op: str, reason: str, *, denied_by: str = "") -> None:
+        super().__init__(reason)
+        self.kind: FaultKind = kind
+        self.op, self.reason, self.denied_by = op, reason, denied_by
+
+
+class BadSpec(ValueError):
+    """A tool that cannot be registered: its name, schema, description or flags are wrong."""
+
+
+class NameConflict(Exception):
+    """The name is reserved by another provider."""
+
+    def __init__(self, name: str, holder: str) -> None:
+        super().__init__(f"the tool name {name!r} is reserved by {holder}")
+        self.name, self.holder = name, holder
+
+
+class SandboxUnavailable(Exception):
+    """A sandbox is required and this machine offers none."""

@@ -1,0 +1,212 @@
+"""The walls round a shell command: bubblewrap or Landlock, whichever this machine offers. Runs no tool.
+
+Inside, the workspace and a private folder for temporary files are writable, everything else is read-only, and
+the hidden paths are out of reach.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+import structlog
+import trio
+
+from hookgate.protocol.codec import encode
+from hookgate.tools.errors import SandboxUnavailable
+
+Mode = Literal["auto", "required", "off"]
+Kind = Literal["bwrap", "landlock", "none"]
+
+_PROBE_DEADLINE_S = 10.0
+_LAUNCHER = Path(__file__).with_name("_landlock.py")
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
+_SECRETS = (
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".kube",
+    ".docker",
+    ".netrc",
+    ".pypirc",
+    ".npmrc",
+    ".git-credentials",
+    ".config/gcloud",
+    ".config/gh",
+    ".config/hookgate",
+)
+"""Below HOME: what a command has no business reading."""
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the operator wants. `hidden` are files and folders that no command may read, besides the usual secrets."""
+
+    mode: Mode = "auto"
+    network: bool = True
+    hidden: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    """`tmp` is the one writable folder besides the workspace; `note` tells a person what holds and what does not."""
+
+    kind: Kind
+    workspace: Path
+    tmp: Path
+    note: str
+    network: bool = True
+    hidden: tuple[Path, ...] = field(default=())
+
+    def wrap(self, argv: Sequence[str]) -> list[str]:
+        """The command that runs `argv` inside. Reads folders to see what to hide, so it blocks a little."""
+        match self.kind:
+            case "bwrap":
+                return [*_bwrap(self), "--", *argv]
+            case "landlock":
+                return [sys.executable, "-I", "-S", str(_LAUNCHER), _landlock_spec(self), *argv]
+            case "none":
+                return list(argv)
+
+
+@asynccontextmanager
+async def open_sandbox(
+    workspace: Path, environment: Mapping[str, str], limits: Limits | None = None
+) -> AsyncGenerator[Sandbox]:
+    """Finds the best sandbox by trying it, makes the private folder and removes it at the end.
+
+    `environment` gives PATH and HOME. Raises SandboxUnavailable where one is required and none works.
+    """
+    limits = limits or Limits()
+    base = Path(tempfile.mkdtemp(prefix="hookgate-"))
+    try:
+        for name in ("tmp", "locked"):
+            (base / name).mkdir()
+        yield await _choose(_bare(workspace, base, environment, limits), environment, limits)
+    finally:
+        with trio.CancelScope(shield=True):
+            await trio.to_thread.run_sync(partial(shutil.rmtree, base, ignore_errors=True))
+
+
+def secrets_below(home: Path) -> tuple[Path, ...]:
+    """The usual secrets that exist in this home."""
+    return tuple(home / name for name in _SECRETS if (home / name).exists())
+
+
+def _bare(workspace: Path, base: Path, environment: Mapping[str, str], limits: Limits) -> Sandbox:
+    home = environment.get("HOME", "")
+    secrets = secrets_below(Path(home)) if home else ()
+    hidden = tuple(Path(os.path.realpath(path)) for path in (*secrets, *limits.hidden) if path.exists())
+    return Sandbox("none", Path(os.path.realpath(workspace)), base / "tmp", "", limits.network, hidden)
+
+
+async def _choose(bare: Sandbox, environment: Mapping[str, str], limits: Limits) -> Sandbox:
+    if limits.mode == "off":
+        return replace(bare, note="The sandbox is switched off: shell commands have all rights of the gateway.")
+    for candidate in _candidates(bare, environment):
+        if await _holds(candidate, environment):
+            _log.info("sandbox", kind=candidate.kind, note=candidate.note)
+            return candidate
+    if limits.mode == "required":
+        raise SandboxUnavailable("a sandbox is required, but neither bwrap nor Landlock works on this machine")
+    note = "No sandbox works on this machine: shell commands have all rights of the gateway."
+    _log.warning("sandbox", kind="none", note=note)
+    return replace(bare, note=note)
+
+
+def _candidates(bare: Sandbox, environment: Mapping[str, str]) -> list[Sandbox]:
+    shared = "Shell commands write only the workspace and a private folder for temporary files"
+    landlock = replace(bare, kind="landlock", note=f"{shared} (Landlock). {_landlock_gaps(bare)}")
+    if not shutil.which("bwrap", path=environment.get("PATH")):
+        return [landlock]
+    return [replace(bare, kind="bwrap", note=f"{shared} (bwrap)."), landlock]
+
+
+def _landlock_gaps(bare: Sandbox) -> str:
+    gaps = ["Unix sockets with a path stay reachable."]
+    if not bare.network:
+        gaps.append("TCP is closed, UDP stays open.")
+    if any(path.is_relative_to(bare.workspace) for path in bare.hidden):
+        gaps.append("Hidden paths inside the workspace stay readable.")
+    return " ".join(gaps)
+
+
+async def _holds(candidate: Sandbox, environment: Mapping[str, str]) -> bool:
+    """Whether a command in it can write where it may, and only there."""
+    script = 'printf x > "$1/probe" && ! printf x > "$2/probe"'
+    locked = candidate.tmp.with_name("locked")
+    argv = candidate.wrap(["/bin/sh", "-c", script, "sh", str(candidate.tmp), str(locked)])
+    try:
+        with trio.move_on_after(_PROBE_DEADLINE_S):
+            done = await trio.run_process(
+                argv,
+                check=False,
+                env=dict(environment),
+                stdin=subprocess.DEVNULL,
+                capture_stdout=True,
+                capture_stderr=True,
+            )
+            written = (candidate.tmp / "probe").exists() and not (locked / "probe").exists()
+            return done.returncode == 0 and written
+    except OSError:
+        return False
+    return False
+
+
+# --- bubblewrap ---------------------------------------------------------------------------------------------
+
+
+def _bwrap(sandbox: Sandbox) -> list[str]:
+    """Later mounts lie over earlier ones: shared temporary folders vanish first, what is hidden goes last."""
+    workspace, tmp = str(sandbox.workspace), str(sandbox.tmp)
+    argv = ["bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+    argv += ["--share-net"] if sandbox.network else []
+    for path in ("/tmp", "/var/tmp", "/run"):  # noqa: S108 - they are emptied, not used
+        argv += ["--tmpfs", path] if Path(path).is_dir() and not Path(path).is_symlink() else []
+    # Where /etc/resolv.conf points on many systems: without it no name resolves.
+    argv += ["--ro-bind-try", "/run/systemd/resolve", "/run/systemd/resolve"]
+    argv += ["--bind", workspace, workspace, "--bind", tmp, tmp]
+    for path in sandbox.hidden:
+        argv += ["--tmpfs", str(path)] if path.is_dir() else ["--ro-bind", "/dev/null", str(path)]
+    return [*argv, "--chdir", workspace]
+
+
+# --- Landlock -----------------------------------------------------------------------------------------------
+
+
+def _landlock_spec(sandbox: Sandbox) -> str:
+    spec = {
+        "read": [str(path) for path in _around(sandbox.hidden, Path("/"))],
+        "write": [str(sandbox.workspace), str(sandbox.tmp), *_DEVICES],
+        "tcp": sandbox.network,
+    }
+    return encode(spec).decode()
+
+
+def _around(hidden: Sequence[Path], top: Path) -> list[Path]:
+    """The fewest paths that cover `top` but nothing hidden: Landlock can only grant.
+
+    Links are left out: where they lead is covered by its own path, or hidden.
+    """
+    inside = [path for path in hidden if path.is_relative_to(top)]
+    if not inside:
+        return [top]
+    if top in inside:
+        return []
+    try:
+        children = sorted(child for child in top.iterdir() if not child.is_symlink())
+    except OSError:
+        return []
+    return [path for child in children for path in _around(inside, child)]

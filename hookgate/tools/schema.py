@@ -1,0 +1,152 @@
+"""JSON Schemas of tools: refused at registration where they cannot work, compiled once, applied to arguments.
+
+Knows neither the tool nor the call; nothing is ever fetched for a schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any, cast
+
+import jsonschema_rs
+
+from hookgate.protocol.codec import canonical, decode
+from hookgate.protocol.values import Json, JsonObject
+from hookgate.tools.errors import BadSpec
+
+MAX_SCHEMA_BYTES = 32 * 1024
+MAX_DEPTH = 64
+_MAX_PROBLEMS = 5
+# References that lead to references: no sensible schema has more, and the search for loops recurses.
+_MAX_CHAIN = 200
+_PROBLEM_CHARS = 300
+
+# Keywords whose subschemas judge the very value that the schema itself judges.
+_SAME_PLACE = ("not", "if", "then", "else")
+_SAME_PLACE_LISTS = ("allOf", "anyOf", "oneOf")
+
+
+def check_schema(schema: JsonObject) -> None:
+    """Raises BadSpec: too large or deep, does not compile, or refers to itself without consuming anything."""
+    if too_deep(schema, MAX_DEPTH):
+        raise BadSpec(f"the schema nests deeper than {MAX_DEPTH}")
+    text = canonical(schema)
+    if len(text) > MAX_SCHEMA_BYTES:
+        raise BadSpec(f"the schema has {len(text)} bytes, more than {MAX_SCHEMA_BYTES}")
+    _compiled(text)
+    _refuse_loops(cast("Mapping[str, Any]", decode(text)))
+
+
+def problems(schema: JsonObject, arguments: JsonObject) -> tuple[str, ...]:
+    """What is wrong with the arguments, in at most five lines; nothing if they fit."""
+    validator = _compiled(canonical(schema))
+    if validator.is_valid(arguments):
+        return ()
+    found = [
+        _problem(error) for error, _ in zip(validator.iter_errors(arguments), range(_MAX_PROBLEMS), strict=False)
+    ]
+    return tuple(dict.fromkeys(found))
+
+
+def too_deep(value: Json, limit: int) -> bool:
+    """Whether objects and arrays nest deeper than `limit`; never recurses itself."""
+    level: list[Json] = [value]
+    for _ in range(limit + 1):
+        level = [child for item in level for child in _children(item)]
+        if not level:
+            return False
+    return True
+
+
+def _children(value: Json) -> Iterator[Json]:
+    match value:
+        case Mapping():
+            yield from value.values()
+        case list() | tuple():
+            yield from value
+        case _:
+            pass
+
+
+@lru_cache(maxsize=512)
+def _compiled(schema: bytes) -> jsonschema_rs.Draft202012Validator:
+    try:
+        return jsonschema_rs.Draft202012Validator(decode(schema), offline=True)
+    except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
+        raise BadSpec(f"the schema does not compile: {str(error).splitlines()[0][:_PROBLEM_CHARS]}") from None
+
+
+def _problem(error: jsonschema_rs.ValidationError) -> str:
+    path = ".".join(str(part) for part in error.instance_path)
+    match error.kind:
+        case jsonschema_rs.ValidationErrorKind.Required(property=name):
+            return f"{path}.{name} is required" if path else f"{name} is required"
+        case _:
+            return f"{path}: {error.message}"[:_PROBLEM_CHARS] if path else error.message[:_PROBLEM_CHARS]
+
+
+# --- loops --------------------------------------------------------------------------------------------------
+
+
+def _refuse_loops(schema: Mapping[str, Any]) -> None:
+    """A schema that leads back to itself at the same value (`{"$ref": "#"}`) says nothing and may never end."""
+    done: set[int] = set()
+    for start in _schemas(schema):
+        if _leads_to_itself(start, schema, done, ()):
+            raise BadSpec("the schema refers to itself in a loop")
+
+
+def _leads_to_itself(node: object, root: Mapping[str, Any], done: set[int], above: tuple[int, ...]) -> bool:
+    if not isinstance(node, Mapping) or id(cast("object", node)) in done:
+        return False
+    members = cast("Mapping[str, Any]", node)
+    if id(members) in above or len(above) > _MAX_CHAIN:
+        return True
+    inner = (*above, id(members))
+    looping = any(_leads_to_itself(child, root, done, inner) for child in _same_place(members, root))
+    done.add(id(members))
+    return looping
+
+
+def _same_place(members: Mapping[str, Any], root: Mapping[str, Any]) -> Iterator[object]:
+    for name in ("$ref", "$dynamicRef"):
+        if isinstance(members.get(name), str):
+            yield _target(members[name], root)
+    for name in _SAME_PLACE:
+        yield members.get(name)
+    for name in _SAME_PLACE_LISTS:
+        yield from members.get(name, ()) if isinstance(members.get(name), list) else ()
+    dependent = members.get("dependentSchemas")
+    yield from cast("dict[str, object]", dependent).values() if isinstance(dependent, dict) else ()
+
+
+def _target(ref: str, root: Mapping[str, Any]) -> object:
+    """The subschema that a local reference names; None where the compiler already has its own opinion."""
+    if not ref.startswith("#/"):
+        return root if ref == "#" else _anchored(ref.removeprefix("#"), root)
+    node: Any = root
+    for part in ref[2:].split("/"):
+        key = part.replace("~1", "/").replace("~0", "~")
+        match node:
+            case dict():
+                node = cast("dict[str, Any]", node).get(key)
+            case list() if key.isdecimal() and int(key) < len(cast("list[Any]", node)):
+                node = cast("list[Any]", node)[int(key)]
+            case _:
+                return None
+    return node
+
+
+def _anchored(name: str, root: Mapping[str, Any]) -> object:
+    return next((it for it in _schemas(root) if name in (it.get("$anchor"), it.get("$dynamicAnchor"))), None)
+
+
+def _schemas(root: object) -> Iterator[Mapping[str, Any]]:
+    """Every object in the schema, whether or not it is a schema: none that is one is missed."""
+    waiting: list[Any] = [root]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, dict):
+            yield cast("dict[str, Any]", node)
+        waiting.extend(_children(cast("Json", node)))

@@ -1,0 +1,52 @@
+"""Cutting text to what a model is given, on character boundaries, and saying so. Knows no tool."""
+
+from __future__ import annotations
+
+import codecs
+
+MAX_BYTES = 50 * 1024
+MAX_LINES = 2000
+
+# What a tool may add round output that it has cut itself (the command line, the note about the cut), so that
+# its own note is not cut away again.
+OWN_BYTES = 12 * 1024
+OWN_LINES = 256
+
+
+def head(data: bytes) -> str:
+    """UTF-8 with replacements; a character that the end cuts in two is left out."""
+    return codecs.getincrementaldecoder("utf-8")("replace").decode(data)
+
+
+def clean(text: str) -> str:
+    """The same text without lone surrogates, which neither UTF-8 nor a database takes."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def cut(text: str, max_bytes: int = MAX_BYTES, max_lines: int = MAX_LINES) -> str:
+    """The head of `text`, within both limits, and a last line that says how much is missing."""
+    kept = _first_lines(text, max_lines)
+    data = kept.encode("utf-8", "replace")
+    kept = head(data[:max_bytes]) if len(data) > max_bytes else kept
+    if len(kept) == len(text):
+        return text
+    missing = text[len(kept) :]
+    size, lines = len(missing.encode("utf-8", "replace")), missing.count("\n") + 1
+    return f"{kept.rstrip(chr(10))}\n... [{size} bytes in {lines} lines more]"
+
+
+def within_own_limits(text: str) -> bool:
+    """Whether a tool's text is short enough to leave as it is, room for its own words included."""
+    if len(text) * 4 <= MAX_BYTES and text.count("\n") < MAX_LINES:
+        return True
+    size = len(text.encode("utf-8", "replace"))
+    return size <= MAX_BYTES + OWN_BYTES and text.count("\n") < MAX_LINES + OWN_LINES
+
+
+def _first_lines(text: str, count: int) -> str:
+    position = -1
+    for _ in range(count):
+        position = text.find("\n", position + 1)
+        if position < 0:
+            return text
+    return text[: position + 1]

@@ -1,0 +1,108 @@
+"""Paths of tools, confined to one folder: `..`, absolute paths and symbolic links cannot lead out of it.
+
+A path is resolved first and then walked folder by folder without following links, so a link that is put in
+place between the two is refused, not followed. Reads and writes no file.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from hookgate.tools.errors import ToolError
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A path inside the workspace: as the model wrote it, and its parts below the root with all links resolved."""
+
+    shown: str
+    parts: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The last part; `.` for the root itself."""
+        return self.parts[-1] if self.parts else "."
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """`root` is resolved when the workspace is made; it must exist by the time it is used."""
+
+    root: Path
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "root", Path(os.path.realpath(self.root)))
+
+    def place(self, path: str, op: str) -> Place:
+        """Where `path` leads, relative to the root or absolute inside it; it need not exist.
+
+        Raises ToolError (permission) where it leads out, (validation) where it is no path at all. Blocks.
+        """
+        try:
+            real = Path(os.path.realpath(self.root / path))
+        except ValueError:
+            raise ToolError("validation", op, f"{path!r} is not a path") from None
+        if not real.is_relative_to(self.root):
+            raise _outside(path, op)
+        return Place(path, real.relative_to(self.root).parts)
+
+    @contextmanager
+    def folder(self, place: Place, op: str, *, create: bool = False) -> Generator[int]:
+        """A descriptor of the folder that holds `place`, closed at the end. With `create`, missing ones are made."""
+        with naming(place, op):
+            descriptor = self._walk(place.parts[:-1], create)
+        try:
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+    def _walk(self, parts: tuple[str, ...], create: bool) -> int:
+        descriptor = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        for part in parts:
+            try:
+                inner = _enter(descriptor, part, create)
+            finally:
+                os.close(descriptor)
+            descriptor = inner
+        return descriptor
+
+
+def _enter(parent: int, name: str, create: bool) -> int:
+    if create:
+        with suppress(FileExistsError):
+            os.mkdir(name, dir_fd=parent)
+    return os.open(name, _FOLDER, dir_fd=parent)
+
+
+@contextmanager
+def naming(place: Place, op: str) -> Generator[None]:
+    """Errors of the system name the path as the model wrote it; what it wrote wrong is its own fault."""
+    try:
+        yield
+    except OSError as error:
+        raise _named(error, place, op) from None
+
+
+def _named(error: OSError, place: Place, op: str) -> Exception:
+    match error.errno:
+        case errno.ELOOP:
+            return _outside(place.shown, op)
+        case errno.ENOTDIR:
+            return ToolError("validation", op, f"{place.shown}: part of the path is not a directory")
+        case errno.EISDIR:
+            return ToolError("validation", op, f"{place.shown} is a directory")
+        case errno.ENAMETOOLONG:
+            return ToolError("validation", op, f"{place.shown[:80]}...: the name is too long")
+        case _:
+            return OSError(error.errno, error.strerror, place.shown)
+
+
+def _outside(path: str, op: str) -> ToolError:
+    return ToolError("permission", op, f"{path} is outside the workspace", denied_by="rule:workspace")

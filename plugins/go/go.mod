@@ -1,0 +1,3 @@
+module hookgate
+
+go 1.21

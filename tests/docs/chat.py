@@ -1,0 +1,113 @@
+"""The chat turn that the protocol page shows, played by the real loop, gate and process; knows no page.
+
+The model is scripted and the tool answers a fixed text; the hook is whatever program the caller gives.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import trio
+
+from hookgate.approvals.desk import Desk
+from hookgate.hooks.deadlines import Deadlines
+from hookgate.hooks.gate import Gate
+from hookgate.hooks.inside import InsideHook
+from hookgate.hooks.process import ProcessSpec, open_process
+from hookgate.hooks.rules import Mount, Rules
+from hookgate.loop.agent import Agent
+from hookgate.loop.transcript import Transcript
+from hookgate.loop.turn import Turn, run_turn
+from hookgate.protocol.approval import ApprovalRequest, Decision
+from hookgate.protocol.events import Event
+from hookgate.protocol.match import Observed
+from hookgate.protocol.stages import Stage
+from hookgate.protocol.values import Chat, Inbound, Outbound, ToolCall, ToolResult, ToolSpec
+from hookgate.providers.scripted import Script, ScriptedProvider
+from hookgate.tools.registry import Registry
+
+DEADLINE_S = 20.0
+NAME = "guard"
+OBSERVES = ("turn_*", "tool_exec_*")
+INBOUND = Inbound(Chat("telegram", "90210", sender="7"), "What would a deploy do?", message_id="311")
+SCRIPT = {
+    "steps": [
+        {"calls": [{"name": "bash", "arguments": {"command": "./deploy --dry-run"}, "id": "call_1"}]},
+        {"text": "A deploy would change nothing."},
+    ]
+}
+
+
+class Bash:
+    """A tool that always prints the same."""
+
+    spec = ToolSpec(
+        "bash",
+        "Run a shell command.",
+        {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]},
+    )
+
+    async def execute(self, call: ToolCall) -> ToolResult:
+        await trio.lowlevel.checkpoint()
+        return ToolResult("key sk-4711 accepted\nnothing to deploy")
+
+
+class Telegram:
+    """A chat that keeps what it is sent."""
+
+    name = "telegram"
+
+    def __init__(self) -> None:
+        self.sent: list[Outbound] = []
+
+    async def send(self, outbound: Outbound) -> None:
+        await trio.lowlevel.checkpoint()
+        self.sent.append(outbound)
+
+    def stream(self, chat: Chat, text: str) -> None: ...
+
+    def restart_stream(self, chat: Chat) -> None: ...
+
+    async def approve(self, request: ApprovalRequest) -> Decision:
+        await trio.lowlevel.checkpoint()
+        return Decision(False, "nobody")
+
+
+async def play(program: Path, hear: Callable[[Event], None]) -> tuple[list[str], list[Outbound]]:
+    """One turn with `program` as the hook: the lines that the hook was sent, and what the chat saw."""
+    seen, gate, channel = program.with_suffix(".lines"), Gate(), Telegram()
+    with trio.fail_after(DEADLINE_S):
+        async with trio.open_nursery() as nursery:
+            deadlines = Deadlines()
+            nursery.start_soon(deadlines.run)
+            async with open_process(_spec(program, seen), deadlines) as hook:
+                watcher = Mount(InsideHook("watcher", hear=hear), Rules(observe=Observed(("*",)), inside=True))
+                gate.mount([watcher, Mount(hook, Rules(frozenset(Stage), Observed(OBSERVES)))])
+                await run_turn(Turn(_agent(gate), channel, Transcript(), INBOUND, "main-turn-1"))
+            nursery.cancel_scope.cancel()
+    return seen.read_text(encoding="utf-8").splitlines(), channel.sent
+
+
+def _spec(program: Path, seen: Path) -> ProcessSpec:
+    """The hook reads through `tee`, so that the lines are those of a real pipe."""
+    recorded = 'tee "$1" | exec "$2" "$3"'
+    command = ("sh", "-c", recorded, "sh", str(seen), sys.executable, str(program))
+    environment = {"PATH": "/usr/bin:/bin"}
+    return ProcessSpec(NAME, command, str(program.parent), environment, frozenset(Stage), observes=True)
+
+
+def _agent(gate: Gate) -> Agent:
+    registry = Registry()
+    registry.register(Bash())
+    return Agent(
+        name="main",
+        model="openai/gpt-5-mini",
+        system="Keep it short.",
+        providers={"openai": ScriptedProvider(Script.parse(SCRIPT))},
+        gate=gate,
+        registry=registry,
+        desk=Desk((), gate.events.emit),
+        options={"temperature": 0.2},
+    )

@@ -1,0 +1,166 @@
+"""What a command can reach, under every sandbox that this machine offers."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import sys
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import trio
+
+from hookgate.protocol.values import ToolCall
+from hookgate.tools import sandbox as module
+from hookgate.tools.builtin.bash import Bash
+from hookgate.tools.errors import SandboxUnavailable
+from hookgate.tools.sandbox import Limits, Sandbox, open_sandbox
+
+ENVIRONMENT = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    folder = tmp_path / "home"
+    (folder / ".ssh").mkdir(parents=True)
+    (folder / ".ssh" / "id").write_text("PRIVATE KEY")
+    (folder / ".netrc").write_text("PASSWORD")
+    (folder / "notes").write_text("harmless notes")
+    return folder
+
+
+@pytest.fixture(params=["bwrap", "landlock"])
+async def confined(request: pytest.FixtureRequest, root: Path, home: Path, tmp_path: Path) -> AsyncIterator[Sandbox]:
+    """Each kind in turn; a machine without one says so."""
+    if request.param == "bwrap" and not shutil.which("bwrap"):
+        pytest.skip("NOT TESTED: there is no bwrap on this machine")
+    path = ENVIRONMENT["PATH"] if request.param == "bwrap" else str(tmp_path / "no-bwrap-here")
+    limits = Limits(hidden=(tmp_path / "state",))
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state" / "control.token").write_text("TOKEN")
+    async with open_sandbox(root, {"PATH": path, "HOME": str(home)}, limits) as sandbox:
+        if sandbox.kind != request.param:
+            pytest.skip(f"NOT TESTED: {request.param} does not work on this machine")
+        yield sandbox
+
+
+async def sh(sandbox: Sandbox, command: str) -> str:
+    with trio.fail_after(30):
+        return (
+            await Bash(sandbox, ENVIRONMENT).execute(ToolCall("c", "bash", {"command": command, "timeout": 20}))
+        ).for_llm
+
+
+async def test_workspace_and_private_tmp_are_writable(confined: Sandbox, root: Path) -> None:
+    text = await sh(
+        confined,
+        "mkdir -p d/e && echo hi > d/e/f && mv d/e/f g && ln g h && rm h && echo t > $TMPDIR/t && cat $TMPDIR/t g",
+    )
+    assert "\n\nt\nhi\n\n[exit 0]" in text
+    assert (root / "g").read_text() == "hi\n"
+
+
+async def test_ordinary_programs_run(confined: Sandbox) -> None:
+    text = await sh(
+        confined, f"seq 3 | sort -r > /dev/null && {sys.executable} -c 'print(6 * 7)' && ls / > /dev/null"
+    )
+    assert "\n\n42\n\n[exit 0]" in text
+
+
+@pytest.mark.parametrize("target", ["{home}/owned", "{home}/notes", "/etc/hookgate-owned", "{outside}/owned"])
+async def test_everything_else_is_read_only(confined: Sandbox, home: Path, tmp_path: Path, target: str) -> None:
+    target = target.format(home=home, outside=tmp_path)
+    text = await sh(confined, f"echo owned > {target} || echo refused")
+    assert "refused" in text or not os.access(target, os.F_OK)
+    assert (home / "notes").read_text() == "harmless notes"
+    assert not os.access("/etc/hookgate-owned", os.F_OK)
+    assert not (tmp_path / "owned").exists()
+
+
+async def test_secrets_and_hidden_paths_cannot_be_read(confined: Sandbox, home: Path, tmp_path: Path) -> None:
+    text = await sh(confined, f"cat {home}/.ssh/id {home}/.netrc {tmp_path}/state/control.token; cat {home}/.ssh/*")
+    for secret in ("PRIVATE KEY", "PASSWORD", "TOKEN"):
+        assert secret not in text
+
+
+async def test_links_made_inside_do_not_lead_to_secrets(confined: Sandbox, home: Path) -> None:
+    text = await sh(confined, f"ln -s {home}/.ssh/id key; cat key; ln {home}/.netrc hard; cat hard")
+    assert "PRIVATE KEY" not in text
+    assert "PASSWORD" not in text
+
+
+async def test_the_environment_of_this_process_cannot_be_read(
+    confined: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = await sh(confined, f"tr '\\0' '\\n' < /proc/{os.getpid()}/environ || echo refused")
+    assert "PYTEST_CURRENT_TEST" not in text
+
+
+async def test_this_process_cannot_be_signalled(confined: Sandbox) -> None:
+    assert "refused" in await sh(confined, f"kill -0 {os.getpid()} 2>/dev/null && echo reached || echo refused")
+
+
+async def test_the_exit_status_and_the_timeout_work_inside(confined: Sandbox, root: Path) -> None:
+    assert "[exit 7]" in await sh(confined, "exit 7")
+    call = ToolCall("c", "bash", {"command": "echo begun; sleep 60 & wait", "timeout": 0.5})
+    started = trio.current_time()
+    assert "begun\n\n[exit -1]" in (await Bash(confined, ENVIRONMENT).execute(call)).for_llm
+    assert trio.current_time() - started < 6
+
+
+@pytest.mark.parametrize("network", [True, False])
+async def test_the_network_is_open_unless_it_is_off(confined: Sandbox, network: bool) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        code = f"import socket; socket.create_connection(('127.0.0.1', {port}), 2); print('connected')"
+        text = await sh(
+            replace(confined, network=network), f'{sys.executable} -c "{code}" 2>/dev/null || echo refused'
+        )
+    assert ("\n\nconnected" in text) == network
+    assert ("\n\nrefused" in text) != network
+
+
+async def test_the_note_tells_a_person_what_holds(confined: Sandbox) -> None:
+    assert confined.kind in confined.note.lower()
+    assert ("stay reachable" in confined.note) == (confined.kind == "landlock")
+
+
+async def test_off_is_no_sandbox_and_says_so(root: Path) -> None:
+    async with open_sandbox(root, ENVIRONMENT, Limits(mode="off")) as sandbox:
+        assert sandbox.kind == "none"
+        assert "switched off" in sandbox.note
+        assert sandbox.wrap(["x"]) == ["x"]
+
+
+async def test_without_any_sandbox_auto_goes_on_loudly_and_required_refuses(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(module, "_LAUNCHER", Path("/no/such/launcher.py"))
+    nowhere = {"PATH": "/nonexistent"}
+    async with open_sandbox(root, nowhere) as sandbox:
+        assert sandbox.kind == "none"
+        assert "all rights" in sandbox.note
+    assert "No sandbox works" in capsys.readouterr().out
+    with pytest.raises(SandboxUnavailable, match="neither bwrap nor Landlock"):
+        async with open_sandbox(root, nowhere, Limits(mode="required")):
+            pass
+
+
+async def test_a_bwrap_that_does_not_confine_is_not_believed(root: Path, tmp_path: Path) -> None:
+    fake = tmp_path / "bin" / "bwrap"
+    fake.parent.mkdir()
+    fake.write_text('#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done; shift; exec "$@"\n')
+    fake.chmod(0o755)
+    async with open_sandbox(root, {"PATH": f"{fake.parent}:{os.environ['PATH']}"}) as sandbox:
+        assert sandbox.kind != "bwrap"
+
+
+async def test_the_private_folder_is_gone_afterwards(root: Path) -> None:
+    async with open_sandbox(root, ENVIRONMENT) as sandbox:
+        (sandbox.tmp / "x").touch()
+        assert sandbox.tmp.stat().st_mode & 0o777 == 0o755
+        assert sandbox.tmp.parent.stat().st_mode & 0o777 == 0o700
+    assert not sandbox.tmp.parent.exists()
