@@ -14,6 +14,7 @@ import trio
 from hookgate import config as configuration
 from hookgate.channels.once import Once
 from hookgate.channels.terminal import NAME, Terminal
+from hookgate.cli.inspect import counted
 from hookgate.cli.keyboard import ReadLine, keyboard
 from hookgate.cli.logs import set_up_logs
 from hookgate.cli.runtime import Runtime, Setup, open_runtime
@@ -176,7 +177,7 @@ def _write(text: str) -> None:
 
 def _welcome(runtime: Runtime) -> str:
     hooks = runtime.mounts.hooks
-    lines = [f"hookgate: {runtime.agent.model}; {len(hooks)} hooks; /help for help, Ctrl-D to leave"]
+    lines = [f"hookgate: {runtime.agent.model}; {counted(len(hooks), 'hook')}; /help for help, Ctrl-D to leave"]
     lines.extend(f"! hook {hook.name} is {hook.state}: {hook.reason}" for hook in hooks if not hook.pid)
     if runtime.sandbox is not None and runtime.sandbox.kind == "none":
         lines.append(f"! {runtime.sandbox.note}")

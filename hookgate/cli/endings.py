@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from hookgate.config import ConfigError
 
 CONFIGURATION = 2
@@ -11,13 +13,17 @@ INTERRUPTED = 130
 
 def ending(error: BaseException) -> tuple[str, int] | None:
     """None for what is nobody's doing but ours: that deserves its traceback."""
+    from hookgate.control.client import ControlFailed, NothingRunning
+    from hookgate.control.place import ControlUnavailable
     from hookgate.hooks.supervise import RequiredHookFailed
     from hookgate.tools.errors import SandboxUnavailable
 
     match _single(error):
         case ConfigError() as mistake:
             return f"hookgate: {mistake}", CONFIGURATION
-        case RequiredHookFailed() | SandboxUnavailable() as failure:
+        case (
+            RequiredHookFailed() | SandboxUnavailable() | NothingRunning() | ControlFailed() | ControlUnavailable()
+        ) as failure:
             return f"hookgate: {failure}", FAILED
         case KeyboardInterrupt():
             return "hookgate: interrupted", INTERRUPTED
@@ -27,6 +33,9 @@ def ending(error: BaseException) -> tuple[str, int] | None:
 
 def _single(error: BaseException) -> BaseException:
     """Nurseries wrap what leaves them in groups, one in another."""
-    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
-        error = error.exceptions[0]  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
-    return error  # pyright: ignore[reportUnknownVariableType]
+    while isinstance(error, BaseExceptionGroup):
+        inner = cast("BaseExceptionGroup[BaseException]", error).exceptions
+        if len(inner) != 1:
+            break
+        error = inner[0]
+    return cast("BaseException", error)

@@ -21,6 +21,10 @@ def say(line: str) -> None:
     sys.stdout.write(line + "\n")
 
 
+def counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def check_config(config_file: Path | None) -> int:
     """Raises ConfigError; what it prints is for a person."""
     config, file = configuration.load(config_file)
@@ -30,7 +34,8 @@ def check_config(config_file: Path | None) -> int:
     for plan in planned:
         _check_command(plan)
     model = config.agent.model or "(none)"
-    say(f"{file}: fine. Model {model}, {len(planned)} hooks, {len(config.approvals)} approval rules.")
+    rules = counted(len(config.approvals), "approval rule")
+    say(f"{file}: fine. Model {model}, {counted(len(planned), 'hook')}, {rules}.")
     return 0
 
 

@@ -70,8 +70,8 @@ class Mounts:
     def hooks(self) -> tuple[SupervisedHook, ...]:
         return tuple(running.hook for running in self._running.values())
 
-    def rules(self, name: str) -> Rules:
-        return self._running[name].plan.rules
+    def plan(self, name: str) -> Plan:
+        return self._running[name].plan
 
     async def reload(self, plans: Sequence[Plan]) -> Changes:
         """Exchange what differs. Raises ReloadFailed, and then nothing has changed."""

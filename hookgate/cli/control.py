@@ -1,0 +1,122 @@
+"""What a running gateway does when asked over its control socket, and the commands that ask."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, cast
+
+import structlog
+
+from hookgate import config as configuration
+from hookgate.cli.inspect import describe, say
+from hookgate.cli.plans import plans
+from hookgate.cli.runtime import Runtime
+from hookgate.config import ConfigError
+from hookgate.control.client import call, find_socket, socket_path
+from hookgate.control.methods import ControlError
+from hookgate.control.place import ControlUnavailable
+from hookgate.control.serve import open_control
+from hookgate.hooks.mounts import ReloadFailed
+from hookgate.hooks.supervise import SupervisedHook
+from hookgate.protocol.codec import decode, encode
+from hookgate.protocol.errors import BadMessage
+from hookgate.protocol.values import Json, JsonObject
+
+log = structlog.get_logger("hookgate.control")
+
+
+@asynccontextmanager
+async def open_gateway_control(runtime: Runtime, config_file: Path | None, path: Path | None) -> AsyncGenerator[None]:
+    """Serve the gateway's methods. Without an explicit path a socket that cannot be had is only logged.
+
+    Raises ControlUnavailable for an explicit path.
+    """
+    section = runtime.setup.config.control
+    explicit = path or (Path(section.path) if section.path else None)
+    socket = explicit or socket_path(configuration.runtime_directory())
+    methods = _Methods(runtime, config_file)
+    served = {
+        "hooks.list": methods.hooks_list,
+        "hooks.reload": methods.hooks_reload,
+        "sessions.list": methods.sessions_list,
+        "turn.stop": methods.turn_stop,
+    }
+    opening = open_control(socket, served)
+    try:
+        await opening.__aenter__()
+    except ControlUnavailable as error:
+        if explicit:
+            raise
+        log.warning("no_control_socket", reason=str(error))
+        yield
+        return
+    try:
+        yield
+    finally:
+        await opening.__aexit__(None, None, None)
+
+
+class _Methods:
+    def __init__(self, runtime: Runtime, config_file: Path | None) -> None:
+        self._runtime = runtime
+        self._config_file = config_file
+
+    async def hooks_list(self) -> Json:
+        return [self._row(hook) for hook in self._runtime.mounts.hooks]
+
+    async def hooks_reload(self) -> Json:
+        """Read the configuration again and exchange the hooks that differ; on any mistake nothing changes."""
+        try:
+            config, file = configuration.load(self._config_file)
+            changes = await self._runtime.mounts.reload(plans(config, file.parent))
+        except (ConfigError, ReloadFailed) as error:
+            raise ControlError(f"nothing was changed: {error}") from None
+        return {name: list(hooks) for name, hooks in asdict(changes).items()}
+
+    async def sessions_list(self) -> Json:
+        sessions = self._runtime.gateway.sessions.values()
+        return [{"key": s.key, "busy": s.busy, "waiting": s.waiting, "messages": len(s.transcript)} for s in sessions]
+
+    async def turn_stop(self, session: str) -> Json:
+        """True when a turn was running there and now ends."""
+        if session not in self._runtime.gateway.sessions:
+            raise ControlError(f"there is no session {session!r}")
+        return self._runtime.gateway.stop(session)
+
+    def _row(self, hook: SupervisedHook) -> dict[str, Json]:
+        gate = self._runtime.gate
+        stats = gate.stats[hook.name]
+        return {
+            **describe(self._runtime.mounts.plan(hook.name), hook.state),
+            "reason": hook.reason,
+            "pid": hook.pid,
+            "restarts": hook.restarts,
+            "calls": stats.calls,
+            "failures": stats.failures,
+            "p50_ms": stats.quantile_ms(0.50),
+            "p99_ms": stats.quantile_ms(0.99),
+            "events_dropped": hook.events_dropped,
+            "audits_missed": gate.audits.missed[hook.name],
+        }
+
+
+# --- the asking side ----------------------------------------------------------------------------------------
+
+
+def ask_gateway(method: str, params: JsonObject, control: Path | None) -> Any:  # noqa: ANN401 - JSON
+    """Raises NothingRunning and ControlFailed."""
+    return call(find_socket(configuration.runtime_directory(), control), method, params)
+
+
+def call_gateway(method: str, params: str, control: Path | None) -> int:
+    try:
+        given: object = decode(params)
+    except BadMessage as error:
+        raise ConfigError(f"the params are not JSON: {error}") from None
+    if not isinstance(given, dict):
+        raise ConfigError('the params must be a JSON object, for example {"session": "cli:terminal"}')
+    say(encode(ask_gateway(method, cast("JsonObject", given), control)).decode())
+    return 0
