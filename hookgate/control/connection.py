@@ -38,14 +38,13 @@ class Connection:
         Calls of a client that has vanished run to their end; their answers are dropped.
         """
         async with trio.open_nursery() as nursery:
-            at_end = False
-            while not at_end:
-                chunk = await self._receive()
-                at_end = not chunk
-                # The last line of a stream may lack its newline.
-                if not await self._take(chunk or b"\n", nursery):
+            while chunk := await self._receive():
+                if not await self._take(chunk, nursery):
                     await self._send(error_frame(INVALID_REQUEST, f"a line has at most {MAX_LINE_BYTES} bytes"))
-                    return
+                    break
+            else:
+                # The last line of a stream may lack its newline.
+                await self._take(b"\n", nursery)
 
     async def _receive(self) -> bytes | bytearray:
         """The next chunk; empty at the end of the stream, and for a client that waits for nothing and is idle."""

@@ -10,7 +10,7 @@ import os
 import socket
 import stat
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -81,10 +81,17 @@ def _claim(path: Path) -> Claim:
         path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
     except OSError as error:
         raise ControlUnavailable(f"{path.parent}: {error.strerror}") from None
-    check_private(path.parent)
-    with _locked(path.parent):
+    with _settled(path.parent):
         _make_way(path)
         return _bound(path)
+
+
+def _settled(folder: Path) -> AbstractContextManager[None]:
+    """In a sticky folder (/tmp) nobody can take our file away, but anybody could hold its lock for ever."""
+    if folder.is_dir() and folder.stat().st_mode & stat.S_ISVTX:
+        return nullcontext()
+    check_private(folder)
+    return _locked(folder)
 
 
 @contextmanager

@@ -6,7 +6,6 @@ Judges shapes, splits batches and encodes; jsonrpcserver finds and calls the met
 from __future__ import annotations
 
 import importlib
-import math
 from collections.abc import Awaitable
 from typing import Any, Protocol, cast
 
@@ -116,8 +115,6 @@ def _fault(request: dict[str, Any]) -> str:
 def _readable_id(request: dict[str, Any]) -> Json:
     match request.get("id"):
         case bool():
-            return None
-        case float() as number if not math.isfinite(number):
             return None
         case str() | int() | float() as readable:
             return readable
