@@ -88,7 +88,8 @@ def _claim(path: Path) -> Claim:
 
 def _settled(folder: Path) -> AbstractContextManager[None]:
     """In a sticky folder (/tmp) nobody can take our file away, but anybody could hold its lock for ever."""
-    if folder.is_dir() and folder.stat().st_mode & stat.S_ISVTX:
+    status = folder.stat()
+    if status.st_mode & stat.S_ISVTX and status.st_uid in (0, os.geteuid()):
         return nullcontext()
     check_private(folder)
     return _locked(folder)
