@@ -11,7 +11,10 @@ import stat
 import sys
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
-_PR_SET_NO_NEW_PRIVS = 38
+_PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 24, 38
+# What a command of root keeps: chown, dac_override, fowner, fsetid, kill, setgid, setuid, net_bind_service.
+# With perfmon or sys_admin it would read the environment of every process, Landlock or not.
+_KEPT_CAPABILITIES = frozenset({0, 1, 3, 4, 5, 6, 7, 10})
 _RULE_PATH_BENEATH = 1
 
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
@@ -74,6 +77,9 @@ def _confine(spec: dict[str, list[str]]) -> None:
         _allow(ruleset, path, _READ)
     for path in spec["write"]:
         _allow(ruleset, path, _all_rights(abi))
+    for capability in set(range(64)) - _KEPT_CAPABILITIES:
+        # Refused to all but root, who alone has any to lose; and for numbers that the kernel does not know.
+        _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
     if _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
         raise OSError("no_new_privs was refused")
     _call(_RESTRICT_SELF, ruleset, ctypes.c_uint32(0))

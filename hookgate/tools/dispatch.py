@@ -14,7 +14,7 @@ from hookgate.protocol.values import ToolCall, ToolResult, ToolSpec
 from hookgate.tools.errors import BadSpec, ToolError
 from hookgate.tools.failures import failed, failure, not_found
 from hookgate.tools.schema import problems
-from hookgate.tools.text import clean, cut, within_own_limits
+from hookgate.tools.text import clean, cut, nearly_within_limits
 
 __all__ = ["execute", "failure", "invalid", "not_found", "rendered"]
 
@@ -68,13 +68,16 @@ async def _unmixed(tool: Tool, call: ToolCall) -> ToolResult:
 
 
 def rendered(result: ToolResult) -> ToolResult:
-    """The result as a model may get it: a text that is never empty, within the size limits, valid UTF-8."""
+    """The result as a model may get it: a text that is never empty, within the size limits, valid UTF-8.
+
+    Rendering twice changes nothing more: the loop does it again after the hooks.
+    """
     if not isinstance(cast("object", result), ToolResult):
         return failure("fatal", "tool", f"returned {type(result).__name__}, not a result")
     text = clean(result.for_llm)
     if not text.strip():
         return replace(result, for_llm=NO_OUTPUT)
-    if not within_own_limits(text):
+    if not nearly_within_limits(text):
         text = cut(text)
     return result if text == result.for_llm else replace(result, for_llm=text)
 

@@ -13,6 +13,7 @@ from hookgate.tools.errors import ToolError
 
 # Longest message of an unforeseen exception that reaches the model, in characters.
 _MESSAGE_CHARS = 500
+_OP_CHARS = 64
 
 HINTS: Mapping[FaultKind, str] = {
     "validation": "Fix the arguments named above to match the tool's schema, then call again.",
@@ -41,6 +42,8 @@ _WORST_FIRST: tuple[FaultKind, ...] = (
 def failure(kind: FaultKind, op: str, reason: str, *, hint: str | None = None, denied_by: str = "") -> ToolResult:
     """`ERROR (KIND) OP: REASON`, then the hint on its own line; without `hint` the kind's own is given."""
     hint = HINTS[kind] if hint is None else hint
+    # A model may have made up a name of any length.
+    op = op[:_OP_CHARS] or "tool"
     line = f"ERROR ({kind}) {op}: {reason}"
     text = f"{line}\n{hint}" if hint else line
     return ToolResult(text, is_error=True, error=Fault(kind, op, reason, denied_by))

@@ -109,15 +109,16 @@ async def _first_reachable(url: httpx.URL, addresses: Sequence[str]) -> Answer:
         trust = await trio.to_thread.run_sync(_trust)
     # A bare transport: a client would take a redirect apart by itself, and stumble over a malformed one.
     async with httpx.AsyncHTTPTransport(verify=trust, trust_env=False) as transport:
-        for address in addresses[:-1]:
+        failure: Exception | None = None
+        for address in addresses:
             try:
                 return await _get(transport, url, address)
-            except (httpx.ConnectError, httpx.ConnectTimeout):
-                continue
-        try:
-            return await _get(transport, url, addresses[-1])
-        except (httpx.HTTPError, zlib.error) as error:
-            raise ToolError("transient", OP, f"{url}: {_words(error)}") from None
+            except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+                failure = error
+            except (httpx.HTTPError, zlib.error) as error:
+                failure = error
+                break
+        raise ToolError("transient", OP, f"{url}: {_words(failure)}")
 
 
 def _words(error: BaseException | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import stat
@@ -68,6 +69,9 @@ def _current(folder: int, place: Place, op: str) -> Version | None:
     except FileNotFoundError:
         return None
     _refuse_irregular(status, place, op)
+    # Renaming over it would need no right to the file itself, only to its folder.
+    if not os.access(place.name, os.W_OK, dir_fd=folder):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     return _version(status)
 
 

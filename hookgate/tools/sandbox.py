@@ -171,7 +171,20 @@ async def _holds(candidate: Sandbox, environment: Mapping[str, str]) -> bool:
 def _bwrap(sandbox: Sandbox) -> list[str]:
     """Later mounts lie over earlier ones: shared temporary folders vanish first, what is hidden goes last."""
     workspace, tmp = str(sandbox.workspace), str(sandbox.tmp)
-    argv = ["bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+    argv = [
+        "bwrap",
+        "--unshare-all",
+        "--cap-drop",
+        "ALL",
+        "--die-with-parent",
+        "--ro-bind",
+        "/",
+        "/",
+        "--dev",
+        "/dev",
+        "--proc",
+        "/proc",
+    ]
     argv += ["--share-net"] if sandbox.network else []
     for path in ("/tmp", "/var/tmp", "/run"):  # noqa: S108 - they are emptied, not used
         argv += ["--tmpfs", path] if Path(path).is_dir() and not Path(path).is_symlink() else []

@@ -7,10 +7,10 @@ import codecs
 MAX_BYTES = 50 * 1024
 MAX_LINES = 2000
 
-# What a tool may add round output that it has cut itself (the command line, the note about the cut), so that
-# its own note is not cut away again.
-OWN_BYTES = 12 * 1024
-OWN_LINES = 256
+# How much longer a text may be and still is left whole. A tool that cuts its output itself needs the room for its
+# own words (the command line, the note about the cut), and a text that is cut once must not be cut again.
+SPARE_BYTES = 12 * 1024
+SPARE_LINES = 256
 
 
 def head(data: bytes) -> str:
@@ -25,6 +25,8 @@ def clean(text: str) -> str:
 
 def cut(text: str, max_bytes: int = MAX_BYTES, max_lines: int = MAX_LINES) -> str:
     """The head of `text`, within both limits, and a last line that says how much is missing."""
+    if len(text) * 4 <= max_bytes and text.count("\n") < max_lines:
+        return text
     kept = _first_lines(text, max_lines)
     data = kept.encode("utf-8", "replace")
     kept = head(data[:max_bytes]) if len(data) > max_bytes else kept
@@ -35,12 +37,10 @@ def cut(text: str, max_bytes: int = MAX_BYTES, max_lines: int = MAX_LINES) -> st
     return f"{kept.rstrip(chr(10))}\n... [{size} bytes in {lines} lines more]"
 
 
-def within_own_limits(text: str) -> bool:
-    """Whether a tool's text is short enough to leave as it is, room for its own words included."""
-    if len(text) * 4 <= MAX_BYTES and text.count("\n") < MAX_LINES:
-        return True
+def nearly_within_limits(text: str) -> bool:
+    """Whether a text is short enough to leave as it is."""
     size = len(text.encode("utf-8", "replace"))
-    return size <= MAX_BYTES + OWN_BYTES and text.count("\n") < MAX_LINES + OWN_LINES
+    return size <= MAX_BYTES + SPARE_BYTES and text.count("\n") < MAX_LINES + SPARE_LINES
 
 
 def _first_lines(text: str, count: int) -> str:

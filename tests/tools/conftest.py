@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import trio
+from website import Site, serving
 
 from hookgate.protocol.values import ToolCall, ToolResult
 from hookgate.tools.builtin import builtin_tools
@@ -49,3 +50,9 @@ def run(workspace: Workspace, unconfined: Sandbox) -> Run:
             return await execute(tools[name], ToolCall("call_1", name, arguments))
 
     return run_tool
+
+
+@pytest.fixture
+async def site() -> AsyncIterator[Site]:
+    async with serving() as running:
+        yield running

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import socket
+import subprocess
 import sys
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -32,26 +33,35 @@ def home(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.fixture(params=["bwrap", "landlock"])
+def landlock_is_here() -> bool:
+    launcher = Path(module.__file__).with_name("_landlock.py")
+    spec = '{"read": ["/"], "write": [], "tcp": true}'
+    argv = [sys.executable, "-I", "-S", str(launcher), spec, "true"]
+    return subprocess.run(argv, check=False, capture_output=True, timeout=30).returncode == 0
+
+
+NO_BWRAP = pytest.mark.skipif(not shutil.which("bwrap"), reason="NOT TESTED: there is no bwrap on this machine")
+NO_LANDLOCK = pytest.mark.skipif(not landlock_is_here(), reason="NOT TESTED: this kernel has no Landlock")
+
+
+@pytest.fixture(params=[pytest.param("bwrap", marks=NO_BWRAP), pytest.param("landlock", marks=NO_LANDLOCK)])
 async def confined(request: pytest.FixtureRequest, root: Path, home: Path, tmp_path: Path) -> AsyncIterator[Sandbox]:
-    """Each kind in turn; a machine without one says so."""
-    if request.param == "bwrap" and not shutil.which("bwrap"):
-        pytest.skip("NOT TESTED: there is no bwrap on this machine")
+    """Each kind in turn; a machine without one says so when it skips."""
     path = ENVIRONMENT["PATH"] if request.param == "bwrap" else str(tmp_path / "no-bwrap-here")
     limits = Limits(hidden=(tmp_path / "state",))
     (tmp_path / "state").mkdir()
     (tmp_path / "state" / "control.token").write_text("TOKEN")
     async with open_sandbox(root, {"PATH": path, "HOME": str(home)}, limits) as sandbox:
-        if sandbox.kind != request.param:
-            pytest.skip(f"NOT TESTED: {request.param} does not work on this machine")
+        assert sandbox.kind == request.param, "it is here, but it does not hold"
         yield sandbox
 
 
 async def sh(sandbox: Sandbox, command: str) -> str:
+    """What the command says: without the echo of the command line, which would satisfy any assertion."""
+    call = ToolCall("c", "bash", {"command": command, "timeout": 20})
     with trio.fail_after(30):
-        return (
-            await Bash(sandbox, ENVIRONMENT).execute(ToolCall("c", "bash", {"command": command, "timeout": 20}))
-        ).for_llm
+        text = (await Bash(sandbox, ENVIRONMENT).execute(call)).for_llm
+    return text.removeprefix(f"$ {command}")
 
 
 async def test_workspace_and_private_tmp_are_writable(confined: Sandbox, root: Path) -> None:
@@ -74,9 +84,20 @@ async def test_ordinary_programs_run(confined: Sandbox) -> None:
 async def test_everything_else_is_read_only(confined: Sandbox, home: Path, tmp_path: Path, target: str) -> None:
     target = target.format(home=home, outside=tmp_path)
     text = await sh(confined, f"echo owned > {target} || echo refused")
-    assert "refused" in text or not os.access(target, os.F_OK)
+    # bwrap's own empty /tmp may take the file; what counts is what stands on the disk.
+    assert "refused" in text or (confined.kind == "bwrap" and target.startswith("/tmp/"))
     assert (home / "notes").read_text() == "harmless notes"
     assert not os.access("/etc/hookgate-owned", os.F_OK)
+    assert not (tmp_path / "owned").exists()
+
+
+@pytest.mark.parametrize("trick", ["mount -o remount,bind,rw {outside}", "umount -l /tmp", "unshare -Urm true; cd /"])
+async def test_a_command_cannot_take_its_walls_down(
+    confined: Sandbox, tmp_path: Path, home: Path, trick: str
+) -> None:
+    trick = trick.format(outside=tmp_path)
+    text = await sh(confined, f"({trick}) 2>/dev/null; echo owned > {tmp_path}/owned; cat {home}/.ssh/id")
+    assert "PRIVATE KEY" not in text
     assert not (tmp_path / "owned").exists()
 
 
@@ -92,11 +113,10 @@ async def test_links_made_inside_do_not_lead_to_secrets(confined: Sandbox, home:
     assert "PASSWORD" not in text
 
 
-async def test_the_environment_of_this_process_cannot_be_read(
-    confined: Sandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_environment_of_this_process_cannot_be_read(confined: Sandbox) -> None:
     text = await sh(confined, f"tr '\\0' '\\n' < /proc/{os.getpid()}/environ || echo refused")
-    assert "PYTEST_CURRENT_TEST" not in text
+    assert "refused" in text
+    assert "PATH=" not in text
 
 
 async def test_this_process_cannot_be_signalled(confined: Sandbox) -> None:

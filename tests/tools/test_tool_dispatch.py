@@ -10,7 +10,7 @@ import pytest
 import trio
 
 from hookgate.protocol.values import Fault, ToolCall, ToolResult, ToolSpec
-from hookgate.tools.dispatch import execute, failure, not_found
+from hookgate.tools.dispatch import execute, failure, not_found, rendered
 from hookgate.tools.errors import ToolError
 
 SCHEMA: dict[str, Any] = {
@@ -188,3 +188,14 @@ def test_an_unknown_tool_gets_close_names() -> None:
 def test_a_failure_without_a_hint_is_one_line() -> None:
     assert failure("unknown", "op", "why").for_llm == "ERROR (unknown) op: why"
     assert failure("fatal", "op", "why", hint="Ask Ann.").for_llm == "ERROR (fatal) op: why\nAsk Ann."
+
+
+@pytest.mark.parametrize("text", ["", "x", "x" * 52_000, "x" * 70_000, "x\n" * 9_000, "\ud800" * 90_000])
+def test_rendering_twice_changes_nothing_more(text: str) -> None:
+    once = rendered(ToolResult(text))
+    assert rendered(once) == once
+    assert len(once.for_llm.encode()) <= 62 * 1024
+
+
+def test_a_name_of_any_length_leaves_a_short_failure() -> None:
+    assert len(not_found("x" * 100_000, ["read"]).for_llm) < 400

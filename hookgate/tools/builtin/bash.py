@@ -11,12 +11,12 @@ from hookgate.tools import arguments
 from hookgate.tools.capture import Capture
 from hookgate.tools.command import Command, Ended, run_command
 from hookgate.tools.sandbox import Sandbox
-from hookgate.tools.text import OWN_BYTES, cut
+from hookgate.tools.text import SPARE_BYTES, cut
 
 DEFAULT_TIMEOUT_S = 60
 MAX_TIMEOUT_S = 600
 # The command line that the result repeats: half of what a tool may add round output that is cut to its limit.
-_SHOWN_BYTES, _SHOWN_LINES = OWN_BYTES // 2, 200
+_SHOWN_BYTES, _SHOWN_LINES = SPARE_BYTES // 2, 200
 
 SPEC = ToolSpec(
     name="bash",
