@@ -77,13 +77,23 @@ async def _converse(methods: Methods, seats: trio.Semaphore, stream: trio.Socket
 
 
 def _is_us(stream: trio.SocketStream) -> bool:
-    """Whether the process at the other end runs as this user; true where the system cannot tell."""
+    """Whether a process of this user, outside the sandbox, is at the other end; true where none can tell."""
     option: int | None = getattr(socket, "SO_PEERCRED", None)
     if option is None:
         return True
     credentials = stream.getsockopt(socket.SOL_SOCKET, option, struct.calcsize(CREDENTIALS))
-    _, uid, _ = struct.unpack(CREDENTIALS, credentials)
-    return uid == os.geteuid()
+    pid, uid, _ = struct.unpack(CREDENTIALS, credentials)
+    return uid == os.geteuid() and _privileges_dropped(pid) <= _privileges_dropped(os.getpid())
+
+
+def _privileges_dropped(pid: int) -> bool:
+    """Whether a process runs with no_new_privs, which every sandboxed command does and none can take back: Landlock
+    leaves sockets with a path open to it, and what a model runs must not steer its own gateway."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+    return "\nNoNewPrivs:\t1\n" in status
 
 
 async def _turn_away(stream: trio.SocketStream) -> None:

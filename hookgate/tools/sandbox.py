@@ -169,14 +169,16 @@ async def _holds(candidate: Sandbox, environment: Mapping[str, str]) -> bool:
 
 
 def _bwrap(sandbox: Sandbox) -> list[str]:
-    """Later mounts lie over earlier ones: shared temporary folders vanish first, what is hidden goes last."""
+    """Later mounts lie over earlier ones: shared temporary folders vanish first, what is hidden goes last.
+
+    No --die-with-parent: to the kernel the parent is a thread, and the one that starts processes ends when it idles.
+    """
     workspace, tmp = str(sandbox.workspace), str(sandbox.tmp)
     argv = [
         "bwrap",
         "--unshare-all",
         "--cap-drop",
         "ALL",
-        "--die-with-parent",
         "--ro-bind",
         "/",
         "/",

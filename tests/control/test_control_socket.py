@@ -426,3 +426,24 @@ async def test_a_path_in_a_sticky_folder_is_taken(folder: Path) -> None:
     common.chmod(0o1777)
     async with open_control(common / "1.sock", METHODS) as path:
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+async def test_a_sandboxed_process_of_the_same_user_is_turned_away(folder: Path) -> None:
+    """PR_SET_NO_NEW_PRIVS (38) is what every command in the sandbox runs with."""
+    program = (
+        "import ctypes, socket, sys\n"
+        "if sys.argv[2] == 'sandboxed': ctypes.CDLL(None).prctl(38, 1, 0, 0, 0)\n"
+        "client = socket.socket(socket.AF_UNIX); client.connect(sys.argv[1])\n"
+        "client.sendall(b'{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"nope\"}\\n')\n"
+        "try: print(len(client.recv(100)))\n"
+        "except ConnectionResetError: print(0)\n"
+    )
+    async with open_control(folder / "1.sock", METHODS) as path:
+        answered = {}
+        for kind in ("free", "sandboxed"):
+            command = [sys.executable, "-c", program, str(path), kind]
+            with trio.fail_after(20):
+                done = await trio.run_process(command, capture_stdout=True)
+            answered[kind] = int(done.stdout)
+    assert answered["free"] > 0
+    assert answered["sandboxed"] == 0
