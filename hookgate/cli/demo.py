@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -49,7 +49,7 @@ async def run_demo(*, interactive: bool) -> int:
 
 
 @contextmanager
-def _stage() -> Iterator[Path]:
+def _stage() -> Generator[Path]:
     """The server that the scripted model looks after; it becomes the working directory."""
     before = Path.cwd()
     with tempfile.TemporaryDirectory(prefix="hookgate-demo-") as name:

@@ -1,0 +1,48 @@
+"""`hookgate init`: a first hookgate.toml and a working hook. Knows where they go, not what they say."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from hookgate.config import FILE_NAME
+
+HERE = Path(__file__).parent
+FILES = {FILE_NAME: "init.toml", "hooks/example_hook.py": "init_hook.py"}
+"""What is written, and which of the files beside this one it is made from."""
+
+
+def run_init(folder: Path, *, force: bool) -> int:
+    """The exit status: 1 with one line on stderr, and nothing written, where a file is in the way."""
+    present = [name for name in FILES if os.path.lexists(folder / name)]
+    if present and not force:
+        return _failed(f"{folder / present[0]} exists; --force overwrites it")
+    contents = {folder / name: (HERE / source).read_text(encoding="utf-8") for name, source in FILES.items()}
+    try:
+        _write(contents)
+    except OSError as error:
+        return _failed(f"cannot write {error.filename or folder}: {error.strerror or error}")
+    sys.stdout.write(_next_steps(folder))
+    return 0
+
+
+def _write(contents: Mapping[Path, str]) -> None:
+    # All folders before the first file: what cannot be made must not leave half a beginning.
+    for file in contents:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    for file, text in contents.items():
+        file.write_text(text, encoding="utf-8")
+
+
+def _next_steps(folder: Path) -> str:
+    enter = "" if folder.resolve() == Path.cwd() else f"cd {shlex.quote(str(folder))} && "
+    steps = (f"{enter}export OPENAI_API_KEY=...", "hookgate config check", "hookgate chat")
+    return f"Wrote {' and '.join(FILES)}. What to do next:\n" + "".join(f"  {step}\n" for step in steps)
+
+
+def _failed(what: str) -> int:
+    sys.stderr.write(f"hookgate: {what}\n")
+    return 1

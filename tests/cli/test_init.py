@@ -1,0 +1,156 @@
+"""What `hookgate init` writes is in use at once: the configuration passes, the hook runs and denies."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import trio
+
+from hookgate.cli.init import FILES, run_init
+from hookgate.config import parse
+from tests.wire import open_child
+
+TOML = Path("hookgate.toml")
+HELLO = {"name": "example", "version": 1, "modes": ["tool"]}
+
+
+def hookgate(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    inherited = {name: value for name, value in os.environ.items() if name != "OPENAI_API_KEY"}
+    return subprocess.run(
+        [sys.executable, "-m", "hookgate", *arguments],
+        cwd=folder,
+        env={**inherited, **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "my gate"
+    assert run_init(folder, force=False) == 0
+    return folder
+
+
+# --- the files ----------------------------------------------------------------------------------------------
+
+
+def test_the_next_steps_are_three_lines(tmp_path: Path) -> None:
+    done = hookgate(tmp_path, "init")
+    steps = ["  export OPENAI_API_KEY=...", "  hookgate config check", "  hookgate chat"]
+    assert done.stdout.splitlines()[1:] == steps
+    assert all((tmp_path / name).is_file() for name in FILES)
+
+
+def test_the_next_steps_lead_into_another_folder(tmp_path: Path) -> None:
+    assert "  cd 'my gate' && export OPENAI_API_KEY=...\n" in hookgate(tmp_path, "init", "my gate").stdout
+
+
+def test_the_written_configuration_passes_the_check(folder: Path) -> None:
+    done = hookgate(folder, "config", "check", OPENAI_API_KEY="sk-test")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Model openai/gpt-5-mini, 1 hook" in done.stdout
+
+
+def test_the_check_names_the_variable_that_is_not_set(folder: Path) -> None:
+    done = hookgate(folder, "config", "check")
+    assert done.returncode == 2
+    assert "OPENAI_API_KEY" in done.stderr
+
+
+def test_a_bash_call_meets_the_hook_and_a_person(folder: Path) -> None:
+    done = hookgate(folder, "hooks", "explain", "--tool", "bash")
+    assert re.search(r"before_tool:\n +10 +example +in, timeout 5 s, on failure deny\n", done.stdout)
+    assert "approval rule shell: a person is asked" in done.stdout
+
+
+def test_another_tool_meets_neither(folder: Path) -> None:
+    done = hookgate(folder, "hooks", "explain", "--tool", "read")
+    assert "example          out: tools" in done.stdout
+    assert "approval rule shell: does not apply" in done.stdout
+
+
+def test_every_setting_that_is_off_can_be_switched_on(folder: Path) -> None:
+    text = (folder / TOML).read_text()
+    switched_on = re.sub(r"^#(?=\S)", "", text, flags=re.MULTILINE)
+    config = parse(switched_on, TOML)
+    assert set(config.providers) == {"openai", "ollama", "anthropic"}
+    assert config.hooks.processes["example"].mode == "audit"
+    for model in re.findall(r'^# With .* model = "(.+)"$', text, flags=re.MULTILINE):
+        assert model.partition("/")[0] in config.providers
+
+
+# --- nothing is lost ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_in_the_way_is_named_and_nothing_is_written(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text("mine")
+    done = hookgate(tmp_path, "init")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"hookgate: {name} exists; --force overwrites it\n"
+    assert (tmp_path / name).read_text() == "mine"
+    assert [file for file in FILES if (tmp_path / file).exists()] == [name]
+
+
+def test_force_overwrites(folder: Path) -> None:
+    (folder / TOML).write_text("mine")
+    assert hookgate(folder, "init", "--force").returncode == 0
+    assert "[agent]" in (folder / TOML).read_text()
+
+
+def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "hooks").write_text("a file")
+    done = hookgate(tmp_path, "init")
+    assert done.returncode == 1
+    assert done.stderr == "hookgate: cannot write hooks: File exists\n"
+    assert not (tmp_path / TOML).exists()
+
+
+# --- the hook -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("tool", "command", "denied"),
+    [
+        ("bash", "rm -rf /tmp/x", True),
+        ("bash", "cd /tmp; rm -fr x", True),
+        ("bash", "sudo /bin/rm -r --force x", True),
+        ("bash", "rm -R -f x", True),
+        ("bash", "rm -r x", False),
+        ("bash", "rm file", False),
+        ("bash", "grep -rf patterns", False),
+        ("bash", "ls farm -rf", False),
+        ("other", "rm -rf /tmp/x", False),
+    ],
+)
+async def test_the_hook_denies_rm_rf_and_nothing_else(folder: Path, tool: str, command: str, denied: bool) -> None:
+    async with open_child(["python3", folder / "hooks/example_hook.py"]) as child:
+        assert (await child.call("hook.hello", HELLO))["ok"] is True
+        answer = await child.call("hook.before_tool", {"tool": tool, "arguments": {"command": command}})
+        assert answer["action"] == ("deny_tool" if denied else "continue")
+        if denied:
+            assert answer["reason"] == "rm -rf is not allowed here"
+            await child.wait_stderr(f"denied: {command!r}")
+
+
+async def test_the_hook_takes_events_in_silence_and_ends_with_its_input(folder: Path) -> None:
+    async with open_child(["python3", folder / "hooks/example_hook.py"]) as child:
+        await child.send("hook.event", {"Kind": "turn_start"})
+        assert await child.call("hook.after_tool", {"tool": "bash", "arguments": {}}) == {"action": "continue"}
+        await child.close_stdin()
+        assert await child.wait_exit() == 0
+
+
+async def test_the_hook_passes_the_conformance_check(folder: Path) -> None:
+    command = [sys.executable, "-m", "hookgate", "hooks", "check", "--", "python3", "hooks/example_hook.py"]
+    with trio.fail_after(60):
+        done = await trio.run_process(command, cwd=folder, capture_stdout=True, check=False)
+    assert (done.returncode, b"FAIL" in done.stdout) == (0, False)

@@ -1,0 +1,282 @@
+"""picoclaw's `hooks` block becomes a hookgate.toml that hookgate reads, with a notice for what differs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hookgate.cli.migrate import migrate_file
+from hookgate.config import Config, ConfigError, HookSection, parse
+
+ORDINARY: dict[str, Any] = {"enabled": True, "command": ["./hook"], "intercept": ["before_tool", "after_tool"]}
+WHOLE: dict[str, Any] = {
+    "agents": {"defaults": {"workspace": "~/.picoclaw/workspace", "model_name": "gpt-4o-mini", "max_tokens": 8192}},
+    "channels": {"telegram": {"enabled": True, "token": "123:abc", "allow_from": ["42"]}},
+    "model_list": [{"model_name": "gpt-4o-mini", "model": "openai/gpt-4o-mini", "api_key": "sk-secret"}],
+    "gateway": {"host": "127.0.0.1", "port": 18790},
+    "hooks": {
+        "enabled": True,
+        "defaults": {"observer_timeout_ms": 700, "interceptor_timeout_ms": 3000, "approval_timeout_ms": 0},
+        "builtins": {"todo_guard": {"enabled": True, "priority": 3, "config": {"words": ["x"]}}},
+        "processes": {
+            "py_review_gate": {
+                "enabled": True,
+                "priority": 100,
+                "transport": "stdio",
+                "command": ["python3", "-u", "/opt/review gate.py"],
+                "env": {"REVIEW_MODE": 'str"ict', "odd.name": "é😀\x7f"},
+                "observe": ["tool_exec_start", "tool_exec_end"],
+                "intercept": ["before_tool", "approve_tool"],
+            },
+            "audit.log": {"enabled": True, "command": ["./audit"], "dir": "/srv/audit", "observe": ["*"]},
+            "old": {"command": ["./old"], "intercept": ["after_llm"]},
+        },
+    },
+    "tools": {"web": {"enabled": True}},
+}
+
+
+@pytest.fixture
+def migrate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]) -> Any:
+    """`migrate(members)`: the configuration that was printed, and the notices."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(members: object, *, inherit_env: bool = False) -> tuple[Config, str]:
+        file = tmp_path / "config.json"
+        file.write_text(members if isinstance(members, str) else json.dumps(members))
+        assert migrate_file(file, inherit_env=inherit_env) == 0
+        printed = capsysbinary.readouterr()
+        return parse(printed.out.decode(), Path("hookgate.toml")), printed.err.decode()
+
+    return run
+
+
+def block(**process: Any) -> dict[str, Any]:
+    return {"hooks": {"processes": {"it": {**ORDINARY, **process}}}}
+
+
+def run_command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "hookgate", "migrate", "picoclaw", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, encoding="utf-8", timeout=60)
+
+
+# --- the command --------------------------------------------------------------------------------------------
+
+
+def test_a_whole_config_is_printed_as_toml_that_hookgate_reads(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text(json.dumps(WHOLE))
+    done = run_command(tmp_path, "config.json")
+    assert done.returncode == 0
+    hooks = parse(done.stdout, Path("hookgate.toml")).hooks
+    assert (hooks.defaults.observer_timeout_ms, hooks.defaults.interceptor_timeout_ms) == (700, 3000)
+    assert hooks.defaults.approver_timeout_ms == 60_000
+    assert hooks.processes == {
+        "py_review_gate": HookSection(
+            command=("python3", "-u", "/opt/review gate.py"),
+            dir=str(tmp_path),
+            env={"REVIEW_MODE": 'str"ict', "odd.name": "é😀\x7f"},
+            priority=100,
+            intercept=("before_tool", "approve_tool"),
+            timeout_ms={"before_tool": 3000, "approve_tool": 60_000},
+            observe=("tool_exec_start", "tool_exec_end"),
+        ),
+        "audit.log": HookSection(command=("./audit",), dir="/srv/audit", observe=("*",)),
+        "old": HookSection(
+            command=("./old",),
+            dir=str(tmp_path),
+            intercept=("after_llm",),
+            timeout_ms={"after_llm": 3000},
+            mode="off",
+        ),
+    }
+    assert "sk-secret" not in done.stdout + done.stderr
+
+
+def test_what_differs_is_said_on_stderr_one_line_each(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text(json.dumps(WHOLE))
+    notices = run_command(tmp_path, "config.json").stderr.splitlines()
+    assert all(line.startswith("notice: ") for line in notices)
+    for expected in (
+        "agents, channels, model_list, gateway, tools: left out",
+        "hooks.builtins.todo_guard: left out",
+        "environment is clean here: PATH HOME LANG TMPDIR",
+        'hooks.processes.old: mode = "off"',
+        "hooks.processes.old.intercept: picoclaw sends stages in pairs, so also before_llm",
+        "hooks.processes.py_review_gate.intercept: picoclaw sends stages in pairs, so also after_tool",
+        'hooks.processes."audit.log".observe: events arrive as hook.event',
+    ):
+        assert sum(expected in line for line in notices) == 1, expected
+
+
+def test_the_printed_file_passes_config_check(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text(json.dumps(block(command=[sys.executable, "hook.py"])))
+    (tmp_path / "hookgate.toml").write_text(run_command(tmp_path, "config.json").stdout)
+    check = [sys.executable, "-m", "hookgate", "config", "check"]
+    done = subprocess.run(check, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("members", "error"),
+    [
+        (block(timeout_ms=5), "unknown field(s): hooks.processes.it.timeout_ms"),
+        (block(transport="tcp"), 'hooks.processes.it: unsupported transport "tcp"'),
+        (block(command=[]), "hooks.processes.it: command is required"),
+        (block(intercept=[]), "hooks.processes.it: no hook modes enabled"),
+        ({"agents": {}}, "there is no `hooks` block"),
+    ],
+)
+def test_what_picoclaw_refuses_is_refused_in_one_line_with_status_2(
+    tmp_path: Path, members: object, error: str
+) -> None:
+    (tmp_path / "config.json").write_text(json.dumps(members))
+    done = run_command(tmp_path, "config.json")
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"hookgate: config.json: {error}\n")
+
+
+def test_a_file_that_is_not_there_is_one_line_with_status_2(tmp_path: Path) -> None:
+    done = run_command(tmp_path, "nowhere.json")
+    assert (done.returncode, done.stderr) == (2, "hookgate: nowhere.json: there is no such file\n")
+
+
+def test_the_whole_environment_is_handed_on_only_with_the_flag(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text(json.dumps(block()))
+    done = run_command(tmp_path, "config.json", "--inherit-env")
+    assert parse(done.stdout, Path("x")).hooks.processes["it"].inherit_env
+    assert "secrets included" in done.stderr
+
+
+# --- refusals -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("members", "error"),
+    [
+        (block(intercept=["before_tools"]), 'hooks.processes.it: unsupported intercept "before_tools"'),
+        (block(observe=["tool_*"]), 'hooks.processes.it: unsupported observe event "tool_*"'),
+        (block(observe=["hook_failed"]), 'hooks.processes.it: unsupported observe event "hook_failed"'),
+        (block(observe=["nonsense", "*"]), 'hooks.processes.it: unsupported observe event "nonsense"'),
+        (block(priority="1"), "hooks.processes.it.priority: Input should be a valid integer"),
+        (block(command="./hook"), "hooks.processes.it.command: Input should be a valid list"),
+        ({"hooks": {"processes": {"a.b": {"b": 1, "a": 2}}, "x": 1}}, None),
+        ({"hooks": {"processes": {"it": []}}}, "hooks.processes.it: must be an object"),
+        ({"hooks": []}, "hooks: must be an object"),
+        ({"processes": {}, "enbled": True}, "unknown field(s): hooks.enbled"),
+        ("[]", "must hold a JSON object"),
+        ("{", "is not JSON: EOF while parsing an object at line 1 column 1"),
+    ],
+)
+def test_a_mistake_names_its_place(migrate: Any, members: object, error: str | None) -> None:
+    with pytest.raises(ConfigError) as refused:
+        migrate(members)
+    expected = error or 'unknown field(s): hooks.processes."a.b".a, hooks.processes."a.b".b, hooks.x'
+    assert str(refused.value).partition("config.json: ")[2] == expected
+
+
+# --- what becomes what --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("theirs", "observe", "method"),
+    [
+        (["*"], ("*",), "hook.event"),
+        (["all"], ("*",), "hook.event"),
+        ([""], ("*",), "hook.event"),
+        (["turn_end", "", "never looked at"], ("*",), "hook.event"),
+        (["turn_end", "turn_end", "error"], ("turn_end", "error"), "hook.event"),
+        (["agent.turn.end"], ("agent.turn.end",), "hook.runtime_event"),
+        (["turn_start", "agent.turn.end"], ("turn_start", "agent.turn.end"), "hook.runtime_event"),
+        (["turn_end", "gateway.ready"], ("turn_end",), "hook.runtime_event"),
+        (["turn_end", "llm_delta"], ("turn_end",), "hook.event"),
+        ([], (), "hook.event"),
+        (None, (), "hook.event"),
+    ],
+)
+def test_observed_events_are_translated(migrate: Any, theirs: object, observe: tuple[str, ...], method: str) -> None:
+    config, _ = migrate(block(observe=theirs))
+    section = config.hooks.processes["it"]
+    assert (section.observe, section.event_method) == (observe, method)
+
+
+def test_an_event_that_hookgate_does_not_have_is_named(migrate: Any) -> None:
+    _, notices = migrate(block(observe=["turn_end", "gateway.ready"]))
+    assert "hooks.processes.it.observe: left out what never happens here: gateway.ready\n" in notices
+
+
+def test_a_hook_that_would_be_told_nothing_is_left_out(migrate: Any) -> None:
+    config, notices = migrate(block(intercept=[], observe=["gateway.ready"]))
+    assert config.hooks.processes == {}
+    assert "hooks.processes.it: left out, nothing is left that it would be told\n" in notices
+
+
+def test_a_relative_folder_counts_from_the_current_one(migrate: Any, tmp_path: Path) -> None:
+    config, _ = migrate(block(dir="hooks/it"))
+    assert config.hooks.processes["it"].dir == str(tmp_path / "hooks/it")
+
+
+def test_timeouts_of_zero_and_below_are_the_defaults_and_reach_every_stage(migrate: Any) -> None:
+    stages = ["before_llm", "after_llm", "before_tool", "after_tool", "approve_tool"]
+    members = block(intercept=stages)
+    members["hooks"]["defaults"] = {"interceptor_timeout_ms": -1, "approval_timeout_ms": 9}
+    config, _ = migrate(members)
+    assert config.hooks.processes["it"].timeout_ms == {**dict.fromkeys(stages, 5000), "approve_tool": 9}
+
+
+def test_a_timeout_longer_than_a_day_is_cut_and_said(migrate: Any) -> None:
+    config, notices = migrate({"hooks": {"defaults": {"approval_timeout_ms": 10**9}}})
+    assert config.hooks.defaults.approver_timeout_ms == 86_400_000
+    assert "hooks.defaults.approver_timeout_ms" in notices
+
+
+def test_hooks_that_are_off_as_a_whole_are_off_one_by_one(migrate: Any) -> None:
+    members = block()
+    members["hooks"]["enabled"] = False
+    config, notices = migrate(members)
+    assert config.hooks.processes["it"].mode == "off"
+    assert "hooks.enabled is false" in notices
+
+
+def test_both_stages_of_a_pair_need_no_notice(migrate: Any) -> None:
+    config, notices = migrate(block())
+    assert config.hooks.processes["it"].intercept == ("before_tool", "after_tool")
+    assert config.hooks.processes["it"].mode == "enforce"
+    assert ".intercept" not in notices
+
+
+def test_a_hook_that_is_off_and_wrong_stops_nobody_as_in_picoclaw(migrate: Any) -> None:
+    config, notices = migrate(block(enabled=False, command=[]))
+    assert config.hooks.processes == {}
+    assert "hooks.processes.it: left out, it is off and picoclaw would refuse it: command is required" in notices
+
+
+def test_the_block_alone_is_read_too(migrate: Any) -> None:
+    config, notices = migrate(block()["hooks"])
+    assert list(config.hooks.processes) == ["it"]
+    assert "is taken over" not in notices
+
+
+def test_names_that_hookgate_cannot_have_are_changed_and_stay_apart(migrate: Any) -> None:
+    theirs = ["a b", "a/b", "a_b", "", "n" * 70]
+    config, notices = migrate({"hooks": {"processes": dict.fromkeys(theirs, ORDINARY)}})
+    assert sorted(config.hooks.processes) == ["a_b", "a_b_2", "a_b_3", "hook", "n" * 64]
+    assert 'hooks.processes."a b": is called a_b_2 here\n' in notices
+    assert "hooks.processes.a_b: is called" not in notices
+
+
+def test_null_is_as_good_as_absent(migrate: Any) -> None:
+    members = block(env=None, dir=None)
+    members["hooks"] |= {"enabled": None, "builtins": None}
+    members["hooks"]["processes"]["empty"] = None
+    config, _ = migrate(members)
+    assert config.hooks.processes["it"].mode == "enforce"
+
+
+def test_a_file_without_processes_says_so(migrate: Any) -> None:
+    config, notices = migrate({"hooks": {}})
+    assert config.hooks.processes == {}
+    assert "hooks.processes: there are none\n" in notices
