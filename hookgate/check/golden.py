@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import cast
 
@@ -104,8 +105,8 @@ def sample(schema: Json) -> Json:
 
 def _sample_object(schema: Mapping[str, Json]) -> Json:
     properties, required = schema.get("properties"), schema.get("required")
-    known = properties if isinstance(properties, Mapping) else {}
-    names = cast("list[Json]", required) if isinstance(required, list) else []
+    known: Mapping[str, Json] = properties if isinstance(properties, Mapping) else {}
+    names = required if isinstance(required, list) else []
     return {name: sample(known.get(name)) for name in names if isinstance(name, str)}
 
 
@@ -114,7 +115,8 @@ def _sample_object(schema: Mapping[str, Json]) -> Json:
 
 def changed_texts(result: object) -> list[str]:
     """Strings in a hook's answer that hold the odd text from end to end, but not as it was sent."""
-    spellings = (ODD_TEXT, encode(ODD_TEXT).decode()[1:-1])
+    quoted = (encode(ODD_TEXT).decode(), json.dumps(ODD_TEXT))
+    spellings = (ODD_TEXT, *(text[1:-1] for text in quoted))
     whole = (text for _, text in _leaves(result) if isinstance(text, str) and _OPENS in text and _CLOSES in text)
     return [text for text in whole if not any(spelling in text for spelling in spellings)]
 

@@ -15,6 +15,8 @@ from hookgate.protocol.framing import LineSplitter, Oversize
 from hookgate.protocol.peer import METHOD_NOT_FOUND, request_frame
 
 SHOWN_NOISE = 3
+MAX_NOISE = 100_000
+"""A hook that writes more lines than this beside answers is not listened to any longer."""
 _SHOWN_BYTES = 80
 
 
@@ -41,6 +43,10 @@ class Heard:
     unversioned: int = 0
     methods: set[str] = field(default_factory=set[str])
 
+    @property
+    def flooded(self) -> bool:
+        return self.noise > MAX_NOISE
+
     def note_noise(self, line: bytes) -> None:
         self.noise += 1
         if len(self.lines) < SHOWN_NOISE:
@@ -57,10 +63,14 @@ class Mailbox:
         self.answers: dict[int, Answered] = {}
         self.strays: list[str] = []
         self.owed: list[bytes] = []
-        self._heard = heard
+        self.heard = heard
         self._lines = LineSplitter()
         self._last_id = 0
         self._pending: set[int] = set()
+
+    @property
+    def owes_answers(self) -> bool:
+        return bool(self._pending)
 
     def request(self, method: str, params: bytes) -> tuple[int, bytes]:
         """A new call: its id and its frame."""
@@ -77,20 +87,20 @@ class Mailbox:
             return
         message = _message(line)
         if message is None:
-            self._heard.note_noise(line)
+            self.heard.note_noise(line)
         elif "method" in message:
             self._refuse(message)
         else:
             self._take_answer(message, line)
 
     def _refuse(self, message: dict[str, Any]) -> None:
-        self._heard.methods.add(str(message["method"])[:_SHOWN_BYTES])
+        self.heard.methods.add(str(message["method"])[:_SHOWN_BYTES])
         if message.get("id") is not None:
             error = {"code": METHOD_NOT_FOUND, "message": "hookgate offers no methods to hooks"}
             self.owed.append(encode({"jsonrpc": "2.0", "id": message["id"], "error": error}) + b"\n")
 
     def _take_answer(self, message: dict[str, Any], line: bytes) -> None:
-        self._heard.unversioned += message.get("jsonrpc") != "2.0"
+        self.heard.unversioned += message.get("jsonrpc") != "2.0"
         call_id = message.get("id")
         # type() and not isinstance: True is an int in Python and equals 1, but is no id.
         if type(call_id) is not int or call_id not in self._pending:

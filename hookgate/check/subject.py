@@ -15,6 +15,8 @@ from hookgate.check.mailbox import Answered, Heard, Mailbox
 from hookgate.hooks.pipes import Pipes, open_pipes, stop
 
 READ_BYTES = 1 << 20
+LAST_READS = 64
+"""What an ended process left in the pipe is less; a grandchild may write there for ever."""
 STDERR_LINES = 20
 STDERR_LINE_BYTES = 4096
 EXIT_WAIT_S = 0.5
@@ -107,15 +109,19 @@ class Subject:
             raise NoAnswer(seconds) from None
         return self.mailbox.answers[call_id]
 
-    async def collect(self, ids: Collection[int], most_s: float) -> dict[int, Answered]:
-        """The answers that came: all, or those until nothing came any more, or until `most_s` were over."""
-        with trio.move_on_after(most_s):
-            moving = True
-            while moving and (missing := {i for i in ids if i not in self.mailbox.answers}):
-                with trio.move_on_after(self.patience_s) as pause, suppress(HookGone):
-                    await self._until(lambda missing=missing: not missing.isdisjoint(self.mailbox.answers))
-                moving = not pause.cancelled_caught and not self._gone
-        return {i: self.mailbox.answers[i] for i in ids if i in self.mailbox.answers}
+    async def collect(self, ids: Collection[int], end: float) -> bool:
+        """Until all are answered, nothing comes any more, or trio's clock shows `end`; False: nothing came any more.
+
+        Raises HookGone.
+        """
+        answers = self.mailbox.answers
+        with trio.move_on_at(end):
+            while missing := {i for i in ids if i not in answers}:
+                with trio.move_on_after(self.patience_s) as pause:
+                    await self._until(lambda missing=missing: not missing.isdisjoint(answers))
+                if pause.cancelled_caught:
+                    return False
+        return True
 
     async def write(self, data: bytes) -> None:
         """Every byte, or HookGone; the caller sets the deadline and talks to this process no more if it passes."""
@@ -149,14 +155,17 @@ class Subject:
 
     async def run_reader(self) -> None:
         while self._read() != b"":
+            if self.mailbox.heard.flooded:
+                return self._end("it floods its stdout")
             await trio.lowlevel.wait_readable(self.pipes.stdout)
         self._end(await self._why_gone("it closed its stdout"))
 
     async def run_watch(self) -> None:
         """A grandchild may hold the pipes open after the process is gone, so its exit is watched apart."""
         status = await self.pipes.process.wait()
-        while self._read():
-            pass
+        for _ in range(LAST_READS):
+            if not self._read():
+                break
         self._end(exit_text(status))
 
     async def run_stderr(self) -> None:

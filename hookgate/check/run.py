@@ -1,0 +1,183 @@
+"""The order of a conformance run: which processes are started, which checks share one, when it is over.
+
+A check that fails spoils its process, so the next one gets a fresh one.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, replace
+from functools import partial
+from time import monotonic
+
+import trio
+
+from hookgate.check.mailbox import Heard
+from hookgate.check.printing import print_json, print_report
+from hookgate.check.probes import (
+    PARSE_FIX,
+    Known,
+    Limits,
+    NothingToAsk,
+    Probe,
+    probe_hello,
+    probe_owned_tools,
+    probe_plain_v1,
+    probe_stage,
+    probe_text,
+    probe_unknown_members,
+    probe_unknown_method,
+    probe_unknown_notification,
+)
+from hookgate.check.report import Finding, Report, failed, skipped
+from hookgate.check.stream import (
+    probe_big_line,
+    probe_cancel,
+    probe_end_of_input,
+    probe_events,
+    probe_joined_lines,
+    probe_many_calls,
+    probe_split_lines,
+    stdout_finding,
+)
+from hookgate.check.subject import HookGone, NoAnswer, Start, Subject, open_subject
+from hookgate.protocol.errors import BadMessage
+
+__all__ = ["LIMITS", "Limits", "Report", "check", "print_json", "print_report"]
+
+LIMITS = Limits()
+HELLO = Probe("hello", probe_hello)
+PLAIN_V1 = Probe("plain v1", probe_plain_v1)
+AFTER_STAGES = (
+    Probe("unknown method", probe_unknown_method),
+    Probe("unknown notification", probe_unknown_notification),
+    Probe("unknown members", probe_unknown_members),
+    Probe("many calls", probe_many_calls),
+    Probe("split lines", probe_split_lines),
+    Probe("joined lines", probe_joined_lines),
+    Probe("big line", probe_big_line),
+    Probe("text", probe_text),
+    Probe("cancel", probe_cancel),
+    Probe("events", probe_events),
+    Probe("owned tools", probe_owned_tools),
+)
+END_OF_INPUT = Probe("end of input", probe_end_of_input)
+
+SILENCE_FIX = "answer every request that has an id, and flush stdout after each line: the caller hangs"
+GONE_FIX = "keep running until stdin ends, whatever a line holds; what it wrote to stderr may say why"
+STRAY_FIX = "answer each request once, with its own id as the number that came; never answer what has no id"
+START_FIX = "give the command as one would run it, without a shell; a path is taken from --dir"
+TIME_FIX = "make it start and answer faster, or look at the failures above first"
+
+
+@dataclass
+class _Trial:
+    """A run in progress."""
+
+    start: Start
+    known: Known
+    heard: Heard = field(default_factory=Heard)
+    findings: list[Finding] = field(default_factory=list[Finding])
+    plan: deque[Probe] = field(default_factory=lambda: deque([HELLO]))
+
+
+async def check(
+    command: tuple[str, ...], environment: Mapping[str, str], directory: str, limits: Limits = LIMITS
+) -> Report:
+    """Put the hook that `command` starts to the test. Leaves nothing running. Raises nothing (but Cancelled)."""
+    began = monotonic()
+    trial = _Trial(Start(command, directory, environment), Known(limits))
+    with trio.move_on_after(limits.total_s) as scope:
+        await _run_plan(trial)
+    if scope.cancelled_caught:
+        trial.findings.append(_out_of_time(trial))
+    if trial.known.declared or trial.heard.noise:
+        trial.findings.append(stdout_finding(trial.heard))
+    if trial.known.declared is None:
+        trial.findings.append(skipped("everything else", "not checked: it has to say hello first"))
+    return Report(command, tuple(trial.findings), trial.known.declared, monotonic() - began)
+
+
+async def _run_plan(trial: _Trial) -> None:
+    while trial.plan:
+        failure = await _run_process(trial)
+        if failure:
+            trial.findings.append(failure)
+
+
+async def _run_process(trial: _Trial) -> Finding | None:
+    """One process, until a check fails or ends it, or the plan is done. The failure, if there is one."""
+    async with AsyncExitStack() as stack:
+        try:
+            hook = await stack.enter_async_context(open_subject(trial.start, trial.heard, trial.known.limits.call_s))
+        except OSError as error:
+            what = f"cannot start {trial.start.command[0]!r}: {error.strerror or error} ({error.filename})"
+            return failed("hello", what + _give_up(trial), START_FIX)
+        failure = await _greet(hook, trial) or await _run_probes(hook, trial)
+    # Only now has its stderr been read to the end.
+    return failure and replace(failure, stderr=hook.stderr)
+
+
+async def _greet(hook: Subject, trial: _Trial) -> Finding | None:
+    """A fresh process in the middle of the run must say hello as the first one did."""
+    if trial.plan[0] in (HELLO, PLAIN_V1):
+        return None
+    finding = await _judge(HELLO, hook, trial)
+    if finding.verdict != "FAIL":
+        return None
+    return replace(finding, what=f"when started again: {finding.what}{_give_up(trial)}")
+
+
+async def _run_probes(hook: Subject, trial: _Trial) -> Finding | None:
+    while trial.plan:
+        probe = trial.plan[0]
+        finding = await _judge(probe, hook, trial)
+        # Not before: a check that the end of the time cuts off is one that was not made.
+        trial.plan.popleft()
+        if finding.verdict == "FAIL":
+            return finding
+        trial.findings.append(finding)
+        if probe is HELLO:
+            stages = (Probe(stage, partial(probe_stage, stage)) for stage in trial.known.offered)
+            trial.plan.extend((*stages, *AFTER_STAGES, END_OF_INPUT, PLAIN_V1))
+        # What it still owes after a warning would hold up the answers of the next check.
+        if probe is END_OF_INPUT or (finding.verdict == "warn" and hook.mailbox.owes_answers):
+            break
+    return None
+
+
+async def _judge(probe: Probe, hook: Subject, trial: _Trial) -> Finding:
+    """The probe's finding, or what its error means; an answer that nobody asked for fails it too."""
+    try:
+        finding = await probe.run(hook, trial.known)
+    except NothingToAsk:
+        finding = skipped(probe.name, "not checked: no call that it would need gets an answer")
+    except BadMessage as error:
+        finding = failed(probe.name, str(error).removeprefix(f"{probe.name}: "), PARSE_FIX)
+    except HookGone as error:
+        finding = failed(probe.name, str(error), GONE_FIX)
+    except NoAnswer as error:
+        trial.known.limits = trial.known.limits.hastier()
+        finding = failed(probe.name, str(error), SILENCE_FIX)
+    strays = [*hook.mailbox.strays]
+    hook.mailbox.strays.clear()
+    return _with_stray(finding, strays[0]) if strays else finding
+
+
+def _with_stray(finding: Finding, stray: str) -> Finding:
+    if finding.verdict == "FAIL":
+        return replace(finding, what=f"{finding.what}; this came instead: {stray!r}", fix=STRAY_FIX)
+    return failed(finding.check, f"an answer that nobody asked for: {stray!r}", STRAY_FIX)
+
+
+def _out_of_time(trial: _Trial) -> Finding:
+    return failed("time", f"{trial.known.limits.total_s:g} s are over{_give_up(trial)}", TIME_FIX)
+
+
+def _give_up(trial: _Trial) -> str:
+    """Drop the rest of the plan, and say which checks that leaves out."""
+    left = ", ".join(probe.name for probe in trial.plan if probe is not HELLO)
+    trial.plan.clear()
+    return f"; not checked: {left}" if left else ""

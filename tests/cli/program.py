@@ -1,0 +1,189 @@
+"""hookgate as a program of its own: started with pipes or on a terminal, watched, signalled, and looked for afterwards."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import signal
+import sys
+import termios
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from subprocess import PIPE, STDOUT, CompletedProcess
+
+import trio
+
+DEADLINE_S = 30.0
+HOOKGATE = (sys.executable, "-m", "hookgate")
+PLUGINS = Path(__file__).parents[2] / "plugins" / "python"
+_ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\x1b\][^\x07]*\x07|\r")
+# A new session whose controlling terminal is stdin: what a shell's child has, so that Ctrl-C is a signal.
+_ON_TERMINAL = "import fcntl, os, sys, termios; os.setsid(); fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
+
+
+def configured(folder: Path, url: str, more: str = "") -> Path:
+    """A hookgate.toml whose model is at `url` and whose workspace is its own folder."""
+    (folder / "hookgate.toml").write_text(
+        f'[agent]\nmodel = "p/m"\nretry_first_ms = 1\n[providers.p]\nkind = "openai"\nbase_url = "{url}"\n'
+        f"[control]\nenabled = false\n{more}"
+    )
+    return folder
+
+
+def hook(folder: Path, name: str, rest: str) -> str:
+    """A section that runs a copy of an example plugin: the copy's path marks the process as this test's."""
+    for file in (PLUGINS / f"{name}.py", PLUGINS / "hookgate_plugin.py"):
+        (folder / file.name).write_text(file.read_text())
+    return f'[hooks.processes.{name}]\ncommand = ["{sys.executable}", "{folder / name}.py"]\n{rest}\n'
+
+
+def environment(folder: Path) -> dict[str, str]:
+    kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+    terminal = {"TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1", "COLUMNS": "200", "LINES": "50"}
+    return {**kept, **terminal, "HOME": str(folder), "XDG_RUNTIME_DIR": str(folder)}
+
+
+async def run(folder: Path, *arguments: str, stdin: bytes = b"") -> CompletedProcess[bytes]:
+    """To the end, within the deadline."""
+    with trio.fail_after(DEADLINE_S):
+        return await trio.run_process(
+            [*HOOKGATE, *arguments],
+            stdin=stdin,
+            capture_stdout=True,
+            capture_stderr=True,
+            check=False,
+            cwd=folder,
+            env=environment(folder),
+        )
+
+
+def processes_of(marker: str | Path) -> list[int]:
+    """Processes on whose command line the marker stands; this one is never among them."""
+    found: list[int] = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal() and int(entry.name) != os.getpid() and str(marker).encode() in _command_line(entry):
+            found.append(int(entry.name))
+    return found
+
+
+def _command_line(entry: Path) -> bytes:
+    try:
+        return (entry / "cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+@dataclass
+class Screen:
+    """What a person sees, without control sequences; `type` is what they do. `process` is hookgate itself."""
+
+    process: trio.Process
+    _send: trio.abc.SendStream
+    _receive: trio.abc.ReceiveStream
+    shown: str = ""
+    _read: int = 0
+    _grown: trio.Event = field(default_factory=trio.Event)
+
+    async def type(self, text: str) -> None:
+        await self._send.send_all(text.encode())
+
+    async def line(self, text: str) -> None:
+        """Wait for the prompt, then type this and Enter."""
+        await self.sees("> ")
+        await self.type(text + "\r")
+
+    async def sees(self, text: str) -> None:
+        """Until this has been shown since the last thing that was waited for."""
+        with trio.move_on_after(DEADLINE_S):
+            while (found := self.shown.find(text, self._read)) < 0:
+                self._grown = trio.Event()
+                await self._grown.wait()
+            self._read = found + len(text)
+            return
+        raise AssertionError(f"{text!r} was not shown; there is only:\n{self.shown[self._read :]}")
+
+    async def ends(self) -> int:
+        """The exit status."""
+        with trio.fail_after(DEADLINE_S):
+            return await self.process.wait()
+
+    async def run_reader(self) -> None:
+        while data := await self._more():
+            self.shown += _ESCAPE.sub("", data.decode("utf-8", "replace"))
+            self._grown.set()
+
+    async def _more(self) -> bytes:
+        try:
+            return await self._receive.receive_some(65536)
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            # A terminal whose last user has gone says so with EIO.
+            return b""
+
+
+@asynccontextmanager
+async def open_terminal(folder: Path, *arguments: str) -> AsyncGenerator[Screen]:
+    """hookgate on a terminal of its own; killed in the end if it still runs."""
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (50, 200))
+    command = [sys.executable, "-c", _ON_TERMINAL, *HOOKGATE, *arguments]
+    process = await trio.lowlevel.open_process(
+        command, stdin=theirs, stdout=theirs, stderr=theirs, cwd=folder, env=environment(folder)
+    )
+    os.close(theirs)
+    stream = trio.lowlevel.FdStream(ours)
+    async with stream, _watched(process, Screen(process, stream, stream)) as screen:
+        yield screen
+
+
+@asynccontextmanager
+async def open_pipes(folder: Path, *arguments: str) -> AsyncGenerator[Screen]:
+    """hookgate between pipes, stdout and stderr in one."""
+    command: Sequence[str] = [*HOOKGATE, *arguments]
+    variables: Mapping[str, str] = environment(folder)
+    process = await trio.lowlevel.open_process(
+        list(command), stdin=PIPE, stdout=PIPE, stderr=STDOUT, cwd=folder, env=dict(variables)
+    )
+    assert process.stdin
+    assert process.stdout
+    async with (
+        process.stdin,
+        process.stdout,
+        _watched(process, Screen(process, process.stdin, process.stdout)) as screen,
+    ):
+        yield screen
+
+
+@asynccontextmanager
+async def _watched(process: trio.Process, screen: Screen) -> AsyncGenerator[Screen]:
+    try:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(screen.run_reader)
+            yield screen
+            nursery.cancel_scope.cancel()
+    finally:
+        with trio.CancelScope(shield=True):
+            if process.poll() is None:
+                process.send_signal(signal.SIGKILL)
+            await process.wait()
+
+
+@dataclass
+class Fifo:
+    """How a shell command tells the test that it runs: `echo up > up`."""
+
+    _stream: trio.lowlevel.FdStream
+
+    async def rings(self) -> None:
+        with trio.fail_after(DEADLINE_S):
+            assert await self._stream.receive_some(16)
+
+
+@asynccontextmanager
+async def open_fifo(path: Path) -> AsyncGenerator[Fifo]:
+    os.mkfifo(path)
+    # Open for writing too, or its end would be read before anyone has written.
+    async with trio.lowlevel.FdStream(os.open(path, os.O_RDWR | os.O_NONBLOCK)) as stream:
+        yield Fifo(stream)
