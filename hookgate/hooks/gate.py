@@ -178,7 +178,7 @@ class Gate:
         return _Walked(question, None, CONTINUE)
 
     def _next(self, waiting: set[str], question: Question) -> Mount | None:
-        """The first that wants the question, as it is mounted now: its old process may be gone since the walk began."""
+        """The first that wants the question, as mounted now: its old process may be gone since the walk began."""
         mounts = self._chains[question.stage]
         return next((m for m in mounts if m.name in waiting and m.enforces and m.wants(question)), None)
 

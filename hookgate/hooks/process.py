@@ -264,7 +264,7 @@ class HookProcess:
         self.end("it closed its stdout")
 
     async def run_writer(self) -> None:
-        """Until the outbox is closed, which every end of the process does: what waits may leave although it is stopped."""
+        """Until the outbox is closed, as every end of the process does: what waits may leave while it is stopped."""
         with trio.CancelScope(shield=True):
             await self._outbox.run()
 
@@ -300,8 +300,7 @@ class HookProcess:
             case Reply(id=call_id) | ErrorReply(id=call_id):
                 self._calls.pop(call_id).slot.set(incoming)
             case Stray(id=stray):
-                self.strays += 1
-                log.debug("hook_stray_reply", hook=self.name, id=stray)
+                self._note_stray(stray)
             case Refused(method=method, answer=answer):
                 self._note_refused(method)
                 self._outbox.send(answer)
@@ -309,6 +308,11 @@ class HookProcess:
                 self._note_noise(line)
             case Oversize(size=size):
                 log.error("hook_message_lost", hook=self.name, bytes=size, limit=self._spec.max_message_bytes)
+
+    def _note_stray(self, stray: object) -> None:
+        self.strays += 1
+        if _loud(self.strays):
+            log.debug("hook_stray_reply", hook=self.name, id=stray, count=self.strays)
 
     def _note_refused(self, method: str) -> None:
         self.refused += 1

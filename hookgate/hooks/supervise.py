@@ -112,7 +112,6 @@ class SupervisedHook:
             self._become("stopped", "")
 
     async def _run_once(self, deadlines: Deadlines) -> None:
-        self.reason = ""
         try:
             async with open_process(self.spec, deadlines) as live:
                 self._live, self._declared = live, live.declared

@@ -300,7 +300,7 @@ class _Ask(Patch):
     title: str | None = None
     text: str | None = None
     approvers: Texts | None = None
-    ttl_s: Annotated[float, Field(gt=0, strict=False, allow_inf_nan=False)] | None = None
+    ttl_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
 
 
 _APPROVAL: frozenset[str] = frozenset({"approved", "reason", "ask"})

@@ -13,7 +13,7 @@ from hookgate.protocol.errors import BadMessage
 class Patch(BaseModel):
     """Strict types, unknown members ignored; `model_fields_set` tells what was sent from what was not."""
 
-    model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
+    model_config = ConfigDict(strict=True, frozen=True, extra="ignore", defer_build=True)
 
     def changes(self) -> dict[str, Any]:
         """Fields by name. Null is a member left out."""

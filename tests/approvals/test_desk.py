@@ -1,0 +1,190 @@
+"""The desk: what rules demand, what a person may answer, and that everything else is a no."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import pytest
+import trio
+import trio.testing
+
+from hookgate.approvals.desk import TTL_S, Desk, Refused, Rule, digest
+from hookgate.protocol.approval import ApprovalRequest, Decision, Wish
+from hookgate.protocol.match import Globs, Matcher
+from hookgate.protocol.payloads import ApprovalDecided, ApprovalRequested, Payload
+from hookgate.protocol.values import Chat, Inbound, Outbound, Step, ToolCall
+
+STEP = Step("main", "t", Inbound(Chat("telegram", "42", sender="501"), "x"), model="openai/gpt")
+CALL = ToolCall("c1", "bash", {"command": "ls"})
+SHELL = Rule("shell", Matcher({"tools": Globs(("bash",))}), ttl_s=30, approvers=("boss",))
+
+YES, NO = Decision(True, "boss"), Decision(False, "boss", "not today")
+
+
+@dataclass
+class Person:
+    """A channel with somebody behind it who answers each request in turn; with no answer left they stay silent."""
+
+    answers: list[Decision | Callable[[ApprovalRequest], Decision]] = field(default_factory=list)
+    requests: list[ApprovalRequest] = field(default_factory=list)
+    name: str = "telegram"
+
+    async def approve(self, request: ApprovalRequest) -> Decision:
+        self.requests.append(request)
+        if not self.answers:
+            await trio.sleep_forever()
+        answer = self.answers.pop(0)
+        return answer(request) if callable(answer) else answer
+
+    async def send(self, outbound: Outbound) -> None: ...
+
+    def stream(self, chat: Chat, text: str) -> None: ...
+
+    def restart_stream(self, chat: Chat) -> None: ...
+
+
+def _desk(*rules: Rule) -> tuple[Desk, list[Payload]]:
+    told: list[Payload] = []
+    return Desk(rules, lambda payload, _step: told.append(payload)), told
+
+
+def test_rules_that_match_the_call_are_wishes() -> None:
+    everywhere = Rule("all", approvers=("a", "b"))
+    elsewhere = Rule("slack", Matcher({"channels": Globs(("slack",))}))
+    models = Rule("models", Matcher({"models": Globs(("openai/*",))}))
+    desk, _ = _desk(SHELL, everywhere, elsewhere, models)
+    wishes = desk.wishes(STEP, CALL)
+    assert [wish.asked_by for wish in wishes] == ["rule:shell", "rule:all", "rule:models"]
+    assert wishes[0] == Wish("rule:shell", approvers=("boss",), ttl_s=30)
+    assert [w.asked_by for w in desk.wishes(STEP, replace(CALL, name="read"))] == ["rule:all", "rule:models"]
+
+
+async def test_nobody_is_asked_without_a_wish() -> None:
+    person = Person()
+    assert await _desk()[0].settle(STEP, CALL, (), person) is None
+    assert person.requests == []
+
+
+async def test_a_yes_lets_the_call_run_once_and_is_asked_again_the_next_time() -> None:
+    desk, _ = _desk(SHELL)
+    person = Person([YES, NO])
+    assert await desk.settle(STEP, CALL, desk.wishes(STEP, CALL), person) is None
+    assert await desk.settle(STEP, CALL, desk.wishes(STEP, CALL), person) == Refused("approval:A2", "not today")
+
+
+async def test_the_person_sees_the_very_call_and_who_wants_it_asked() -> None:
+    desk, _ = _desk()
+    person = Person([YES])
+    await desk.settle(STEP, CALL, [Wish("hook:policy", "Really?", "it deletes", ("boss",), 7)], person)
+    (request,) = person.requests
+    assert (request.call, request.chat, request.asked_by) == (CALL, STEP.chat, "hook:policy")
+    assert (request.title, request.text, request.approvers, request.ttl_s) == ("Really?", "it deletes", ("boss",), 7)
+    assert request.digest == digest(STEP.session_key, CALL, "hook:policy")
+
+
+async def test_a_wish_that_says_little_gets_the_usual_title_and_time() -> None:
+    desk, _ = _desk()
+    person = Person([YES])
+    await desk.settle(STEP, CALL, [Wish("rule:shell")], person)
+    assert (person.requests[0].title, person.requests[0].ttl_s) == ("Run bash?", TTL_S)
+
+
+@pytest.mark.parametrize(("decision", "reason"), [(NO, "not today"), (Decision(False, "boss"), "boss said no")])
+async def test_the_first_no_is_final_and_the_other_wishes_are_not_asked(decision: Decision, reason: str) -> None:
+    desk, _ = _desk()
+    person = Person([decision])
+    refused = await desk.settle(STEP, CALL, [Wish("rule:a"), Wish("rule:b")], person)
+    assert refused == Refused("approval:A1", reason)
+    assert len(person.requests) == 1
+
+
+async def test_every_wish_needs_its_own_yes() -> None:
+    desk, _ = _desk()
+    person = Person([YES, NO])
+    refused = await desk.settle(STEP, CALL, [Wish("rule:a"), Wish("hook:b")], person)
+    assert refused == Refused("approval:A2", "not today")
+
+
+async def test_silence_is_a_no(autojump_clock: trio.testing.MockClock) -> None:
+    desk, told = _desk(SHELL)
+    refused = await desk.settle(STEP, CALL, desk.wishes(STEP, CALL), Person())
+    assert refused == Refused("approval:A1", "nobody answered within 30 s")
+    assert trio.current_time() >= 30
+    assert told == [
+        ApprovalRequested("A1", "bash", "rule:shell", "Run bash?", 30),
+        ApprovalDecided("A1", "bash", False, "nobody", "nobody answered within 30 s"),
+    ]
+
+
+async def test_a_decision_is_told_with_who_made_it_and_how_far_it_reaches() -> None:
+    desk, told = _desk()
+    await desk.settle(STEP, CALL, [Wish("rule:a")], Person([Decision(True, "boss", grant="session")]))
+    assert told[1] == ApprovalDecided("A1", "bash", True, "boss", None, "session")
+
+
+SESSION = Decision(True, "boss", grant="session")
+
+
+@pytest.mark.parametrize(
+    ("step", "call", "wish", "asked"),
+    [
+        (STEP, CALL, Wish("rule:a"), False),
+        (STEP, replace(CALL, id="c2", arguments={"command": "rm"}), Wish("rule:a"), False),
+        (STEP, CALL, Wish("rule:b"), True),
+        (STEP, CALL, Wish("hook:a"), True),
+        (STEP, replace(CALL, name="write"), Wish("rule:a"), True),
+        (Step("main", "t", Inbound(Chat("telegram", "43"), "x")), CALL, Wish("rule:a"), True),
+        (Step("main", "t", Inbound(Chat("telegram", "42", thread="1"), "x")), CALL, Wish("rule:a"), True),
+    ],
+)
+async def test_a_session_grant_covers_this_tool_this_asker_and_this_conversation(
+    step: Step, call: ToolCall, wish: Wish, asked: bool
+) -> None:
+    desk, _ = _desk()
+    await desk.settle(STEP, CALL, [Wish("rule:a")], Person([SESSION]))
+    person = Person([NO])
+    assert (await desk.settle(step, call, [wish], person) is not None) is asked
+    assert bool(person.requests) is asked
+
+
+async def test_a_refusal_grants_nothing_whatever_grant_it_names() -> None:
+    desk, _ = _desk()
+    await desk.settle(STEP, CALL, [Wish("rule:a")], Person([replace(NO, grant="session")]))
+    assert await desk.settle(STEP, CALL, [Wish("rule:a")], Person([NO])) is not None
+
+
+async def test_forgetting_a_conversation_voids_its_grants_and_no_others() -> None:
+    desk, _ = _desk()
+    other = Step("main", "t", Inbound(Chat("telegram", "43"), "x"))
+    for step in (STEP, other):
+        await desk.settle(step, CALL, [Wish("rule:a")], Person([SESSION]))
+    desk.forget(STEP.session_key)
+    assert await desk.settle(other, CALL, [Wish("rule:a")], Person()) is None
+    assert await desk.settle(STEP, CALL, [Wish("rule:a")], Person([NO])) is not None
+
+
+async def test_cancelling_the_turn_while_a_person_thinks_grants_nothing() -> None:
+    desk, _ = _desk()
+    with trio.move_on_after(0.01) as scope:
+        await desk.settle(STEP, CALL, [Wish("rule:a")], Person())
+    assert scope.cancelled_caught
+    assert await desk.settle(STEP, CALL, [Wish("rule:a")], Person([NO])) is not None
+
+
+def test_the_digest_binds_tool_arguments_session_and_asker() -> None:
+    base = digest("s", CALL, "rule:a")
+    assert base == digest("s", replace(CALL, id="other"), "rule:a")
+    assert digest("s", replace(CALL, arguments={"a": 1, "b": 2}), "r") == digest(
+        "s", replace(CALL, arguments={"b": 2, "a": 1}), "r"
+    )
+    others = {
+        digest("s2", CALL, "rule:a"),
+        digest("s", CALL, "rule:b"),
+        digest("s", replace(CALL, name="sh"), "rule:a"),
+        digest("s", replace(CALL, arguments={"command": "ls "}), "rule:a"),
+        digest("s", replace(CALL, arguments={"command": "ls", "n": 2**70}), "rule:a"),
+        digest("s", replace(CALL, arguments={"command": "ls", "n": 2**70 + 1}), "rule:a"),
+    }
+    assert base not in others
+    assert len(others) == 6

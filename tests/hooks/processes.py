@@ -1,0 +1,110 @@
+"""Real children for the tests of hooks: how one is started, asked, and proven to be gone."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import trio
+
+from hookgate.hooks.deadlines import Deadlines
+from hookgate.hooks.process import HookProcess, ProcessSpec, open_process
+from hookgate.protocol.answers import Answer, Respond
+from hookgate.protocol.interfaces import Hook
+from hookgate.protocol.stages import Question, Stage
+from hookgate.protocol.values import ToolCall
+from tests.hooks.doubles import STEP
+
+PROGRAM = str(Path(__file__).parent.parent / "children" / "hook.py")
+DEADLINE_S = 20.0
+"""For each wait; generous because a busy machine starts an interpreter slowly."""
+ALL = frozenset(Stage)
+
+
+def spec(mode: str = "plain", hello: Any = None, **changes: Any) -> ProcessSpec:
+    """A child in one of the modes of `children/hook.py`; `hello` is what it answers there."""
+    says = [] if hello is None else [json.dumps(hello)]
+    members: dict[str, Any] = {
+        "name": "child",
+        "command": (sys.executable, "-S", "-E", PROGRAM, mode, *says),
+        "directory": str(Path(PROGRAM).parent),
+        "environment": {"PATH": "/usr/bin:/bin"},
+        "stages": ALL,
+        "observes": True,
+    }
+    return ProcessSpec(**{**members, **changes})
+
+
+def question(do: str, stage: Stage = Stage.BEFORE_TOOL, **arguments: Any) -> Question:
+    return Question(stage, STEP, ToolCall("c1", "bash", {"do": do, **arguments}))
+
+
+async def ask(hook: Hook, do: str, timeout_s: float = DEADLINE_S, **arguments: Any) -> Answer:
+    with trio.fail_after(DEADLINE_S + 5):
+        return await hook.ask(question(do, **arguments), timeout_s)
+
+
+async def told(hook: Hook, do: str, **arguments: Any) -> Any:
+    """The value that the child tells as the text of a result."""
+    answer = await ask(hook, do, **arguments)
+    assert isinstance(answer, Respond), answer
+    return json.loads(answer.result.for_llm)
+
+
+async def alive(child: HookProcess) -> None:
+    """The child still answers."""
+    assert await told(child, "where") is not None
+
+
+@asynccontextmanager
+async def open_deadlines() -> AsyncGenerator[Deadlines]:
+    deadlines = Deadlines()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(deadlines.run)
+        yield deadlines
+        nursery.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def open_child(mode: str = "plain", hello: Any = None, **changes: Any) -> AsyncGenerator[HookProcess]:
+    """A child that has said hello; after leaving, its whole group is gone."""
+    async with open_deadlines() as deadlines:
+        async with open_process(spec(mode, hello, **changes), deadlines) as child:
+            group = child.pid
+            yield child
+        await gone(group)
+
+
+async def gone(*groups: int) -> None:
+    """A process that was killed may take a moment to die, so the last of a group is waited for."""
+    await until(lambda: not any(map(living, groups)))
+
+
+def living(group: int) -> list[int]:
+    """Processes of a group; those that only wait for whoever inherited them are dead already."""
+    entries = (entry for entry in Path("/proc").iterdir() if entry.name.isdigit())
+    return [int(entry.name) for entry in entries if _group(entry) == group]
+
+
+def _fields(entry: Path) -> list[str]:
+    """State, parent and group of a process; empty when it has just gone."""
+    try:
+        return (entry / "stat").read_text().rpartition(")")[2].split()[:3]
+    except OSError:
+        return []
+
+
+def _group(entry: Path) -> int:
+    fields = _fields(entry)
+    return int(fields[2]) if fields and fields[0] != "Z" else -1
+
+
+async def until(condition: Any) -> None:
+    """For what announces itself to nobody. Never longer than the deadline."""
+    with trio.fail_after(DEADLINE_S):
+        while not condition():  # noqa: ASYNC110 - there is no event to wait on
+            await trio.sleep(0.005)

@@ -1,0 +1,307 @@
+"""The walk over hooks: who is asked, in which order, about what, and how an answer ends it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import permutations
+
+import pytest
+
+from hookgate.hooks.gate import Allowed, Answered, Denied
+from hookgate.hooks.inside import InsideHook
+from hookgate.hooks.rules import Mount, Policy, Rules
+from hookgate.protocol.answers import CONTINUE, Abort, Answer, Approve, Deny, Modify, Respond
+from hookgate.protocol.errors import SessionAborted, TurnAborted
+from hookgate.protocol.events import Event
+from hookgate.protocol.hello import Hello
+from hookgate.protocol.payloads import HookFailed
+from hookgate.protocol.stages import Question, Stage
+from hookgate.protocol.values import Chat, Finished, Inbound, LLMReply, Step, ToolResult
+from tests.hooks.doubles import CALL, REQUEST, STEP, Asked, gate_of, hook, matching, never, sink
+
+FINISHED = Finished(CALL, ToolResult("out", "shown"), 5)
+INTERCEPTORS = [stage for stage in Stage if stage is not Stage.APPROVE_TOOL]
+
+
+async def _pass(gate_mounts: list[Mount], stage: Stage) -> object:
+    gate = gate_of(*gate_mounts)
+    match stage:
+        case Stage.BEFORE_LLM:
+            return await gate.before_llm(STEP, REQUEST)
+        case Stage.AFTER_LLM:
+            return await gate.after_llm(STEP, LLMReply("openai/gpt", "hi"))
+        case Stage.BEFORE_TOOL:
+            return await gate.before_tool(STEP, CALL)
+        case Stage.APPROVE_TOOL:
+            return await gate.approve_tool(STEP, CALL)
+        case Stage.AFTER_TOOL:
+            return await gate.after_tool(STEP, FINISHED)
+
+
+# --- order ---
+
+
+@pytest.mark.parametrize("order", list(permutations(range(5)))[::17])
+async def test_guards_come_first_then_priority_then_name(order: tuple[int, ...]) -> None:
+    asked = Asked()
+    mounts = [
+        hook("z-inside", asked.saying("z-inside"), rules=Rules(priority=99, inside=True)),
+        hook("late", asked.saying("late"), rules=Rules(priority=10)),
+        hook("b", asked.saying("b")),
+        hook("a", asked.saying("a")),
+        hook("early", asked.saying("early"), rules=Rules(priority=-5)),
+    ]
+    await gate_of(*(mounts[i] for i in order)).before_tool(STEP, CALL)
+    assert asked.names == ["z-inside", "early", "a", "b", "late"]
+
+
+@pytest.mark.parametrize("stage", INTERCEPTORS)
+async def test_each_hook_sees_what_its_predecessor_left(stage: Stage) -> None:
+    asked = Asked()
+    changes = {
+        Stage.BEFORE_LLM: {"options": {"n": 1}},
+        Stage.AFTER_LLM: {"content": "changed"},
+        Stage.BEFORE_TOOL: {"arguments": {"n": 1}},
+        Stage.AFTER_TOOL: {"for_llm": "changed"},
+    }[stage]
+    mounts = [hook("a", asked.saying("a", Modify(changes)), stage), hook("b", asked.saying("b"), stage)]
+    await _pass(mounts, stage)
+    first, second = (question for _, question in asked.questions)
+    assert first.subject != second.subject
+    assert b"changed" in second.params or b'"n":1' in second.params
+    assert second.step is STEP
+
+
+async def test_before_tool_rewrites_and_after_tool_prefixes() -> None:
+    asked = Asked()
+
+    def prefix(question: Question) -> Answer:
+        assert isinstance(question.subject, Finished)
+        return Modify({"for_llm": f"after:{question.subject.result.for_llm}"})
+
+    gate = gate_of(
+        hook("rewrite", asked.saying("rewrite", Modify({"arguments": {"command": "modified"}}))),
+        hook("prefix", asked.saying("prefix", prefix), Stage.AFTER_TOOL),
+    )
+    allowed = await gate.before_tool(STEP, CALL)
+    assert isinstance(allowed, Allowed)
+    ran = ToolResult(str(allowed.call.arguments["command"]), "shown")
+    result = await gate.after_tool(STEP, Finished(allowed.call, ran, 1))
+    assert (result.for_llm, result.for_user) == ("after:modified", "shown")
+
+
+# --- the ends of a walk ---
+
+
+async def test_respond_ends_the_chain_with_its_result() -> None:
+    asked = Asked()
+    gate = gate_of(
+        hook("a", asked.saying("a", Modify({"arguments": {"n": 1}}))),
+        hook("cache", asked.saying("cache", Respond(ToolResult("cached"))), rules=Rules(priority=1)),
+        hook("late", asked.saying("late", Deny("no")), rules=Rules(priority=2)),
+    )
+    answered = await gate.before_tool(STEP, CALL)
+    assert answered == Answered(replace(CALL, arguments={"n": 1}), ToolResult("cached"), "cache", False)
+    assert asked.names == ["a", "cache"]
+
+
+async def test_a_call_beside_respond_changes_the_record_alone() -> None:
+    answer = Respond(ToolResult("x"), {"name": "other", "arguments": {"n": 2}})
+    rules = Rules(may_respond_unapproved=True)
+    answered = await gate_of(hook("h", Asked().saying("h", answer), rules=rules)).before_tool(STEP, CALL)
+    assert answered == Answered(
+        replace(CALL, name="other", arguments={"n": 2}), ToolResult("x"), "h", unapproved=True
+    )
+
+
+async def test_deny_tool_ends_the_chain_and_tells_the_model_why() -> None:
+    asked = Asked()
+    gate = gate_of(hook("a", asked.saying("a", Deny("no rm"))), hook("b", asked.saying("b")))
+    denied = await gate.before_tool(STEP, CALL)
+    assert isinstance(denied, Denied)
+    assert denied.result.for_llm == "Tool execution denied by hook: no rm"
+    assert asked.names == ["a"]
+
+
+@pytest.mark.parametrize("stage", INTERCEPTORS)
+@pytest.mark.parametrize(("hard", "error"), [(False, TurnAborted), (True, SessionAborted)])
+async def test_an_abort_ends_the_chain_and_names_the_hook(stage: Stage, hard: bool, error: type[TurnAborted]) -> None:
+    asked = Asked()
+    abort = asked.saying("a", Abort("enough", hard=hard))
+    with pytest.raises(error, match=f"a .* at {stage}: enough") as caught:
+        await _pass([hook("a", abort, stage), hook("b", asked.saying("b"), stage)], stage)
+    assert asked.names == ["a"]
+    assert (type(caught.value), caught.value.hook) == (error, "a")
+
+
+# --- matching ---
+
+
+async def test_a_hook_that_does_not_match_is_not_asked() -> None:
+    asked = Asked()
+    gate = gate_of(
+        hook("slack", asked.saying("slack", Deny("no")), rules=Rules(match=matching(channels="slack"))),
+        hook("tool", asked.saying("tool", Deny("no")), rules=Rules(match=matching(tools="read"))),
+        hook("off", asked.saying("off", Deny("no")), rules=Rules(mode="off")),
+        hook("stage", asked.saying("stage", Deny("no")), Stage.AFTER_TOOL),
+        hook("all", asked.saying("all")),
+    )
+    assert await gate.before_tool(STEP, CALL) == Allowed(CALL)
+    assert asked.names == ["all"]
+
+
+async def test_a_rename_cannot_slip_past_a_guard() -> None:
+    asked = Asked()
+    guard = hook("a-guard", asked.saying("a-guard", Deny("no bash")), rules=Rules(match=matching(tools="bash")))
+    rename = hook("rename", asked.saying("rename", Modify({"name": "bash"})))
+    denied = await gate_of(guard, rename).before_tool(STEP, replace(CALL, name="read"))
+    assert isinstance(denied, Denied)
+    assert denied.call.name == "bash"
+    assert asked.names == ["rename", "a-guard"]
+
+
+async def test_two_hooks_that_rename_in_turn_are_each_asked_once() -> None:
+    asked = Asked()
+    to = {"bash": "read", "read": "bash"}
+    gate = gate_of(*(hook(n, asked.saying(n, lambda q: Modify({"name": to[q.tool]}))) for n in ("a", "b", "c")))
+    allowed = await gate.before_tool(STEP, CALL)
+    assert isinstance(allowed, Allowed)
+    assert (allowed.call.name, asked.names) == ("read", ["a", "b", "c"])
+
+
+async def test_a_stage_that_the_hook_did_not_declare_is_not_asked() -> None:
+    asked = Asked()
+    mount = hook("h", asked.saying("h", Deny("no")))
+    assert isinstance(mount.hook, InsideHook)
+    mount.hook.declared = Hello(stages=frozenset({Stage.AFTER_TOOL}))
+    assert await gate_of(mount).before_tool(STEP, CALL) == Allowed(CALL)
+
+
+# --- failures ---
+
+
+async def _broken(_question: Question) -> Answer:
+    raise RuntimeError("bug")
+
+
+OUTCOMES: dict[tuple[Policy, Stage], str] = {
+    ("continue", Stage.BEFORE_LLM): "goes on",
+    ("continue", Stage.AFTER_LLM): "goes on",
+    ("continue", Stage.BEFORE_TOOL): "goes on",
+    ("continue", Stage.AFTER_TOOL): "goes on",
+    ("deny", Stage.BEFORE_LLM): "aborts",
+    ("deny", Stage.AFTER_LLM): "aborts",
+    ("deny", Stage.BEFORE_TOOL): "denies",
+    ("deny", Stage.AFTER_TOOL): "withholds",
+    ("abort", Stage.BEFORE_LLM): "aborts",
+    ("abort", Stage.AFTER_LLM): "aborts",
+    ("abort", Stage.BEFORE_TOOL): "aborts",
+    ("abort", Stage.AFTER_TOOL): "aborts",
+}
+
+
+@pytest.mark.parametrize(("policy", "stage"), OUTCOMES)
+@pytest.mark.parametrize("how", ["raises", "is late", "wrong answer", "may not"])
+async def test_a_failing_hook_does_what_its_policy_says_however_it_fails(
+    policy: Policy, stage: Stage, how: str
+) -> None:
+    asked, events = Asked(), list[Event]()
+    forbidden = {"name": "x"} if stage is Stage.BEFORE_TOOL else {"model": "x/y"}
+    forbidden = {Stage.AFTER_TOOL: {"for_llm": "x"}, Stage.AFTER_LLM: {"content": "x"}}.get(stage, forbidden)
+    judge = {
+        "raises": _broken,
+        "is late": never,
+        "wrong answer": asked.saying("bad", Approve()),
+        "may not": asked.saying("bad", Modify(forbidden)),
+    }[how]
+    rules = Rules(on_failure={stage: policy}, timeout_s={stage: 0.02}, may_modify=frozenset())
+    mounts = [hook("bad", judge, stage, rules=rules), hook("next", asked.saying("next"), stage), sink(events)]
+    outcome = OUTCOMES[policy, stage]
+    if outcome == "aborts":
+        with pytest.raises(TurnAborted, match="hook bad failed"):
+            await _pass(mounts, stage)
+    else:
+        found = await _pass(mounts, stage)
+        assert isinstance(found, Denied) is (outcome == "denies")
+        withheld = isinstance(found, ToolResult) and found.for_llm.startswith("Tool result withheld: hook bad failed")
+        assert withheld is (outcome == "withholds")
+    assert ("next" in asked.names) is (outcome in ("goes on", "withholds"))
+    failures = [event.payload for event in events if isinstance(event.payload, HookFailed)]
+    assert [(f.hook, f.stage, f.policy) for f in failures] == [("bad", stage, policy)]
+
+
+async def test_a_withheld_result_stays_withheld_although_the_hook_may_modify_nothing() -> None:
+    rules = Rules(on_failure={Stage.AFTER_TOOL: "deny"}, may_modify=frozenset({"for_user"}))
+    result = await gate_of(hook("redact", _broken, Stage.AFTER_TOOL, rules=rules)).after_tool(STEP, FINISHED)
+    assert result.error is not None
+    assert (result.error.denied_by, result.for_user, "out" in result.for_llm.split()) == ("hook:redact", "", False)
+
+
+async def test_failures_and_calls_are_counted() -> None:
+    gate = gate_of(
+        hook("bad", _broken),
+        hook("good", Asked().saying("good")),
+        hook("idle", Asked().saying("idle"), Stage.AFTER_LLM),
+    )
+    for _ in range(3):
+        await gate.before_tool(STEP, CALL)
+    found = {name: (stats.calls, stats.failures) for name, stats in gate.stats.items()}
+    assert found == {"bad": (3, 3), "good": (3, 0), "idle": (0, 0)}
+    assert gate.stats["idle"].quantile_ms(0.5) is None
+    assert (gate.stats["good"].quantile_ms(0.5) or 0) > 0
+
+
+# --- exchange ---
+
+
+async def test_a_walk_under_way_asks_an_exchanged_hook_in_its_new_form() -> None:
+    asked, gate = Asked(), gate_of()
+
+    async def slow(question: Question) -> Answer:
+        asked.questions.append(("slow", question))
+        gate.mount([hook("slow", slow), hook("z", asked.saying("new z", Deny("no"))), hook("zz", asked.saying("zz"))])
+        return CONTINUE
+
+    gate.mount([hook("slow", slow), hook("z", asked.saying("old z")), hook("y", asked.saying("y"))])
+    assert isinstance(await gate.before_tool(STEP, CALL), Denied)
+    assert asked.names == ["slow", "new z"]
+
+
+async def test_an_exchange_keeps_the_counters_of_hooks_that_stay() -> None:
+    gate = gate_of(hook("a", Asked().saying("a")), hook("b", Asked().saying("b")))
+    await gate.before_tool(STEP, CALL)
+    gate.mount([hook("a", Asked().saying("a"))])
+    assert {name: stats.calls for name, stats in gate.stats.items()} == {"a": 1}
+
+
+# --- reading along ---
+
+
+@pytest.mark.parametrize(
+    ("rules", "holds"),
+    [
+        (Rules(), True),
+        (Rules(may_modify=frozenset({"content"})), True),
+        (Rules(may_modify=frozenset({"tool_calls"})), False),
+        (Rules(mode="audit"), False),
+        (Rules(mode="off"), False),
+        (Rules(match=matching(channels="slack")), False),
+        (Rules(match=matching(models="openai/*")), True),
+        (Rules(match=matching(models="other/*")), False),
+    ],
+)
+def test_text_is_held_back_only_where_a_hook_may_still_change_it(rules: Rules, holds: bool) -> None:
+    gate = gate_of(hook("h", Asked().saying("h"), Stage.AFTER_LLM, rules=rules))
+    assert gate.holds_text(STEP, "openai/gpt") is holds
+
+
+def test_text_is_not_held_for_hooks_of_other_stages() -> None:
+    assert not gate_of(hook("h", Asked().saying("h"), Stage.BEFORE_LLM)).holds_text(STEP, "m")
+
+
+async def test_a_hook_sees_the_chat_of_the_step() -> None:
+    asked = Asked()
+    step = Step("main", "t", Inbound(Chat("slack", "C1", sender="U9"), "x"))
+    await gate_of(hook("h", asked.saying("h"))).before_tool(step, CALL)
+    assert b'"channel":"slack","chat_id":"C1"' in asked.questions[0][1].params
+    assert b'"sender_id":"U9"' in asked.questions[0][1].params

@@ -1,0 +1,135 @@
+"""Requests that hooks change, and the tools they add: whose they are and who answers their calls."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import trio
+
+from hookgate.hooks.gate import Allowed
+from hookgate.hooks.inside import InsideHook
+from hookgate.hooks.rules import Mount, Rules
+from hookgate.protocol.answers import CONTINUE, Abort, Answer, Deny, Modify, Respond
+from hookgate.protocol.errors import TurnAborted
+from hookgate.protocol.events import Event
+from hookgate.protocol.hello import Hello
+from hookgate.protocol.payloads import HookModified, ToolInjected
+from hookgate.protocol.stages import Question, Stage
+from hookgate.protocol.values import Message, ToolResult, ToolSpec
+from tests.hooks.doubles import BASH, CALL, REQUEST, STEP, Asked, gate_of, hook, matching, never, sink
+
+
+async def _broken(_question: Question) -> Answer:
+    raise RuntimeError("bug")
+
+
+# --- changed requests, tools that hooks add ---
+
+WEATHER = ToolSpec("weather", "tells", {"type": "object"}, provider="", timeout_s=7)
+
+
+def _names(request: object) -> list[str]:
+    return [spec.name for spec in getattr(request, "tools", ())]
+
+
+async def test_an_injected_tool_is_the_hooks_own_and_an_event_says_so() -> None:
+    events: list[Event] = []
+    add = hook("sky", Asked().saying("sky", Modify({"tools": (BASH, WEATHER)})), Stage.BEFORE_LLM)
+    request = await gate_of(add, sink(events)).before_llm(STEP, REQUEST)
+    assert [(spec.name, spec.owner) for spec in request.tools] == [("bash", ""), ("weather", "sky")]
+    assert [event.payload for event in events] == [
+        ToolInjected("sky", "weather"),
+        HookModified("sky", "before_llm", ("tools",)),
+    ]
+
+
+async def test_an_echoed_request_is_no_change_and_no_event() -> None:
+    events: list[Event] = []
+    echo = Modify({"model": REQUEST.model, "messages": REQUEST.messages, "tools": REQUEST.tools, "options": {}})
+    gate = gate_of(hook("echo", Asked().saying("echo", echo), Stage.BEFORE_LLM), sink(events))
+    assert await gate.before_llm(STEP, REQUEST) == REQUEST
+    assert events == []
+
+
+async def test_a_changed_system_message_is_an_event_that_names_the_hook() -> None:
+    events: list[Event] = []
+    evil = Modify({"messages": (Message("system", "evil"), REQUEST.messages[1])})
+    gate = gate_of(hook("evil", Asked().saying("evil", evil), Stage.BEFORE_LLM), sink(events))
+    await gate.before_llm(STEP, REQUEST)
+    assert [e.payload for e in events] == [HookModified("evil", "before_llm", ("messages", "system"))]
+
+
+async def test_a_bare_model_stays_with_the_current_provider() -> None:
+    cheap = hook("cheap", Asked().saying("cheap", Modify({"model": "mini"})), Stage.BEFORE_LLM)
+    gate = gate_of(cheap, providers=frozenset({"openai", "anthropic"}))
+    assert (await gate.before_llm(STEP, REQUEST)).model == "openai/mini"
+
+
+def _owner(name: str, answer: Answer | None, *stages: Stage, rules: Rules | None = None) -> Mount:
+    judge = Asked().saying(name, answer) if answer else _broken
+    mount = hook(name, judge, *(stages or (Stage.BEFORE_TOOL,)), rules=rules)
+    assert isinstance(mount.hook, InsideHook)
+    mount.hook.declared = Hello(tools=(WEATHER,))
+    return mount
+
+
+async def test_a_declared_tool_joins_every_matching_request_and_shadows_nothing() -> None:
+    first, second = _owner("a", CONTINUE), _owner("b", CONTINUE)
+    request = await gate_of(second, first).before_llm(STEP, REQUEST)
+    assert [(spec.name, spec.owner) for spec in request.tools] == [("bash", ""), ("weather", "a")]
+    taken = replace(REQUEST, tools=(ToolSpec("weather", "built in", {}),))
+    assert (await gate_of(first).before_llm(STEP, taken)).tools == taken.tools
+
+
+@pytest.mark.parametrize("rules", [Rules(match=matching(channels="slack")), Rules(mode="audit"), Rules(mode="off")])
+async def test_a_declared_tool_stays_out_where_its_hook_does(rules: Rules) -> None:
+    request = await gate_of(_owner("sky", CONTINUE, rules=rules)).before_llm(STEP, REQUEST)
+    assert _names(request) == ["bash"]
+
+
+async def test_other_hooks_see_a_declared_tool_and_may_take_it_away() -> None:
+    strip = hook("strip", Asked().saying("strip", Modify({"tools": (BASH,)})), Stage.BEFORE_LLM)
+    assert _names(await gate_of(_owner("sky", CONTINUE), strip).before_llm(STEP, REQUEST)) == ["bash"]
+
+
+async def test_the_owner_of_a_tool_is_asked_last_and_apart() -> None:
+    asked = Asked()
+    owner = hook("a-owner", asked.saying("a-owner", Respond(ToolResult("sunny"))))
+    other = hook("b-other", asked.saying("b-other"))
+    gate = gate_of(owner, other)
+    call, spec = replace(CALL, name="weather"), replace(WEATHER, provider="hook:a-owner")
+    assert await gate.before_tool(STEP, call, spec.owner) == Allowed(call)
+    assert asked.names == ["b-other"]
+    assert await gate.answer_owned(STEP, call, spec) == ToolResult("sunny")
+    assert asked.names == ["b-other", "a-owner"]
+
+
+@pytest.mark.parametrize("answer", [CONTINUE, Modify({"arguments": {}}), None])
+async def test_an_owner_that_does_not_respond_is_named_in_a_clear_error(answer: Answer | None) -> None:
+    result = await gate_of(_owner("sky", answer)).answer_owned(STEP, CALL, replace(WEATHER, provider="hook:sky"))
+    assert result.is_error
+    assert "hook sky did not respond to the call of its own tool" in result.for_llm
+
+
+async def test_an_owner_that_is_gone_or_takes_no_calls_is_named_too() -> None:
+    spec = replace(WEATHER, provider="hook:sky")
+    for gate in (gate_of(), gate_of(_owner("sky", CONTINUE, Stage.BEFORE_LLM))):
+        result = await gate.answer_owned(STEP, CALL, spec)
+        assert (result.is_error, "hook sky takes no before_tool calls" in result.for_llm) == (True, True)
+
+
+async def test_an_owner_may_deny_or_abort_its_own_tool() -> None:
+    spec = replace(WEATHER, provider="hook:sky")
+    denied = await gate_of(_owner("sky", Deny("no key"))).answer_owned(STEP, CALL, spec)
+    assert denied.for_llm == "Tool execution denied by hook: no key"
+    with pytest.raises(TurnAborted):
+        await gate_of(_owner("sky", Abort("stop"))).answer_owned(STEP, CALL, spec)
+
+
+async def test_the_owners_deadline_is_the_tools_own_timeout() -> None:
+    rules = Rules(timeout_s={Stage.BEFORE_TOOL: 60})
+    gate = gate_of(hook("sky", never, rules=rules))
+    spec = replace(WEATHER, provider="hook:sky", timeout_s=0.02)
+    with trio.fail_after(5):
+        assert (await gate.answer_owned(STEP, CALL, spec)).is_error

@@ -1,0 +1,184 @@
+"""A hook that is kept alive: restarts, quarantine, what callers are told meanwhile, and the states others hear of."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+import trio.testing
+
+from hookgate.hooks import pipes
+from hookgate.hooks.supervise import RequiredHookFailed, Restarts, SupervisedHook
+from hookgate.protocol.answers import CONTINUE, Failed
+from hookgate.protocol.events import Event
+from hookgate.protocol.payloads import HookState, TurnStart
+from tests.hooks.processes import DEADLINE_S, ask, gone, open_deadlines, spec, told
+
+QUICK = Restarts(first_delay_s=0.01, longest_delay_s=0.02, crash_limit=3, crash_window_s=60, probe_s=0.05)
+SLOW = Restarts(first_delay_s=60, longest_delay_s=60)
+
+
+@dataclass
+class Told:
+    """The states that others hear of, in order."""
+
+    states: list[HookState] = field(default_factory=list[HookState])
+    _changed: trio.Event = field(default_factory=trio.Event)
+
+    def __call__(self, state: HookState) -> None:
+        self.states.append(state)
+        self._changed.set()
+
+    async def until(self, state: str, times: int = 1) -> HookState:
+        with trio.fail_after(DEADLINE_S):
+            while len(found := [s for s in self.states if s.state == state]) < times:
+                self._changed = trio.Event()
+                await self._changed.wait()
+        return found[times - 1]
+
+
+@asynccontextmanager
+async def open_supervised(
+    mode: str = "plain", restarts: Restarts = QUICK, **changes: Any
+) -> AsyncGenerator[tuple[SupervisedHook, Told]]:
+    """Cancelled on leaving, as a gateway would be; no group that was seen is left."""
+    heard = Told()
+    hook = SupervisedHook(spec(mode, **changes), heard)
+    async with open_deadlines() as deadlines, trio.open_nursery() as nursery:
+        nursery.start_soon(hook.run, deadlines, restarts)
+        yield hook, heard
+        nursery.cancel_scope.cancel()
+    assert hook.state == "stopped"
+    await gone(*(state.pid for state in heard.states if state.pid))
+
+
+async def test_a_hook_that_dies_is_started_again_as_another_process() -> None:
+    async with open_supervised() as (hook, heard):
+        first = await heard.until("up")
+        assert await ask(hook, "exit", status=3) == Failed("it exited with status 3")
+        second = await heard.until("up", 2)
+        assert await ask(hook, "answer", result={}) == CONTINUE
+        down = await heard.until("restarting")
+    assert (down.reason, down.pid, down.restarts) == ("it exited with status 3", None, 0)
+    assert (second.restarts, first.pid == second.pid, hook.restarts) == (1, False, 1)
+    assert [s.state for s in heard.states] == ["up", "restarting", "up", "stopped"]
+
+
+async def test_while_it_is_down_every_call_fails_at_once_and_says_why() -> None:
+    async with open_supervised(restarts=SLOW) as (hook, heard):
+        assert await ask(hook, "where") == Failed("it is starting")
+        await heard.until("up")
+        os.kill(hook.pid or 0, signal.SIGKILL)
+        await heard.until("restarting")
+        assert await ask(hook, "where") == Failed("it is restarting: it was killed by SIGKILL")
+        hook.notify(Event(TurnStart("x", 0), None, 1, 0))
+        with trio.fail_after(1):
+            await hook.drained()
+        assert (hook.pid, hook.events_dropped) == (None, 0)
+
+
+@pytest.mark.parametrize(
+    ("mode", "reason"),
+    [
+        ("exit_at_start", "it exited with status 3"),
+        ("exit_at_hello", "it exited with status 4"),
+        ("exit_after_hello", "it exited with status 5"),
+    ],
+)
+async def test_a_crash_loop_is_quarantined_and_only_probed(mode: str, reason: str) -> None:
+    async with open_supervised(mode) as (hook, heard):
+        state = await heard.until("quarantined")
+        assert (state.reason, state.restarts) == (reason, 2)
+        assert await ask(hook, "where") == Failed(f"it is quarantined: {reason}")
+        await heard.until("quarantined", 2)
+    assert hook.tried.is_set()
+
+
+async def test_a_quarantined_hook_that_works_again_is_taken_back(tmp_path: Path) -> None:
+    program = tmp_path / "hook"
+    base = spec()
+    program.write_text("#!/bin/sh\nexit 9\n")
+    program.chmod(0o755)
+    async with open_supervised(command=("./hook",), directory=str(tmp_path)) as (hook, heard):
+        await heard.until("quarantined")
+        mended = tmp_path / "mended"
+        mended.write_text(f"#!/bin/sh\nexec {' '.join(base.command[:4])}\n")
+        mended.chmod(0o755)
+        mended.rename(program)
+        await heard.until("up")
+        assert await ask(hook, "answer", result={}) == CONTINUE
+
+
+async def test_a_command_that_does_not_exist_is_a_state_and_no_crash() -> None:
+    async with open_supervised(command=("/nonexistent/hook",), restarts=SLOW) as (hook, heard):
+        state = await heard.until("restarting")
+        assert (state.reason or "").startswith("cannot start '/nonexistent/hook'")
+        assert "cannot start" in getattr(await ask(hook, "where"), "reason", "")
+
+
+async def test_tried_is_set_after_the_first_hello_however_it_went() -> None:
+    for mode in ("plain", "exit_at_hello"):
+        async with open_supervised(mode, restarts=SLOW) as (hook, _):
+            assert not hook.tried.is_set()
+            with trio.fail_after(DEADLINE_S):
+                await hook.tried.wait()
+            assert hook.state == ("up" if mode == "plain" else "restarting")
+
+
+TOOL = {"type": "function", "function": {"name": "weather", "parameters": {"type": "object"}}}
+
+
+async def test_declared_tools_are_there_only_while_the_hook_can_answer_their_calls() -> None:
+    hello = {"tools": [TOOL], "events": ["turn_*"]}
+    async with open_supervised(hello=hello, restarts=SLOW) as (hook, heard):
+        assert hook.declared.tools == ()
+        await heard.until("up")
+        assert [tool.name for tool in hook.declared.tools] == ["weather"]
+        os.kill(hook.pid or 0, signal.SIGKILL)
+        await heard.until("restarting")
+        assert (hook.declared.tools, hook.declared.events) == ((), ("turn_*",))
+
+
+async def test_a_required_hook_that_is_lost_ends_everything() -> None:
+    heard = Told()
+    hook = SupervisedHook(spec("exit_after_hello"), heard)
+    hook.required = True
+    async with open_deadlines() as deadlines:
+        with trio.fail_after(DEADLINE_S), pytest.raises(RequiredHookFailed, match="child is required but it exited"):
+            await hook.run(deadlines, QUICK)
+    assert hook.state == "stopped"
+
+
+async def test_one_crashing_hook_does_not_disturb_another() -> None:
+    async with open_supervised("exit_after_hello") as (_, heard), open_supervised() as (good, _):
+        await heard.until("quarantined")
+        pid = (await told(good, "where"))["pid"] if good.pid else None
+        await heard.until("quarantined", 3)
+        assert pid in (None, good.pid)
+        assert good.restarts == 0
+
+
+@pytest.mark.parametrize(("crashes", "low", "high"), [(0, 0.5, 1), (1, 0.5, 1), (2, 1, 2), (4, 4, 8), (9, 5, 10)])
+def test_the_delay_doubles_up_to_a_limit_and_half_of_it_is_chance(crashes: int, low: float, high: float) -> None:
+    restarts = Restarts(first_delay_s=1, longest_delay_s=10, crash_limit=10, probe_s=99)
+    delays = {restarts.delay(crashes) for _ in range(50)}
+    assert all(low <= delay <= high for delay in delays)
+    assert len(delays) > 1
+
+
+def test_after_the_limit_of_crashes_a_hook_is_only_probed() -> None:
+    assert Restarts(crash_limit=3, probe_s=99).delay(3) == 99
+
+
+async def test_stopping_during_a_slow_hello_leaves_nothing_running(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipes, "CLOSE_WAIT_S", 0.05)
+    async with open_supervised("mute") as (hook, _):
+        await trio.testing.wait_all_tasks_blocked()
+    assert hook.state == "stopped"

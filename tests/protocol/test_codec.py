@@ -1,0 +1,112 @@
+"""JSON at its edges: what decodes is exact, what is not JSON is refused, and whatever decoded encodes again."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hookgate.protocol.codec import canonical, decode, encode
+from hookgate.protocol.errors import BadMessage
+
+
+@pytest.mark.parametrize("number", [0, -1, 2**53 + 1, 2**63, 2**64, 10**40, -(10**40)])
+def test_an_integer_of_any_size_survives_both_ways(number: int) -> None:
+    value = decode(b'{"n":%d}' % number)
+    assert value == {"n": number}
+    assert type(value["n"]) is int
+    assert decode(encode(value)) == value
+    assert str(number).encode() in canonical(value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "NaN",
+        "Infinity",
+        "-Infinity",
+        "[NaN]",
+        '["\\u0041", NaN]',
+        "1e999",
+        '{"a":[-1e400]}',
+        '["\\ud800",1e999]',
+        "",
+        "{",
+        '{"a":1,}',
+        "{'a':1}",
+        "\ufeff{}",
+        "nul",
+        "01",
+        '"\t"',
+        "{} {}",
+        '{"\\u12":1}',
+    ],
+)
+def test_what_is_not_json_is_refused(text: str) -> None:
+    with pytest.raises(BadMessage):
+        decode(text.encode())
+    with pytest.raises(BadMessage):
+        decode(text)
+
+
+def test_invalid_utf8_is_refused() -> None:
+    with pytest.raises(BadMessage):
+        decode(b'"\xff\xfe"')
+
+
+@pytest.mark.parametrize("text", ['"a\\ud800b"', '"a\\udc00b"', '{"a\\ud800b":1}', '["a\\ud800b",["x"]]'])
+def test_a_lone_surrogate_becomes_the_replacement_character(text: str) -> None:
+    shown = json.dumps(decode(text), ensure_ascii=False)
+    assert "a\ufffdb" in shown
+    encode(decode(text)).decode("utf-8")
+
+
+def test_a_pair_of_surrogates_is_one_character_also_beside_a_lone_one() -> None:
+    assert decode('["\\ud83d\\ude00","\\ud800"]') == ["\U0001f600", "\ufffd"]
+
+
+@pytest.mark.parametrize("escape", ["", '"\\u0041",'])
+@pytest.mark.parametrize("depth", [100_000, 5_000, 1_100])
+def test_nesting_too_deep_is_refused_and_never_a_crash(depth: int, escape: str) -> None:
+    with pytest.raises(BadMessage):
+        decode("[" + escape + "[" * depth + "]" * depth + "]")
+
+
+def test_nesting_of_a_hundred_and_fifty_levels_is_read() -> None:
+    text = b'{"a":' * 150 + b"1" + b"}" * 150
+    assert encode(decode(text)) == text
+
+
+def test_encoding_keeps_a_surrogate_that_came_from_elsewhere_as_an_escape() -> None:
+    assert encode({"a": "\ud800"}) == b'{"a":"\\ud800"}'
+
+
+def test_the_canonical_spelling_does_not_depend_on_the_order_of_members() -> None:
+    one = {"b": [1, 2.5, {"y": None, "x": "é"}], "a": True}
+    two = {"a": True, "b": [1, 2.5, {"x": "é", "y": None}]}
+    assert canonical(one) == canonical(two) == '{"a":true,"b":[1,2.5,{"x":"é","y":null}]}'.encode()
+
+
+def test_the_canonical_spelling_of_big_integers_is_sorted_and_compact_too() -> None:
+    assert canonical({"b": 2**70, "a": "é"}) == f'{{"a":"é","b":{2**70}}}'.encode()
+
+
+JSON: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(JSON)
+def test_whatever_is_encoded_decodes_to_the_same_value(value: Any) -> None:
+    assert decode(encode(value)) == value
+    assert decode(canonical(value)) == value
+
+
+@given(JSON)
+def test_one_frame_is_one_line(value: Any) -> None:
+    assert b"\n" not in encode(value)
