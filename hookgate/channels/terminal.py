@@ -73,7 +73,7 @@ class Terminal:
                 case "s" | "session":
                     return Decision(True, NAME, grant="session")
                 case "n" | "no":
-                    return Decision(False, NAME, "the user said no" if typed else "nobody answered")
+                    return Decision(False, NAME, "nobody answered" if typed is None else "the user said no")
                 case _:
                     continue
 

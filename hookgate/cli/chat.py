@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import AsyncGenerator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,9 +15,10 @@ from hookgate import config as configuration
 from hookgate.channels.once import Once
 from hookgate.channels.terminal import NAME, Terminal
 from hookgate.cli.inspect import counted
-from hookgate.cli.keyboard import ReadLine, keyboard
+from hookgate.cli.keyboard import Keyboard, open_keyboard
 from hookgate.cli.logs import set_up_logs
 from hookgate.cli.runtime import Runtime, Setup, open_runtime
+from hookgate.cli.signals import open_until_signal
 from hookgate.cli.sinks import event_file, open_event_file, trace
 from hookgate.config import Config
 from hookgate.hooks.rules import Mount
@@ -25,6 +26,7 @@ from hookgate.protocol.interfaces import Channel
 from hookgate.protocol.values import Chat, Inbound
 
 CHAT = Chat(NAME, "terminal", sender="user")
+PROMPT = "> "
 HELP = """Type a message and Enter. Ctrl-C ends the running turn; at the prompt, Ctrl-C twice or Ctrl-D leaves.
   /stop   end the running turn     /new    start a new conversation
   /tools  what the model may use   /hooks  the hooks and their state
@@ -71,11 +73,12 @@ async def open_chat(
 
 async def _run_once(flags: Flags, config: Config, base: Path) -> int:
     channel = Once()
-    async with open_chat(flags, (config, base), channel, _to_stderr) as runtime, trio.open_nursery() as nursery:
-        nursery.start_soon(_cancel_on_signals, nursery.cancel_scope)
+    async with (
+        open_until_signal(signal.SIGINT, signal.SIGTERM, signal.SIGHUP),
+        open_chat(flags, (config, base), channel, _to_stderr) as runtime,
+    ):
         await runtime.gateway.receive(Inbound(CHAT, flags.once or ""))
         await runtime.gateway.idle(CHAT.session_key)
-        nursery.cancel_scope.cancel()
     if channel.answer is not None and channel.error is None:
         sys.stdout.write(channel.answer + "\n")
         return 0
@@ -88,51 +91,35 @@ def _to_stderr(line: str) -> None:
     sys.stderr.flush()
 
 
-async def _cancel_on_signals(scope: trio.CancelScope) -> None:
-    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:
-        async for _number in signals:
-            scope.cancel()
-            return
-
-
 # --- interactive --------------------------------------------------------------------------------------------
 
 
 async def _run_interactive(flags: Flags, config: Config, base: Path) -> int:
-    read = keyboard()
-    terminal = Terminal(_write, lambda prompt: _answer(read, prompt))
-    async with open_chat(flags, (config, base), terminal, terminal.between) as runtime:
-        await converse(runtime, terminal, read)
+    async with open_until_signal(signal.SIGTERM, signal.SIGHUP), open_keyboard() as keyboard:
+        terminal = Terminal(_write, lambda prompt: answer(keyboard, prompt))
+        async with open_chat(flags, (config, base), terminal, terminal.between) as runtime:
+            await converse(runtime, terminal, keyboard)
     return 0
 
 
-async def converse(runtime: Runtime, terminal: Terminal, read: ReadLine) -> None:
-    """Prompt, turn, prompt, until the person leaves or a signal says so."""
+async def converse(runtime: Runtime, terminal: Terminal, keyboard: Keyboard) -> None:
+    """Prompt, turn, prompt, until the person leaves."""
     _write(_welcome(runtime))
     async with trio.open_nursery() as nursery:
-        leave = nursery.cancel_scope
-        nursery.start_soon(_stop_on_signals, runtime, leave)
-        await _prompt_until_left(runtime, terminal, read)
-        leave.cancel()
+        patience = _Patience(keyboard.person)
+        await nursery.start(_run_interrupts, runtime, patience, nursery.cancel_scope)
+        with suppress(EOFError):
+            while (typed := (await keyboard.read(PROMPT)).strip()) not in ("/quit", "/exit"):
+                patience.warned = not keyboard.person
+                await _say(runtime, terminal, typed)
+        nursery.cancel_scope.cancel()
 
 
-async def _prompt_until_left(runtime: Runtime, terminal: Terminal, read: ReadLine) -> None:
-    interrupted = False
-    while True:
-        try:
-            typed = (await read("> ")).strip()
-        except EOFError:
-            return
-        except KeyboardInterrupt:
-            if interrupted:
-                return
-            interrupted = True
-            terminal.between("· Ctrl-C again or Ctrl-D to leave")
-            continue
-        interrupted = False
-        if typed in ("/quit", "/exit"):
-            return
-        await _say(runtime, terminal, typed)
+class _Patience:
+    """Whether the next Ctrl-C at the prompt leaves: a person is told first, a pipe is not."""
+
+    def __init__(self, person: bool) -> None:
+        self.warned = not person
 
 
 async def _say(runtime: Runtime, terminal: Terminal, typed: str) -> None:
@@ -150,23 +137,32 @@ async def _say(runtime: Runtime, terminal: Terminal, typed: str) -> None:
             await runtime.gateway.idle(CHAT.session_key)
 
 
-async def _stop_on_signals(runtime: Runtime, leave: trio.CancelScope) -> None:
-    """Ctrl-C ends the turn; a second one while it ends, or one without a turn, ends the program."""
-    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:
-        async for number in signals:
-            if number != signal.SIGINT or not runtime.gateway.stop(CHAT.session_key):
+async def _run_interrupts(
+    runtime: Runtime, patience: _Patience, leave: trio.CancelScope, task_status: trio.TaskStatus[None]
+) -> None:
+    """Ctrl-C ends the turn; a second one while it ends, or two at the prompt, end the program."""
+    with trio.open_signal_receiver(signal.SIGINT) as interrupts:
+        task_status.started()
+        async for _number in interrupts:
+            if runtime.gateway.stop(CHAT.session_key):
+                continue
+            if patience.warned or _busy(runtime):
                 leave.cancel()
                 return
+            patience.warned = True
+            _write(f"\n· Ctrl-C again or Ctrl-D to leave\n{PROMPT}")
 
 
-async def _answer(read: ReadLine, prompt: str) -> str | None:
+def _busy(runtime: Runtime) -> bool:
+    session = runtime.gateway.sessions.get(CHAT.session_key)
+    return session is not None and session.busy
+
+
+async def answer(keyboard: Keyboard, prompt: str) -> str | None:
+    """A line typed at a question; None where nobody can type any more."""
     try:
-        return await read(prompt)
+        return await keyboard.read(prompt)
     except EOFError:
-        return None
-    except KeyboardInterrupt:
-        # The terminal was raw, so no signal was made of it; a turn is running, and that is what Ctrl-C ends.
-        signal.raise_signal(signal.SIGINT)
         return None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Generator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,12 +13,13 @@ import trio
 
 from hookgate import config as configuration
 from hookgate.channels.terminal import Terminal
-from hookgate.cli.chat import CHAT, converse
-from hookgate.cli.keyboard import keyboard
+from hookgate.cli.chat import CHAT, answer, converse
+from hookgate.cli.keyboard import open_keyboard
 from hookgate.cli.logs import set_up_logs
 from hookgate.cli.runtime import Runtime, Setup, open_runtime
 from hookgate.cli.sinks import trace
 from hookgate.config import Config, ConfigError
+from hookgate.loop.agent import Tally
 from hookgate.protocol.approval import ApprovalRequest, Decision
 from hookgate.protocol.values import Inbound
 
@@ -38,14 +39,22 @@ async def run_demo(*, interactive: bool) -> int:
     with _stage() as folder:
         config, redactor = _config(folder)
         set_up_logs(config.log)
-        terminal = _Watched(_write, keyboard() if interactive else None)
         _write(_introduction(redactor, interactive))
-        async with open_runtime(Setup(config, HERE, (terminal,), (trace(terminal.between),))) as runtime:
-            if interactive:
-                await converse(runtime, terminal, keyboard())
-            else:
-                await _play(runtime)
-        return _summary(runtime, folder / "events.jsonl")
+        tally = await (_run_typed(config) if interactive else _run(config, _Watched(_write), _play))
+        return _summary(tally, folder / "events.jsonl")
+
+
+async def _run_typed(config: Config) -> Tally:
+    async with open_keyboard() as keyboard:
+        terminal = Terminal(_write, lambda prompt: answer(keyboard, prompt))
+        return await _run(config, terminal, lambda runtime: converse(runtime, terminal, keyboard))
+
+
+async def _run(config: Config, terminal: Terminal, act: Callable[[Runtime], Awaitable[None]]) -> Tally:
+    """Where the calls went, once the hooks have stopped and the observer's last line is on disk."""
+    async with open_runtime(Setup(config, HERE, (terminal,), (trace(terminal.between),))) as runtime:
+        await act(runtime)
+    return runtime.agent.tally
 
 
 @contextmanager
@@ -91,17 +100,15 @@ def plugins_folder() -> Path:
 class _Watched(Terminal):
     """Nobody sits at a demo that plays itself, so what a person would be asked is refused."""
 
-    def __init__(self, write: Callable[[str], None], read: Callable[..., object] | None) -> None:
-        super().__init__(write, self._read)
-        self._reader = read
-
-    async def _read(self, prompt: str) -> str | None:
-        return None if self._reader is None else await self._reader(prompt)  # type: ignore[misc]
+    def __init__(self, write: Callable[[str], None]) -> None:
+        super().__init__(write, _nobody)
 
     async def approve(self, request: ApprovalRequest) -> Decision:
-        if self._reader is None:
-            return Decision(False, self.name, "nobody is watching the demo")
-        return await super().approve(request)
+        return Decision(False, self.name, "nobody is watching the demo")
+
+
+async def _nobody(_prompt: str) -> str | None:
+    return None
 
 
 async def _play(runtime: Runtime) -> None:
@@ -124,9 +131,8 @@ def _introduction(redactor: str, interactive: bool) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _summary(runtime: Runtime, events: Path) -> int:
-    """Printed once the hooks have stopped, so that the observer's last line is on disk."""
-    tally, lines = runtime.agent.tally, events.read_text().count("\n") if events.exists() else 0
+def _summary(tally: Tally, events: Path) -> int:
+    lines = events.read_text().count("\n") if events.exists() else 0
     _write(
         f"\n--- the end ---\n{tally.calls} tool calls reached the gate: {tally.denied} denied, "
         f"{tally.answered} answered by hooks, {tally.executed} executed. The observer wrote {lines} events.\n"

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter_ns
 
+import structlog
 import trio
 
 from hookgate.hooks.decision import refusal
@@ -32,6 +33,8 @@ from hookgate.protocol.values import (
 from hookgate.tools.decode import decode_call
 from hookgate.tools.dispatch import execute, invalid, not_found, rendered
 from hookgate.tools.registry import Snapshot
+
+log = structlog.get_logger("hookgate.loop")
 
 DELIVERED = (
     "The requested output has already been delivered to the user in the current chat. Do not call send_file or any "
@@ -253,7 +256,9 @@ async def _delivered(batch: Batch, result: ToolResult) -> ToolResult:
         return result
     try:
         await batch.channel.send(Outbound(batch.step.chat, show, media, kind="output"))
-    except OSError as error:
+    except Exception as error:
+        # Whatever a channel raises is that channel's trouble: the tool has run, and the model must hear of it.
+        log.warning("output_undelivered", session=batch.step.session_key, exc_info=error)
         reason = f"failed to deliver attachment: {error}"
         fault = Fault("transient", "deliver", reason)
         return replace(result, for_llm=reason, is_error=True, response_handled=False, error=fault)

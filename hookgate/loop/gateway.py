@@ -60,12 +60,15 @@ class Gateway:
                 # The turn itself says that it stopped.
                 return "" if self.stop(key) else "Nothing is running here."
             case "/new":
-                self.stop(key)
-                self.sessions.pop(key, None)
-                self._agent.desk.forget(key)
-                return "A new conversation."
+                return self._renewed(key)
             case _:
                 return None
+
+    def _renewed(self, key: str) -> str:
+        self._agent.desk.forget(key)
+        session = self.sessions.get(key)
+        dropped = session.renew() if session else 0
+        return "A new conversation." + (f" Waiting messages dropped: {dropped}." if dropped else "")
 
     def _session(self, inbound: Inbound) -> Session:
         key = inbound.chat.session_key

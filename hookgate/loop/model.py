@@ -30,7 +30,8 @@ async def complete(agent: Agent, step: Step, request: LLMRequest, on_text: Calla
         except ProviderFailed as error:
             wait_s = _wait_s(agent.retries, attempt, error)
             why = {"kind": error.kind, "reason": error.reason, "detail": error.detail}
-            log.warning("model_call_failed", **why, retry_in_s=wait_s)
+            # No warning: whoever asked is told in the chat, and a terminal's log is the chat's own screen.
+            log.info("model_call_failed", **why, retry_in_s=wait_s)
             if wait_s is None:
                 raise
             _announce(agent, step, (attempt, error, wait_s))

@@ -25,17 +25,15 @@ class Session:
     def __init__(self, agent: Agent, channel: Channel, key: str) -> None:
         self.key = key
         self.transcript = Transcript()
+        self.busy = False
         self._agent = agent
         self._channel = channel
         self._queue: deque[Inbound] = deque()
-        self._turn: trio.CancelScope | None = None
+        # Of the running turn, else of the next one: a message may be stopped before its turn has begun.
+        self._turn = trio.CancelScope()
         self._running = False
         self._idle = trio.Event()
         self._idle.set()
-
-    @property
-    def busy(self) -> bool:
-        return self._turn is not None
 
     @property
     def waiting(self) -> int:
@@ -50,14 +48,26 @@ class Session:
         return True
 
     def stop(self) -> bool:
-        """End the running turn now; the user's message stays in the transcript.
+        """End the running turn now, or the one about to begin; the user's message stays in the transcript.
 
-        False when nothing runs, or when it is ending already.
+        False when there is none, or when it is ending already.
         """
-        if self._turn is None or self._turn.cancel_called:
+        if self._turn.cancel_called or not (self.busy or self._queue):
             return False
         self._turn.cancel()
         return True
+
+    def renew(self) -> int:
+        """Begin a new conversation: what runs ends, what was said is forgotten. Returns how many waiting messages
+        were dropped."""
+        dropped = len(self._queue)
+        self._queue.clear()
+        self.transcript = Transcript()
+        self._turn.cancel()
+        if not self.busy:
+            # A /stop meant for what was dropped must not end the first turn of the new conversation.
+            self._turn = trio.CancelScope()
+        return dropped
 
     async def run(self) -> None:
         """Answer what is queued, until nothing is. A second call while one runs returns at once."""
@@ -77,23 +87,33 @@ class Session:
 
     async def _answer(self, inbound: Inbound) -> None:
         turn = Turn(self._agent, self._channel, self.transcript, inbound, self._turn_id())
-        with trio.CancelScope() as self._turn:
-            try:
-                await run_turn(turn)
-            except SessionAborted:
-                self._queue.clear()
-            except Exception:
-                log.exception("turn_crashed", session=self.key, turn=turn.id)
-                await self._channel.send(_sorry(inbound, turn.id))
-        stopped = self._turn.cancelled_caught
-        self._turn = None
-        if stopped:
-            await self._channel.send(Outbound(inbound.chat, "Stopped.", kind="notice"))
+        self.busy = True
+        with self._turn as scope:
+            await self._guarded(turn)
+        self.busy, self._turn = False, trio.CancelScope()
+        # A conversation that was begun anew meanwhile has nothing to hear of the old one's end.
+        if scope.cancelled_caught and turn.transcript is self.transcript:
+            await self._tell(Outbound(inbound.chat, "Stopped.", kind="notice"))
+
+    async def _guarded(self, turn: Turn) -> None:
+        """Whatever goes wrong in one turn ends that turn, and the user hears of it."""
+        chat = turn.inbound.chat
+        try:
+            await run_turn(turn)
+        except SessionAborted as error:
+            self._queue.clear()
+            await self._tell(Outbound(chat, str(error), kind="error"))
+        except Exception:
+            log.exception("turn_crashed", session=self.key, turn=turn.id)
+            text = f"Something went wrong inside hookgate; the log has it under {turn.id}."
+            await self._tell(Outbound(chat, text, kind="error"))
+
+    async def _tell(self, outbound: Outbound) -> None:
+        """A channel that fails now must not take the other conversations down with it."""
+        try:
+            await self._channel.send(outbound)
+        except Exception:
+            log.exception("message_undelivered", session=self.key, kind=outbound.kind)
 
     def _turn_id(self) -> str:
         return f"{self._agent.name}-turn-{next(self._agent.numbers)}"
-
-
-def _sorry(inbound: Inbound, turn_id: str) -> Outbound:
-    text = f"Something went wrong inside hookgate; the log has it under {turn_id}."
-    return Outbound(inbound.chat, text, kind="error")

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from hookgate.protocol.values import Message
 
-NOT_RUN = "This tool call was not run: the turn ended before it."
+NO_RESULT = "No result: the turn ended before this call did. It may have run."
+"""Nobody knows here whether it had begun; a model that is told it had not would run it again."""
 
 
 class Transcript:
@@ -51,4 +52,4 @@ def repaired(messages: Iterable[Message]) -> Iterator[Message]:
 
 def _unanswered(call_ids: Iterable[str]) -> Iterator[Message]:
     for call_id in call_ids:
-        yield Message("tool", NOT_RUN, tool_call_id=call_id)
+        yield Message("tool", NO_RESULT, tool_call_id=call_id)

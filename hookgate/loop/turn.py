@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from itertools import count
 from time import perf_counter_ns
+
+import trio
 
 from hookgate.loop.agent import Agent
 from hookgate.loop.calls import Batch, run_calls
@@ -51,8 +54,8 @@ class _Progress:
 async def run_turn(turn: Turn) -> None:
     """Answer the message; every failure is one plain line in the chat.
 
-    Raises SessionAborted (the turn is then rolled back and already announced) and Cancelled; after both, as after
-    everything else, the transcript is valid.
+    Raises SessionAborted (the turn is then rolled back, and the caller says so in the chat) and Cancelled; after
+    both, as after everything else, the transcript is valid.
     """
     started, begun, progress = perf_counter_ns(), len(turn.transcript), _Progress()
     events, first = turn.agent.gate.events, turn.step(0)
@@ -61,9 +64,8 @@ async def run_turn(turn: Turn) -> None:
         outbound = await _outcome(turn, progress)
         if outbound is not None:
             await turn.channel.send(outbound)
-    except SessionAborted as error:
+    except SessionAborted:
         turn.transcript.rollback(begun)
-        await turn.channel.send(_error(turn, str(error)))
         raise
     finally:
         turn.transcript.repair()
@@ -108,6 +110,8 @@ async def _converse(turn: Turn, progress: _Progress) -> str | None:
 
 async def _ask_model(turn: Turn, step: Step) -> tuple[Batch, LLMReply]:
     """Freeze the tools, pass the gate, ask, pass the gate again."""
+    # A turn that was stopped by now asks neither hooks nor the model.
+    await trio.lowlevel.checkpoint()
     agent, snapshot = turn.agent, turn.agent.registry.snapshot()
     request = await agent.gate.before_llm(step, _request(turn, snapshot))
     step = replace(step, model=request.model)
@@ -138,11 +142,14 @@ def _listener(turn: Turn) -> Callable[[str | None], None]:
 
 def with_ids(calls: Iterable[ProposedCall], iteration: int) -> tuple[ProposedCall, ...]:
     """Every call of a reply under an id of its own: a missing or repeated one is replaced."""
-    taken: set[str] = set()
+    given = list(calls)
+    taken = {call.id for call in given}
+    spare = (name for number in count() if (name := f"call_{iteration}_{number}") not in taken)
+    used: set[str] = {""}
     named: list[ProposedCall] = []
-    for number, call in enumerate(calls):
-        call_id = call.id if call.id and call.id not in taken else f"call_{iteration}_{number}"
-        taken.add(call_id)
+    for call in given:
+        call_id = next(spare) if call.id in used else call.id
+        used.add(call_id)
         named.append(replace(call, id=call_id))
     return tuple(named)
 

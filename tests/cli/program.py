@@ -1,4 +1,4 @@
-"""hookgate as a program of its own: started with pipes or on a terminal, watched, signalled, and looked for afterwards."""
+"""hookgate as a program: started with pipes or on a terminal, watched, signalled, looked for afterwards."""
 
 from __future__ import annotations
 
@@ -16,12 +16,16 @@ from subprocess import PIPE, STDOUT, CompletedProcess
 
 import trio
 
-DEADLINE_S = 30.0
+DEADLINE_S = 20.0
+PROMPT = "> "
 HOOKGATE = (sys.executable, "-m", "hookgate")
 PLUGINS = Path(__file__).parents[2] / "plugins" / "python"
-_ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\x1b\][^\x07]*\x07|\r")
+_ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\x1b\][^\x07]*\x07|[\r\x08]")
 # A new session whose controlling terminal is stdin: what a shell's child has, so that Ctrl-C is a signal.
-_ON_TERMINAL = "import fcntl, os, sys, termios; os.setsid(); fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
+_ON_TERMINAL = (
+    "import fcntl, os, sys, termios; os.setsid(); fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
+    "os.execv(sys.argv[1], sys.argv[1:])"
+)
 
 
 def configured(folder: Path, url: str, more: str = "") -> Path:
@@ -62,11 +66,16 @@ async def run(folder: Path, *arguments: str, stdin: bytes = b"") -> CompletedPro
 
 def processes_of(marker: str | Path) -> list[int]:
     """Processes on whose command line the marker stands; this one is never among them."""
-    found: list[int] = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdecimal() and int(entry.name) != os.getpid() and str(marker).encode() in _command_line(entry):
-            found.append(int(entry.name))
-    return found
+    entries = [entry for entry in Path("/proc").iterdir() if entry.name.isdecimal()]
+    found = [int(entry.name) for entry in entries if str(marker).encode() in _command_line(entry)]
+    return [pid for pid in found if pid != os.getpid()]
+
+
+async def none_left(marker: str | Path) -> None:
+    """Until no such process is there: a killed one is gone when the kernel has taken it down, not before."""
+    with trio.fail_after(5):
+        while processes_of(marker):
+            await trio.sleep(0.01)
 
 
 def _command_line(entry: Path) -> bytes:
@@ -84,6 +93,7 @@ class Screen:
     _send: trio.abc.SendStream
     _receive: trio.abc.ReceiveStream
     shown: str = ""
+    _raw: bytearray = field(default_factory=bytearray)
     _read: int = 0
     _grown: trio.Event = field(default_factory=trio.Event)
 
@@ -92,8 +102,8 @@ class Screen:
 
     async def line(self, text: str) -> None:
         """Wait for the prompt, then type this and Enter."""
-        await self.sees("> ")
-        await self.type(text + "\r")
+        await self.sees(PROMPT)
+        await self.type(text + "\n")
 
     async def sees(self, text: str) -> None:
         """Until this has been shown since the last thing that was waited for."""
@@ -112,7 +122,9 @@ class Screen:
 
     async def run_reader(self) -> None:
         while data := await self._more():
-            self.shown += _ESCAPE.sub("", data.decode("utf-8", "replace"))
+            self._raw += data
+            # All of it again: a sequence may have been cut in two.
+            self.shown = _ESCAPE.sub("", self._raw.decode("utf-8", "replace"))
             self._grown.set()
 
     async def _more(self) -> bytes:

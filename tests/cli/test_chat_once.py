@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from tests.cli.program import DEADLINE_S, configured, hook, open_pipes, processes_of, run
+from tests.cli.program import DEADLINE_S, configured, hook, none_left, open_pipes, processes_of, run
 from tests.model_server import Answer, calls, cut, fails, hang, open_model_server, says
 
 NOBODY = "http://127.0.0.1:9/v1"
@@ -153,7 +153,7 @@ async def test_a_signal_ends_it_with_one_line_and_leaves_no_process_behind(
             screen.process.send_signal(number)
             assert await screen.ends() == 1
             await screen.sees("it was interrupted before an answer\n")
-    assert processes_of(tmp_path) == []
+    await none_left(tmp_path)
 
 
 # --- a third party's server ---------------------------------------------------------------------------------

@@ -1,0 +1,76 @@
+"""`python -m benchmarks [NAME...]`: run them all, or some, and print the table."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import click
+import trio
+
+from benchmarks import (
+    approvers,
+    bystanders,
+    conversation,
+    gate_call,
+    many_callers,
+    sessions,
+    startup,
+)
+from benchmarks.echo import build_echo
+from benchmarks.figures import Figure, Run
+from benchmarks.report import machine, rewritten, table
+from hookgate.cli.logs import set_up_logs
+from hookgate.config import LogSection
+
+BENCHMARKS = {
+    "gate_call": gate_call,
+    "many_callers": many_callers,
+    "conversation": conversation,
+    "approvers": approvers,
+    "bystanders": bystanders,
+    "startup": startup,
+    "sessions": sessions,
+}
+README = Path(__file__).parents[1] / "README.md"
+LONGEST_S = 120.0
+
+
+@click.command()
+@click.argument("names", nargs=-1, type=click.Choice(list(BENCHMARKS)))
+@click.option("--rounds", default=9, show_default=True, help="Runs whose median counts.")
+@click.option("--share", default=1.0, help="Of the usual number of calls.")
+@click.option("--readme", is_flag=True, help="Write the table into README.md.")
+@click.option("--strict", is_flag=True, help="Exit with 1 when a bar is missed.")
+def main(names: tuple[str, ...], rounds: int, share: float, readme: bool, strict: bool) -> None:
+    """Measure hookgate, each figure beside its floor."""
+    if readme and names:
+        raise click.UsageError("--readme wants all of them")
+    set_up_logs(LogSection())
+    with tempfile.TemporaryDirectory(prefix="hookgate-bench-") as folder:
+        figures = _measured(names or tuple(BENCHMARKS), Run(build_echo(Path(folder)), rounds, share))
+    text = f"{table(figures)}\n\n{machine()}"
+    click.echo(text)
+    if readme:
+        README.write_text(rewritten(README.read_text(), text))
+    missed = [figure.bar.what for figure in figures if not figure.met]
+    if missed:
+        click.echo(f"over its bar: {'; '.join(missed)}", err=True)
+    raise SystemExit(1 if strict and missed else 0)
+
+
+def _measured(names: tuple[str, ...], run: Run) -> list[Figure]:
+    figures: list[Figure] = []
+    for name in names:
+        click.echo(f"measuring {name} ...", err=True)
+        figures.extend(trio.run(_bounded, name, run))
+    return figures
+
+
+async def _bounded(name: str, run: Run) -> list[Figure]:
+    with trio.fail_after(LONGEST_S):
+        return await BENCHMARKS[name].measure(run)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,299 @@
+"""`hookgate chat` as a person uses it: on a terminal and between pipes, with every way to stop and to leave."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+import trio
+
+from tests.cli.program import (
+    DEADLINE_S,
+    PROMPT,
+    Screen,
+    configured,
+    hook,
+    none_left,
+    open_fifo,
+    open_pipes,
+    open_terminal,
+    processes_of,
+    run,
+)
+from tests.model_server import Answer, ModelServer, calls, hang, open_model_server, says
+
+RULE = '[[approvals]]\nname = "shell"\ntools = ["bash"]\n'
+# No other process sleeps for so long: found by its command line.
+NAP = "31415.926535"
+
+
+def bash(command: str, call_id: str = "1") -> Answer:
+    return calls((call_id, "bash", f'{{"command": "{command}"}}'))
+
+
+async def arrived(server: ModelServer) -> None:
+    with trio.fail_after(DEADLINE_S):
+        await server.arrived.wait()
+
+
+async def left_cleanly(screen: Screen, folder: Path) -> None:
+    assert await screen.ends() == 0
+    await none_left(folder)
+    await none_left(NAP)
+    assert "Traceback" not in screen.shown
+
+
+# --- between pipes ------------------------------------------------------------------------------------------
+
+
+async def test_lines_of_a_pipe_are_answered_one_after_the_other(tmp_path: Path) -> None:
+    async with open_model_server(says("One."), says("Two.")) as server:
+        folder = configured(tmp_path, server.base_url)
+        ended = await run(folder, "chat", stdin=b"first\n\nsecond\n")
+    assert (ended.returncode, ended.stderr) == (0, b"")
+    assert [line for line in ended.stdout.decode().splitlines() if "." in line][-2:] == ["> One.", "> > Two."]
+    said = [message["content"] for message in server.requests[1].body["messages"] if message["role"] == "user"]
+    assert said == ["first", "second"]
+
+
+async def test_a_pipe_can_answer_the_approval_question(tmp_path: Path) -> None:
+    wanted = calls(
+        ("1", "bash", '{"command": "touch yes"}'),
+        ("2", "bash", '{"command": "touch no"}'),
+        ("3", "bash", '{"command": "touch nobody"}'),
+    )
+    async with open_model_server(wanted, says("Done.")) as server:
+        ended = await run(configured(tmp_path, server.base_url, RULE), "chat", stdin=b"go\nmaybe\ny\nn\n")
+    assert ended.returncode == 0
+    assert [name for name in ("yes", "no", "nobody") if (tmp_path / name).exists()] == ["yes"]
+    told = [m["content"] for m in server.requests[1].body["messages"] if m["role"] == "tool"]
+    assert told[1:] == [
+        "Tool execution denied by approval: the user said no",
+        "Tool execution denied by approval: nobody answered",
+    ]
+    assert b"command: touch yes" in ended.stdout
+
+
+async def test_commands_of_the_prompt_need_no_model(tmp_path: Path) -> None:
+    guard = hook(tmp_path, "guard", 'intercept = ["before_tool"]')
+    folder = configured(tmp_path, "http://127.0.0.1:9/v1", guard)
+    ended = await run(folder, "chat", stdin=b"/help\n/tools\n/hooks\n/stop\n/new\n/quit\nnever asked\n")
+    shown = ended.stdout.decode()
+    assert (ended.returncode, ended.stderr) == (0, b"")
+    assert "hookgate: p/m; 1 hook" in shown
+    for expected in (
+        "/quit   leave",
+        "web_fetch",
+        "guard            up",
+        "Nothing is running",
+        "A new conversation.",
+    ):
+        assert expected in shown
+    assert "The model call failed" not in shown
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+async def test_a_signal_at_the_prompt_of_a_pipe_ends_it_cleanly(tmp_path: Path, number: signal.Signals) -> None:
+    guard = hook(tmp_path, "guard", 'intercept = ["before_tool"]')
+    async with open_pipes(configured(tmp_path, "http://127.0.0.1:9/v1", guard), "chat") as screen:
+        await screen.sees(PROMPT)
+        screen.process.send_signal(number)
+        await left_cleanly(screen, tmp_path)
+
+
+MUTE = """
+import os, signal, sys
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+os.write(os.open(sys.argv[1], os.O_WRONLY), b"up")
+while True:
+    signal.pause()
+"""
+
+
+async def test_sigterm_while_a_hook_starts_leaves_no_process_behind(tmp_path: Path) -> None:
+    """The hook never says hello and goes neither at the end of its input nor at SIGTERM."""
+    (tmp_path / "mute.py").write_text(MUTE)
+    command = f'["{sys.executable}", "{tmp_path}/mute.py", "{tmp_path}/up"]'
+    section = f'[hooks.processes.mute]\ncommand = {command}\nobserve = ["*"]\n'
+    async with (
+        open_fifo(tmp_path / "up") as started,
+        open_pipes(configured(tmp_path, "http://127.0.0.1:9/v1", section), "chat") as screen,
+    ):
+        await started.rings()
+        screen.process.send_signal(signal.SIGTERM)
+        await left_cleanly(screen, tmp_path)
+
+
+async def test_sigterm_in_the_middle_of_a_turn_ends_it_cleanly(tmp_path: Path) -> None:
+    guard = hook(tmp_path, "guard", 'intercept = ["before_tool"]')
+    async with (
+        open_model_server(bash(f"echo up > up; sleep {NAP}")) as server,
+        open_fifo(tmp_path / "up") as tool,
+        open_pipes(configured(tmp_path, server.base_url, guard), "chat") as screen,
+    ):
+        await screen.line("go")
+        await tool.rings()
+        assert processes_of(NAP)
+        screen.process.send_signal(signal.SIGTERM)
+        await left_cleanly(screen, tmp_path)
+
+
+# --- on a terminal ------------------------------------------------------------------------------------------
+
+
+async def test_a_conversation_on_a_terminal_streams_and_ctrl_d_leaves(tmp_path: Path) -> None:
+    guard = hook(tmp_path, "guard", 'intercept = ["before_tool"]')
+    async with (
+        open_model_server(says("Good ", "morning."), says("Again.")) as server,
+        open_terminal(configured(tmp_path, server.base_url, guard), "chat") as screen,
+    ):
+        await screen.line("hello")
+        await screen.sees("Good morning.")
+        await screen.line("hello again")
+        await screen.sees("Again.")
+        await screen.sees(PROMPT)
+        await screen.type("\x04")
+        await left_cleanly(screen, tmp_path)
+    assert screen.shown.count("Good morning.") == 1
+
+
+async def test_ctrl_c_ends_the_turn_and_kills_what_it_runs_and_the_chat_goes_on(tmp_path: Path) -> None:
+    script = (bash(f"echo up > up; sleep {NAP}"), says("Still here."))
+    async with (
+        open_model_server(*script) as server,
+        open_fifo(tmp_path / "up") as tool,
+        open_terminal(configured(tmp_path, server.base_url), "chat") as screen,
+    ):
+        await screen.line("go")
+        await tool.rings()
+        assert processes_of(NAP)
+        await screen.type("\x03")
+        await screen.sees("Stopped.")
+        await none_left(NAP)
+        await screen.line("hello?")
+        await screen.sees("Still here.")
+        await screen.sees(PROMPT)
+        await screen.type("\x04")
+        await left_cleanly(screen, tmp_path)
+
+
+async def test_ctrl_c_ends_a_model_call(tmp_path: Path) -> None:
+    async with (
+        open_model_server(hang(says("I was "), 2), says("Still here.")) as server,
+        open_terminal(configured(tmp_path, server.base_url), "chat") as screen,
+    ):
+        await screen.line("go")
+        await screen.sees("I was")
+        await screen.type("\x03")
+        await screen.sees("Stopped.")
+        await screen.line("hello?")
+        await screen.sees("Still here.")
+        await screen.line("/quit")
+        await left_cleanly(screen, tmp_path)
+
+
+async def test_ctrl_c_twice_at_the_prompt_leaves(tmp_path: Path) -> None:
+    guard = hook(tmp_path, "guard", 'intercept = ["before_tool"]')
+    async with open_terminal(configured(tmp_path, "http://127.0.0.1:9/v1", guard), "chat") as screen:
+        await screen.sees(PROMPT)
+        await screen.type("\x03")
+        await screen.sees("Ctrl-C again")
+        await screen.sees(PROMPT)
+        assert processes_of(tmp_path)
+        await screen.type("\x03")
+        await left_cleanly(screen, tmp_path)
+
+
+async def test_ctrl_c_in_a_turn_and_two_at_the_prompt_leave_no_process_behind(tmp_path: Path) -> None:
+    guard = hook(tmp_path, "guard", 'intercept = ["before_tool"]')
+    script = (bash(f"echo up > up; sleep {NAP}"),)
+    async with (
+        open_model_server(*script) as server,
+        open_fifo(tmp_path / "up") as tool,
+        open_terminal(configured(tmp_path, server.base_url, guard), "chat") as screen,
+    ):
+        await screen.line("go")
+        await tool.rings()
+        await screen.type("\x03")
+        await screen.sees("Stopped.")
+        for _ in range(2):
+            await screen.sees(PROMPT)
+            await screen.type("\x03")
+        await left_cleanly(screen, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("answers", "made", "asked"), [(["y", "y"], ["a", "b"], 2), (["s"], ["a", "b"], 1), (["n", "y"], ["b"], 2)]
+)
+async def test_the_approval_question_takes_once_session_and_no(
+    tmp_path: Path, answers: list[str], made: list[str], asked: int
+) -> None:
+    wanted = calls(("1", "bash", '{"command": "touch a"}'), ("2", "bash", '{"command": "touch b"}'))
+    async with (
+        open_model_server(wanted, says("Done.")) as server,
+        open_terminal(configured(tmp_path, server.base_url, RULE), "chat") as screen,
+    ):
+        await screen.line("go")
+        for answer in answers:
+            await screen.sees("allow? [y]es once, [s]ession, [n]o:")
+            await screen.type(f"{answer}\r")
+        await screen.sees("Done.")
+        await screen.line("/quit")
+        await left_cleanly(screen, tmp_path)
+    assert [name for name in ("a", "b") if (tmp_path / name).exists()] == made
+    assert screen.shown.count("? Run bash?  (rule:shell asks)") == asked
+
+
+async def test_ctrl_c_at_the_approval_question_ends_the_turn_and_runs_nothing(tmp_path: Path) -> None:
+    async with (
+        open_model_server(bash("touch made"), says("Still here.")) as server,
+        open_terminal(configured(tmp_path, server.base_url, RULE), "chat") as screen,
+    ):
+        await screen.line("go")
+        await screen.sees("allow?")
+        await screen.type("\x03")
+        await screen.sees("Stopped.")
+        await screen.line("hello?")
+        await screen.sees("Still here.")
+        await screen.line("/quit")
+        await left_cleanly(screen, tmp_path)
+    assert not (tmp_path / "made").exists()
+
+
+async def test_ctrl_d_at_the_approval_question_is_a_no(tmp_path: Path) -> None:
+    async with (
+        open_model_server(bash("touch made"), says("I may not.")) as server,
+        open_terminal(configured(tmp_path, server.base_url, RULE), "chat") as screen,
+    ):
+        await screen.line("go")
+        await screen.sees("allow?")
+        await screen.type("\x04")
+        await screen.sees("I may not.")
+        await screen.line("/quit")
+        await left_cleanly(screen, tmp_path)
+    assert not (tmp_path / "made").exists()
+
+
+@pytest.mark.parametrize("moment", ["prompt", "question"])
+async def test_sigterm_on_a_terminal_ends_it_cleanly(tmp_path: Path, moment: str) -> None:
+    guard = hook(tmp_path, "guard", 'intercept = ["before_tool"]')
+    async with (
+        open_model_server(bash("touch made")) as server,
+        open_terminal(configured(tmp_path, server.base_url, guard + RULE), "chat") as screen,
+    ):
+        if moment == "question":
+            await screen.line("go")
+            await screen.sees("allow?")
+        else:
+            await screen.sees(PROMPT)
+        screen.process.send_signal(signal.SIGTERM)
+        await left_cleanly(screen, tmp_path)
+    assert not (tmp_path / "made").exists()
+
+
+async def test_what_a_model_says_cannot_move_the_cursor(tmp_path: Path) -> None:
+    async with open_model_server(says("safe\x1b[2Jgone\x07")) as server:
+        ended = await run(configured(tmp_path, server.base_url), "chat", stdin=b"hello\n")
+    assert b"safe\\x1b[2Jgone\\x07" in ended.stdout

@@ -1,0 +1,187 @@
+"""A person between a sensitive call and its execution: who is asked, what a grant covers; silence is a no."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from hookgate.approvals.desk import Rule
+from hookgate.protocol.answers import Answer, Approve, Ask, Modify, Refuse, Respond
+from hookgate.protocol.approval import Decision
+from hookgate.protocol.match import Globs, Matcher
+from hookgate.protocol.payloads import ApprovalDecided, ApprovalRequested
+from hookgate.protocol.stages import Question, Stage
+from hookgate.protocol.values import ToolResult, ToolSpec
+from hookgate.providers.scripted import ScriptedCall
+from tests.loop.recording import CHAT, OBJECT, OTHER, Bench, FunctionTool, asks_for, hook, says
+
+MakeBench = Callable[..., Bench]
+
+RULE = Rule("sensitive", Matcher({"tools": Globs(("t",))}))
+YES = Decision(True, "ann")
+FOR_SESSION = Decision(True, "ann", grant="session")
+NO = Decision(False, "ann", "not today")
+
+
+def call(text: str) -> ScriptedCall:
+    return ScriptedCall("t", {"text": text})
+
+
+async def test_a_rule_has_a_person_asked_about_the_very_call_that_then_runs(bench: MakeBench) -> None:
+    tool = FunctionTool("t")
+    rewrite = hook("h", {Stage.BEFORE_TOOL: Modify({"arguments": {"text": "safe"}})})
+    made = bench(asks_for(call("rash")), says("x"), tools=[tool], rules=[RULE], hooks=[rewrite])
+    made.room.answers = [YES]
+    await made.play()
+    [request] = made.room.asked
+    assert request.call.arguments == {"text": "safe"}
+    assert tool.seen == [request.call]
+    assert (request.asked_by, request.title, request.chat) == ("rule:sensitive", "Run t?", CHAT)
+    assert made.payloads(ApprovalRequested) == [ApprovalRequested("A1", "t", "rule:sensitive", "Run t?", 600.0)]
+    assert made.payloads(ApprovalDecided) == [ApprovalDecided("A1", "t", True, "ann", None, "once")]
+
+
+async def test_a_refused_call_never_runs(bench: MakeBench) -> None:
+    tool = FunctionTool("t")
+    made = bench(asks_for("t"), says("x"), tools=[tool], rules=[RULE])
+    made.room.answers = [NO]
+    await made.play()
+    assert tool.seen == []
+    assert made.results() == ["Tool execution denied by approval: not today"]
+    assert made.agent.tally.denied == 1
+    assert made.payloads(ApprovalDecided) == [ApprovalDecided("A1", "t", False, "ann", "not today", None)]
+
+
+@pytest.mark.parametrize("asked", ["by a rule", "by a hook"])
+async def test_an_answer_that_does_not_come_in_time_is_a_no(
+    bench: MakeBench, autojump_clock: MockClock, asked: str
+) -> None:
+    tool = FunctionTool("t")
+    rules = [Rule("slow", ttl_s=5.0)] if asked == "by a rule" else []
+    hooks = [hook("h", {Stage.APPROVE_TOOL: Ask(ttl_s=5.0)})] if asked == "by a hook" else []
+    made = bench(asks_for("t"), says("x"), tools=[tool], rules=rules, hooks=hooks)
+    before = trio.current_time()
+    await made.play()
+    assert trio.current_time() - before == pytest.approx(5.0)
+    assert tool.seen == []
+    assert made.results() == ["Tool execution denied by approval: nobody answered within 5 s"]
+
+
+@pytest.mark.parametrize(
+    ("answers", "ran", "asked"),
+    [([YES, YES], 2, 2), ([FOR_SESSION], 2, 1), ([NO, FOR_SESSION], 1, 2)],
+)
+async def test_a_grant_covers_one_call_or_the_conversation(
+    bench: MakeBench, answers: list[Decision], ran: int, asked: int
+) -> None:
+    tool = FunctionTool("t")
+    made = bench(asks_for("t"), asks_for("t"), says("x"), tools=[tool], rules=[RULE])
+    made.room.answers = answers
+    await made.play()
+    assert (len(tool.seen), len(made.room.asked)) == (ran, asked)
+
+
+async def test_a_grant_counts_neither_elsewhere_nor_after_new(bench: MakeBench) -> None:
+    made = bench(*[asks_for("t"), says("x")] * 3, tools=[FunctionTool("t")], rules=[RULE])
+    made.room.answers = [FOR_SESSION] * 3
+    async with made.opened():
+        for text, chat in (("one", CHAT), ("two", OTHER), ("/new", CHAT), ("three", CHAT)):
+            await made.say(text, chat)
+            await made.idle(chat)
+    assert len(made.room.asked) == 3
+
+
+async def test_a_grant_for_one_who_asks_is_none_for_another(bench: MakeBench) -> None:
+    """The rule's question was answered for the whole conversation; the hook's is still open."""
+    asker = hook("h", {Stage.APPROVE_TOOL: Ask("Really?", "it is live")})
+    made = bench(asks_for("t"), asks_for("t"), says("x"), tools=[FunctionTool("t")], rules=[RULE], hooks=[asker])
+    made.room.answers = [FOR_SESSION, YES, YES]
+    await made.play()
+    assert [request.asked_by for request in made.room.asked] == ["rule:sensitive", "hook:h", "hook:h"]
+    assert (made.room.asked[1].title, made.room.asked[1].text) == ("Really?", "it is live")
+
+
+async def test_other_arguments_are_another_request(bench: MakeBench) -> None:
+    """The digest binds an approval to tool, arguments, conversation and who asked."""
+    script = [asks_for(call("a")), asks_for(call("b")), asks_for(call("a")), says("x")]
+    made = bench(*script, asks_for(call("a")), says("x"), tools=[FunctionTool("t")], rules=[RULE])
+    made.room.answers = [YES] * 4
+    async with made.opened():
+        await made.say("one")
+        await made.idle()
+        await made.say("two", OTHER)
+        await made.idle(OTHER)
+    first, second, third, elsewhere = (request.digest for request in made.room.asked)
+    assert first == third
+    assert len({first, second, elsewhere}) == 3
+
+
+async def test_a_hook_that_refuses_is_final_and_nobody_is_asked(bench: MakeBench) -> None:
+    hooks = [hook("asker", {Stage.APPROVE_TOOL: Ask()}), hook("strict", {Stage.APPROVE_TOOL: Refuse("no deploys")})]
+    made = bench(asks_for("t"), says("x"), tools=[FunctionTool("t")], rules=[RULE], hooks=hooks)
+    await made.play()
+    assert made.room.asked == []
+    assert made.results() == ["Tool execution denied by approval hook: no deploys"]
+
+
+async def test_a_hook_that_approves_does_not_satisfy_a_rule(bench: MakeBench) -> None:
+    approver = hook("lenient", {Stage.APPROVE_TOOL: Approve()})
+    made = bench(asks_for("t"), says("x"), tools=[FunctionTool("t")], rules=[RULE], hooks=[approver])
+    made.room.answers = [NO]
+    await made.play()
+    assert made.results() == ["Tool execution denied by approval: not today"]
+
+
+async def test_an_approver_that_fails_refuses(bench: MakeBench) -> None:
+    async def crash(_question: Question) -> Answer:
+        await trio.lowlevel.checkpoint()
+        raise RuntimeError("x")
+
+    tool = FunctionTool("t")
+    made = bench(asks_for("t"), says("x"), tools=[tool], hooks=[hook("bad", {Stage.APPROVE_TOOL: crash})])
+    await made.play()
+    assert tool.seen == []
+    assert made.results()[0].startswith("Tool execution denied by approval hook: hook bad failed at approve_tool")
+
+
+@pytest.mark.parametrize(
+    ("trusted", "decisions", "told", "asked"),
+    [
+        (False, [YES], "cached", 1),
+        (False, [NO], "Tool execution denied by approval: not today", 1),
+        (True, [], "cached", 0),
+    ],
+)
+async def test_a_hook_that_answers_for_a_ruled_tool_has_the_person_asked_unless_it_is_trusted(
+    bench: MakeBench, trusted: bool, decisions: list[Decision], told: str, asked: int
+) -> None:
+    cache = hook("cache", {Stage.BEFORE_TOOL: Respond(ToolResult("cached"))}, may_respond_unapproved=trusted)
+    made = bench(asks_for("t"), says("x"), tools=[FunctionTool("t")], rules=[RULE], hooks=[cache])
+    made.room.answers = list(decisions)
+    await made.play()
+    assert made.results() == [told]
+    assert len(made.room.asked) == asked
+
+
+async def test_a_rule_covers_an_injected_tool_too(bench: MakeBench) -> None:
+    offer = Modify({"tools": (ToolSpec("t", "", OBJECT, provider=""),)})
+    owner = hook("h", {Stage.BEFORE_LLM: offer, Stage.BEFORE_TOOL: Respond(ToolResult("answered"))})
+    made = bench(asks_for("t"), says("x"), hooks=[owner], rules=[RULE])
+    made.room.answers = [NO]
+    await made.play()
+    assert made.results() == ["Tool execution denied by approval: not today"]
+
+
+async def test_while_one_conversation_waits_for_a_person_another_goes_on(bench: MakeBench) -> None:
+    made = bench(asks_for("t"), says("hello"), tools=[FunctionTool("t")], rules=[RULE])
+    async with made.opened():
+        await made.say("one")
+        await made.room.asking.wait()
+        await made.say("two", OTHER)
+        await made.idle(OTHER)
+        assert made.lines == ["hello"]
+        await made.say("/stop")
+        await made.idle()

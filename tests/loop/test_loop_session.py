@@ -1,0 +1,267 @@
+"""Conversations: /stop and /new at every moment, full queues, and conversations side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+import trio
+
+from hookgate.loop.gateway import BUSY
+from hookgate.loop.session import MAX_QUEUED
+from hookgate.loop.transcript import NO_RESULT
+from hookgate.protocol.answers import CONTINUE, Answer, Ask
+from hookgate.protocol.payloads import TurnEnd
+from hookgate.protocol.stages import Question, Stage
+from hookgate.protocol.values import Chat, ToolCall
+from hookgate.providers.scripted import ScriptStep
+from tests.loop.recording import CHAT, OTHER, Bench, FunctionTool, asks_for, hook, says
+
+MakeBench = Callable[..., Bench]
+
+NOTHING = "Nothing is running here."
+
+
+# --- /stop --------------------------------------------------------------------------------------------------
+
+
+async def stopped_while(made: Bench, running: Callable[[], Awaitable[None]]) -> None:
+    """Say something, wait until it is under way, stop it, and ask something else."""
+    async with made.opened():
+        await made.say("go")
+        await running()
+        await made.say("/stop")
+        await made.idle()
+        assert made.lines[-1] == "Stopped."
+        assert made.messages()[0].content == "go"
+        assert made.payloads(TurnEnd)[0].Status == "aborted"
+        sent = len(made.lines)
+        await made.say("and now?")
+        await made.idle()
+    # The stopped turn says nothing more, and the next one is an ordinary one.
+    assert made.lines[sent:] == ["later"]
+    assert [message.content for message in made.messages() if message.role == "user"] == ["go", "and now?"]
+
+
+async def test_stop_before_the_turn_has_begun_asks_neither_hooks_nor_the_model(bench: MakeBench) -> None:
+    asked: list[str] = []
+
+    async def note(question: Question) -> Answer:
+        await trio.lowlevel.checkpoint()
+        asked.append(question.step.inbound.text)
+        return CONTINUE
+
+    made = bench(says("later"), hooks=[hook("h", {Stage.BEFORE_LLM: note})])
+
+    async def at_once() -> None:
+        assert made.kinds == []
+
+    await stopped_while(made, at_once)
+    assert asked == ["and now?"]
+    assert len(made.provider.requests) == 1
+
+
+async def test_stop_while_the_model_talks(bench: MakeBench) -> None:
+    made = bench(ScriptStep("I was about to", hang=True), says("later"))
+    await stopped_while(made, made.provider.asked.wait)
+    assert len(made.provider.requests) == 2
+
+
+async def test_stop_while_a_hook_thinks(bench: MakeBench) -> None:
+    thinking = trio.Event()
+
+    async def think(question: Question) -> Answer:
+        await trio.lowlevel.checkpoint()
+        if question.step.inbound.text == "go":
+            thinking.set()
+            await trio.sleep_forever()
+        return CONTINUE
+
+    made = bench(says("later"), hooks=[hook("h", {Stage.BEFORE_LLM: think})])
+    await stopped_while(made, thinking.wait)
+
+
+async def test_stop_while_a_tool_runs_cancels_the_tool(bench: MakeBench) -> None:
+    running, cancelled = trio.Event(), trio.Event()
+
+    async def work(_call: ToolCall) -> str:
+        running.set()
+        try:
+            await trio.sleep_forever()
+        finally:
+            cancelled.set()
+        return ""
+
+    tool = FunctionTool("t", work)
+    made = bench(asks_for("t", "t"), says("later"), tools=[tool])
+    await stopped_while(made, running.wait)
+    assert cancelled.is_set()
+    assert len(tool.seen) == 1
+    assert made.results() == [NO_RESULT, NO_RESULT]
+
+
+async def test_stop_while_a_person_is_asked_runs_nothing(bench: MakeBench) -> None:
+    tool = FunctionTool("t")
+    made = bench(asks_for("t"), says("later"), tools=[tool], hooks=[hook("h", {Stage.APPROVE_TOOL: Ask()})])
+    await stopped_while(made, made.room.asking.wait)
+    assert tool.seen == []
+
+
+async def test_stop_without_a_turn_says_so(bench: MakeBench) -> None:
+    assert await bench(says("hello")).play("/stop", "hi", " /STOP ") == [NOTHING, "hello", NOTHING]
+
+
+async def test_stop_ends_the_running_turn_and_the_next_message_is_answered(bench: MakeBench) -> None:
+    made = bench(ScriptStep("", hang=True), says("second"))
+    async with made.opened():
+        await made.say("one")
+        await made.provider.asked.wait()
+        await made.say("two")
+        await made.say("/stop")
+        await made.idle()
+    assert made.lines == ["Stopped.", "second"]
+
+
+async def test_a_second_stop_has_nothing_left_to_stop(bench: MakeBench) -> None:
+    made = bench(ScriptStep("", hang=True))
+    async with made.opened():
+        await made.say("one")
+        await made.provider.asked.wait()
+        await made.say("/stop")
+        await made.idle()
+        await made.say("/stop")
+    assert made.lines == ["Stopped.", NOTHING]
+
+
+# --- /new ---------------------------------------------------------------------------------------------------
+
+
+async def test_new_forgets_what_was_said(bench: MakeBench) -> None:
+    made = bench(says("first"), says("second"))
+    assert await made.play("one", "/new", "two") == ["first", "A new conversation.", "second"]
+    assert [message.content for message in made.provider.requests[1].messages] == ["two"]
+
+
+async def test_new_ends_the_running_turn_and_drops_what_waits(bench: MakeBench) -> None:
+    made = bench(ScriptStep("", hang=True), says("fresh"))
+    async with made.opened():
+        await made.say("one")
+        await made.provider.asked.wait()
+        await made.say("two")
+        await made.say("/new")
+        await made.say("three")
+        await made.idle()
+    assert made.lines == ["A new conversation. Waiting messages dropped: 1.", "fresh"]
+    assert [message.content for message in made.messages()] == ["three", "fresh"]
+
+
+async def test_two_turns_of_one_conversation_never_overlap_not_even_after_new(bench: MakeBench) -> None:
+    """A tool that needs its time to be cancelled keeps the next turn waiting."""
+    running, log = trio.Event(), list[str]()
+
+    async def work(_call: ToolCall) -> str:
+        running.set()
+        try:
+            await trio.sleep_forever()
+        finally:
+            with trio.CancelScope(shield=True):
+                for _ in range(20):
+                    await trio.lowlevel.checkpoint()
+            log.append("cleaned up")
+        return ""
+
+    made = bench(asks_for("t"), says("fresh"), tools=[FunctionTool("t", work)], log=log)
+    async with made.opened():
+        await made.say("one")
+        await running.wait()
+        await made.say("/new")
+        await made.say("two")
+        await made.idle()
+    assert log.index("cleaned up") < log.index("turn_start", 1)
+
+
+async def test_a_stop_before_new_does_not_stop_the_turn_after_it(bench: MakeBench) -> None:
+    made = bench(says("fresh"))
+    async with made.opened():
+        for text in ("one", "/stop", "/new", "two"):
+            await made.say(text)
+        await made.idle()
+    assert made.lines[-1:] == ["fresh"], (made.lines, made.log)
+
+
+# --- queues and neighbours ----------------------------------------------------------------------------------
+
+
+async def test_three_messages_get_three_answers_in_order(bench: MakeBench) -> None:
+    made = bench(says("1"), says("2"), says("3"))
+    async with made.opened():
+        for text in ("one", "two", "three"):
+            await made.say(text)
+        await made.idle()
+    assert made.lines == ["1", "2", "3"]
+    assert [message.content for message in made.messages()] == ["one", "1", "two", "2", "three", "3"]
+
+
+async def test_a_full_queue_is_said_and_everything_else_is_answered(bench: MakeBench) -> None:
+    release = trio.Event()
+
+    async def hold(_question: Question) -> Answer:
+        await release.wait()
+        return CONTINUE
+
+    made = bench(*[says("x")] * (MAX_QUEUED + 1), hooks=[hook("h", {Stage.BEFORE_LLM: hold})])
+    async with made.opened():
+        await made.say("running")
+        while "turn_start" not in made.kinds:
+            await trio.lowlevel.checkpoint()
+        for number in range(MAX_QUEUED + 2):
+            await made.say(str(number))
+        assert made.lines == [BUSY, BUSY]
+        assert made.room.sent[0].kind == "notice"
+        release.set()
+        await made.idle()
+    assert len(made.lines) == 2 + MAX_QUEUED + 1
+
+
+async def test_conversations_run_side_by_side(bench: MakeBench) -> None:
+    """Each turn waits at the model until the other one is there too."""
+    there: set[str] = set()
+
+    async def meet(question: Question) -> Answer:
+        there.add(question.step.chat.chat_id)
+        while len(there) < 2:
+            await trio.lowlevel.checkpoint()
+        return CONTINUE
+
+    made = bench(says("x"), says("x"), hooks=[hook("h", {Stage.BEFORE_LLM: meet})])
+    async with made.opened():
+        await made.say("one", CHAT)
+        await made.say("one", OTHER)
+        await made.idle(CHAT)
+        await made.idle(OTHER)
+    assert {event.step.session_key for event in made.events if event.step} == {"test:1", "test:2"}
+
+
+async def test_a_stop_touches_no_other_conversation(bench: MakeBench) -> None:
+    made = bench(ScriptStep("", hang=True), says("fine"))
+    async with made.opened():
+        await made.say("one")
+        await made.provider.asked.wait()
+        await made.say("two", OTHER)
+        await made.idle(OTHER)
+        await made.say("/stop")
+        await made.idle()
+    assert [(it.chat, it.text) for it in made.room.sent] == [(OTHER, "fine"), (CHAT, "Stopped.")]
+
+
+@pytest.mark.parametrize("thread", ["", "7"])
+async def test_a_thread_is_a_conversation_of_its_own_and_is_answered_there(bench: MakeBench, thread: str) -> None:
+    chat = Chat("test", "1", sender="ann", thread=thread)
+    made = bench(says("main"), says("here"))
+    async with made.opened():
+        await made.say("one")
+        await made.idle()
+        await made.say("two", chat)
+        await made.idle(chat)
+    assert made.room.sent[-1].chat == chat
+    assert len(made.provider.requests[1].messages) == (1 if thread else 3)

@@ -1,0 +1,149 @@
+"""Who may import whom, as the table of parts says; and that importing a part starts nothing."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "hookgate"
+# A template that `hookgate init` copies: it runs beside the plugin SDK, and is no module of hookgate's.
+TEMPLATES = {PACKAGE / "cli" / "init_hook.py"}
+MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path not in TEMPLATES)
+
+# Parts that a part may import besides itself; `cli` and `__main__` may import everything.
+MAY_IMPORT = {
+    "protocol": set[str](),
+    "config": {"protocol"},
+    "tools": {"protocol"},
+    "hooks": {"protocol"},
+    "providers": {"protocol"},
+    "channels": {"protocol"},
+    "store": {"protocol"},
+    "approvals": {"protocol"},
+    "control": {"protocol"},
+    "loop": {"protocol", "tools", "hooks", "approvals"},
+    # Drives somebody's hook through the real pipes.
+    "check": {"protocol", "hooks"},
+}
+UNBOUND = {"cli", "__main__", "__init__"}
+# No I/O, no clock, no loop, no log.
+NOT_IN_PROTOCOL = {
+    *("asyncio", "httpx", "jsonrpcserver", "logging", "os", "pathlib", "random", "select", "signal", "socket"),
+    *("ssl", "structlog", "subprocess", "sys", "tempfile", "threading", "time", "trio"),
+}
+HTTPX_USERS = {"providers/http.py", "tools/fetch.py"}
+ENVIRONMENT = {"environ", "environb", "getenv", "putenv"}
+
+
+def part_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"), str(path))
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Every module that is named in an import, wherever it stands; relative imports are not used here."""
+    for node in ast.walk(parsed(path)):
+        match node:
+            case ast.Import(names=names):
+                yield from (alias.name for alias in names)
+            case ast.ImportFrom(module=str(module), names=names, level=0):
+                # `from hookgate import config` names the part only with its last word.
+                yield from ([f"{module}.{alias.name}" for alias in names] if module == "hookgate" else [module])
+            case ast.ImportFrom():
+                raise AssertionError(f"{path}: a relative import")
+            case _:
+                pass
+
+
+def our_parts(path: Path) -> set[str]:
+    ours = (name.split(".") for name in imported(path) if name.split(".")[0] == "hookgate")
+    return {words[1] for words in ours if len(words) > 1 and words[1] != "__version__"}
+
+
+def test_every_part_stands_in_the_table() -> None:
+    assert {part_of(path) for path in MODULES} - UNBOUND <= MAY_IMPORT.keys()
+
+
+@pytest.mark.parametrize("part", MAY_IMPORT)
+def test_a_part_imports_only_what_the_table_allows(part: str) -> None:
+    allowed = MAY_IMPORT[part] | {part}
+    found = {str(path.relative_to(ROOT)): our_parts(path) - allowed for path in MODULES if part_of(path) == part}
+    assert {path: parts for path, parts in found.items() if parts} == {}
+
+
+def test_protocol_knows_no_io_no_clock_and_no_log() -> None:
+    tops = {
+        path.name: {name.split(".")[0] for name in imported(path)} for path in (PACKAGE / "protocol").glob("*.py")
+    }
+    found = {name: parts & NOT_IN_PROTOCOL for name, parts in tops.items()}
+    assert {name: parts for name, parts in found.items() if parts} == {}
+
+
+def test_only_config_reads_the_environment() -> None:
+    readers = {path.relative_to(PACKAGE).as_posix() for path in MODULES if _reads_environment(path)}
+    assert readers == {"config.py"}
+
+
+def _reads_environment(path: Path) -> bool:
+    for node in ast.walk(parsed(path)):
+        match node:
+            case ast.Attribute(value=ast.Name(id="os"), attr=name) if name in ENVIRONMENT:
+                return True
+            case ast.ImportFrom(module="os", names=names) if ENVIRONMENT & {alias.name for alias in names}:
+                return True
+            case _:
+                pass
+    return False
+
+
+def test_httpx_is_imported_where_requests_are_made_and_nowhere_else() -> None:
+    users = {path.relative_to(PACKAGE).as_posix() for path in MODULES if "httpx" in set(imported(path))}
+    assert users == HTTPX_USERS
+
+
+def test_nothing_imports_tests_or_another_loop() -> None:
+    for path in MODULES:
+        tops = {name.split(".")[0] for name in imported(path)}
+        assert not tops & {"asyncio", "tests", "pytest", "unittest"}, path
+
+
+IMPORT_ALL = """
+import importlib, os, pathlib, sys, threading
+before = set(os.listdir("/proc/self/fd"))
+for name in sys.argv[1:]:
+    importlib.import_module(name)
+assert threading.active_count() == 1, threading.enumerate()
+children = pathlib.Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+assert not children, children
+opened = [fd for fd in set(os.listdir("/proc/self/fd")) - before if os.path.exists(f"/proc/self/fd/{fd}")]
+assert not opened, [os.readlink(f"/proc/self/fd/{fd}") for fd in opened]
+"""
+
+
+def test_importing_every_module_starts_nothing_and_says_nothing(tmp_path: Path) -> None:
+    names = [_module(path) for path in MODULES]
+    deprecated = (
+        "ignore:read_text is deprecated:DeprecationWarning",
+        "ignore:open_text is deprecated:DeprecationWarning",
+    )
+    filters = [f"-W{filter_}" for filter_ in ("error", *deprecated)]
+    command = [sys.executable, *filters, "-c", IMPORT_ALL, *names]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=tmp_path, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def _module(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
