@@ -25,6 +25,7 @@ from hookgate.protocol.errors import SessionAborted, TurnAborted
 from hookgate.protocol.payloads import GateDecision, HookFailed, HookModified, ToolInjected
 from hookgate.protocol.stages import Question, Stage
 from hookgate.protocol.values import (
+    Chat,
     Fault,
     Finished,
     LLMReply,
@@ -34,6 +35,8 @@ from hookgate.protocol.values import (
     ToolResult,
     ToolSpec,
 )
+
+MAX_KNOWN_MATCHES = 4096
 
 log = structlog.get_logger("hookgate.hooks")
 
@@ -72,6 +75,7 @@ class Gate:
         self.mounts: tuple[Mount, ...] = ()
         self._providers = providers
         self._chains: dict[Stage, tuple[Mount, ...]] = dict.fromkeys(Stage, ())
+        self._matches: dict[tuple[Stage, Chat, str, str, str], tuple[Mount, ...]] = {}
 
     def mount(self, mounts: Sequence[Mount]) -> None:
         """Replace all hooks at once."""
@@ -79,6 +83,7 @@ class Gate:
         self._chains = {
             stage: tuple(mount for mount in self.mounts if stage in mount.rules.stages) for stage in Stage
         }
+        self._matches = {}
         self.stats = {mount.name: self.stats.get(mount.name, Stats()) for mount in self.mounts}
         self.events.listen(self.mounts)
 
@@ -115,7 +120,9 @@ class Gate:
     async def approve_tool(self, step: Step, call: ToolCall) -> ToolResult | tuple[Wish, ...]:
         """The refusing result, or who wants a person asked; an empty tuple: approved, or nobody to ask."""
         question = Question(Stage.APPROVE_TOOL, step, call)
-        approvers = self._chosen(question)
+        matching = self._matching(question)
+        self._audit(question, matching)
+        approvers = [m for m in matching if m.enforces and m.stands_at(question.stage)]
         answers: dict[str, Answer] = {}
         if len(approvers) == 1:
             answers[approvers[0].name] = await self._ask(approvers[0], question)
@@ -163,9 +170,11 @@ class Gate:
         A hook that did not match a call's first name but matches the one it was renamed to is asked too: a rename
         must not slip past a guard. Each hook is asked at most once.
         """
-        waiting = {m.name for m in self._chosen(question, all_names=True)} - {skip}
-        while (mount := self._next(waiting, question)) is not None:
-            waiting.remove(mount.name)
+        matching, known, asked = self._matching(question), self._matches, {skip}
+        self._audit(question, matching)
+        while (mount := _first(matching, asked, question.stage)) is not None:
+            asked.add(mount.name)
+            before = question
             answer = await self._ask(mount, question)
             if isinstance(answer, Modify):
                 question, answer = self._modified(mount, question, answer)
@@ -175,23 +184,27 @@ class Gate:
                 question = replace(question, subject=decision.withheld(question.subject, mount.name, answer.reason))
             elif isinstance(answer, Respond | Deny):
                 return _Walked(question, mount, answer)
+            if question is not before or self._matches is not known:
+                # The call may have another name, or a hook another process, than when the walk began.
+                matching, known = self._matching(question), self._matches
         return _Walked(question, None, CONTINUE)
 
-    def _next(self, waiting: set[str], question: Question) -> Mount | None:
-        """The first that wants the question, as mounted now: its old process may be gone since the walk began."""
-        mounts = self._chains[question.stage]
-        return next((m for m in mounts if m.name in waiting and m.enforces and m.wants(question)), None)
+    def _audit(self, question: Question, matching: tuple[Mount, ...]) -> None:
+        for mount in matching:
+            if mount.rules.mode == "audit" and mount.stands_at(question.stage):
+                self.audits.put(mount, question)
 
-    def _chosen(self, question: Question, *, all_names: bool = False) -> list[Mount]:
-        """The enforcing hooks of a stage; audit hooks that match are asked on the side."""
-        chosen: list[Mount] = []
-        for mount in self._chains[question.stage]:
-            if mount.rules.mode == "audit":
-                if mount.wants(question):
-                    self.audits.put(mount, question)
-            elif mount.enforces and (all_names or mount.wants(question)):
-                chosen.append(mount)
-        return chosen
+    def _matching(self, question: Question) -> tuple[Mount, ...]:
+        """The hooks of a stage whose match covers the question: the same for every call of a chat to a tool."""
+        step = question.step
+        key = (question.stage, step.chat, question.tool, question.model, step.agent)
+        known = self._matches.get(key)
+        if known is None:
+            if len(self._matches) >= MAX_KNOWN_MATCHES:
+                self._matches.clear()
+            covers = (m for m in self._chains[question.stage] if m.covers(question))
+            known = self._matches[key] = tuple(covers)
+        return known
 
     async def _ask_together(self, approvers: list[Mount], question: Question, answers: dict[str, Answer]) -> None:
         """The first refusal cancels the rest."""
@@ -217,7 +230,8 @@ class Gate:
         if isinstance(answer, Failed):
             self._report_failure(mount, question, answer)
             answer = decision.settled(mount.name, stage, answer, mount.rules.policy(stage))
-        self.stats.setdefault(mount.name, Stats()).record(duration_ns, failed)
+        if (stats := self.stats.get(mount.name)) is not None:
+            stats.record(duration_ns, failed)
         if self.events.heard(GateDecision):
             self._record(mount, question, (answer, failed, duration_ns))
         return answer
@@ -295,6 +309,13 @@ class _Walked:
     question: Question
     mount: Mount | None
     answer: Answer
+
+
+def _first(matching: tuple[Mount, ...], asked: set[str], stage: Stage) -> Mount | None:
+    for mount in matching:
+        if mount.name not in asked and mount.enforces and mount.stands_at(stage):
+            return mount
+    return None
 
 
 def _call(question: Question) -> ToolCall:

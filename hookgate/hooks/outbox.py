@@ -18,18 +18,28 @@ from hookgate.protocol.peer import notification_frame
 
 MAX_WAITING_BYTES = 64 * 1024 * 1024
 MAX_WAITING_EVENTS = 256
+EVENT_PAUSE_S = 0.005
+"""Events come in swarms; so long the first waits for the others, unless a call goes the same way."""
+BATCH_BYTES = 64 * 1024
+BATCH_PARTS = 512
+"""A write takes at most 1024 pieces (IOV_MAX); one line has four."""
+
+
+Part = bytes | memoryview
 
 
 class Frame:
-    """A line that may still be withdrawn while it waits."""
+    """A line, in the pieces that are not written yet."""
 
-    __slots__ = ("data",)
+    __slots__ = ("begun", "parts", "size")
 
-    def __init__(self, data: bytes | memoryview) -> None:
-        self.data = data
+    def __init__(self, parts: list[Part]) -> None:
+        self.parts = parts
+        self.size = sum(map(len, parts))
+        self.begun = False
 
 
-_EVENT = Frame(b"")
+_EVENT = Frame([])
 """Holds an event's place among the frames; which event it is, is decided when its turn comes."""
 
 
@@ -45,43 +55,54 @@ class Outbox:
         self._bytes = 0
         self._dropped = 0
         self._closed = False
+        self._full = False
         self._filled = trio.Event()
+        self._urgent = trio.Event()
         self._empty = trio.Event()
         self.events_dropped = 0
 
-    def send(self, data: bytes) -> Frame | None:
-        """Write, or queue behind what waits. None: too much waits already, or the pipe is closed."""
+    def send(self, parts: list[Part], *, at_once: bool = True) -> Frame | None:
+        """Write a line, behind what waits. None: too much waits already, or the pipe is closed.
+
+        `at_once` False leaves the writing to the writer task, which joins what comes together: each write wakes
+        the other side, and that costs more than all else.
+        """
         if self._closed or self._bytes > MAX_WAITING_BYTES:
             return None
-        frame = Frame(data if self._queue else self._write(data))
-        if frame.data:
-            self._enqueue(frame)
+        frame = Frame(parts)
+        self._queue.append(frame)
+        self._bytes += frame.size
+        if not at_once or self._full or not self._flush():
+            self._filled.set()
+            self._urgent.set()
         return frame
 
     def withdraw(self, frame: Frame) -> bool:
-        """Nobody needs this line any more: drop it, unless its first byte may have left. Whether it was dropped."""
-        if not self._queue or frame is self._queue[0] or not frame.data:
+        """Nobody needs this line any more: drop it, unless its first byte has left. Whether it was dropped."""
+        if frame.begun or frame not in self._queue:
             return False
         self._queue.remove(frame)
-        self._bytes -= len(frame.data)
+        self._bytes -= frame.size
         return True
 
     def send_event(self, event: Event) -> None:
+        """Left to the writer task: an event must not cost the caller its encoding, unless there are too many."""
         if self._closed:
             return
-        if not self._queue:
-            self.send(self._framed(event))
-            return
+        if len(self._events) >= MAX_WAITING_EVENTS and not self._full:
+            self._flush()
         self._events.append(event)
         if len(self._events) > MAX_WAITING_EVENTS:
             self._events.popleft()
             self._dropped += 1
             self.events_dropped += 1
             return
-        self._enqueue(_EVENT)
+        self._queue.append(_EVENT)
+        self._filled.set()
 
     async def emptied(self) -> None:
         """Until nothing waits, or nothing can be written any more."""
+        self._urgent.set()
         while self._queue and not self._closed:
             self._empty = trio.Event()
             await self._empty.wait()
@@ -92,57 +113,77 @@ class Outbox:
         self._queue.clear()
         self._events.clear()
         self._filled.set()
+        self._urgent.set()
         self._empty.set()
 
     async def run(self) -> None:
         """Write what waits, in order, until closed or cancelled."""
         while not self._closed:
             await self._filled.wait()
+            if not self._urgent.is_set():
+                with trio.move_on_after(EVENT_PAUSE_S):
+                    await self._urgent.wait()
             with suppress(trio.ClosedResourceError):
-                await self._drain()
+                while not self._flush():
+                    await trio.lowlevel.wait_writable(self._fd)
+                    self._full = False
             self._empty.set()
             if not self._closed:
-                self._filled = trio.Event()
+                self._filled, self._urgent = trio.Event(), trio.Event()
 
-    async def _drain(self) -> None:
+    def _flush(self) -> bool:
+        """Write until nothing waits (True) or the pipe takes no more (False)."""
         while self._queue:
-            await trio.lowlevel.wait_writable(self._fd)
-            self._write_next()
+            try:
+                written = os.writev(self._fd, self._batch())
+            except BlockingIOError:
+                self._full = True
+                return False
+            except OSError:
+                self.close()
+                self._broken()
+                return True
+            self._forget(written)
+        return True
 
-    def _write_next(self) -> None:
-        if not self._queue:
-            return
-        frame = self._queue[0]
-        if frame is _EVENT:
-            frame = self._queue[0] = Frame(self._framed(self._events.popleft()))
-            self._bytes += len(frame.data)
-        rest = self._write(frame.data)
-        if self._closed:
-            return
-        self._bytes -= len(frame.data) - len(rest)
-        frame.data = rest
-        if not rest:
+    def _batch(self) -> list[Part]:
+        """The first lines that wait, as much as one write should carry."""
+        parts: list[Part] = []
+        size = 0
+        for index, frame in enumerate(self._queue):
+            if size >= BATCH_BYTES or len(parts) >= BATCH_PARTS:
+                break
+            if frame is _EVENT:
+                frame = self._queue[index] = Frame([self._framed(self._events.popleft())])
+                self._bytes += frame.size
+            parts += frame.parts
+            size += frame.size
+        return parts
+
+    def _forget(self, written: int) -> None:
+        """Drop the bytes that have left."""
+        self._bytes -= written
+        while written and (frame := self._queue[0]).size <= written:
+            written -= frame.size
             self._queue.popleft()
-
-    def _write(self, data: bytes | memoryview) -> bytes | memoryview:
-        """What the pipe did not take: a view, since a rest of many megabytes leaves in small pieces."""
-        try:
-            return memoryview(data)[os.write(self._fd, data) :] if data else data
-        except BlockingIOError:
-            return data
-        except OSError:
-            self.close()
-            self._broken()
-            return b""
-
-    def _enqueue(self, frame: Frame) -> None:
-        self._queue.append(frame)
-        self._bytes += len(frame.data)
-        self._filled.set()
+        if written:
+            frame = self._queue[0]
+            frame.begun = True
+            frame.size -= written
+            frame.parts = _rest(frame.parts, written)
 
     def _framed(self, event: Event) -> bytes:
         dropped, self._dropped = self._dropped, 0
         return self._event_frame(event, dropped)
+
+
+def _rest(parts: list[Part], written: int) -> list[Part]:
+    """What is left of a line: views, since many megabytes leave in small pieces."""
+    for index, part in enumerate(parts):
+        if written < len(part):
+            return [memoryview(part)[written:], *parts[index + 1 :]]
+        written -= len(part)
+    return []
 
 
 def hook_event_frame(event: Event, dropped: int) -> bytes:

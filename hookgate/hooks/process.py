@@ -33,17 +33,21 @@ from hookgate.protocol.peer import (
     ErrorReply,
     Incoming,
     Noise,
+    Params,
     Peer,
     Refused,
     Reply,
     Stray,
     notification_frame,
-    request_frame,
+    request_parts,
 )
 from hookgate.protocol.stages import Question, Stage
 
 log = structlog.get_logger("hookgate.hooks")
 
+FEW_CALLS = 2
+"""Up to this many in flight a call writes its own line. With more, or when several answers came at once and so
+several callers are about to ask again, the writer task joins the lines of all."""
 READ_BYTES = 1 << 20
 EXIT_WAIT_S = 0.2
 MAX_WAITING_CALLS = 1024
@@ -116,14 +120,18 @@ async def open_process(spec: ProcessSpec, deadlines: Deadlines) -> AsyncGenerato
 class _Call:
     """One call from being asked to being settled; `call_id` and `frame` are set once it has left the waiting line."""
 
-    __slots__ = ("call_id", "deadline", "frame", "method", "params", "slot")
+    __slots__ = ("call_id", "deadline", "frame", "method", "params", "slot", "timeout_s")
 
-    def __init__(self, method: str, params: Callable[[float], bytes], timeout_s: float) -> None:
+    def __init__(self, method: str, params: Callable[[float], Params], timeout_s: float) -> None:
         self.method, self.params = method, params
+        self.timeout_s = timeout_s
         self.deadline = monotonic() + timeout_s
         self.slot: Slot[Reply | ErrorReply | Failed] = Slot()
         self.call_id = 0
         self.frame: Frame | None = None
+
+    def expire(self) -> None:
+        self.slot.set(Failed(f"no answer within {round(self.timeout_s * 1000)} ms"))
 
 
 class HookProcess:
@@ -145,6 +153,7 @@ class HookProcess:
         self._waiting: deque[_Call] = deque()
         self._limit = spec.max_in_flight
         self._idle: trio.Event | None = None
+        self._burst = False
         self._flood_bytes, self._flood_since = 0, 0.0
         frame = runtime_event_frame if spec.event_method == "hook.runtime_event" else hook_event_frame
         self._outbox = Outbox(pipes.stdin, frame, lambda: self.end("it closed its stdin"))
@@ -158,7 +167,7 @@ class HookProcess:
         return self._outbox.events_dropped
 
     async def ask(self, question: Question, timeout_s: float) -> Answer:
-        settled = await self._call(question.stage.method, question.framed_params, timeout_s)
+        settled = await self._call(question.stage.method, question.params_parts, timeout_s)
         match settled:
             case Reply(result=result):
                 return _answer(question.stage, result)
@@ -179,7 +188,7 @@ class HookProcess:
         """What went wrong, or None with `declared` filled."""
         spec = self._spec
         params = hello_params(spec.name, spec.stages, spec.observes)
-        settled = await self._call("hook.hello", lambda _left_s: params, spec.hello_timeout_s)
+        settled = await self._call("hook.hello", lambda _left_s: (params,), spec.hello_timeout_s)
         if not isinstance(settled, Reply):
             return settled.reason
         try:
@@ -192,14 +201,13 @@ class HookProcess:
     # --- calls ---
 
     async def _call(
-        self, method: str, params: Callable[[float], bytes], timeout_s: float
+        self, method: str, params: Callable[[float], Params], timeout_s: float
     ) -> Reply | ErrorReply | Failed:
         """`params` is encoded when the call is sent, for the seconds that are left then."""
         if self.ended.is_set():
             return Failed(self.end_reason)
         call = _Call(method, params, timeout_s)
-        late = Failed(f"no answer within {round(timeout_s * 1000)} ms")
-        timer = self._deadlines.add(timeout_s, lambda: call.slot.set(late))
+        timer = self._deadlines.add(timeout_s, call.expire)
         self._submit(call)
         try:
             return await call.slot.wait()
@@ -219,7 +227,8 @@ class HookProcess:
         call.call_id = self._peer.next_id()
         self._calls[call.call_id] = call
         params = call.params(max(0.0, call.deadline - monotonic()))
-        call.frame = self._outbox.send(request_frame(call.call_id, call.method, params))
+        parts = request_parts(call.call_id, call.method, params)
+        call.frame = self._outbox.send(parts, at_once=len(self._calls) <= FEW_CALLS and not self._burst)
         if call.frame is None:
             call.slot.set(Failed("it does not read its stdin"))
 
@@ -247,7 +256,7 @@ class HookProcess:
         if call.frame is not None and self._outbox.withdraw(call.frame):
             return
         if self.declared.cancel:
-            self._outbox.send(notification_frame("hook.cancel", encode({"id": call.call_id})))
+            self._outbox.send([notification_frame("hook.cancel", encode({"id": call.call_id}))])
 
     # --- the process's side ---
 
@@ -292,7 +301,8 @@ class HookProcess:
         messages = self._peer.receive(data)
         for incoming in messages:
             self._take(incoming)
-        answered = len(self._calls) < waiting
+        answered = waiting - len(self._calls)
+        self._burst = answered > 1
         self._count_flood(0 if answered else max(len(data), FLOOD_LINE_BYTES * len(messages)))
 
     def _take(self, incoming: Incoming) -> None:
@@ -303,7 +313,7 @@ class HookProcess:
                 self._note_stray(stray)
             case Refused(method=method, answer=answer):
                 self._note_refused(method)
-                self._outbox.send(answer)
+                self._outbox.send([answer], at_once=False)
             case Noise(line=line):
                 self._note_noise(line)
             case Oversize(size=size):

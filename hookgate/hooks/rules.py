@@ -66,10 +66,9 @@ class Mount:
         narrowed = self.hook.declared.stages
         return stage in self.rules.stages and (narrowed is None or stage in narrowed)
 
-    def wants(self, question: Question) -> bool:
-        return self.stands_at(question.stage) and self.rules.match.matches(
-            question.step, question.tool, question.model
-        )
+    def covers(self, question: Question) -> bool:
+        """By its match alone, which does not change while it is mounted; where it stands may, with a new hello."""
+        return self.rules.match.matches(question.step, question.tool, question.model)
 
     def hears(self, event: Event) -> bool:
         payload, declared = event.payload, self.hook.declared.events

@@ -111,6 +111,7 @@ _OBJECT: Mapping[Stage, str] = {
     Stage.BEFORE_TOOL: "call",
     Stage.AFTER_TOOL: "result",
 }
+_CONTINUES = {"action": "continue"}
 _KNOWN: frozenset[str] = frozenset({"action", "reason", "request", "response", "call", "result"})
 
 
@@ -118,6 +119,8 @@ def parse_answer(stage: Stage, result: object) -> Answer:
     """What a hook's `result` says. Raises BadMessage where it says nothing that the protocol knows."""
     if result is None:
         result = {}
+    if result == _CONTINUES and stage is not Stage.APPROVE_TOOL:
+        return CONTINUE
     if not isinstance(result, dict):
         raise BadMessage(f"result must be an object, not {kind_of(result)}")
     members = cast("dict[str, Any]", result)

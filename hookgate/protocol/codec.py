@@ -7,6 +7,7 @@ gave.
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from math import inf
 from typing import Any, NoReturn, cast
 
@@ -14,6 +15,13 @@ import orjson
 from pydantic_core import from_json
 
 from hookgate.protocol.errors import BadMessage
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """A part of a value that is JSON already; `encode` takes it over as it stands."""
+
+    text: bytes
 
 
 def decode(text: bytes | str) -> Any:  # noqa: ANN401 - JSON has no narrower type
@@ -34,9 +42,23 @@ def decode(text: bytes | str) -> Any:  # noqa: ANN401 - JSON has no narrower typ
 def encode(value: object) -> bytes:
     """Compact UTF-8, also of integers over 64 bits and lone surrogates, which orjson refuses."""
     try:
-        return orjson.dumps(value)
+        return orjson.dumps(value, default=_spliced)
     except TypeError:
-        return json.dumps(value, separators=(",", ":"), ensure_ascii=True).encode()
+        return json.dumps(value, separators=(",", ":"), ensure_ascii=True, default=_unfolded).encode()
+
+
+def _spliced(part: object) -> orjson.Fragment:
+    return orjson.Fragment(_encoded(part).text)
+
+
+def _unfolded(part: object) -> object:
+    return json.loads(_encoded(part).text)
+
+
+def _encoded(part: object) -> Encoded:
+    if isinstance(part, Encoded):
+        return part
+    raise TypeError(f"{type(part).__name__} is not JSON")
 
 
 def canonical(value: object) -> bytes:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 
-from hookgate.protocol.codec import encode
+from hookgate.protocol.codec import Encoded, encode
 from hookgate.protocol.payloads import Payload
 from hookgate.protocol.values import Step
 from hookgate.protocol.wire import inbound_members, meta_members
@@ -72,8 +72,14 @@ class Event:
         }
         return encode(members) + b"\n"
 
-    def _meta(self) -> dict[str, object]:
-        return meta_members(self.step, self.payload.source) if self.step else {}
+    def _meta(self) -> Encoded:
+        """All events of a step from the same place have the same."""
+        if self.step is None:
+            return Encoded(b"{}")
+        known, source = self.step.encoded, self.payload.source
+        if source not in known:
+            known[source] = encode(meta_members(self.step, source))
+        return Encoded(known[source])
 
 
 def _scope(step: Step | None) -> dict[str, object]:

@@ -7,6 +7,7 @@ snake_case. Durations are integer nanoseconds.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import ClassVar, Literal
 
 from hookgate.protocol.values import JsonObject
@@ -31,8 +32,13 @@ class Payload:
 
     def wire(self) -> dict[str, object]:
         """The JSON object; members that are None are left out."""
-        named = ((f.name, getattr(self, f.name)) for f in fields(self))
+        named = ((name, getattr(self, name)) for name in _names(type(self)))
         return {name: value for name, value in named if value is not None}
+
+
+@cache
+def _names(kind: type[Payload]) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ reads the bytes.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -17,6 +18,12 @@ from hookgate.protocol.framing import MAX_MESSAGE_BYTES, LineSplitter, Oversize
 METHOD_NOT_FOUND = -32601
 _ID = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*([0-9]{1,15})\s*,(?!\s*"method")')
 """An id at the beginning of a reply; one further in may be a member of anything."""
+
+
+_CONTINUES = re.compile(rb'\{"jsonrpc": ?"2\.0", ?"id": ?([1-9][0-9]{0,14}), ?"result": ?\{"action": ?"continue"\}\}')
+"""The answer that nearly every hook gives to nearly every call, as nearly every library writes it."""
+
+Params = Sequence[bytes | memoryview]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +101,9 @@ class Peer:
         return ErrorReply(call_id, f"its answer of {line.size} bytes is over the limit")
 
     def _read(self, line: bytes) -> Incoming:
+        if (plain := _CONTINUES.fullmatch(line)) and (call_id := int(plain[1])) in self._pending:
+            self._pending.discard(call_id)
+            return Reply(call_id, {"action": "continue"})
         # A stray print is by far the most common noise, and a flood of it must be cheap.
         if not line.lstrip().startswith(b"{"):
             return Noise(_shown(line))
@@ -121,9 +131,13 @@ class Peer:
         return Reply(call_id, members.get("result"))
 
 
+def request_parts(call_id: int, method: str, params: Params) -> list[bytes | memoryview]:
+    """A line in pieces, to be written one after the other; `params` is an encoded JSON object in pieces."""
+    return [b'{"jsonrpc":"2.0","id":%d,"method":"%s","params":' % (call_id, method.encode()), *params, b"}\n"]
+
+
 def request_frame(call_id: int, method: str, params: bytes) -> bytes:
-    """A whole line; `params` is an encoded JSON object."""
-    return b'{"jsonrpc":"2.0","id":%d,"method":"%s","params":%s}\n' % (call_id, method.encode(), params)
+    return b"".join(request_parts(call_id, method, (params,)))
 
 
 def notification_frame(method: str, params: bytes) -> bytes:

@@ -6,12 +6,11 @@ The shapes come from the seed page and design section 5. What a hook may answer 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cached_property
 
-from hookgate.protocol.codec import encode
-from hookgate.protocol.values import Finished, LLMReply, LLMRequest, Step, ToolCall
+from hookgate.protocol.codec import Encoded, encode
+from hookgate.protocol.values import Decode, Finished, LLMReply, LLMRequest, Step, ToolCall
 from hookgate.protocol.wire import (
     context_members,
     message_members,
@@ -36,6 +35,8 @@ class Stage(StrEnum):
         return f"hook.{self}"
 
 
+STRICT = Decode()
+
 SOURCES: Mapping[Stage, str] = {
     Stage.BEFORE_LLM: "turn.llm.request",
     Stage.AFTER_LLM: "turn.llm.response",
@@ -54,49 +55,64 @@ class Question:
     stage: Stage
     step: Step
     subject: Subject
+    encoded: list[bytes] = field(default_factory=list[bytes], init=False, compare=False, repr=False)
 
     @property
     def tool(self) -> str:
-        match self.subject:
-            case ToolCall(name=name) | Finished(call=ToolCall(name=name)):
-                return name
-            case _:
-                return ""
+        call = _call(self.subject)
+        return call.name if call is not None else ""
 
     @property
     def model(self) -> str:
-        match self.subject:
-            case LLMRequest(model=model) | LLMReply(model=model):
-                return model
-            case _:
-                return self.step.model
+        return self.subject.model if isinstance(self.subject, LLMRequest | LLMReply) else self.step.model
 
-    @cached_property
+    @property
     def params(self) -> bytes:
-        """The params object without its closing brace: `deadline_ms` differs from hook to hook."""
+        """The params object but for `deadline_ms`, which differs from hook to hook."""
+        if not self.encoded:
+            self.encoded.append(encode(self._members()))
+        return self.encoded[0]
+
+    def params_parts(self, timeout_s: float) -> tuple[memoryview, bytes]:
+        """The params with `deadline_ms`, in two pieces: a large conversation is copied for no hook."""
+        return memoryview(self.params)[:-1], b',"deadline_ms":%d}' % round(timeout_s * 1000)
+
+    def framed_params(self, timeout_s: float) -> bytes:
+        return b"".join(self.params_parts(timeout_s))
+
+    def _members(self) -> dict[str, object]:
         step, call = self.step, _call(self.subject)
-        members = {"meta": meta_members(step, SOURCES[self.stage]), **_subject_members(self.subject)}
+        members: dict[str, object] = {"meta": self._meta()}
+        members.update(_subject_members(self.subject))
         members["channel"] = step.chat.channel
         members["chat_id"] = step.chat.chat_id
         if isinstance(self.subject, LLMRequest):
             members["graceful_terminal"] = self.subject.graceful_terminal
         if call is not None:
             members["tool_call_id"] = call.id
-        members["context"] = context_members(step, call)
-        return encode(members)[:-1]
+        members["context"] = self._context(call)
+        return members
 
-    def framed_params(self, timeout_s: float) -> bytes:
-        return b'%s,"deadline_ms":%d}' % (self.params, round(timeout_s * 1000))
+    def _meta(self) -> Encoded:
+        known, source = self.step.encoded, SOURCES[self.stage]
+        if source not in known:
+            known[source] = encode(meta_members(self.step, source))
+        return Encoded(known[source])
+
+    def _context(self, call: ToolCall | None) -> object:
+        """The same for all questions of a step but those about a call that needed more than strict reading."""
+        if call is not None and (call.origin != "native" or call.decode != STRICT):
+            return context_members(self.step, call)
+        known = self.step.encoded
+        if "context" not in known:
+            known["context"] = encode(context_members(self.step))
+        return Encoded(known["context"])
 
 
 def _call(subject: Subject) -> ToolCall | None:
-    match subject:
-        case ToolCall():
-            return subject
-        case Finished():
-            return subject.call
-        case _:
-            return None
+    if isinstance(subject, ToolCall):
+        return subject
+    return subject.call if isinstance(subject, Finished) else None
 
 
 def _subject_members(subject: Subject) -> dict[str, object]:

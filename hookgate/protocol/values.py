@@ -208,6 +208,8 @@ class Step:
     iteration: int = 0
     parent_turn_id: str = ""
     model: str = ""
+    encoded: dict[str, bytes] = field(default_factory=dict[str, bytes], init=False, compare=False, repr=False)
+    """Its parts in JSON by name, kept by whoever encodes them: every question of a step carries the same."""
 
     @property
     def chat(self) -> Chat:

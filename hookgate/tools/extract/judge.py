@@ -72,10 +72,11 @@ def _judged(element: Json, steps: tuple[str, ...], names: Collection[str], *, ba
         return Problem("the call has no name")
     if name not in names:
         return undeclared(name, names)
-    given = call["arguments"] if "arguments" in call else call.get("parameters")
-    if given is None and not bare:
-        given = {}
-    return judge_arguments(name, given, steps, call_id if isinstance(call_id, str) else "")
+    given: Json = call["arguments"] if "arguments" in call else call.get("parameters")
+    empty: JsonObject = {}
+    return judge_arguments(
+        name, empty if given is None and not bare else given, steps, call_id if isinstance(call_id, str) else ""
+    )
 
 
 def _from_text(name: str, text: str, steps: tuple[str, ...], call_id: str) -> Found | Problem:
@@ -93,7 +94,8 @@ def _looks_like_a_call(element: Json, names: Collection[str]) -> bool:
     if not isinstance(element, dict):
         return False
     call = _function(cast("JsonObject", element))
-    return call.get("name") in tuple(names) and ("arguments" in call or "parameters" in call)
+    name = call.get("name")
+    return isinstance(name, str) and name in names and ("arguments" in call or "parameters" in call)
 
 
 def _function(element: JsonObject) -> JsonObject:

@@ -6,7 +6,7 @@ import re
 
 TAGS = ("tool_call", "tool_calls", "assistant_tool_calls", "function_call")
 
-OPENERS = (*(f"<{tag}>" for tag in TAGS), "<|tool_call>call:", "<|python_tag|>", "[TOOL_CALLS]")
+OPENERS = (*(f"<{tag}>" for tag in TAGS), "<|tool_call>", "<|python_tag|>", "[TOOL_CALLS]")
 """What a stream is held back for; compared without case."""
 
 _EXPLICIT = rf"""
@@ -17,6 +17,10 @@ _EXPLICIT = rf"""
 """
 EXPLICIT = re.compile(_EXPLICIT, re.VERBOSE | re.IGNORECASE)
 
+_OBJECT = r"""\{(?=[ \t\r\n,]*+["'}]|[ \t\r\n]*+[\w$-]++[ \t\r\n]*+:)"""
+VALUE = re.compile(rf"\s*+(?:{_OBJECT}|\[)")
+"""How a text begins that may be one JSON value."""
+
 MARK = re.compile(
     rf"""
     (?P<think><think>)
@@ -25,7 +29,7 @@ MARK = re.compile(
     |(?P<fence>`{{3,}}+|^[ \t]*+~{{3,}}+)
     |(?P<code>`[^`\n]++`|``(?:[^`\n]++|`(?!`))++``)
     |(?P<ticks>`++)
-    |(?P<object>\{{(?=[ \t\r\n,]*+["'}}]|[ \t\r\n]*+[\w$-]++[ \t\r\n]*+:))
+    |(?P<object>{_OBJECT})
     |(?P<array>\[(?=[ \t\r\n]*+[\[{{]))
     """,
     re.VERBOSE | re.IGNORECASE | re.MULTILINE,

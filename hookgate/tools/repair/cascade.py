@@ -18,6 +18,9 @@ from hookgate.tools.repair.read import read_json
 from hookgate.tools.repair.relaxed import read_relaxed
 from hookgate.tools.repair.values import Decoded, Reading, Undecodable
 
+# JSON's own; other blanks round an object are prose.
+_BLANKS = " \t\r\n"
+
 
 def decode_arguments(text: str, *, guess: bool = True) -> Decoded:
     """The arguments that a text says. Raises Undecodable and nothing else; linear in the text.
@@ -28,21 +31,20 @@ def decode_arguments(text: str, *, guess: bool = True) -> Decoded:
     if too_long(text):
         fix = f"Split large content into several calls. {AGAIN}"
         raise Undecodable(f"the arguments have more than {MAX_BYTES} bytes", 0, fix)
-    bare = encodable(text).removeprefix("\ufeff").lstrip()
+    bare = encodable(text).removeprefix("\ufeff").lstrip(_BLANKS)
     try:
         reading = _read(bare, guess=guess)
     except Undecodable as error:
         # What was dropped from the front still counts for whoever looks at the text as it came.
-        error.position += len(text) - len(bare)
-        raise
+        raise Undecodable(error.reason, error.position + len(text) - len(bare), error.fix) from None
     last = reading.steps[-1] if reading.steps else ""
     value = cast("JsonObject", reading.value)
     return Decoded(value, reading.steps, truncated=last == "TRUNC", guessed=last == "GUESS")
 
 
 def _read(text: str, *, guess: bool) -> Reading:
-    stripped = text.rstrip()
-    if stripped in ("", "null"):
+    stripped = text.rstrip(_BLANKS)
+    if text.strip() in ("", "null"):
         return Reading({}, ("empty",))
     if too_deep(stripped):
         return _read_deep(stripped)

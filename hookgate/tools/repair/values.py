@@ -42,5 +42,8 @@ class Undecodable(ValueError):
     """
 
     def __init__(self, reason: str, position: int, fix: str) -> None:
-        super().__init__(f"{reason} (at character {position})")
+        super().__init__(reason, position, fix)
         self.reason, self.position, self.fix = reason, position, fix
+
+    def __str__(self) -> str:
+        return f"{self.reason} (at character {self.position})"
