@@ -4,6 +4,9 @@ from __future__ import annotations
 
 
 def main() -> None:
+    from hookgate.cli.starting import begin
+
+    begin()
     from hookgate.cli.main import hookgate
 
     hookgate()

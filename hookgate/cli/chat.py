@@ -20,6 +20,7 @@ from hookgate.cli.logs import set_up_logs
 from hookgate.cli.runtime import Runtime, Setup, open_runtime
 from hookgate.cli.signals import open_until_signal
 from hookgate.cli.sinks import event_file, open_event_file, trace
+from hookgate.cli.starting import begun
 from hookgate.config import Config
 from hookgate.hooks.rules import Mount
 from hookgate.protocol.interfaces import Channel
@@ -68,6 +69,7 @@ async def open_chat(
             from hookgate.cli.control import open_gateway_control
 
             await stack.enter_async_context(open_gateway_control(runtime, flags.config_file, flags.control))
+        begun()
         yield runtime
 
 

@@ -18,6 +18,7 @@ from hookgate.cli.keyboard import open_keyboard
 from hookgate.cli.logs import set_up_logs
 from hookgate.cli.runtime import Runtime, Setup, open_runtime
 from hookgate.cli.sinks import trace
+from hookgate.cli.starting import begun
 from hookgate.config import Config, ConfigError
 from hookgate.loop.agent import Tally
 from hookgate.protocol.approval import ApprovalRequest, Decision
@@ -53,6 +54,7 @@ async def _run_typed(config: Config) -> Tally:
 async def _run(config: Config, terminal: Terminal, act: Callable[[Runtime], Awaitable[None]]) -> Tally:
     """Where the calls went, once the hooks have stopped and the observer's last line is on disk."""
     async with open_runtime(Setup(config, HERE, (terminal,), (trace(terminal.between),))) as runtime:
+        begun()
         await act(runtime)
     return runtime.agent.tally
 

@@ -21,25 +21,28 @@ _OBJECT = r"""\{(?=[ \t\r\n,]*+["'}]|[ \t\r\n]*+[\w$-]++[ \t\r\n]*+:)"""
 VALUE = re.compile(rf"\s*+(?:{_OBJECT}|\[)")
 """How a text begins that may be one JSON value."""
 
-MARK = re.compile(
-    rf"""
+_PROTOCOL = r"""\{[ \t\r\n]*+(?P<quote>["']?)tool_calls(?P=quote)[ \t\r\n]*+:[ \t\r\n]*+\["""
+PROTOCOL = re.compile(_PROTOCOL)
+
+# The look ahead spares most characters the alternatives.
+_MARK = rf"""
+    (?=[<`~\[{{ \t])(?:
     (?P<think><think>)
     |(?P<thought></think>)
     |(?P<explicit>{_EXPLICIT})
     |(?P<fence>`{{3,}}+|^[ \t]*+~{{3,}}+)
     |(?P<code>`[^`\n]++`|``(?:[^`\n]++|`(?!`))++``)
     |(?P<ticks>`++)
-    |(?P<object>{_OBJECT})
-    |(?P<array>\[(?=[ \t\r\n]*+[\[{{]))
-    """,
-    re.VERBOSE | re.IGNORECASE | re.MULTILINE,
-)
+"""
+_FLAGS = re.VERBOSE | re.IGNORECASE | re.MULTILINE
+MARK = re.compile(rf"{_MARK}|(?P<object>{_OBJECT})|(?P<array>\[(?=[ \t\r\n]*+[\[{{])))", _FLAGS)
+FLAT_MARK = re.compile(rf"{_MARK}|(?P<object>(?={_PROTOCOL})\{{))", _FLAGS)
+"""The same for a text in which a bracket never closes: no bracket begins anything, unless it says what."""
 
 THOUGHT = re.compile("</think>", re.IGNORECASE)
 BODY = re.compile(r"\s*+(?P<fence>`{3}[ \t]*+\w*+[ \t]*+\n\s*+)?+(?=[{\[])")
 """What may stand between an opener and its body; a fence there belongs to the opener."""
 
-PROTOCOL = re.compile(r"""\{[ \t\r\n]*+(["']?)tool_calls\1[ \t\r\n]*+:[ \t\r\n]*+\[""")
 CLOSERS = re.compile(r"(?:\s*+[}\]])*+")
 FENCE = re.compile(r"(?P<run>`{3,}+|[ \t]*+~{3,}+)(?P<info>[^`\n]*+)\n")
 LINE_OF_CODE = re.compile(r"(`{3,}+)[^`\n]++\1(?!`)")

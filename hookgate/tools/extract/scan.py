@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from hookgate.tools.extract.bodies import read_explicit
 from hookgate.tools.extract.fences import Fence, read_fence
 from hookgate.tools.extract.judge import CUT, judge_bare, judge_explicit, protocol_calls
-from hookgate.tools.extract.marks import CLOSERS, COUNTING, EXPLICIT, MARK, PROTOCOL, THOUGHT, VALUE
+from hookgate.tools.extract.marks import CLOSERS, COUNTING, EXPLICIT, FLAT_MARK, MARK, PROTOCOL, THOUGHT, VALUE
 from hookgate.tools.extract.values import Fragment, Mode, Problem, Verdict
 from hookgate.tools.repair import Reading
 from hookgate.tools.repair.bounds import too_deep
@@ -48,7 +48,7 @@ def walk(text: str, names: Collection[str], mode: Mode) -> list[Fragment]:
     while position < len(text):
         if state.fresh and (whole := _one_value(state, position)) is not None:
             return [*state.found, *(Fragment(position, len(text), whole) for _ in whole[:1])]
-        mark = MARK.search(text, position)
+        mark = (FLAT_MARK if state.ran_out else MARK).search(text, position)
         if text[position : mark.start() if mark else len(text)].strip():
             state.prose()
         if mark is None:
@@ -73,7 +73,7 @@ def _step(state: Walk, mark: re.Match[str]) -> int:
             return _explicit(state, mark)
         case "fence":
             return _fence(state, mark)
-        case "object" | "array":
+        case "object" | "array" | "quote":
             return _bracket(state, mark)
         case _:
             state.prose()
@@ -136,13 +136,10 @@ def _explicit(state: Walk, mark: re.Match[str]) -> int:
 def _bracket(state: Walk, mark: re.Match[str]) -> int:
     """An object or array in prose: stepped over whole, unless it is `{"tool_calls": [...]}`."""
     text, start = state.text, mark.start()
-    if state.ran_out and not PROTOCOL.match(text, start):
-        state.prose()
-        return mark.end()
     piece = span(text, start, IN_MARKUP)
-    if piece.end == len(text) and not piece.closed:
+    if not piece.closed and text[piece.end : piece.end + 1] != "<":
         return _unclosed(state, start)
-    verdict = _protocol(state, text[start : piece.end], closed=piece.closed) if mark["object"] else ()
+    verdict = _protocol(state, text[start : piece.end], closed=piece.closed) if mark.lastgroup != "array" else ()
     if not verdict:
         state.prose()
         return piece.end
