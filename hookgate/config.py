@@ -34,6 +34,11 @@ class Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
+def _nested() -> Any:  # noqa: ANN401 - takes the type of the field
+    """A section that may be missing, validated with the whole: for a default of its own a model would be built."""
+    return Field(default_factory=dict, validate_default=True)
+
+
 class AgentSection(Section):
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$")] = "main"
     model: str = ""
@@ -117,7 +122,7 @@ class HookSection(Section):
     intercept: tuple[Stage, ...] = ()
     observe: Globs = ()
     event_method: Literal["hook.event", "hook.runtime_event"] = "hook.event"
-    match: MatchSection = MatchSection()
+    match: MatchSection = _nested()
     mode: Literal["enforce", "audit", "off"] = "enforce"
     on_failure: Policy | dict[Stage, Policy] = "continue"
     timeout_ms: Milliseconds | dict[Stage, Milliseconds] | None = None
@@ -172,7 +177,7 @@ MODIFIABLE = (
 
 
 class HooksSection(Section):
-    defaults: HookDefaults = HookDefaults()
+    defaults: HookDefaults = _nested()
     processes: dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")], HookSection] = Field(
         default_factory=dict
     )
@@ -208,15 +213,15 @@ class ControlSection(Section):
 
 
 class Config(Section):
-    agent: AgentSection = AgentSection()
+    agent: AgentSection = _nested()
     providers: dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$")], ProviderSection] = Field(
         default_factory=dict
     )
-    hooks: HooksSection = HooksSection()
+    hooks: HooksSection = _nested()
     approvals: tuple[ApprovalSection, ...] = ()
-    tools: ToolsSection = ToolsSection()
-    log: LogSection = LogSection()
-    control: ControlSection = ControlSection()
+    tools: ToolsSection = _nested()
+    log: LogSection = _nested()
+    control: ControlSection = _nested()
 
     @model_validator(mode="after")
     def _knows_its_provider(self) -> Config:

@@ -109,12 +109,19 @@ async def converse(runtime: Runtime, terminal: Terminal, keyboard: Keyboard) -> 
     _write(_welcome(runtime))
     async with trio.open_nursery() as nursery:
         patience = _Patience(keyboard.person)
+        nursery.start_soon(_warn_unconfined, runtime, terminal)
         await nursery.start(_run_interrupts, runtime, patience, nursery.cancel_scope)
         with suppress(EOFError):
             while (typed := (await keyboard.read(PROMPT)).strip()) not in ("/quit", "/exit"):
                 patience.warned = not keyboard.person
                 await _say(runtime, terminal, typed)
         nursery.cancel_scope.cancel()
+
+
+async def _warn_unconfined(runtime: Runtime, terminal: Terminal) -> None:
+    sandbox = await runtime.sandbox.chosen()
+    if sandbox.kind == "none":
+        terminal.between(f"! {sandbox.note}")
 
 
 class _Patience:
@@ -177,8 +184,6 @@ def _welcome(runtime: Runtime) -> str:
     hooks = runtime.mounts.hooks
     lines = [f"hookgate: {runtime.agent.model}; {counted(len(hooks), 'hook')}; /help for help, Ctrl-D to leave"]
     lines.extend(f"! hook {hook.name} is {hook.state}: {hook.reason}" for hook in hooks if not hook.pid)
-    if runtime.sandbox is not None and runtime.sandbox.kind == "none":
-        lines.append(f"! {runtime.sandbox.note}")
     return "\n".join(lines) + "\n"
 
 

@@ -21,7 +21,7 @@ from hookgate.loop.gateway import Gateway
 from hookgate.protocol.interfaces import Channel, Provider
 from hookgate.protocol.match import Globs
 from hookgate.tools.registry import Registry
-from hookgate.tools.sandbox import Sandbox
+from hookgate.tools.sandbox import Shelter
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Runtime:
     gate: Gate
     mounts: Mounts
     gateway: Gateway
-    sandbox: Sandbox | None
+    sandbox: Shelter
 
 
 @asynccontextmanager
@@ -113,16 +113,16 @@ async def open_provider(stack: AsyncExitStack, name: str, section: ProviderSecti
         raise ConfigError(f"providers.{name}: {error}") from None
 
 
-async def _register_builtins(stack: AsyncExitStack, registry: Registry, setup: Setup) -> Sandbox | None:
+async def _register_builtins(stack: AsyncExitStack, registry: Registry, setup: Setup) -> Shelter:
     """The built-ins that `tools.enabled` covers; the sandbox only where there is a shell to wall in."""
     from hookgate.tools.builtin import builtin_tools
-    from hookgate.tools.sandbox import Limits, open_sandbox
+    from hookgate.tools.sandbox import Limits, open_shelter
     from hookgate.tools.workspace import Workspace
 
     section, environment = setup.config.tools, configuration.base_environment()
     workspace = workspace_folder(setup.config)
     limits = Limits(section.sandbox, section.sandbox_network == "open", (configuration.runtime_directory(),))
-    sandbox = await stack.enter_async_context(open_sandbox(workspace, environment, limits))
+    sandbox = await stack.enter_async_context(open_shelter(workspace, environment, limits))
     enabled = Globs(section.enabled)
     for tool in builtin_tools(Workspace(workspace), sandbox, environment, section.web_fetch_private):
         if enabled.covers(tool.spec.name):

@@ -1,22 +1,20 @@
-"""What a hook may answer at each stage, and how its JSON is read.
+"""What a hook may answer at each stage, and which answer its JSON is.
 
-Every rule about shapes comes from the seed page and design section 5; what an answer leads to is decided in
-`hooks/decision.py`.
+Every rule about shapes comes from the seed page and design section 5. The objects inside an answer are read in
+`changes.py`; what an answer leads to is decided in `hooks/decision.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
-from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, ClassVar, cast
-
-from pydantic import BeforeValidator, Field
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, cast
 
 from hookgate.protocol.errors import BadMessage
-from hookgate.protocol.patches import Patch, Texts, checked, kind_of
+from hookgate.protocol.kinds import kind_of, near_miss
 from hookgate.protocol.stages import Stage
-from hookgate.protocol.values import Fault, FaultKind, ToolResult
-from hookgate.protocol.wire import parse_messages, parse_proposed, parse_tools, text
+from hookgate.protocol.values import ToolResult
+from hookgate.protocol.wire import text
 
 NO_OUTPUT = "(no output)"
 
@@ -105,13 +103,8 @@ _ACTIONS: Mapping[Stage, tuple[str, ...]] = {
     Stage.BEFORE_TOOL: ("continue", "modify", "respond", "deny_tool", "abort_turn", "hard_abort"),
     Stage.AFTER_TOOL: ("continue", "modify", "abort_turn", "hard_abort"),
 }
-_OBJECT: Mapping[Stage, str] = {
-    Stage.BEFORE_LLM: "request",
-    Stage.AFTER_LLM: "response",
-    Stage.BEFORE_TOOL: "call",
-    Stage.AFTER_TOOL: "result",
-}
 _CONTINUES = {"action": "continue"}
+_APPROVAL: frozenset[str] = frozenset({"approved", "reason", "ask"})
 _KNOWN: frozenset[str] = frozenset({"action", "reason", "request", "response", "call", "result"})
 
 
@@ -134,7 +127,7 @@ def _parse_action(stage: Stage, members: dict[str, Any]) -> Answer:
         case "" | "continue" | None:
             return _parse_continue(members)
         case "modify":
-            return Modify(_parse_changes(stage, members))
+            return _parse_modify(stage, members)
         case "respond" if stage is Stage.BEFORE_TOOL:
             return _parse_respond(members)
         case "deny_tool" if stage is Stage.BEFORE_TOOL:
@@ -150,177 +143,38 @@ def _parse_action(stage: Stage, members: dict[str, Any]) -> Answer:
 def _parse_continue(members: dict[str, Any]) -> Continue:
     unknown = [name for name in members if name not in _KNOWN]
     if unknown and not members.get("action"):
-        raise BadMessage(f"no action, but the unknown member {_near_miss(unknown[0], _KNOWN)}")
+        raise BadMessage(f"no action, but the unknown member {near_miss(unknown[0], _KNOWN)}")
     ignored = tuple(name for name in members if name not in ("action", "reason"))
     return Continue(ignored) if ignored else CONTINUE
-
-
-def _near_miss(name: str, known: Set[str]) -> str:
-    lower = name.lower()
-    return f"{name!r} (did you mean {lower!r}?)" if lower in known and lower != name else repr(name[:80])
 
 
 def _reason(members: dict[str, Any]) -> str:
     return text(members, "reason", "result", "")
 
 
-# --- the objects of modify and respond ----------------------------------------------------------------------
+# --- answers with an object in them: their readers are imported when the first such answer comes --------------
 
 
-def _empty_object_for_null(value: object) -> object:
-    return {} if value is None else value
+def _parse_modify(stage: Stage, members: dict[str, Any]) -> Modify:
+    from hookgate.protocol.changes import read_changes
 
-
-class _CallPatch(Patch):
-    name: str | None = Field(None, alias="tool", min_length=1)
-    arguments: Annotated[dict[str, Any], BeforeValidator(_empty_object_for_null)] = Field(
-        default_factory=dict[str, Any]
-    )
-
-
-class _RequestPatch(Patch):
-    model: str | None = Field(None, min_length=1)
-    options: dict[str, Any] | None = None
-    messages: Any = None
-    tools: Any = None
-
-
-class _ReplyPatch(Patch):
-    content: str | None = None
-    finish_reason: str | None = None
-    reasoning: str | None = Field(None, alias="reasoning_content")
-    tool_calls: Any = None
-
-
-class _Fault(Patch):
-    kind: FaultKind = "unknown"
-    op: str = ""
-    reason: str = ""
-    denied_by: str = ""
-
-
-class _ResultPatch(Patch):
-    for_llm: str | None = None
-    for_user: str | None = None
-    silent: bool | None = None
-    is_error: bool | None = None
-    is_async: bool | None = Field(None, alias="async")
-    media: Texts | None = None
-    artifact_tags: Texts | None = None
-    response_handled: bool | None = None
-    error: _Fault | None = None
-
-
-def _parse_changes(stage: Stage, members: dict[str, Any]) -> Mapping[str, Any]:
-    name = _OBJECT[stage]
-    given = members.get(name)
-    if given is None:
-        raise BadMessage(f"modify without {name!r}")
-    if not isinstance(given, dict):
-        raise BadMessage(f"{name} must be an object, not {kind_of(given)}")
-    patch = cast("dict[str, Any]", given)
-    match stage:
-        case Stage.BEFORE_LLM:
-            return _request_changes(patch)
-        case Stage.AFTER_LLM:
-            return _reply_changes(_unnested(patch, "response", _ReplyPatch))
-        case Stage.BEFORE_TOOL:
-            return _call_changes(patch)
-        case _:
-            return _result_changes(_unnested(patch, "result", _ResultPatch))
-
-
-def _request_changes(patch: dict[str, Any]) -> dict[str, Any]:
-    _refuse_strange(patch, "request", _RequestPatch)
-    changes = checked(_RequestPatch, patch, "request").changes()
-    if "messages" in changes:
-        changes["messages"] = parse_messages(changes["messages"], "request.messages")
-    if "tools" in changes:
-        changes["tools"] = parse_tools(changes["tools"], "request.tools")
-    return changes
-
-
-def _call_changes(patch: dict[str, Any]) -> dict[str, Any]:
-    _refuse_strange(patch, "call", _CallPatch)
-    return checked(_CallPatch, patch, "call").changes()
-
-
-def _reply_changes(patch: dict[str, Any]) -> dict[str, Any]:
-    changes = checked(_ReplyPatch, patch, "response").changes()
-    if "tool_calls" in patch:
-        changes["tool_calls"] = parse_proposed(patch["tool_calls"], "response.tool_calls")
-    return changes
-
-
-def _result_changes(patch: dict[str, Any]) -> dict[str, Any]:
-    changes = checked(_ResultPatch, patch, "result").changes()
-    if "error" in changes:
-        fault: _Fault = changes["error"]
-        changes["error"] = Fault(fault.kind, fault.op, fault.reason, fault.denied_by)
-    if "for_llm" in changes:
-        changes["for_llm"] = changes["for_llm"] or NO_OUTPUT
-    return changes
-
-
-def _unnested(patch: dict[str, Any], name: str, model: type[Patch]) -> dict[str, Any]:
-    """The page's reader writes the object flat, picoclaw's own code nests it under its own name; both are taken."""
-    inner = patch.get(name)
-    if isinstance(inner, dict):
-        return cast("dict[str, Any]", inner)
-    if not patch:
-        raise BadMessage(f"{name} is empty")
-    _refuse_strange(patch, name, model)
-    return patch
-
-
-def _refuse_strange(patch: dict[str, Any], name: str, model: type[Patch]) -> None:
-    """An object of unknown members alone is a spelling mistake; a guard's edit must not be lost without a word."""
-    known = {field.alias or key for key, field in model.model_fields.items()}
-    if patch and not known & patch.keys():
-        raise BadMessage(f"{name} names no member of a {name}, but {_near_miss(next(iter(patch)), known)}")
+    return Modify(read_changes(stage, members))
 
 
 def _parse_respond(members: dict[str, Any]) -> Respond:
-    given = members.get("result")
-    if not isinstance(given, dict):
-        raise BadMessage("respond without 'result'")
-    patch = cast("dict[str, Any]", given)
-    result = replace(
-        ToolResult(NO_OUTPUT), **_result_changes(_unnested(patch, "result", _ResultPatch) if patch else patch)
-    )
-    call: object = members.get("call")
-    if call is None:
-        return Respond(result)
-    if not isinstance(call, dict):
-        raise BadMessage(f"call must be an object, not {kind_of(call)}")
-    return Respond(result, _call_changes(cast("dict[str, Any]", call)))
+    from hookgate.protocol.changes import read_call, read_result
 
-
-# --- approvals ----------------------------------------------------------------------------------------------
-
-
-class _Ask(Patch):
-    title: str | None = None
-    text: str | None = None
-    approvers: Texts | None = None
-    ttl_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
-
-
-_APPROVAL: frozenset[str] = frozenset({"approved", "reason", "ask"})
-
-
-class _Approval(Patch):
-    approved: bool | None = None
-    reason: str | None = None
-    ask: _Ask | None = None
+    return Respond(read_result(members), read_call(members))
 
 
 def _parse_approval(members: dict[str, Any]) -> Answer:
-    """An empty result refuses; `approved` counts only as the JSON value true; refuse beats ask beats approve."""
+    """An empty result refuses; only the JSON value true approves; refuse beats ask beats approve."""
+    from hookgate.protocol.changes import read_approval
+
     unknown = next((name for name in members if name not in _APPROVAL), None)
     if unknown is not None and not {"approved", "ask"} & members.keys():
-        raise BadMessage(f"neither 'approved' nor 'ask', but the unknown member {_near_miss(unknown, _APPROVAL)}")
-    approval = checked(_Approval, members, "result")
+        raise BadMessage(f"neither 'approved' nor 'ask', but the unknown member {near_miss(unknown, _APPROVAL)}")
+    approval = read_approval(members)
     if approval.approved is False or (approval.approved is None and approval.ask is None):
         return Refuse(approval.reason or "")
     if approval.ask is not None:

@@ -9,7 +9,8 @@ from pydantic import Field
 
 from hookgate.protocol.codec import encode
 from hookgate.protocol.errors import BadMessage
-from hookgate.protocol.patches import Patch, checked, kind_of
+from hookgate.protocol.kinds import kind_of
+from hookgate.protocol.patches import Patch, checked
 from hookgate.protocol.stages import Stage
 from hookgate.protocol.values import ToolSpec
 from hookgate.protocol.wire import parse_tools

@@ -37,19 +37,3 @@ def checked(model: type[M], members: Mapping[str, Any], where: str) -> M:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join([where, *(str(part) for part in first["loc"])])
         raise BadMessage(f"{place}: {first['msg']}") from None
-
-
-def kind_of(value: object) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "a boolean"
-        case int() | float():
-            return "a number"
-        case str():
-            return "a string"
-        case list():
-            return "an array"
-        case _:
-            return "an object"

@@ -30,6 +30,19 @@ class Payload:
     def severity(self) -> Severity:
         return "info"
 
+    # Once for all kinds: each generated method of each class costs a start a little.
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self._values() == other._values()
+
+    def __hash__(self) -> int:
+        return hash((type(self), self._values()))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}{self._values()}"
+
+    def _values(self) -> tuple[object, ...]:
+        return tuple(getattr(self, name) for name in _names(type(self)))
+
     def wire(self) -> dict[str, object]:
         """The JSON object; members that are None are left out."""
         named = ((name, getattr(self, name)) for name in _names(type(self)))
@@ -41,7 +54,7 @@ def _names(kind: type[Payload]) -> tuple[str, ...]:
     return tuple(field.name for field in fields(kind))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class TurnStart(Payload):
     kind = "turn_start"
     runtime = "agent.turn.start"
@@ -50,7 +63,7 @@ class TurnStart(Payload):
     MediaCount: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class TurnEnd(Payload):
     """`Status`: completed, error, aborted or step_limit."""
 
@@ -67,7 +80,7 @@ class TurnEnd(Payload):
         return _END_SEVERITY.get(self.Status, "info")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LlmRequest(Payload):
     kind = "llm_request"
     runtime = "agent.llm.request"
@@ -79,7 +92,7 @@ class LlmRequest(Payload):
     Temperature: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LlmResponse(Payload):
     kind = "llm_response"
     runtime = "agent.llm.response"
@@ -89,7 +102,7 @@ class LlmResponse(Payload):
     HasReasoning: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LlmRetry(Payload):
     kind = "llm_retry"
     runtime = "agent.llm.retry"
@@ -105,7 +118,7 @@ class LlmRetry(Payload):
         return "warn"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ToolExecStart(Payload):
     kind = "tool_exec_start"
     runtime = "agent.tool.exec_start"
@@ -115,7 +128,7 @@ class ToolExecStart(Payload):
     ToolCallID: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ToolExecEnd(Payload):
     kind = "tool_exec_end"
     runtime = "agent.tool.exec_end"
@@ -133,7 +146,7 @@ class ToolExecEnd(Payload):
         return "warn" if self.IsError else "info"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ToolExecSkipped(Payload):
     """A call that did not run: denied, unknown, undecodable, or cancelled before it started."""
 
@@ -149,7 +162,7 @@ class ToolExecSkipped(Payload):
         return "warn"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SteeringInjected(Payload):
     kind = "steering_injected"
     runtime = "agent.steering.injected"
@@ -158,7 +171,7 @@ class SteeringInjected(Payload):
     TotalContentLen: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class InterruptReceived(Payload):
     """`Kind`: steering, graceful or hard_abort."""
 
@@ -172,7 +185,7 @@ class InterruptReceived(Payload):
     HintLen: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ErrorEvent(Payload):
     kind = "error"
     runtime = "agent.error"
@@ -185,7 +198,7 @@ class ErrorEvent(Payload):
         return "error"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class HookFailed(Payload):
     """`policy` is what was done about it: continue, deny or abort."""
 
@@ -201,7 +214,7 @@ class HookFailed(Payload):
         return "error"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class HookState(Payload):
     """`state`: starting, up, restarting, quarantined or stopped."""
 
@@ -218,7 +231,7 @@ class HookState(Payload):
         return _STATE_SEVERITY.get(self.state, "info")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class HookModified(Payload):
     """`members` are the ones that really changed; `result` at before_tool: the hook answered the call."""
 
@@ -230,7 +243,7 @@ class HookModified(Payload):
     tool: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ToolInjected(Payload):
     kind = "tool_injected"
     runtime = "hookgate.tool_injected"
@@ -238,7 +251,7 @@ class ToolInjected(Payload):
     tool: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RegistryChanged(Payload):
     kind = "registry_changed"
     runtime = "hookgate.registry_changed"
@@ -248,7 +261,7 @@ class RegistryChanged(Payload):
     shadowed: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ApprovalRequested(Payload):
     kind = "approval_requested"
     runtime = "hookgate.approval_requested"
@@ -259,7 +272,7 @@ class ApprovalRequested(Payload):
     ttl_s: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ApprovalDecided(Payload):
     kind = "approval_decided"
     runtime = "hookgate.approval_decided"
@@ -275,7 +288,7 @@ class ApprovalDecided(Payload):
         return "info" if self.approved else "warn"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class GateDecision(Payload):
     """What one hook decided at one stage. `audit`: it was only asked, its decision had no effect."""
 
@@ -291,7 +304,7 @@ class GateDecision(Payload):
     audit: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SessionCompacted(Payload):
     kind = "session_compacted"
     runtime = "hookgate.session_compacted"

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -70,6 +70,9 @@ class Sandbox:
     network: bool = True
     hidden: tuple[Path, ...] = field(default=())
 
+    async def chosen(self) -> Sandbox:
+        return self
+
     def wrap(self, argv: Sequence[str]) -> list[str]:
         """The command that runs `argv` inside. Reads folders to see what to hide, so it blocks a little."""
         match self.kind:
@@ -81,6 +84,39 @@ class Sandbox:
                 return list(argv)
 
 
+class Shelter:
+    """A sandbox that is still being tried out: what its kind does not decide is known at once."""
+
+    def __init__(self, bare: Sandbox) -> None:
+        self.workspace, self.tmp = bare.workspace, bare.tmp
+        self._chosen: Sandbox | None = None
+        self._tried = trio.Event()
+
+    async def chosen(self) -> Sandbox:
+        await self._tried.wait()
+        assert self._chosen  # noqa: S101 - set before the event
+        return self._chosen
+
+    async def run(self, choose: Callable[[], Awaitable[Sandbox]]) -> None:
+        self._chosen = await choose()
+        self._tried.set()
+
+
+@asynccontextmanager
+async def open_shelter(workspace: Path, environment: Mapping[str, str], limits: Limits) -> AsyncGenerator[Shelter]:
+    """As open_sandbox, but a sandbox that is not required is tried while the caller goes on."""
+    async with _folders() as base, trio.open_nursery() as nursery:
+        bare = _bare(workspace, base, environment, limits)
+        shelter = Shelter(bare)
+        choose = partial(_choose, bare, environment, limits)
+        if limits.mode == "required":
+            await shelter.run(choose)
+        else:
+            nursery.start_soon(shelter.run, choose)
+        yield shelter
+        nursery.cancel_scope.cancel()
+
+
 @asynccontextmanager
 async def open_sandbox(
     workspace: Path, environment: Mapping[str, str], limits: Limits | None = None
@@ -90,11 +126,18 @@ async def open_sandbox(
     `environment` gives PATH and HOME. Raises SandboxUnavailable where one is required and none works.
     """
     limits = limits or Limits()
+    async with _folders() as base:
+        yield await _choose(_bare(workspace, base, environment, limits), environment, limits)
+
+
+@asynccontextmanager
+async def _folders() -> AsyncGenerator[Path]:
+    """The private folder, removed at the end."""
     base = Path(tempfile.mkdtemp(prefix="hookgate-"))
     try:
         for name in ("tmp", "locked"):
             (base / name).mkdir()
-        yield await _choose(_bare(workspace, base, environment, limits), environment, limits)
+        yield base
     finally:
         with trio.CancelScope(shield=True):
             await trio.to_thread.run_sync(partial(shutil.rmtree, base, ignore_errors=True))

@@ -11,12 +11,15 @@ from hookgate.tools.builtin.ls import Ls
 from hookgate.tools.builtin.read import Read
 from hookgate.tools.builtin.web_fetch import WebFetch
 from hookgate.tools.builtin.write import Write
-from hookgate.tools.sandbox import Sandbox
+from hookgate.tools.sandbox import Sandbox, Shelter
 from hookgate.tools.workspace import Workspace
 
 
 def builtin_tools(
-    workspace: Workspace, sandbox: Sandbox, environment: Mapping[str, str], allow_private_fetch: bool = False
+    workspace: Workspace,
+    sandbox: Sandbox | Shelter,
+    environment: Mapping[str, str],
+    allow_private_fetch: bool = False,
 ) -> tuple[Tool, ...]:
     """Sorted by name. `environment` is all that shell commands see: PATH, HOME, LANG (TMPDIR is the sandbox's)."""
     return (

@@ -10,7 +10,7 @@ from hookgate.protocol.values import Fault, ToolCall, ToolResult, ToolSpec
 from hookgate.tools import arguments
 from hookgate.tools.capture import Capture
 from hookgate.tools.command import Command, Ended, run_command
-from hookgate.tools.sandbox import Sandbox
+from hookgate.tools.sandbox import Sandbox, Shelter
 from hookgate.tools.text import SPARE_BYTES, cut
 
 DEFAULT_TIMEOUT_S = 60
@@ -49,14 +49,15 @@ SPEC = ToolSpec(
 class Bash:
     """`environment` is all that a command sees, but for TMPDIR, which is the sandbox's own folder."""
 
-    def __init__(self, sandbox: Sandbox, environment: Mapping[str, str]) -> None:
+    def __init__(self, sandbox: Sandbox | Shelter, environment: Mapping[str, str]) -> None:
         self.spec = SPEC
         self._sandbox = sandbox
         self._environment = {**environment, "TMPDIR": str(sandbox.tmp)}
 
     async def execute(self, call: ToolCall) -> ToolResult:
         line = arguments.required(call, "command")
-        argv = await trio.to_thread.run_sync(self._sandbox.wrap, ["/bin/sh", "-c", line])
+        sandbox = await self._sandbox.chosen()
+        argv = await trio.to_thread.run_sync(sandbox.wrap, ["/bin/sh", "-c", line])
         timeout_s = arguments.number(call, "timeout", DEFAULT_TIMEOUT_S)
         capture = Capture(self._sandbox.tmp)
         try:
