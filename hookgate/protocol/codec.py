@@ -7,7 +7,6 @@ gave.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from math import inf
 from typing import Any, NoReturn, cast
 
@@ -17,11 +16,16 @@ from pydantic_core import from_json
 from hookgate.protocol.errors import BadMessage
 
 
-@dataclass(frozen=True, slots=True)
 class Encoded:
-    """A part of a value that is JSON already; `encode` takes it over as it stands."""
+    """A part of a value that is JSON already; `encode` takes it over as it stands.
 
-    text: bytes
+    No dataclass: those orjson encodes by their fields, without asking.
+    """
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: bytes) -> None:
+        self.text = text
 
 
 def decode(text: bytes | str) -> Any:  # noqa: ANN401 - JSON has no narrower type

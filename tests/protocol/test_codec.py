@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookgate.protocol.codec import canonical, decode, encode
+from hookgate.protocol.codec import Encoded, canonical, decode, encode
 from hookgate.protocol.errors import BadMessage
 
 
@@ -110,3 +110,14 @@ def test_whatever_is_encoded_decodes_to_the_same_value(value: Any) -> None:
 @given(JSON)
 def test_one_frame_is_one_line(value: Any) -> None:
     assert b"\n" not in encode(value)
+
+
+def test_a_part_that_is_encoded_already_is_taken_over_as_it_stands() -> None:
+    part = Encoded('{"b":1,"a":"ü"}'.encode())
+    assert encode({"x": part, "y": "ü"}) == '{"x":{"b":1,"a":"ü"},"y":"ü"}'.encode()
+    assert json.loads(encode({"x": part, "y": 2**70})) == {"x": {"b": 1, "a": "ü"}, "y": 2**70}
+
+
+def test_what_is_no_json_is_refused() -> None:
+    with pytest.raises(TypeError):
+        encode({"x": object()})
