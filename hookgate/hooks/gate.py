@@ -109,13 +109,12 @@ class Gate:
     async def before_tool(self, step: Step, call: ToolCall, owner: str = "") -> Allowed | Answered | Denied:
         """All hooks but the tool's owner, which answers in `answer_owned`."""
         walked = await self._walk(Question(Stage.BEFORE_TOOL, step, call), skip=owner)
-        match walked.answer, walked.mount:
-            case Respond() as answer, Mount() as mount:
-                return self._answered(walked.question, mount, answer)
-            case Deny() as answer, Mount() as mount:
-                return Denied(_call(walked.question), decision.denial(mount.name, answer))
-            case _:
-                return Allowed(_call(walked.question))
+        call, mount = _call(walked.question), walked.mount
+        if mount is None:
+            return Allowed(call)
+        if isinstance(walked.answer, Respond):
+            return self._answered(walked.question, mount, walked.answer)
+        return Denied(call, decision.denial(mount.name, walked.answer))
 
     async def approve_tool(self, step: Step, call: ToolCall) -> ToolResult | tuple[Wish, ...]:
         """The refusing result, or who wants a person asked; an empty tuple: approved, or nobody to ask."""
@@ -170,24 +169,25 @@ class Gate:
         A hook that did not match a call's first name but matches the one it was renamed to is asked too: a rename
         must not slip past a guard. Each hook is asked at most once.
         """
-        matching, known, asked = self._matching(question), self._matches, {skip}
+        matching, known, seen, asked = self._matching(question), self._matches, question, {skip}
         self._audit(question, matching)
         while (mount := _first(matching, asked, question.stage)) is not None:
             asked.add(mount.name)
-            before = question
             answer = await self._ask(mount, question)
             if isinstance(answer, Modify):
                 question, answer = self._modified(mount, question, answer)
-            if isinstance(answer, Abort):
-                _abort(mount, question.stage, answer)
-            if isinstance(answer, Deny) and isinstance(question.subject, Finished):
-                question = replace(question, subject=decision.withheld(question.subject, mount.name, answer.reason))
-            elif isinstance(answer, Respond | Deny):
-                return _Walked(question, mount, answer)
-            if question is not before or self._matches is not known:
+            if answer is not CONTINUE:
+                if isinstance(answer, Abort):
+                    _abort(mount, question.stage, answer)
+                if isinstance(answer, Deny) and isinstance(question.subject, Finished):
+                    withheld = decision.withheld(question.subject, mount.name, answer.reason)
+                    question = replace(question, subject=withheld)
+                elif isinstance(answer, (Respond, Deny)):
+                    return _Walked(question, mount, answer)
+            if question is not seen or self._matches is not known:
                 # The call may have another name, or a hook another process, than when the walk began.
-                matching, known = self._matching(question), self._matches
-        return _Walked(question, None, CONTINUE)
+                matching, known, seen = self._matching(question), self._matches, question
+        return _Walked(question)
 
     def _audit(self, question: Question, matching: tuple[Mount, ...]) -> None:
         for mount in matching:
@@ -302,13 +302,16 @@ class Gate:
         self.events.emit(payload, question.step)
 
 
-@dataclass(frozen=True, slots=True)
+_NOTHING = Deny("")
+
+
+@dataclass(slots=True)
 class _Walked:
     """Where a walk ended: the last question, and the hook whose answer ended it early, if one did."""
 
     question: Question
-    mount: Mount | None
-    answer: Answer
+    mount: Mount | None = None
+    answer: Respond | Deny = _NOTHING
 
 
 def _first(matching: tuple[Mount, ...], asked: set[str], stage: Stage) -> Mount | None:

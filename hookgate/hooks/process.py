@@ -168,13 +168,9 @@ class HookProcess:
 
     async def ask(self, question: Question, timeout_s: float) -> Answer:
         settled = await self._call(question.stage.method, question.params_parts, timeout_s)
-        match settled:
-            case Reply(result=result):
-                return _answer(question.stage, result)
-            case ErrorReply(reason=reason):
-                return Failed(reason)
-            case _:
-                return settled
+        if isinstance(settled, Reply):
+            return _answer(question.stage, settled.result)
+        return Failed(settled.reason)
 
     def notify(self, event: Event) -> None:
         self._outbox.send_event(event)

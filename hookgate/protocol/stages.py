@@ -64,7 +64,8 @@ class Question:
 
     @property
     def model(self) -> str:
-        return self.subject.model if isinstance(self.subject, LLMRequest | LLMReply) else self.step.model
+        subject = self.subject
+        return self.step.model if isinstance(subject, (ToolCall, Finished)) else subject.model
 
     @property
     def params(self) -> bytes:
