@@ -13,17 +13,20 @@ test: $(VENV)/.dev $(VENV)/.go
 	$(BIN)/pytest -q
 
 lint: $(VENV)/.dev
-	$(BIN)/ruff format --check hookgate tests plugins benchmarks
-	$(BIN)/ruff check hookgate tests plugins benchmarks
+	$(BIN)/ruff format --check hookgate tests plugins benchmarks fuzz
+	$(BIN)/ruff check hookgate tests plugins benchmarks fuzz
 	$(BIN)/flake8 --select ASYNC hookgate
 	$(BIN)/basedpyright
 
 bench: $(VENV)/.dev $(VENV)/.go
 	$(BIN)/python -m benchmarks
 
+fuzz: $(VENV)/.dev
+	$(BIN)/python -m fuzz --seconds 60
+
 format: $(VENV)/.dev
-	$(BIN)/ruff check --fix -q hookgate tests plugins benchmarks
-	$(BIN)/ruff format hookgate tests plugins benchmarks
+	$(BIN)/ruff check --fix -q hookgate tests plugins benchmarks fuzz
+	$(BIN)/ruff format hookgate tests plugins benchmarks fuzz
 
 # The Go plugins, where a Go toolchain is at hand; the Python ones do the same.
 plugins:

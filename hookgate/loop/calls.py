@@ -30,7 +30,7 @@ from hookgate.protocol.values import (
     ToolResult,
     ToolSpec,
 )
-from hookgate.tools.decode import decode_call
+from hookgate.tools.decode import ReadCall, incomplete
 from hookgate.tools.dispatch import execute, invalid, not_found, rendered
 from hookgate.tools.registry import Snapshot
 
@@ -74,7 +74,7 @@ class Settled:
     skipped: str = ""
 
 
-async def run_calls(batch: Batch, calls: Sequence[ProposedCall], record: Record) -> bool:
+async def run_calls(batch: Batch, calls: Sequence[ReadCall], record: Record) -> bool:
     """Record (call id, result) of each call, in order, as soon as it is final. Raises what a hook aborts with.
 
     True when every result was already delivered to the user, so that the model need not be asked again.
@@ -90,12 +90,12 @@ async def run_calls(batch: Batch, calls: Sequence[ProposedCall], record: Record)
     return handled and bool(calls)
 
 
-def grouped(request: LLMRequest, calls: Iterable[ProposedCall]) -> list[list[ProposedCall]]:
+def grouped(request: LLMRequest, calls: Iterable[ReadCall]) -> list[list[ReadCall]]:
     """Runs of read-only calls together, every other call by itself."""
-    groups: list[list[ProposedCall]] = []
+    groups: list[list[ReadCall]] = []
     joinable = False
     for call in calls:
-        spec = request.tool(call.name)
+        spec = request.tool(call.proposed.name)
         reads_only = spec is not None and spec.read_only
         if reads_only and joinable:
             groups[-1].append(call)
@@ -105,29 +105,33 @@ def grouped(request: LLMRequest, calls: Iterable[ProposedCall]) -> list[list[Pro
     return groups
 
 
-async def _prepare_all(batch: Batch, group: list[ProposedCall]) -> list[Ready | Settled]:
+async def _prepare_all(batch: Batch, group: list[ReadCall]) -> list[Ready | Settled]:
     prepared: list[Ready | Settled] = []
     try:
-        for proposed in group:
-            prepared.append(await prepare(batch, proposed))  # noqa: PERF401 - the tally below needs what there is
+        for call in group:
+            prepared.append(await prepare(batch, call))  # noqa: PERF401 - the tally below needs what there is
     except BaseException:
         batch.agent.tally.dropped += sum(isinstance(item, Ready) for item in prepared)
         raise
     return prepared
 
 
-async def prepare(batch: Batch, proposed: ProposedCall) -> Ready | Settled:
-    """Decode, look up, validate; then the gate: before_tool and approval. A changed call is looked up again."""
-    call = decode_call(proposed)
+async def prepare(batch: Batch, read: ReadCall) -> Ready | Settled:
+    """Look up, validate; then the gate: before_tool and approval. A changed call is looked up again."""
+    call = read.call
     if isinstance(call, ToolResult):
-        return Settled(proposed, call, "its arguments cannot be read")
+        return Settled(read.proposed, call, "its arguments cannot be read")
     spec = batch.request.tool(call.name)
     if spec is None:
         return _unknown(batch, call)
-    broken = invalid(spec, call)
+    broken = _unfit(spec, call)
     if broken is not None:
         return Settled(call, broken, "its arguments do not fit the tool")
     return await _judged(batch, call, spec)
+
+
+def _unfit(spec: ToolSpec, call: ToolCall) -> ToolResult | None:
+    return incomplete(spec, call) or invalid(spec, call)
 
 
 async def _judged(batch: Batch, call: ToolCall, spec: ToolSpec) -> Ready | Settled:
@@ -139,7 +143,7 @@ async def _judged(batch: Batch, call: ToolCall, spec: ToolSpec) -> Ready | Settl
             return await _answered(batch, verdict)
         case Allowed(call=allowed):
             target = spec if allowed is call else batch.request.tool(allowed.name)
-            broken = _unknown(batch, allowed).result if target is None else invalid(target, allowed)
+            broken = _unknown(batch, allowed).result if target is None else _unfit(target, allowed)
             if target is None or broken is not None:
                 batch.agent.tally.calls += 1
                 batch.agent.tally.denied += 1

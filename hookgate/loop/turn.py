@@ -26,6 +26,7 @@ from hookgate.protocol.values import (
     Step,
     ToolResult,
 )
+from hookgate.tools.decode import read_calls
 from hookgate.tools.registry import Snapshot
 
 
@@ -98,8 +99,9 @@ async def _converse(turn: Turn, progress: _Progress) -> str | None:
     for iteration in range(turn.agent.max_steps):
         progress.step, progress.iterations = turn.step(iteration), iteration + 1
         batch, reply = await _ask_model(turn, progress.step)
-        calls = with_ids(reply.tool_calls, iteration)
-        turn.transcript.append(Message("assistant", reply.content, calls, reasoning=reply.reasoning))
+        calls = read_calls(with_ids(reply.tool_calls, iteration), cut=reply.finish_reason == "length")
+        recorded = tuple(call.recorded for call in calls)
+        turn.transcript.append(Message("assistant", reply.content, recorded, reasoning=reply.reasoning))
         if not calls:
             return reply.content
         if await run_calls(batch, calls, lambda call_id, result: _record(turn, call_id, result)):

@@ -1,90 +1,64 @@
-"""Arguments as the model wrote them, to a ToolCall; what cannot be read is a result. Knows no tool's schema."""
+"""Arguments as the model wrote them, to a ToolCall; what cannot be read is a result. Knows no tool's schema.
+
+The reading itself is `repair`'s; here it becomes a call with a record of what it took, or what the model is told.
+"""
 
 from __future__ import annotations
 
-import math
-import re
-from typing import cast
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
-from hookgate.protocol.codec import decode
-from hookgate.protocol.errors import BadMessage
-from hookgate.protocol.values import Json, JsonObject, ProposedCall, ToolCall, ToolResult
+from hookgate.protocol.codec import encode
+from hookgate.protocol.values import Decode, ProposedCall, ToolCall, ToolResult, ToolSpec
 from hookgate.tools.failures import failure
+from hookgate.tools.repair import Undecodable, decode_arguments
 
-MAX_BYTES = 1024 * 1024
-MAX_DEPTH = 64
+NO_RECORD = ("empty",)
+"""Blank arguments are how many models write none at all: nothing was repaired."""
 
-_FIX = "Send the arguments again as one JSON object that fits the tool's schema."
 
-# A whole string (or one that never closes), or one bracket; possessive, so that a long string costs one pass.
-_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
-# Only a number this large can be read as infinite; cheap to look for, dear to walk the whole value for.
-_HUGE = re.compile(r"[0-9][eE]\+?[0-9]{3}|[0-9]{309}")
+@dataclass(frozen=True, slots=True)
+class ReadCall:
+    """A call as the model wrote it, and what it was read as: a call, or what the model is told instead."""
+
+    proposed: ProposedCall
+    call: ToolCall | ToolResult
+
+    @property
+    def recorded(self) -> ProposedCall:
+        """The call for the transcript, always in JSON: some endpoints refuse a history that is not."""
+        if isinstance(self.call, ToolResult):
+            return replace(self.proposed, arguments="{}")
+        if not self.call.decode.steps and self.proposed.arguments:
+            return self.proposed
+        return replace(self.proposed, arguments=encode(self.call.arguments).decode())
+
+
+def read_calls(proposed: Iterable[ProposedCall], *, cut: bool) -> tuple[ReadCall, ...]:
+    """Each call decoded, once and for all. `cut`: the reply hit its length limit, so none of them may be whole."""
+    return tuple(ReadCall(call, _marked(decode_call(call), cut)) for call in proposed)
+
+
+def _marked(call: ToolCall | ToolResult, cut: bool) -> ToolCall | ToolResult:
+    if cut and isinstance(call, ToolCall):
+        return replace(call, decode=replace(call.decode, truncated=True))
+    return call
 
 
 def decode_call(proposed: ProposedCall) -> ToolCall | ToolResult:
     """The call with its arguments decoded, or the validation failure that the model is told instead."""
-    text = proposed.arguments.removeprefix("\ufeff").strip()
-    if text in ("", "null"):
-        return ToolCall(proposed.id, proposed.name, {})
-    reason = _out_of_bounds(text)
-    if reason:
-        return _refused(proposed, reason)
     try:
-        value = cast("Json", decode(text))
-    except BadMessage as error:
-        return _refused(proposed, f"the arguments are not JSON: {error}")
-    if not isinstance(value, dict):
-        return _refused(proposed, f"the arguments must be a JSON object, not {_kind(value)}")
-    if _HUGE.search(text) and _has_infinity(value):
-        return _refused(proposed, "the arguments hold a number that is too large")
-    return ToolCall(proposed.id, proposed.name, cast("JsonObject", value))
+        read = decode_arguments(proposed.arguments, guess=False)
+    except Undecodable as error:
+        return failure("validation", proposed.name, error.reason, hint=error.fix)
+    steps = () if read.steps == NO_RECORD else read.steps
+    return ToolCall(proposed.id, proposed.name, read.value, decode=Decode(steps, read.truncated, read.guessed))
 
 
-def _refused(proposed: ProposedCall, reason: str) -> ToolResult:
-    return failure("validation", proposed.name, reason, hint=_FIX)
-
-
-def _out_of_bounds(text: str) -> str:
-    size = len(text.encode("utf-8", "replace"))
-    if size > MAX_BYTES:
-        return f"the arguments have {size} bytes, more than {MAX_BYTES}"
-    if _too_deep(text):
-        return f"the arguments nest deeper than {MAX_DEPTH}"
-    return ""
-
-
-def _too_deep(text: str) -> bool:
-    if text.count("{") + text.count("[") <= MAX_DEPTH:
-        return False
-    depth = 0
-    for token in _TOKEN.finditer(text):
-        depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(token[0], 0)
-        if depth > MAX_DEPTH:
-            return True
-    return False
-
-
-def _has_infinity(value: Json) -> bool:
-    """Recursion is bounded by the depth that was checked before."""
-    match value:
-        case dict():
-            return any(_has_infinity(item) for item in value.values())
-        case list():
-            return any(_has_infinity(item) for item in value)
-        case float():
-            return math.isinf(value)
-        case _:
-            return False
-
-
-def _kind(value: Json) -> str:
-    match value:
-        case list():
-            return "an array"
-        case str():
-            return "a string"
-        case bool():
-            return "a boolean"
-        case _:
-            return "a number"
+def incomplete(spec: ToolSpec, call: ToolCall) -> ToolResult | None:
+    """The refusal of cut or guessed arguments for a tool that changes state; None where they may run."""
+    if spec.read_only or not (call.decode.truncated or call.decode.guessed):
+        return None
+    what = "were cut off" if call.decode.truncated else "could only be guessed"
+    fix = "Send the whole call again; split large content over several calls."
+    return failure("validation", call.name, f"your arguments {what}, and this tool changes state", hint=fix)

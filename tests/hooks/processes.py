@@ -106,5 +106,5 @@ def _group(entry: Path) -> int:
 async def until(condition: Any) -> None:
     """For what announces itself to nobody. Never longer than the deadline."""
     with trio.fail_after(DEADLINE_S):
-        while not condition():  # noqa: ASYNC110 - there is no event to wait on
+        while not condition():
             await trio.sleep(0.005)

@@ -9,8 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookgate.protocol.values import Decode, ProposedCall, ToolCall, ToolResult
-from hookgate.tools.decode import decode_call
+from hookgate.protocol.values import Decode, ProposedCall, ToolCall, ToolResult, ToolSpec
+from hookgate.tools.decode import decode_call, incomplete, read_calls
+
+WRITES = ToolSpec("write", "", {})
+READS = ToolSpec("read", "", {}, mutates=False, affects_workspace=False)
 
 
 def decoded(text: str) -> ToolCall | ToolResult:
@@ -38,36 +41,70 @@ def test_strict_json_is_read_exactly(text: str, value: dict[str, object]) -> Non
 
 
 @pytest.mark.parametrize(
-    ("text", "reason"),
+    "text",
     [
-        ('{"a": ', "line 1 column"),
-        ("{'a': 1}", "line 1 column 2"),
-        ('{"a": 1} tail', "trailing characters"),
-        ('{"a": NaN}', "not JSON"),
-        ('{"a": 1e999}', "too large"),
-        ('{"a": [-1e400]}', "too large"),
-        ("[{}]", "an array"),
-        ('"{}"', "a string"),
-        ("7", "a number"),
-        ("true", "a boolean"),
-        ('{"a":' * 65 + "1" + "}" * 65, "deeper than 64"),
-        ("[" * 100_000, "deeper than 64"),
-        ('{"a":' * 100_000, "deeper than 64"),
-        ('{"a": "' + "x" * (1024 * 1024) + '"}', "bytes"),
-        ('{"a": ' + "9" * 5000 + "}", ""),
+        '{"a": 1}{"b": 2}',
+        "[{}]",
+        "7",
+        "true",
+        "use the defaults",
+        '{"a": 1e999}',
+        '{"a":' * 65 + "1" + "}" * 65,
+        "[" * 100_000,
+        '{"a":' * 100_000,
+        '{"a": "' + "x" * (1024 * 1024) + '"}',
     ],
 )
-def test_anything_else_is_a_validation_failure_that_says_what_to_fix(text: str, reason: str) -> None:
+def test_what_no_repair_reads_is_a_validation_failure_that_says_what_to_fix(text: str) -> None:
     result = decoded(text)
-    if not reason and isinstance(result, ToolCall):
-        return
     assert isinstance(result, ToolResult)
     assert result.is_error
     assert result.error is not None
     assert result.error.kind == "validation"
-    assert reason in result.error.reason
     assert result.for_llm.startswith("ERROR (validation) tool: ")
-    assert "JSON object" in result.for_llm
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "step"),
+    [
+        ("{'a': 1}", {"a": 1}, "relaxed"),
+        ('{"a": 1,}', {"a": 1}, "comma"),
+        ('Here: {"a": 1}', {"a": 1}, "embedded"),
+        ('"{\\"a\\": 1}"', {"a": 1}, "unquote"),
+        ('{"a": "x\ny"}', {"a": "x\ny"}, "ctrl"),
+    ],
+)
+def test_a_lossless_repair_runs_and_is_on_the_record(text: str, value: dict[str, object], step: str) -> None:
+    call = decoded(text)
+    assert isinstance(call, ToolCall)
+    assert call.arguments == value
+    assert step in call.decode.steps
+    assert incomplete(WRITES, call) is None
+
+
+def test_cut_arguments_run_only_what_changes_nothing() -> None:
+    call = decoded('{"path": "a.txt", "content": "half of')
+    assert isinstance(call, ToolCall)
+    assert call.decode.truncated
+    assert incomplete(READS, call) is None
+    refused = incomplete(WRITES, call)
+    assert refused is not None
+    assert "were cut off" in refused.for_llm
+
+
+def test_a_reply_that_hit_its_limit_leaves_no_call_whole() -> None:
+    (read,) = read_calls([ProposedCall("c1", "write", "{}")], cut=True)
+    assert isinstance(read.call, ToolCall)
+    assert incomplete(WRITES, read.call) is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "recorded"),
+    [('{"a": 1}', '{"a": 1}'), ("{'a': 1}", '{"a":1}'), ("nonsense", "{}"), ("", "{}")],
+)
+def test_the_transcript_gets_json_whatever_the_model_wrote(text: str, recorded: str) -> None:
+    (read,) = read_calls([ProposedCall("c1", "tool", text)], cut=False)
+    assert read.recorded == ProposedCall("c1", "tool", recorded)
 
 
 @pytest.mark.parametrize("piece", ["{", '"', "\\", '\\"', '["', "[]", '{"a":"'])

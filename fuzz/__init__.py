@@ -1,0 +1,1 @@
+"""Bounded fuzzing of what reads model text; no part of the product."""

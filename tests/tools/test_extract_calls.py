@@ -1,0 +1,258 @@
+"""Calls in a model's text: what is one, what is only shown, and how much of a stream must wait to know."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hookgate.protocol.values import Decode, ProposedCall
+from hookgate.tools.extract import Extracted, Mode, as_proposed, extract_calls, held_from
+
+ROWS = [
+    json.loads(line)
+    for line in (Path(__file__).parents[1] / "conformance" / "extraction.jsonl").read_text("utf-8").splitlines()
+]
+NAMES = frozenset({"a", "b", "w", "read"})
+A = '{"name":"a","arguments":{"x":1}}'
+TAGGED = f"<tool_call>{A}</tool_call>"
+
+
+def blanks(text: str) -> str:
+    return " ".join(text.split())
+
+
+def named(extracted: Extracted) -> list[str]:
+    return [call.name for call in extracted.calls]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[row["id"] for row in ROWS])
+def test_a_row_of_the_corpus_comes_out_as_it_says(row: dict[str, Any]) -> None:
+    found = extract_calls(row["text"], row["tools"], "all")
+    calls = [{"name": call.name, "arguments": call.arguments} for call in found.calls]
+    assert (found.klass, calls) == (row["class"], row.get("calls", []))
+    if "rest" in row:
+        assert blanks(found.rest) == blanks(row["rest"])
+    if not calls:
+        assert found.rest == row["text"]
+    assert bool(found.problems) == (row["class"] == "MALFORMED" or row["id"] == "a08")
+
+
+def test_the_corpus_is_whole() -> None:
+    assert len(ROWS) == 72
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        (f"I will.</think>{A}", ["a"]),
+        (f"<think>{TAGGED}", []),
+        (f"{TAGGED} that was a thought</think> so: {TAGGED}", ["a"]),
+        (f"use `{TAGGED}` or ``{TAGGED}``", []),
+        (f"```\n{TAGGED}\n```", ["a"]),
+        (f"```\n{TAGGED}\n```\nwould call it", []),
+        (f"```\nfirst\n{TAGGED}\n```", []),
+        (f"~~~\n{TAGGED}\n~~~", []),
+        (f"```python\n{TAGGED}", []),
+        (f"```json\n{A}\n```\n```py\nx\n```\n{TAGGED}", ["a", "a"]),
+        (f"```json\n{A}\n```\n{TAGGED} done", ["a"]),
+        ('```json\n{"name":"w","arguments":{"t":"\n```\nx"}}\n```', ["w"]),
+        ('<tool_call>{"name":"a"}{"name":"b"}</tool_call>{"name":"w"}', ["a", "b"]),
+        ('<tool_call>{"name":"a"} {"name":"b"} and so on', ["a"]),
+        ('<|python_tag|>{"name":"a"}; {"name":"b"} {"name":"w"}', ["a", "b"]),
+        ('so {"content":null,"tool_calls":[{"name":"a"},{"name":"b"}]} ok', ["a", "b"]),
+        ('{"answer":"<tool_call>{', []),
+        ('so {"answer":"<tool_call>{\\"name\\":\\"a\\"}</tool_call>', []),
+        (json.dumps({"answer": TAGGED}), []),
+        (f"he said {json.dumps({'answer': TAGGED})} to me", []),
+        (f"he said {json.dumps([{'answer': TAGGED}])} to me", []),
+        (f"he said {{'answer': '}} {TAGGED}'}} to me", []),
+        (f"take {{x}} or {{it's}} {TAGGED}", ["a"]),
+        ('{"tool_calls": []}', []),
+        ('[{"type":"function","function":{"name":"a","parameters":{}}}]', ["a"]),
+        ('<|tool_call>call:w{q:<|"|>a "}" \\ b<|"|>}<tool_call|>', ["w"]),
+    ],
+)
+def test_only_what_is_meant_as_a_call_is_one(text: str, names: list[str]) -> None:
+    found = extract_calls(text, NAMES, "all")
+    assert (named(found), found.problems) == (names, ())
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('<tool_call>{"name":"red"}</tool_call>', "no tool named 'red'; close: read"),
+        ("<|tool_call>call:red{}<tool_call|>", "no tool named 'red'; close: read"),
+        ('<tool_call>{"name":"a","arguments":"{\\"x\\": \\"y"}</tool_call>', "was cut"),
+        ('<tool_call>{"name":"a","arguments":"x"}</tool_call>', "not JSON"),
+        ('<tool_call>{"name":"a","arguments":{"name":"b"}', "was cut"),
+        ('<tool_call>{"name":"a" "arguments":{"name":"b"}}</tool_call>', "not JSON"),
+        ("<tool_call>[]</tool_call>", "no call"),
+        ("<tool_call>[1]</tool_call>", "must be a JSON object"),
+        ('ok {"tool_calls":[{"name":"a","arguments":{"x":"', "was cut"),
+        ('ok {"tool_calls":[{"name":"a" 1}]} ok', "not JSON"),
+        ('{"name":"a","arguments":{"x":"y', "was cut"),
+        ('{"name":"a","arguments":null}', "must be a JSON object"),
+        ("<|tool_call>call:w{q:Paris}<tool_call|>", "not JSON"),
+        ('<|tool_call>call:w{q:<|"|>Par', "was cut"),
+    ],
+)
+def test_a_call_that_cannot_be_made_says_why(text: str, problem: str) -> None:
+    found = extract_calls(text, NAMES, "all")
+    assert (found.klass, found.rest) == ("MALFORMED", text)
+    assert problem in found.problems[0].reason
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [(A, []), (f"```json\n{A}\n```", []), (f"[{A}]", []), (TAGGED, ["a"]), (f'{{"tool_calls":[{A}]}}', ["a"])],
+)
+def test_only_explicit_openers_count_unless_all_is_asked_for(text: str, names: list[str]) -> None:
+    assert named(extract_calls(text, NAMES)) == names
+    assert named(extract_calls(text, NAMES, "all")) == ["a"]
+
+
+def test_a_call_carries_its_origin_and_what_reading_it_took() -> None:
+    text = '<tool_call>{"name":"a","arguments":"{\'x\': 1}",}</tool_call>'
+    call = extract_calls(text, NAMES).calls[0]
+    assert (call.origin, call.decode) == ("text", Decode(("comma", "relaxed")))
+    assert as_proposed(call) == ProposedCall("call_0", "a", '{"x":1}')
+
+
+def test_given_ids_stay_and_the_others_get_free_ones() -> None:
+    ids = ["", "call_0", "q", "q", ""]
+    text = json.dumps({"tool_calls": [{"id": given, "name": "a"} for given in ids]})
+    assert [call.id for call in extract_calls(text, NAMES).calls] == ["call_1", "call_0", "q", "call_2", "call_3"]
+
+
+def test_a_bad_fragment_is_told_beside_a_good_call() -> None:
+    found = extract_calls(f'one <tool_call>{{"name":"x"}}</tool_call> two {TAGGED} three', NAMES)
+    assert (found.klass, named(found), blanks(found.rest)) == ("CALLS", ["a"], "one two three")
+    assert [problem.name for problem in found.problems] == ["x"]
+
+
+# --- streams ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row["class"] != "NONE"], ids=lambda row: row["id"])
+def test_no_character_of_a_call_is_shown_while_it_streams(row: dict[str, Any]) -> None:
+    text = row["text"]
+    shown = max(min(held_from(text[:end], "all"), end) for end in range(len(text) + 1))
+    assert "tool_call" not in text[:shown].replace("<think>maybe ", "")
+    assert '"name"' not in text[:shown]
+    assert held_from(text, "all") == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "mode", "shown"),
+    [
+        ("hello", "tags", "hello"),
+        ("a < b", "tags", "a < b"),
+        ("a <", "tags", "a "),
+        ("a <TOOL_c", "tags", "a "),
+        ("a <b>", "tags", "a <b>"),
+        ("see [TOOL", "tags", "see "),
+        ("see [1]", "tags", "see [1]"),
+        ("the set {1, 2", "tags", "the set {1, 2"),
+        ('so {"tool_ca', "tags", "so "),
+        ('so {"tools": 1', "tags", 'so {"tools": 1'),
+        (' \n{"x', "tags", " \n"),
+        ('<think>x</think> {"x', "tags", "<think>x</think> "),
+        ('x</think>\n["x', "tags", "x</think>\n"),
+        ("so ```json\n", "tags", "so "),
+        ("so ```\n<tool_call>{", "tags", "so "),
+        ('so ```json\n{"x', "tags", 'so ```json\n{"x'),
+        ("so ```python\nx", "all", "so ```python\nx"),
+        ("so `x` or `y", "all", "so `x` or `y"),
+        ("so ``", "all", "so "),
+        ("so <|tool_call>\ncall:a{", "tags", "so "),
+        ("so ```json\n", "all", "so "),
+    ],
+)
+def test_text_is_held_from_where_a_call_may_begin(text: str, mode: Mode, shown: str) -> None:
+    assert text[: held_from(text, mode)] == shown
+
+
+# --- properties ---------------------------------------------------------------------------------------------
+
+MARKS = ["```", "```json\n", "\n~~~\n", "<think>", "</think>", "<tool_call>", "</tool_call>", "<tool_calls>"]
+MARKS += ["<|tool_call>call:a", "<tool_call|>", '<|"|>', "<|python_tag|>", "[TOOL_CALLS]", "text", A, TAGGED]
+MARKS += ['{"tool_calls":[', '{"name":"a"', '"arguments":{', '{"x": 1}', "'x'"]
+PIECES = st.sampled_from([*"{}[]\"'\\`~<>|, \n\ud800", *MARKS])
+TEXTS = st.text() | st.lists(PIECES, max_size=30).map("".join)
+
+
+@given(TEXTS, st.sampled_from(["tags", "all"]))
+def test_any_text_has_a_verdict(text: str, mode: Mode) -> None:
+    found = extract_calls(text, NAMES, mode)
+    assert (found.klass == "CALLS") == bool(found.calls)
+    assert (found.klass == "MALFORMED") == bool(found.problems and not found.calls)
+    assert {call.name for call in found.calls} <= NAMES
+    assert len({call.id for call in found.calls}) == len(found.calls)
+    assert 0 <= held_from(text, mode) <= len(text)
+    found.rest.encode()
+
+
+@given(TEXTS, st.sampled_from(["tags", "all"]))
+def test_what_is_found_was_held_back(text: str, mode: Mode) -> None:
+    if extract_calls(text, NAMES, mode).klass != "NONE":
+        assert held_from(text, mode) < len(text)
+
+
+JSON = st.recursive(
+    st.none() | st.integers() | st.text() | st.sampled_from([TAGGED, "</tool_call>", "<think>", "```"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text() | st.just("name"), inner, max_size=3),
+)
+
+
+@given(st.dictionaries(st.text(), JSON, max_size=4), st.booleans())
+def test_arguments_come_through_whatever_they_hold(arguments: dict[str, Any], ascii_only: bool) -> None:
+    call = json.dumps({"name": "w", "arguments": arguments}, ensure_ascii=ascii_only)
+    for text in (
+        f"<tool_call>{call}</tool_call>",
+        f"so\n<tool_call>\n{call}\n</tool_call>\n",
+        f"[TOOL_CALLS] [{call}]",
+    ):
+        found = extract_calls(text, NAMES)
+        assert [(it.name, it.arguments) for it in found.calls] == [("w", arguments)]
+        assert found.rest in ("", "so")
+
+
+@given(st.dictionaries(st.text(), JSON, max_size=4).filter(lambda value: "tool_calls" not in value))
+def test_a_json_answer_holds_no_call(answer: dict[str, Any]) -> None:
+    assert extract_calls(json.dumps(answer), NAMES).klass == "NONE"
+
+
+@given(st.dictionaries(st.text(), JSON, max_size=3), st.data())
+def test_a_cut_call_is_never_made(arguments: dict[str, Any], data: st.DataObject) -> None:
+    call = json.dumps({"name": "w", "arguments": arguments})
+    cut = data.draw(st.integers(1, len(call) - 1))
+    assert extract_calls(f"<tool_call>{call[:cut]}", NAMES).klass == "MALFORMED"
+
+
+@pytest.mark.parametrize(
+    "piece", ["{", '"', "`", "```\n", "~~~\n", "[[", "{}", "<think>", "{</think>", '{"a" <', "x "]
+)
+@pytest.mark.parametrize("before", ["", "x ", "<tool_call>", "```json\n", '{"a":['])
+def test_an_eighth_of_a_mebibyte_of_anything_is_answered(before: str, piece: str) -> None:
+    """A walk that is not linear would not come back from this."""
+    assert not extract_calls(before + piece * (128 * 1024 // len(piece)), NAMES, "all").calls
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "<tool_call>{",
+        "<tool_call>{</tool_call>",
+        '<tool_call>{"</tool_call>',
+        '{"tool_calls":[',
+        "<|tool_call>call:a{",
+    ],
+)
+def test_openers_without_end_are_problems_and_no_calls(piece: str) -> None:
+    found = extract_calls(piece * (128 * 1024 // len(piece)), NAMES, "all")
+    assert (found.klass, found.calls) == ("MALFORMED", ())
