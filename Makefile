@@ -15,7 +15,7 @@ test: $(VENV)/.dev $(VENV)/.go
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check hookgate tests plugins benchmarks fuzz
 	$(BIN)/ruff check hookgate tests plugins benchmarks fuzz
-	$(BIN)/flake8 --select ASYNC hookgate
+	$(BIN)/flake8 --select ASYNC101,ASYNC102,ASYNC103,ASYNC119 hookgate
 	$(BIN)/basedpyright
 
 bench: $(VENV)/.dev $(VENV)/.go
@@ -25,8 +25,8 @@ fuzz: $(VENV)/.dev
 	$(BIN)/python -m fuzz --seconds 60
 
 format: $(VENV)/.dev
-	$(BIN)/ruff check --fix -q hookgate tests plugins benchmarks fuzz
 	$(BIN)/ruff format hookgate tests plugins benchmarks fuzz
+	$(BIN)/ruff check --fix hookgate tests plugins benchmarks fuzz
 
 # The Go plugins, where a Go toolchain is at hand; the Python ones do the same.
 plugins:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, cast
@@ -44,19 +44,14 @@ async def open_gateway_control(runtime: Runtime, config_file: Path | None, path:
         "sessions.list": methods.sessions_list,
         "turn.stop": methods.turn_stop,
     }
-    opening = open_control(socket, served)
-    try:
-        await opening.__aenter__()
-    except ControlUnavailable as error:
-        if explicit:
-            raise
-        log.warning("no_control_socket", reason=str(error))
+    async with AsyncExitStack() as stack:
+        try:
+            await stack.enter_async_context(open_control(socket, served))
+        except ControlUnavailable as error:
+            if explicit:
+                raise
+            log.warning("no_control_socket", reason=str(error))
         yield
-        return
-    try:
-        yield
-    finally:
-        await opening.__aexit__(None, None, None)
 
 
 class _Methods:

@@ -434,7 +434,7 @@ async def test_a_sandboxed_process_of_the_same_user_is_turned_away(folder: Path)
         "import ctypes, socket, sys\n"
         "if sys.argv[2] == 'sandboxed': ctypes.CDLL(None).prctl(38, 1, 0, 0, 0)\n"
         "client = socket.socket(socket.AF_UNIX); client.connect(sys.argv[1])\n"
-        "line = b'{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"nope\"}\\n'\n"
+        'line = b\'{"jsonrpc":"2.0","id":1,"method":"nope"}\\n\'\n'
         "try: client.sendall(line); print(len(client.recv(100)))\n"
         "except OSError: print(0)\n"
     )

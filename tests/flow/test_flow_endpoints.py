@@ -78,7 +78,10 @@ async def test_a_failure_that_passes_is_tried_again_and_the_answer_comes_once(tm
 
 CALLS = {
     "malformed arguments": (("1", "ls", '{"path": "a" "b"}'), "ERROR (validation) ls: "),
-    "cut arguments": (("1", "write", '{"path": "a", "content": "ha'), "ERROR (validation) write: your arguments were cut"),
+    "cut arguments": (
+        ("1", "write", '{"path": "a", "content": "ha'),
+        "ERROR (validation) write: your arguments were cut",
+    ),
     "wrong arguments": (("1", "ls", '{"path": 5}'), "ERROR (validation) ls: invalid args:"),
     "no object": (("1", "ls", '"."'), "ERROR (validation) ls: the arguments must be a JSON object"),
     "unknown tool": (("1", "lss", "{}"), "ERROR (not_found) lss: there is no tool named 'lss'"),
