@@ -155,7 +155,7 @@ def guarded(command: Callable[[], int]) -> None:
 
     try:
         status = command()
-    except BaseException as error:
+    except (Exception, BaseExceptionGroup, KeyboardInterrupt) as error:
         plain = ending(error)
         if plain is None:
             raise
