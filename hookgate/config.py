@@ -52,6 +52,7 @@ class AgentSection(Section):
     retry_first_ms: Milliseconds = 1000
     retry_longest_ms: Milliseconds = 60_000
     show_denials: bool = False
+    text_tool_calls: Literal["off", "tags", "all"] = "tags"
 
     @field_validator("model")
     @classmethod

@@ -86,6 +86,7 @@ def make_agent(config: Config, providers: Mapping[str, Provider], gate: Gate, re
         options=section.request_options,
         retries=Retries(section.retries, section.retry_first_ms / 1000, section.retry_longest_ms / 1000),
         show_denials=section.show_denials,
+        text_calls=section.text_tool_calls,
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING
 
+from hookgate.loop.asked import TextCalls
 from hookgate.protocol.values import Json, JsonObject
 
 if TYPE_CHECKING:
@@ -61,5 +62,6 @@ class Agent:
     options: JsonObject = field(default_factory=dict[str, Json])
     retries: Retries = field(default_factory=Retries)
     show_denials: bool = False
+    text_calls: TextCalls = "tags"
     tally: Tally = field(default_factory=Tally)
     numbers: count[int] = field(default_factory=lambda: count(1))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from itertools import count
+from functools import partial
 from time import perf_counter_ns
 
 import trio
 
 from hookgate.loop.agent import Agent
+from hookgate.loop.asked import Asked, Shown, asked
 from hookgate.loop.calls import Batch, run_calls
 from hookgate.loop.model import complete
 from hookgate.loop.transcript import Transcript
@@ -18,16 +18,19 @@ from hookgate.protocol.interfaces import Channel
 from hookgate.protocol.payloads import ErrorEvent, TurnEnd, TurnStart
 from hookgate.protocol.values import (
     Inbound,
-    LLMReply,
     LLMRequest,
     Message,
     Outbound,
-    ProposedCall,
     Step,
     ToolResult,
 )
-from hookgate.tools.decode import read_calls
+from hookgate.tools.extract import held_from
 from hookgate.tools.registry import Snapshot
+
+CORRECTION = (
+    "Your last message began a tool call that cannot be read: {}. Send it again as a proper tool call, or answer "
+    "without one."
+)
 
 
 @dataclass(frozen=True)
@@ -96,35 +99,41 @@ async def _outcome(turn: Turn, progress: _Progress) -> Outbound | None:
 
 async def _converse(turn: Turn, progress: _Progress) -> str | None:
     turn.transcript.append(Message("user", turn.inbound.text, media=turn.inbound.media))
+    corrected = False
     for iteration in range(turn.agent.max_steps):
         progress.step, progress.iterations = turn.step(iteration), iteration + 1
-        batch, reply = await _ask_model(turn, progress.step)
-        calls = read_calls(with_ids(reply.tool_calls, iteration), cut=reply.finish_reason == "length")
-        recorded = tuple(call.recorded for call in calls)
-        turn.transcript.append(Message("assistant", reply.content, recorded, reasoning=reply.reasoning))
-        if not calls:
-            return reply.content
-        if await run_calls(batch, calls, lambda call_id, result: _record(turn, call_id, result)):
+        batch, said, reasoning = await _ask_model(turn, progress.step)
+        recorded = tuple(call.recorded for call in said.calls)
+        turn.transcript.append(Message("assistant", said.text, recorded, reasoning=reasoning))
+        if said.fault:
+            if corrected:
+                raise ProviderFailed("format", f"it keeps writing a tool call that cannot be read: {said.fault}")
+            corrected = True
+            turn.transcript.append(Message("user", CORRECTION.format(said.fault)))
+        elif not said.calls:
+            return said.text
+        elif await run_calls(batch, said.calls, lambda call_id, result: _record(turn, call_id, result)):
             return None
     tried = f"after {turn.agent.max_steps} model calls in one turn (agent.max_steps) it still wanted to run tools"
     raise StepLimitReached(f"I stopped: {tried}.")
 
 
-async def _ask_model(turn: Turn, step: Step) -> tuple[Batch, LLMReply]:
-    """Freeze the tools, pass the gate, ask, pass the gate again."""
+async def _ask_model(turn: Turn, step: Step) -> tuple[Batch, Asked, str]:
+    """Freeze the tools, pass the gate, ask, pass the gate again; the reasoning comes beside what was asked."""
     # A turn that was stopped by now asks neither hooks nor the model.
     await trio.lowlevel.checkpoint()
     agent, snapshot = turn.agent, turn.agent.registry.snapshot()
     request = await agent.gate.before_llm(step, _request(turn, snapshot))
     step = replace(step, model=request.model)
-    held = agent.gate.holds_text(step, request.model)
-    reply = await complete(agent, step, request, _deaf if held else _listener(turn))
+    shown = _shown(turn, step, request)
+    reply = await complete(agent, step, request, shown)
     reply = await agent.gate.after_llm(step, reply)
-    if held:
-        turn.channel.stream(step.chat, reply.content)
-    if reply.tool_calls and reply.content:
+    said = asked(reply, request, agent.text_calls, step.iteration)
+    if not said.fault:
+        shown.finish(said.text)
+    if said.calls and said.text:
         turn.channel.end_stream(step.chat)
-    return Batch(agent, turn.channel, step, request, snapshot), reply
+    return Batch(agent, turn.channel, step, request, snapshot), said, reply.reasoning
 
 
 def _request(turn: Turn, snapshot: Snapshot) -> LLMRequest:
@@ -133,27 +142,18 @@ def _request(turn: Turn, snapshot: Snapshot) -> LLMRequest:
     return LLMRequest(agent.model, (*system, *turn.transcript.messages), snapshot.specs, agent.options)
 
 
-def _deaf(_text: str | None) -> None:
-    """Nobody reads along while a hook may still change the text; it goes out whole when all have passed it."""
+def _shown(turn: Turn, step: Step, request: LLMRequest) -> Shown:
+    """Nobody reads along while a hook may still change the text, or where it may be a call."""
+    chat, channel, text_calls = turn.inbound.chat, turn.channel, turn.agent.text_calls
 
+    def show(text: str | None) -> None:
+        channel.restart_stream(chat) if text is None else channel.stream(chat, text)
 
-def _listener(turn: Turn) -> Callable[[str | None], None]:
-    chat, channel = turn.inbound.chat, turn.channel
-    return lambda text: channel.restart_stream(chat) if text is None else channel.stream(chat, text)
-
-
-def with_ids(calls: Iterable[ProposedCall], iteration: int) -> tuple[ProposedCall, ...]:
-    """Every call of a reply under an id of its own: a missing or repeated one is replaced."""
-    given = list(calls)
-    taken = {call.id for call in given}
-    spare = (name for number in count() if (name := f"call_{iteration}_{number}") not in taken)
-    used: set[str] = {""}
-    named: list[ProposedCall] = []
-    for call in given:
-        call_id = next(spare) if call.id in used else call.id
-        used.add(call_id)
-        named.append(replace(call, id=call_id))
-    return tuple(named)
+    if turn.agent.gate.holds_text(step, request.model):
+        return Shown(show, lambda _text: 0)
+    if text_calls == "off" or not request.tools:
+        return Shown(show, len)
+    return Shown(show, partial(held_from, mode=text_calls))
 
 
 def _record(turn: Turn, call_id: str, result: ToolResult) -> None:

@@ -1,0 +1,82 @@
+"""What a reply asks for: its structured calls, else those that the model wrote into its text. Runs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import Literal
+
+from hookgate.protocol.values import LLMReply, LLMRequest, ProposedCall
+from hookgate.tools.decode import ReadCall, read_calls
+from hookgate.tools.extract import as_proposed, extract_calls
+
+TextCalls = Literal["off", "tags", "all"]
+"""Whether calls in text count, and which: explicit tags alone, or fences and bare JSON too."""
+
+_MARKS = frozenset("<{[`")
+"""No call begins without one of these, so text without them needs no closer look."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """`text` is what the reply says besides its calls; `fault` tells of a call that was begun and cannot be made."""
+
+    text: str
+    calls: tuple[ReadCall, ...] = ()
+    fault: str = ""
+
+
+def asked(reply: LLMReply, request: LLMRequest, text_calls: TextCalls, iteration: int) -> Asked:
+    """Structured calls win, and then the text stays as it is."""
+    cut = reply.finish_reason == "length"
+    if reply.tool_calls:
+        return Asked(reply.content, read_calls(with_ids(reply.tool_calls, iteration), cut=cut))
+    if text_calls == "off" or not request.tools or _MARKS.isdisjoint(reply.content):
+        return Asked(reply.content)
+    found = extract_calls(reply.content, {spec.name for spec in request.tools}, text_calls)
+    fault = "; ".join(problem.reason for problem in found.problems) if found.klass == "MALFORMED" else ""
+    ids = with_ids((as_proposed(call) for call in found.calls), iteration)
+    calls = (ReadCall(named, replace(call, id=named.id)) for named, call in zip(ids, found.calls, strict=True))
+    return Asked(found.rest, tuple(calls), fault)
+
+
+def with_ids(calls: Iterable[ProposedCall], iteration: int) -> tuple[ProposedCall, ...]:
+    """Every call of a reply under an id of its own: a missing or repeated one is replaced."""
+    given = list(calls)
+    taken = {call.id for call in given}
+    spare = (name for number in count() if (name := f"call_{iteration}_{number}") not in taken)
+    used: set[str] = {""}
+    named: list[ProposedCall] = []
+    for call in given:
+        call_id = next(spare) if call.id in used else call.id
+        used.add(call_id)
+        named.append(replace(call, id=call_id))
+    return tuple(named)
+
+
+class Shown:
+    """Passes streamed text on up to where `held_from` says that it must not be seen yet; None voids what came."""
+
+    def __init__(self, on_text: Callable[[str | None], None], held_from: Callable[[str], int]) -> None:
+        self._on_text, self._held_from = on_text, held_from
+        self._text, self._shown = "", 0
+
+    def __call__(self, piece: str | None) -> None:
+        if piece is None:
+            if self._shown:
+                self._on_text(None)
+            self._text, self._shown = "", 0
+            return
+        self._text += piece
+        end = self._held_from(self._text)
+        if end > self._shown:
+            self._on_text(self._text[self._shown : end])
+            self._shown = end
+
+    def finish(self, said: str) -> None:
+        """The reply is whole: what it says and has not been shown yet is no call, and no hook's any more."""
+        shown = self._text[: self._shown]
+        rest = said[len(shown) :] if said.startswith(shown) else ""
+        if rest.strip():
+            self._on_text(rest)
