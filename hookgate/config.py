@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from hookgate.mistakes import close, mistakes
 from hookgate.protocol.match import unknown_event
 from hookgate.protocol.stages import Stage
 
@@ -27,7 +26,14 @@ Globs = tuple[str, ...]
 
 
 class ConfigError(Exception):
-    """The configuration cannot be used; the text is one line that names the file and the place."""
+    """The configuration cannot be used; the text is one line that names the file and the place.
+
+    `others` are further mistakes, a line each, where there is more than one.
+    """
+
+    def __init__(self, text: str, others: tuple[str, ...] = ()) -> None:
+        super().__init__(text)
+        self.others = others
 
 
 class Section(BaseModel):
@@ -71,7 +77,7 @@ class AgentSection(Section):
 class ProviderSection(Section):
     kind: Literal["openai", "anthropic", "scripted"]
     base_url: str = ""
-    api_key_env: str = ""
+    api_key_env: Annotated[str, Field(pattern=r"^([A-Za-z_][A-Za-z0-9_]*)?$")] = ""
     idle_timeout_ms: Milliseconds = 120_000
     headers: dict[str, str] = Field(default_factory=dict)
     script: str = ""
@@ -137,7 +143,7 @@ class HookSection(Section):
     def _names_stages(cls, names: object) -> object:
         for name in cast("list[object]", names if isinstance(names, list) else []):
             if name not in set(Stage):
-                raise ValueError(f"{name!r} is no stage{_close(str(name), Stage)}")
+                raise ValueError(f"{name!r} is no stage{close(str(name), Stage)}")
         return cast("object", names)
 
     @field_validator("observe")
@@ -153,7 +159,7 @@ class HookSection(Section):
     def _names_members(cls, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
         for name in names or ():
             if name not in MODIFIABLE:
-                raise ValueError(f"{name!r} is nothing that a hook can modify{_close(name, MODIFIABLE)}")
+                raise ValueError(f"{name!r} is nothing that a hook can modify{close(name, MODIFIABLE)}")
         return names
 
     @model_validator(mode="after")
@@ -256,49 +262,17 @@ def parse(text: str, file: Path) -> Config:
     try:
         return Config.model_validate(data)
     except ValidationError as error:
-        raise ConfigError(f"{file}: {_first_mistake(error)}") from None
+        first, *others = mistakes(error, Config)
+        more = f" (and {len(others)} more)" if others else ""
+        raise ConfigError(f"{file}: {first}{more}", tuple(f"{file}: {other}" for other in others)) from None
 
 
-def _first_mistake(error: ValidationError) -> str:
-    """The place as it is written in the file, and what is wrong there; how many other places are wrong too."""
-    mistakes = error.errors(include_url=False)
-    # Of a union every branch complains; the one that got deepest is the one that was meant.
-    first = max(mistakes, key=lambda mistake: len(mistake["loc"]))
-    place = _place(first["loc"])
-    others = {_place(mistake["loc"]) for mistake in mistakes if not place.startswith(_place(mistake["loc"]))}
-    what = _unknown_key(first["loc"]) if first["type"] == "extra_forbidden" else first["msg"]
-    more = f" (and {len(others)} more)" if others else ""
-    return f"{place + ': ' if place else ''}{what.removeprefix('Value error, ')}{more}"
-
-
-def _place(loc: tuple[int | str, ...]) -> str:
-    return ".".join(str(part) for part in loc if not _is_branch(part))
-
-
-def _is_branch(part: int | str) -> bool:
-    """Parts of a place that pydantic adds for the branches of a union; no key is spelled so."""
-    return isinstance(part, str) and (part.startswith(("constrained-", "dict[", "literal[")) or part == "[key]")
-
-
-def _unknown_key(place: tuple[int | str, ...]) -> str:
-    section: Any = Config
-    for part in place[:-1]:
-        section = _inner(section, part)
-    names: tuple[str, ...] = tuple(getattr(section, "model_fields", {}))
-    return f"unknown key{_close(str(place[-1]), names)}"
-
-
-def _inner(section: Any, part: int | str) -> Any:  # noqa: ANN401 - a type of pydantic's making
-    fields: Mapping[str, Any] = getattr(section, "model_fields", {})
-    if part in fields:
-        return fields[str(part)].annotation
-    arguments: tuple[Any, ...] = getattr(section, "__args__", ())
-    return next((inner for inner in arguments if hasattr(inner, "model_fields")), None)
-
-
-def _close(name: str, names: Any) -> str:  # noqa: ANN401 - any iterable of strings
-    close = get_close_matches(name, [str(n) for n in names], n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""
+def workspace_folder(config: Config) -> Path:
+    """The working directory unless `agent.workspace` says otherwise. Raises ConfigError where it is no folder."""
+    workspace = Path(config.agent.workspace).expanduser() if config.agent.workspace else Path.cwd()
+    if not workspace.is_dir():
+        raise ConfigError(f"agent.workspace: {workspace} is not a folder")
+    return workspace.resolve()
 
 
 # --- the environment ----------------------------------------------------------------------------------------

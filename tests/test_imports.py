@@ -20,7 +20,8 @@ MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path not in TEMPLATES
 # Parts that a part may import besides itself; `cli` and `__main__` may import everything.
 MAY_IMPORT = {
     "protocol": set[str](),
-    "config": {"protocol"},
+    "config": {"protocol", "mistakes"},
+    "mistakes": set[str](),
     "tools": {"protocol"},
     "hooks": {"protocol"},
     "providers": {"protocol"},

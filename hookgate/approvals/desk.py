@@ -52,6 +52,16 @@ class Desk:
         self._ids = count(1)
         self._grants: set[tuple[str, str, str]] = set()
 
+    def adopt(self, rules: Sequence[Rule]) -> bool:
+        """Ask by these rules from here on; grants of rules that changed are void. Whether anything changed."""
+        changed = tuple(rules) != self._rules
+        if changed:
+            self._rules, self._grants = (
+                tuple(rules),
+                {grant for grant in self._grants if grant[1].startswith("hook:")},
+            )
+        return changed
+
     def wishes(self, step: Step, call: ToolCall) -> tuple[Wish, ...]:
         """What the rules demand for this call."""
         return tuple(

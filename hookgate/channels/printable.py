@@ -9,6 +9,7 @@ def printable(text: str) -> str:
     """Control and format characters made visible, but for newline and tab."""
     if text.isprintable():
         return text
+    text = text.replace("\r\n", "\n")
     return "".join(char if _harmless(char) else _visible(char) for char in text)
 
 
@@ -21,4 +22,4 @@ _JOINERS = "\u200c\u200d\ufe0f"
 
 
 def _visible(char: str) -> str:
-    return "" if char == "\r" else f"\\x{ord(char):02x}" if ord(char) < 256 else f"\\u{ord(char):04x}"
+    return f"\\x{ord(char):02x}" if ord(char) < 256 else f"\\u{ord(char):04x}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import sys
 from collections.abc import AsyncGenerator, Callable
@@ -49,6 +50,8 @@ async def run_chat(flags: Flags) -> int:
     """The exit status. Raises ConfigError and RequiredHookFailed before anything is asked."""
     config, file = configuration.load(flags.config_file)
     set_up_logs(config.log)
+    if flags.once is not None and not flags.once.strip():
+        raise configuration.ConfigError("--once needs a question")
     if flags.once is not None:
         return await _run_once(flags, config, file.parent)
     return await _run_interactive(flags, config, file.parent)
@@ -82,7 +85,7 @@ async def _run_once(flags: Flags, config: Config, base: Path) -> int:
         await runtime.gateway.receive(Inbound(CHAT, flags.once or ""))
         await runtime.gateway.idle(CHAT.session_key)
     if channel.answer is not None and channel.error is None:
-        sys.stdout.write(channel.answer + "\n")
+        _write(channel.answer + "\n")
         return 0
     _to_stderr(" ".join((channel.error or "it was interrupted before an answer").split()))
     return 1
@@ -141,6 +144,8 @@ async def _say(runtime: Runtime, terminal: Terminal, typed: str) -> None:
             terminal.between(_tools(runtime))
         case "/hooks":
             terminal.between(_hooks(runtime))
+        case _ if COMMAND.fullmatch(typed) and typed not in ("/stop", "/new"):
+            terminal.between(f"· There is no command {typed}; /help lists them.")
         case _:
             await runtime.gateway.receive(Inbound(CHAT, typed))
             await runtime.gateway.idle(CHAT.session_key)
@@ -170,7 +175,7 @@ def _busy(runtime: Runtime) -> bool:
 async def answer(keyboard: Keyboard, prompt: str) -> str | None:
     """A line typed at a question; None where nobody can type any more."""
     try:
-        return await keyboard.read(prompt)
+        return await keyboard.ask(prompt)
     except EOFError:
         return None
 
@@ -192,6 +197,9 @@ def _tools(runtime: Runtime) -> str:
     declared = [(s.name, f"hook:{m.name}", s.description) for m in runtime.gate.mounts for s in m.hook.declared.tools]
     rows = (f"  {name:<12} {provider:<16} {text.partition('. ')[0]}" for name, provider, text in [*own, *declared])
     return "\n".join(rows) or "no tools"
+
+
+COMMAND = re.compile(r"/[a-z_-]+")
 
 
 def _hooks(runtime: Runtime) -> str:

@@ -12,9 +12,9 @@ import structlog
 
 from hookgate import config as configuration
 from hookgate.cli.inspect import describe, say
-from hookgate.cli.plans import plans
+from hookgate.cli.plans import approval_rules, plans
 from hookgate.cli.runtime import Runtime
-from hookgate.config import ConfigError
+from hookgate.config import Config, ConfigError
 from hookgate.control.client import call, find_socket, socket_path
 from hookgate.control.methods import ControlError
 from hookgate.control.place import ControlUnavailable
@@ -69,7 +69,15 @@ class _Methods:
             changes = await self._runtime.mounts.reload(plans(config, file.parent))
         except (ConfigError, ReloadFailed) as error:
             raise ControlError(f"nothing was changed: {error}") from None
-        return {name: list(hooks) for name, hooks in asdict(changes).items()}
+        approvals = self._runtime.agent.desk.adopt(approval_rules(config))
+        done: dict[str, Json] = {name: list(hooks) for name, hooks in asdict(changes).items()}
+        return {**done, "approvals_changed": approvals, "needs_restart": self._waiting(config)}
+
+    def _waiting(self, config: Config) -> list[Json]:
+        """Sections that differ from what runs and that only a new start takes over."""
+        runs = self._runtime.setup.config
+        sections = ("agent", "providers", "tools", "log", "control")
+        return [name for name in sections if getattr(config, name) != getattr(runs, name)]
 
     async def sessions_list(self) -> Json:
         sessions = self._runtime.gateway.sessions.values()

@@ -25,6 +25,8 @@ def ending(error: BaseException) -> tuple[str, int] | None:
             RequiredHookFailed() | SandboxUnavailable() | NothingRunning() | ControlFailed() | ControlUnavailable()
         ) as failure:
             return f"hookgate: {failure}", FAILED
+        case OSError() as error:
+            return f"hookgate: {error.filename or 'output'}: {error.strerror or error}", FAILED
         case KeyboardInterrupt():
             return "hookgate: interrupted", INTERRUPTED
         case _:

@@ -8,6 +8,10 @@ import re
 import sys
 from typing import Any
 
+STAGES = ("before_llm", "after_llm", "before_tool", "approve_tool", "after_tool")
+METHODS = ("hook.hello", *(f"hook.{stage}" for stage in STAGES))
+UNKNOWN = {"code": -32601, "message": "this hook does not know that method"}
+
 
 def destroys(command: str) -> bool:
     words = re.findall(r"[\w-]+", command.lower())
@@ -31,5 +35,6 @@ if __name__ == "__main__":
     for line in sys.stdin.buffer:
         call = json.loads(line)
         if "id" in call:  # an event has none and needs no answer
-            result = answer(call["method"], call["params"])
-            print(json.dumps({"jsonrpc": "2.0", "id": call["id"], "result": result}), flush=True)
+            known = call["method"] in METHODS
+            said = {"result": answer(call["method"], call["params"])} if known else {"error": UNKNOWN}
+            print(json.dumps({"jsonrpc": "2.0", "id": call["id"], **said}), flush=True)

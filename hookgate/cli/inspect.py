@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from pathlib import Path
 from shutil import which
-from typing import Any
+from typing import Any, cast
 
 from hookgate import config as configuration
 from hookgate.cli.plans import approval_rules, plans
 from hookgate.config import Config, ConfigError
 from hookgate.hooks.mounts import Plan
+from hookgate.mistakes import close
 from hookgate.protocol.stages import Stage
 from hookgate.protocol.values import Chat, Inbound, Step
 
@@ -26,17 +28,48 @@ def counted(number: int, noun: str) -> str:
 
 
 def check_config(config_file: Path | None) -> int:
-    """Raises ConfigError; what it prints is for a person."""
-    config, file = configuration.load(config_file)
+    """What would keep the gateway from starting is an error; what is only odd is a note. Raises ConfigError."""
+    config, file = _loaded(config_file)
     for section in config.providers.values():
         configuration.secret(section.api_key_env)
-    planned = plans(config, file.parent)
+    workspace, planned = configuration.workspace_folder(config), plans(config, file.parent)
     for plan in planned:
         _check_command(plan)
-    model = config.agent.model or "(none)"
+    for note in _notes(config, file, workspace):
+        say(f"note: {note}")
     rules = counted(len(config.approvals), "approval rule")
-    say(f"{file}: fine. Model {model}, {counted(len(planned), 'hook')}, {rules}.")
+    say(f"{file}: fine. Model {config.agent.model or '(none)'}, {counted(len(planned), 'hook')}, {rules}.")
     return 0
+
+
+def _loaded(config_file: Path | None) -> tuple[Config, Path]:
+    """Every mistake of the file is printed, not the first alone."""
+    try:
+        return configuration.load(config_file)
+    except ConfigError as error:
+        for other in error.others:
+            sys.stderr.write(f"hookgate: {other}\n")
+        raise
+
+
+BUILTINS = ("bash", "edit", "ls", "read", "web_fetch", "write")
+
+
+def _notes(config: Config, file: Path, workspace: Path) -> Iterator[str]:
+    named = {f"approvals.{number}.tools": rule.tools for number, rule in enumerate(config.approvals)}
+    named |= {
+        f"hooks.processes.{name}.match.tools": hook.match.tools for name, hook in config.hooks.processes.items()
+    }
+    named["tools.enabled"] = config.tools.enabled
+    for place, patterns in named.items():
+        for pattern in patterns:
+            if not any(fnmatch(tool, pattern.removeprefix("!")) for tool in BUILTINS):
+                hint = close(pattern, BUILTINS) or "; is it a tool that a hook adds?"
+                yield f"{place}: {pattern!r} covers no built-in tool{hint}"
+    if not config.agent.model:
+        yield "agent.model is not set: chat will not start without it"
+    if file.resolve().is_relative_to(workspace):
+        yield f"{file.name} lies in the workspace, where tools may change it; agent.workspace can name another folder"
 
 
 def _check_command(plan: Plan) -> None:
@@ -47,6 +80,9 @@ def _check_command(plan: Plan) -> None:
     here = (folder / program).exists() if "/" in program else which(program, path=spec.environment.get("PATH"))
     if not here:
         raise ConfigError(f"hooks.processes.{spec.name}.command: {program!r} cannot be found")
+    for word in spec.command[1:2]:
+        if word.endswith((".py", ".js", ".sh", ".ts", ".rb")) and not (folder / word).exists():
+            raise ConfigError(f"hooks.processes.{spec.name}.command: {word!r} is not there")
 
 
 # --- hooks list ---------------------------------------------------------------------------------------------
@@ -55,11 +91,11 @@ COLUMNS = ("name", "state", "pid", "restarts", "priority", "mode", "stages", "ca
 
 
 def list_hooks(config_file: Path | None, control: Path | None, *, as_json: bool) -> int:
-    from hookgate.cli.control import ask_gateway
-    from hookgate.control.client import NothingRunning
+    from hookgate.control.client import NothingRunning, call, find_socket
 
     try:
-        rows, where = ask_gateway("hooks.list", {}, control), ""
+        path = find_socket(configuration.runtime_directory(), control)
+        rows, where = cast("list[dict[str, Any]]", call(path, "hooks.list")), f"The hookgate at {path}:"
     except NothingRunning:
         if control is not None:
             raise
@@ -69,8 +105,7 @@ def list_hooks(config_file: Path | None, control: Path | None, *, as_json: bool)
 
         say(encode(rows).decode())
         return 0
-    if where:
-        say(where)
+    say(where)
     for line in table(rows):
         say(line)
     return 0

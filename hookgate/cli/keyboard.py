@@ -32,6 +32,15 @@ class Keyboard:
         self._prompts = prompts
         self._open = False
 
+    async def ask(self, prompt: str) -> str:
+        """As read, but what a person typed or pasted before the question stood there is no answer to it."""
+        if self.person:
+            termios.tcflush(sys.stdin, termios.TCIFLUSH)
+            with suppress(trio.WouldBlock):
+                self._lines.receive_nowait()
+                self._open = False
+        return await self.read(prompt)
+
     async def read(self, prompt: str) -> str:
         """One line without its end. Raises EOFError where no more can come."""
         if self._open:

@@ -52,6 +52,8 @@ async def open_runtime(setup: Setup) -> AsyncGenerator[Runtime]:
     Leaving stops every hook process and closes every connection.
     """
     config = setup.config
+    if not config.agent.model:
+        raise ConfigError('agent.model is not set: write it PROVIDER/MODEL, for example "openai/gpt-5-mini"')
     async with AsyncExitStack() as stack:
         gate = Gate(frozenset({*config.providers, *setup.providers}))
         providers = dict(setup.providers)
@@ -72,8 +74,6 @@ async def open_runtime(setup: Setup) -> AsyncGenerator[Runtime]:
 
 def make_agent(config: Config, providers: Mapping[str, Provider], gate: Gate, registry: Registry) -> Agent:
     section = config.agent
-    if not section.model:
-        raise ConfigError('agent.model is not set: write it PROVIDER/MODEL, for example "openai/gpt-5-mini"')
     return Agent(
         name=section.name,
         model=section.model,
@@ -121,7 +121,7 @@ async def _register_builtins(stack: AsyncExitStack, registry: Registry, setup: S
     from hookgate.tools.workspace import Workspace
 
     section, environment = setup.config.tools, configuration.base_environment()
-    workspace = workspace_folder(setup.config)
+    workspace = configuration.workspace_folder(setup.config)
     limits = Limits(section.sandbox, section.sandbox_network == "open", (configuration.runtime_directory(),))
     sandbox = await stack.enter_async_context(open_shelter(workspace, environment, limits))
     enabled = Globs(section.enabled)
@@ -129,11 +129,3 @@ async def _register_builtins(stack: AsyncExitStack, registry: Registry, setup: S
         if enabled.covers(tool.spec.name):
             registry.register(tool, reserved=True)
     return sandbox
-
-
-def workspace_folder(config: Config) -> Path:
-    """The working directory unless `agent.workspace` says otherwise. Raises ConfigError where it is no folder."""
-    workspace = Path(config.agent.workspace).expanduser() if config.agent.workspace else Path.cwd()
-    if not workspace.is_dir():
-        raise ConfigError(f"agent.workspace: {workspace} is not a folder")
-    return workspace.resolve()

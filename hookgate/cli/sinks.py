@@ -64,6 +64,9 @@ def _trace(write: Callable[[str], None], event: Event) -> None:
 def trace_line(payload: Payload) -> str:
     """Empty for what the trace leaves out."""
     match payload:
+        case GateDecision(failed=True, audit=None):
+            # HookFailed says it better: what the policy makes of a failure is not what the hook decided.
+            return ""
         case GateDecision():
             return _decision(payload)
         case LlmRequest():

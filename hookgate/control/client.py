@@ -18,7 +18,8 @@ from hookgate.protocol.codec import decode, encode
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.values import Json
 
-DEADLINE_S = 10.0
+DEADLINE_S = 70.0
+"""Longer than the gateway gives a call: what it has to say of a slow one should be heard."""
 READ_BYTES = 1 << 16
 NO_ANSWER = 0
 """The code of a ControlFailed that the other side did not send."""

@@ -68,7 +68,9 @@ class Mounts:
 
     @property
     def hooks(self) -> tuple[SupervisedHook, ...]:
-        return tuple(running.hook for running in self._running.values())
+        """In the order in which they are asked."""
+        ordered = sorted(self._running.values(), key=lambda it: (it.plan.rules.priority, it.hook.name))
+        return tuple(running.hook for running in ordered)
 
     def plan(self, name: str) -> Plan:
         return self._running[name].plan
