@@ -46,7 +46,7 @@ def hook(folder: Path, name: str, rest: str) -> str:
 
 def environment(folder: Path) -> dict[str, str]:
     kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
-    terminal = {"TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1", "COLUMNS": "200", "LINES": "50"}
+    terminal = {"TERM": "xterm", "COLUMNS": "200", "LINES": "50"}
     return {**kept, **terminal, "HOME": str(folder), "XDG_RUNTIME_DIR": str(folder)}
 
 

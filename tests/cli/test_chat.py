@@ -297,3 +297,17 @@ async def test_what_a_model_says_cannot_move_the_cursor(tmp_path: Path) -> None:
     async with open_model_server(says("safe\x1b[2Jgone\x07")) as server:
         ended = await run(configured(tmp_path, server.base_url), "chat", stdin=b"hello\n")
     assert b"safe\\x1b[2Jgone\\x07" in ended.stdout
+
+
+async def test_what_was_typed_before_the_question_is_no_answer_to_it(tmp_path: Path) -> None:
+    script = (calls(("1", "bash", '{"command": "touch pasted"}')), says("Done."))
+    async with (
+        open_model_server(*script) as server,
+        open_terminal(configured(tmp_path, server.base_url, RULE), "chat") as screen,
+    ):
+        await screen.sees(PROMPT)
+        await screen.type("go\ry\r")
+        await screen.sees("allow?")
+        await screen.line("n")
+        await screen.sees("Done.")
+        assert not (tmp_path / "pasted").exists()

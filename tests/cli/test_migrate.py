@@ -115,6 +115,7 @@ def test_what_differs_is_said_on_stderr_one_line_each(tmp_path: Path) -> None:
 
 def test_the_printed_file_passes_config_check(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps(block(command=[sys.executable, "hook.py"])))
+    (tmp_path / "hook.py").touch()
     (tmp_path / "hookgate.toml").write_text(run_command(tmp_path, "config.json").stdout)
     check = [sys.executable, "-m", "hookgate", "config", "check"]
     done = subprocess.run(check, cwd=tmp_path, capture_output=True, text=True, timeout=60)
