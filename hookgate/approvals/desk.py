@@ -85,6 +85,10 @@ class Desk:
         self._grants = {grant for grant in self._grants if grant[0] != session_key}
 
     async def _ask(self, step: Step, call: ToolCall, wish: Wish, channel: Channel) -> Refused | None:
+        if wish.approvers and step.chat.sender not in wish.approvers:
+            return Refused(
+                wish.asked_by, f"only {', '.join(wish.approvers)} may approve this, and nobody of them is here"
+            )
         request = self._request(step, call, wish)
         title, ttl_s = request.title, request.ttl_s
         self._emit(ApprovalRequested(request.id, call.name, wish.asked_by, title, ttl_s), step)

@@ -60,7 +60,7 @@ class Terminal:
     def between(self, text: str) -> None:
         """A line of its own, wherever the stream is: the trace, say."""
         self._close_line()
-        self._write(text + "\n")
+        self._write(printable(text) + "\n")
 
     async def approve(self, request: ApprovalRequest) -> Decision:
         self._close_line()
@@ -85,13 +85,19 @@ class Terminal:
 
 def question(request: ApprovalRequest) -> str:
     """What a person must see to decide: who asks, and the very call."""
-    lines = [f"? {printable(request.title)}  ({request.asked_by} asks)"]
+    lines = [f"? {_one_line(request.title)}  ({request.asked_by} asks)"]
     if request.text:
-        lines.append(f"  {printable(request.text)}")
+        lines.append(f"  {_argument(request.text)}")
     arguments = request.call.arguments
-    lines.extend(f"  {name}: {_argument(value)}" for name, value in arguments.items())
-    lines.append(f"  session: every {request.call.name} call of this conversation that {request.asked_by} asks about")
+    lines.extend(f"  {_one_line(name)}: {_argument(value)}" for name, value in arguments.items())
+    tool = _one_line(request.call.name)
+    lines.append(f"  session: every {tool} call of this conversation that {request.asked_by} asks about")
     return "\n".join(lines) + "\n"
+
+
+def _one_line(text: str) -> str:
+    """A name that could hold a line end could forge the question's next line."""
+    return printable(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def _argument(value: object) -> str:

@@ -14,6 +14,7 @@ import trio
 
 from hookgate import config as configuration
 from hookgate.channels.once import Once
+from hookgate.channels.printable import printable
 from hookgate.channels.terminal import NAME, Terminal
 from hookgate.cli.inspect import counted
 from hookgate.cli.keyboard import Keyboard, open_keyboard
@@ -67,7 +68,9 @@ async def open_chat(
         inside: list[Mount] = [trace(tracer)] if flags.trace else []
         if flags.events:
             inside.append(event_file(stack.enter_context(open_event_file(flags.events))))
-        runtime = await stack.enter_async_context(open_runtime(Setup(config, base, (channel,), inside)))
+        runtime = await stack.enter_async_context(
+            open_runtime(Setup(config, base, (channel,), inside, file=flags.config_file))
+        )
         if config.control.enabled or flags.control:
             from hookgate.cli.control import open_gateway_control
 
@@ -85,14 +88,14 @@ async def _run_once(flags: Flags, config: Config, base: Path) -> int:
         await runtime.gateway.receive(Inbound(CHAT, flags.once or ""))
         await runtime.gateway.idle(CHAT.session_key)
     if channel.answer is not None and channel.error is None:
-        _write(channel.answer + "\n")
+        _write((printable(channel.answer) if sys.stdout.isatty() else channel.answer) + "\n")
         return 0
     _to_stderr(" ".join((channel.error or "it was interrupted before an answer").split()))
     return 1
 
 
 def _to_stderr(line: str) -> None:
-    sys.stderr.write(line + "\n")
+    sys.stderr.write(printable(line) + "\n")
     sys.stderr.flush()
 
 
@@ -189,7 +192,7 @@ def _welcome(runtime: Runtime) -> str:
     hooks = runtime.mounts.hooks
     lines = [f"hookgate: {runtime.agent.model}; {counted(len(hooks), 'hook')}; /help for help, Ctrl-D to leave"]
     lines.extend(f"! hook {hook.name} is {hook.state}: {hook.reason}" for hook in hooks if not hook.pid)
-    return "\n".join(lines) + "\n"
+    return printable("\n".join(lines)) + "\n"
 
 
 def _tools(runtime: Runtime) -> str:

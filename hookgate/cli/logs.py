@@ -8,6 +8,7 @@ import sys
 import orjson
 import structlog
 
+from hookgate.channels.printable import printable
 from hookgate.config import LogSection
 
 
@@ -17,6 +18,8 @@ def set_up_logs(section: LogSection) -> None:
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
+    if section.format == "text":
+        shared.append(_harmless)
     json = section.format == "json"
     last: list[structlog.types.Processor] = (
         [structlog.processors.format_exc_info, structlog.processors.JSONRenderer(serializer=_json)]
@@ -29,6 +32,15 @@ def set_up_logs(section: LogSection) -> None:
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )
+
+
+def _harmless(_logger: object, _method: str, event: structlog.types.EventDict) -> structlog.types.EventDict:
+    """What a hook or model wrote reaches a terminal here too."""
+    return {name: _one_line(value) if isinstance(value, str) else value for name, value in event.items()}
+
+
+def _one_line(text: str) -> str:
+    return printable(text).replace("\n", "\\n")
 
 
 def _json(event: object, **_options: object) -> str:

@@ -151,6 +151,7 @@ def run(main: Callable[[], Awaitable[int]]) -> None:
 
 def guarded(command: Callable[[], int]) -> None:
     """Exit with the command's status; what a person can mend is one line on stderr, never a traceback."""
+    from hookgate.channels.printable import printable
     from hookgate.cli.endings import ending
 
     try:
@@ -160,5 +161,5 @@ def guarded(command: Callable[[], int]) -> None:
         if plain is None:
             raise
         text, status = plain
-        click.echo(text, err=True)
+        click.echo(printable(text), err=True)
     raise SystemExit(status)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -33,6 +34,7 @@ class Setup:
     channels: Sequence[Channel]
     inside: Sequence[Mount] = ()
     providers: Mapping[str, Provider] = field(default_factory=dict[str, Provider])
+    file: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -122,10 +124,20 @@ async def _register_builtins(stack: AsyncExitStack, registry: Registry, setup: S
 
     section, environment = setup.config.tools, configuration.base_environment()
     workspace = configuration.workspace_folder(setup.config)
-    limits = Limits(section.sandbox, section.sandbox_network == "open", (configuration.runtime_directory(),))
+    kept = kept_paths(setup)
+    hidden = (configuration.runtime_directory(),)
+    limits = Limits(section.sandbox, section.sandbox_network == "open", hidden, kept)
     sandbox = await stack.enter_async_context(open_shelter(workspace, environment, limits))
     enabled = Globs(section.enabled)
-    for tool in builtin_tools(Workspace(workspace), sandbox, environment, section.web_fetch_private):
+    for tool in builtin_tools(Workspace(workspace, kept), sandbox, environment, section.web_fetch_private):
         if enabled.covers(tool.spec.name):
             registry.register(tool, reserved=True)
     return sandbox
+
+
+def kept_paths(setup: Setup) -> tuple[Path, ...]:
+    """What a model must not change even where it lies in the workspace: what guards it, and what runs it."""
+    processes = setup.config.hooks.processes.values()
+    scripts = (setup.base / hook.dir / word for hook in processes for word in hook.command)
+    own = (setup.file or setup.base / configuration.FILE_NAME, Path(sys.prefix), Path(__file__).parents[1])
+    return tuple(path for path in (*own, *scripts) if path.exists())

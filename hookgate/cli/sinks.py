@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO
+
+import structlog
 
 from hookgate.channels.printable import printable
 from hookgate.config import ConfigError
@@ -26,24 +29,40 @@ from hookgate.protocol.payloads import (
     ToolInjected,
 )
 
+log = structlog.get_logger("hookgate.events")
+
 EVERYTHING = ("*", "gate_decision")
 
 
 def open_event_file(path: Path) -> IO[bytes]:
     """Opened for appending, unbuffered: a crash loses no line. Raises ConfigError."""
     try:
-        return path.open("ab", buffering=0)
+        if path.is_fifo():
+            raise ConfigError(f"--events {path}: a pipe that nobody reads would hold everything up")
+        return open(path, "ab", buffering=0, opener=lambda name, flags: os.open(name, flags, 0o600))
     except OSError as error:
         raise ConfigError(f"--events {path}: {error.strerror}") from None
 
 
 def event_file(file: IO[bytes]) -> Mount:
     """Every event and every gate decision, one JSON object a line."""
-    return observer("event file", EVERYTHING, lambda event: _append(file, event))
+    return observer("event file", EVERYTHING, _EventFile(file).append)
 
 
-def _append(file: IO[bytes], event: Event) -> None:
-    file.write(event.record)
+class _EventFile:
+    """Says once when it cannot be written any more; what it misses then is missed."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file, self._lost = file, False
+
+    def append(self, event: Event) -> None:
+        if self._lost:
+            return
+        try:
+            self._file.write(event.record)
+        except OSError as error:
+            self._lost = True
+            log.error("event_file_lost", file=self._file.name, reason=error.strerror)
 
 
 def trace(write: Callable[[str], None]) -> Mount:

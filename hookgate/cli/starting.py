@@ -3,11 +3,27 @@
 from __future__ import annotations
 
 import gc
+import os
+import sys
+from contextlib import suppress
 
 
 def begin() -> None:
-    """No collections until `begun`."""
+    """No collections until `begun`; and the three standard streams are there, so that no pipe takes their place."""
     gc.disable()
+    for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            _fill(descriptor, name)
+
+
+def _fill(descriptor: int, name: str) -> None:
+    mode = "r" if name == "stdin" else "w"
+    with suppress(OSError):
+        opened = os.open(os.devnull, os.O_RDWR)
+        if opened != descriptor:
+            os.dup2(opened, descriptor)
+            os.close(opened)
+    setattr(sys, name, open(descriptor, mode, closefd=False))  # noqa: SIM115 - open as long as the process
 
 
 def begun() -> None:

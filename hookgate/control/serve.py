@@ -5,11 +5,12 @@ Knows neither what the methods do nor how a line is answered.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import socket
 import struct
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from hookgate.control.rpc import SERVER_ERROR, error_frame
 log = structlog.get_logger("hookgate.control")
 
 MAX_CONNECTIONS = 32
+PR_SET_CHILD_SUBREAPER = 36
 CREDENTIALS = "iII"
 """The kernel's struct ucred: pid, uid, gid."""
 TOO_MANY = error_frame(SERVER_ERROR, f"too many connections: at most {MAX_CONNECTIONS}") + b"\n"
@@ -36,6 +38,7 @@ async def open_control(path: Path, methods: Methods) -> AsyncGenerator[Path]:
     Raises ControlUnavailable, before anything is served. Once open nothing raises here: what a client does, or a
     method, ends that connection or call at worst. Leaving cancels the calls that still run.
     """
+    _keep_orphans()
     with claimed(path) as claim:
         # A duplicate, so that the path stays taken until its file is gone, whichever task ends first.
         listener = trio.SocketListener(trio.socket.from_stdlib_socket(claim.listener.dup()))
@@ -63,7 +66,7 @@ async def _welcome(methods: Methods, seats: trio.Semaphore, stream: trio.SocketS
 
 async def _converse(methods: Methods, seats: trio.Semaphore, stream: trio.SocketStream) -> None:
     if not _is_us(stream):
-        log.warning("control_peer_refused", reason="it runs as another user")
+        log.warning("control_peer_refused", reason="another user's, or started by this hookgate")
         return
     try:
         seats.acquire_nowait()
@@ -77,23 +80,37 @@ async def _converse(methods: Methods, seats: trio.Semaphore, stream: trio.Socket
 
 
 def _is_us(stream: trio.SocketStream) -> bool:
-    """Whether a process of this user, outside the sandbox, is at the other end; true where none can tell."""
+    """Whether a process of this user that we did not start is at the other end; true where none can tell."""
     option: int | None = getattr(socket, "SO_PEERCRED", None)
     if option is None:
         return True
     credentials = stream.getsockopt(socket.SOL_SOCKET, option, struct.calcsize(CREDENTIALS))
     pid, uid, _ = struct.unpack(CREDENTIALS, credentials)
-    return uid == os.geteuid() and _privileges_dropped(pid) <= _privileges_dropped(os.getpid())
+    return uid == os.geteuid() and not _is_ours(pid)
 
 
-def _privileges_dropped(pid: int) -> bool:
-    """Whether a process runs with no_new_privs, which every sandboxed command does and none can take back: Landlock
-    leaves sockets with a path open to it, and what a model runs must not steer its own gateway."""
+def _is_ours(pid: int) -> bool:
+    """Whether this process started the one at the other end, however many steps ago: a model's command, or a hook.
+    What they run must not steer their own gateway. One that is gone already cannot be told apart, so it counts."""
+    while pid not in (0, 1):
+        if (parent := _parent(pid)) is None or parent == os.getpid():
+            return True
+        pid = parent
+    return False
+
+
+def _parent(pid: int) -> int | None:
     try:
-        status = Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return False
-    return "\nNoNewPrivs:\t1\n" in status
+        # The name in brackets may hold anything, brackets too.
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except (OSError, ValueError):
+        return None
+
+
+def _keep_orphans() -> None:
+    """From here on a process whose parent ends becomes ours, so that no command can shed its descent."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 async def _turn_away(stream: trio.SocketStream) -> None:

@@ -6,9 +6,10 @@ does not know how a hook is reached, nor what the loop does with its verdicts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter_ns
+from types import MappingProxyType
 from typing import NoReturn
 
 import structlog
@@ -50,8 +51,10 @@ class Allowed:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A hook gave the result itself. `unapproved`: its answer counts although an approval rule matches the tool."""
+    """A hook gave the result itself. `judged` is the call it was asked about, `call` what its answer says was called;
+    `unapproved`: the answer counts although an approval rule matches the tool."""
 
+    judged: ToolCall
     call: ToolCall
     result: ToolResult
     hook: str
@@ -106,9 +109,11 @@ class Gate:
         assert isinstance(subject, Finished)  # noqa: S101
         return subject.result
 
-    async def before_tool(self, step: Step, call: ToolCall, owner: str = "") -> Allowed | Answered | Denied:
-        """All hooks but the tool's owner, which answers in `answer_owned`."""
-        walked = await self._walk(Question(Stage.BEFORE_TOOL, step, call), skip=owner)
+    async def before_tool(
+        self, step: Step, call: ToolCall, owners: Mapping[str, str] = MappingProxyType({})
+    ) -> Allowed | Answered | Denied:
+        """All hooks but the owner of the tool that the call is for by then, which answers in `answer_owned`."""
+        walked = await self._walk(Question(Stage.BEFORE_TOOL, step, call), owners)
         call, mount = _call(walked.question), walked.mount
         if mount is None:
             return Allowed(call)
@@ -163,15 +168,16 @@ class Gate:
     async def _passed(self, question: Question) -> object:
         return (await self._walk(question)).question.subject
 
-    async def _walk(self, question: Question, skip: str = "") -> _Walked:
+    async def _walk(self, question: Question, owners: Mapping[str, str] = MappingProxyType({})) -> _Walked:
         """Ask each matching hook what its predecessors left.
 
         A hook that did not match a call's first name but matches the one it was renamed to is asked too: a rename
         must not slip past a guard. Each hook is asked at most once.
         """
-        matching, known, seen, asked = self._matching(question), self._matches, question, {skip}
+        matching, known, seen, asked = self._matching(question), self._matches, question, set[str]()
+        owner = owners.get(question.tool, "")
         self._audit(question, matching)
-        while (mount := _first(matching, asked, question.stage)) is not None:
+        while (mount := _first(matching, {*asked, owner}, question.stage)) is not None:
             asked.add(mount.name)
             answer = await self._ask(mount, question)
             if isinstance(answer, Modify):
@@ -187,6 +193,7 @@ class Gate:
             if question is not seen or self._matches is not known:
                 # The call may have another name, or a hook another process, than when the walk began.
                 matching, known, seen = self._matching(question), self._matches, question
+                owner = owners.get(question.tool, "")
         return _Walked(question)
 
     def _audit(self, question: Question, matching: tuple[Mount, ...]) -> None:
@@ -255,7 +262,7 @@ class Gate:
     def _answered(self, question: Question, mount: Mount, answer: Respond) -> Answered:
         call = replace(_call(question), **answer.call)
         self.events.emit(HookModified(mount.name, question.stage, ("result",), _call(question).name), question.step)
-        return Answered(call, answer.result, mount.name, mount.rules.may_respond_unapproved)
+        return Answered(_call(question), call, answer.result, mount.name, mount.rules.may_respond_unapproved)
 
     def _with_declared_tools(self, step: Step, request: LLMRequest) -> LLMRequest:
         """Add the tools that hooks declared at hello, where their match covers this chat and model."""

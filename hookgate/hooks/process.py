@@ -191,6 +191,11 @@ class HookProcess:
             self.declared = parse_hello(settled.result, spec.stages)
         except BadMessage as error:
             return str(error)
+        declined = sorted(spec.stages - (self.declared.stages if self.declared.stages is not None else spec.stages))
+        if Stage.APPROVE_TOOL in declined:
+            return "it leaves approve_tool out of its stages, though it is configured to approve"
+        if declined:
+            log.warning("hook_declines_stages", hook=spec.name, stages=declined)
         self._limit = min(spec.max_in_flight, self.declared.max_in_flight or spec.max_in_flight)
         return None
 

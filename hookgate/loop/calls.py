@@ -135,7 +135,8 @@ def _unfit(spec: ToolSpec, call: ToolCall) -> ToolResult | None:
 
 
 async def _judged(batch: Batch, call: ToolCall, spec: ToolSpec) -> Ready | Settled:
-    verdict = await batch.agent.gate.before_tool(batch.step, call, spec.owner)
+    owners = {known.name: known.owner for known in batch.request.tools if known.owner}
+    verdict = await batch.agent.gate.before_tool(batch.step, call, owners)
     match verdict:
         case Denied(result=result):
             return await _denied(batch, verdict.call, result)
@@ -154,7 +155,8 @@ async def _judged(batch: Batch, call: ToolCall, spec: ToolSpec) -> Ready | Settl
 async def _answered(batch: Batch, verdict: Answered) -> Settled:
     """A hook that does not own the tool gave its result: a rule's person is still asked, unless config trusts it."""
     tally, call = batch.agent.tally, verdict.call
-    wishes = () if verdict.unapproved else batch.agent.desk.wishes(batch.step, call)
+    # By the name that was judged: what an answer says was called must not talk a rule away.
+    wishes = () if verdict.unapproved else batch.agent.desk.wishes(batch.step, verdict.judged)
     refused = await _refused(batch, call, wishes)
     if refused is not None:
         return await _denied(batch, call, refused)
@@ -230,6 +232,10 @@ async def _execute_all(batch: Batch, ready: Sequence[Ready]) -> dict[str, Finish
     batch.agent.tally.executed += len(ready)
     if len(ready) == 1:
         await run(ready[0])
+    elif not all(item.spec.read_only for item in ready):
+        # A hook has made another call of one of them.
+        for item in ready:
+            await run(item)
     elif ready:
         async with trio.open_nursery() as nursery:
             for item in ready:

@@ -49,6 +49,7 @@ def replace(workspace: Workspace, place: Place, data: bytes, expected: Version |
     With `expected`, raises ToolError (stale) where the file is no longer that one. Without it, parents are made.
     """
     op = "edit" if expected else "write"
+    workspace.refuse_kept(place, op)
     with workspace.folder(place, op, create=expected is None) as folder, naming(place, op):
         current = _current(folder, place, op)
         if expected is not None and current != expected:

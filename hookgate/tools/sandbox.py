@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -57,6 +58,8 @@ class Limits:
     mode: Mode = "auto"
     network: bool = True
     hidden: tuple[Path, ...] = ()
+    kept: tuple[Path, ...] = ()
+    """Inside the workspace, and yet read-only; only bwrap can do that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,7 @@ class Sandbox:
     note: str
     network: bool = True
     hidden: tuple[Path, ...] = field(default=())
+    kept: tuple[Path, ...] = field(default=())
 
     async def chosen(self) -> Sandbox:
         return self
@@ -152,7 +156,8 @@ def _bare(workspace: Path, base: Path, environment: Mapping[str, str], limits: L
     home = environment.get("HOME", "")
     secrets = secrets_below(Path(home)) if home else ()
     hidden = tuple(Path(os.path.realpath(path)) for path in (*secrets, *limits.hidden) if path.exists())
-    return Sandbox("none", Path(os.path.realpath(workspace)), base / "tmp", "", limits.network, hidden)
+    kept = tuple(Path(os.path.realpath(path)) for path in limits.kept if path.exists())
+    return Sandbox("none", Path(os.path.realpath(workspace)), base / "tmp", "", limits.network, hidden, kept)
 
 
 async def _choose(bare: Sandbox, environment: Mapping[str, str], limits: Limits) -> Sandbox:
@@ -192,20 +197,27 @@ async def _holds(candidate: Sandbox, environment: Mapping[str, str]) -> bool:
     locked = candidate.tmp.with_name("locked")
     argv = candidate.wrap(["/bin/sh", "-c", script, "sh", str(candidate.tmp), str(locked)])
     try:
-        with trio.move_on_after(_PROBE_DEADLINE_S):
-            done = await trio.run_process(
-                argv,
-                check=False,
-                env=dict(environment),
-                stdin=subprocess.DEVNULL,
-                capture_stdout=True,
-                capture_stderr=True,
-            )
-            written = (candidate.tmp / "probe").exists() and not (locked / "probe").exists()
-            return done.returncode == 0 and written
+        process = await trio.lowlevel.open_process(
+            argv,
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
     except OSError:
         return False
-    return False
+    try:
+        with trio.move_on_after(_PROBE_DEADLINE_S):
+            await process.wait()
+    finally:
+        # The whole group: bwrap's inner half would wait for the outer one for ever.
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        with trio.CancelScope(shield=True):
+            await process.wait()
+    written = (candidate.tmp / "probe").exists() and not (locked / "probe").exists()
+    return process.returncode == 0 and written
 
 
 # --- bubblewrap ---------------------------------------------------------------------------------------------
@@ -236,6 +248,8 @@ def _bwrap(sandbox: Sandbox) -> list[str]:
     # Where /etc/resolv.conf points on many systems: without it no name resolves.
     argv += ["--ro-bind-try", "/run/systemd/resolve", "/run/systemd/resolve"]
     argv += ["--bind", workspace, workspace, "--bind", tmp, tmp]
+    for path in sandbox.kept:
+        argv += ["--ro-bind", str(path), str(path)] if path.is_relative_to(sandbox.workspace) else []
     for path in sandbox.hidden:
         argv += ["--tmpfs", str(path)] if path.is_dir() else ["--ro-bind", "/dev/null", str(path)]
     return [*argv, "--chdir", workspace]

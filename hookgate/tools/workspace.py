@@ -36,9 +36,18 @@ class Workspace:
     """`root` is resolved when the workspace is made; it must exist by the time it is used."""
 
     root: Path
+    kept: tuple[Path, ...] = ()
+    """Files and folders inside that no tool may write: the gateway's own configuration, hooks and code."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "root", Path(os.path.realpath(self.root)))
+        object.__setattr__(self, "kept", tuple(Path(os.path.realpath(path)) for path in self.kept))
+
+    def refuse_kept(self, place: Place, op: str) -> None:
+        """Raises ToolError (permission) where the place is not for tools to write."""
+        path = self.root.joinpath(*place.parts)
+        if any(path.is_relative_to(kept) for kept in self.kept):
+            raise ToolError("permission", op, f"{place.shown} belongs to hookgate itself")
 
     def place(self, path: str, op: str) -> Place:
         """Where `path` leads, relative to the root or absolute inside it; it need not exist.

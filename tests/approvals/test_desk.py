@@ -15,7 +15,7 @@ from hookgate.protocol.match import Globs, Matcher
 from hookgate.protocol.payloads import ApprovalDecided, ApprovalRequested, Payload
 from hookgate.protocol.values import Chat, Inbound, Outbound, Step, ToolCall
 
-STEP = Step("main", "t", Inbound(Chat("telegram", "42", sender="501"), "x"), model="openai/gpt")
+STEP = Step("main", "t", Inbound(Chat("telegram", "42", sender="boss"), "x"), model="openai/gpt")
 CALL = ToolCall("c1", "bash", {"command": "ls"})
 SHELL = Rule("shell", Matcher({"tools": Globs(("bash",))}), ttl_s=30, approvers=("boss",))
 
@@ -188,3 +188,19 @@ def test_the_digest_binds_tool_arguments_session_and_asker() -> None:
     }
     assert base not in others
     assert len(others) == 6
+
+
+async def test_who_is_not_among_the_approvers_is_not_even_asked() -> None:
+    stranger = Step("main", "t", Inbound(Chat("telegram", "42", sender="501"), "x"), model="openai/gpt")
+    person = Person([YES])
+    desk = Desk([SHELL], lambda _payload, _step: None)
+    refused = await desk.settle(stranger, CALL, desk.wishes(stranger, CALL), person)
+    assert refused == Refused("rule:shell", "only boss may approve this, and nobody of them is here")
+    assert person.requests == []
+
+
+def test_rules_are_exchanged_and_only_a_change_voids_what_was_granted() -> None:
+    desk = Desk([SHELL], lambda _payload, _step: None)
+    assert not desk.adopt([SHELL])
+    assert desk.adopt([])
+    assert desk.wishes(STEP, CALL) == ()

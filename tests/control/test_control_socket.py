@@ -340,7 +340,8 @@ async def test_the_text_of_an_exception_does_not_reach_the_client(folder: Path) 
 
 
 STARTER = """
-import sys, trio
+import structlog, sys, trio
+structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
 from pathlib import Path
 from hookgate.control.place import ControlUnavailable
 from hookgate.control.serve import open_control
@@ -428,22 +429,40 @@ async def test_a_path_in_a_sticky_folder_is_taken(folder: Path) -> None:
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-async def test_a_sandboxed_process_of_the_same_user_is_turned_away(folder: Path) -> None:
-    """PR_SET_NO_NEW_PRIVS (38) is what every command in the sandbox runs with."""
-    program = (
-        "import ctypes, socket, sys\n"
-        "if sys.argv[2] == 'sandboxed': ctypes.CDLL(None).prctl(38, 1, 0, 0, 0)\n"
-        "client = socket.socket(socket.AF_UNIX); client.connect(sys.argv[1])\n"
-        'line = b\'{"jsonrpc":"2.0","id":1,"method":"nope"}\\n\'\n'
-        "try: client.sendall(line); print(len(client.recv(100)))\n"
-        "except OSError: print(0)\n"
-    )
-    async with open_control(folder / "1.sock", METHODS) as path:
-        answered = {}
-        for kind in ("free", "sandboxed"):
-            command = [sys.executable, "-c", program, str(path), kind]
-            with trio.fail_after(20):
-                done = await trio.run_process(command, capture_stdout=True)
-            answered[kind] = int(done.stdout)
-    assert answered["free"] > 0
-    assert answered["sandboxed"] == 0
+CLIENT = """
+import socket, sys
+client = socket.socket(socket.AF_UNIX); client.connect(sys.argv[1])
+line = b'{"jsonrpc":"2.0","id":1,"method":"nope"}\\n'
+try: client.sendall(line); print(len(client.recv(100)))
+except OSError: print(0)
+"""
+SERVER = """
+import structlog, sys, trio
+structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
+from pathlib import Path
+from hookgate.control.serve import open_control
+async def main():
+    async with open_control(Path(sys.argv[1]), {}):
+        run = [sys.executable, "-c", sys.argv[2], sys.argv[1]]
+        child = await trio.run_process(run, capture_stdout=True)
+        orphan = await trio.run_process(["sh", "-c", '(setsid "$@" &) ; sleep 1', "sh", *run], capture_stdout=True)
+        print(int(child.stdout), int(orphan.stdout), flush=True)
+        await trio.to_thread.run_sync(sys.stdin.readline)
+trio.run(main)
+"""
+
+
+async def test_what_the_gateway_itself_started_is_turned_away_and_others_are_not(folder: Path) -> None:
+    """An orphan too: it cannot shed its descent by losing its parent."""
+    path = folder / "1.sock"
+    server = [sys.executable, "-c", SERVER, str(path), CLIENT]
+    process = await trio.lowlevel.open_process(server, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdin
+    assert process.stdout
+    async with process.stdin, process.stdout:
+        with trio.fail_after(30):
+            assert await process.stdout.receive_some() == b"0 0\n"
+            stranger = await trio.run_process([sys.executable, "-c", CLIENT, str(path)], capture_stdout=True)
+            await process.stdin.send_all(b"\n")
+            await process.wait()
+    assert int(stranger.stdout) > 0

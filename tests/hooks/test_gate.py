@@ -101,7 +101,8 @@ async def test_respond_ends_the_chain_with_its_result() -> None:
         hook("late", asked.saying("late", Deny("no")), rules=Rules(priority=2)),
     )
     answered = await gate.before_tool(STEP, CALL)
-    assert answered == Answered(replace(CALL, arguments={"n": 1}), ToolResult("cached"), "cache", False)
+    judged = replace(CALL, arguments={"n": 1})
+    assert answered == Answered(judged, judged, ToolResult("cached"), "cache", False)
     assert asked.names == ["a", "cache"]
 
 
@@ -109,9 +110,8 @@ async def test_a_call_beside_respond_changes_the_record_alone() -> None:
     answer = Respond(ToolResult("x"), {"name": "other", "arguments": {"n": 2}})
     rules = Rules(may_respond_unapproved=True)
     answered = await gate_of(hook("h", Asked().saying("h", answer), rules=rules)).before_tool(STEP, CALL)
-    assert answered == Answered(
-        replace(CALL, name="other", arguments={"n": 2}), ToolResult("x"), "h", unapproved=True
-    )
+    recorded = replace(CALL, name="other", arguments={"n": 2})
+    assert answered == Answered(CALL, recorded, ToolResult("x"), "h", unapproved=True)
 
 
 async def test_deny_tool_ends_the_chain_and_tells_the_model_why() -> None:

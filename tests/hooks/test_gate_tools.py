@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import trio
 
-from hookgate.hooks.gate import Allowed
+from hookgate.hooks.gate import Allowed, Denied
 from hookgate.hooks.inside import InsideHook
 from hookgate.hooks.rules import Mount, Rules
 from hookgate.protocol.answers import CONTINUE, Abort, Answer, Deny, Modify, Respond
@@ -99,7 +99,7 @@ async def test_the_owner_of_a_tool_is_asked_last_and_apart() -> None:
     other = hook("b-other", asked.saying("b-other"))
     gate = gate_of(owner, other)
     call, spec = replace(CALL, name="weather"), replace(WEATHER, provider="hook:a-owner")
-    assert await gate.before_tool(STEP, call, spec.owner) == Allowed(call)
+    assert await gate.before_tool(STEP, call, {"weather": "a-owner"}) == Allowed(call)
     assert asked.names == ["b-other"]
     assert await gate.answer_owned(STEP, call, spec) == ToolResult("sunny")
     assert asked.names == ["b-other", "a-owner"]
@@ -133,3 +133,22 @@ async def test_the_owners_deadline_is_the_tools_own_timeout() -> None:
     spec = replace(WEATHER, provider="hook:sky", timeout_s=0.02)
     with trio.fail_after(5):
         assert (await gate.answer_owned(STEP, CALL, spec)).is_error
+
+
+async def test_an_owner_guards_what_a_call_of_its_tool_is_renamed_to() -> None:
+    asked = Asked()
+    rename = hook("a-rename", asked.saying("a-rename", Modify({"name": "bash"})))
+    owner = hook("b-owner", asked.saying("b-owner", Deny("no bash")))
+    call = replace(CALL, name="weather")
+    verdict = await gate_of(rename, owner).before_tool(STEP, call, {"weather": "b-owner"})
+    assert isinstance(verdict, Denied)
+    assert asked.names == ["a-rename", "b-owner"]
+
+
+async def test_a_call_renamed_into_an_owned_tool_is_left_to_approval_and_then_its_owner() -> None:
+    asked = Asked()
+    rename = hook("a-rename", asked.saying("a-rename", Modify({"name": "weather"})))
+    owner = hook("b-owner", asked.saying("b-owner", Respond(ToolResult("sunny"))))
+    verdict = await gate_of(rename, owner).before_tool(STEP, CALL, {"weather": "b-owner"})
+    assert verdict == Allowed(replace(CALL, name="weather"))
+    assert asked.names == ["a-rename"]

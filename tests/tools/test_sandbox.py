@@ -184,3 +184,14 @@ async def test_the_private_folder_is_gone_afterwards(root: Path) -> None:
         assert sandbox.tmp.stat().st_mode & 0o777 == 0o755
         assert sandbox.tmp.parent.stat().st_mode & 0o777 == 0o700
     assert not sandbox.tmp.parent.exists()
+
+
+@NO_BWRAP
+async def test_bubblewrap_keeps_a_part_of_the_workspace_read_only(root: Path, home: Path) -> None:
+    (root / "hookgate.toml").write_text("[agent]")
+    limits = Limits(kept=(root / "hookgate.toml",))
+    async with open_sandbox(root, {"PATH": ENVIRONMENT["PATH"], "HOME": str(home)}, limits) as sandbox:
+        assert sandbox.kind == "bwrap"
+        await sh(sandbox, "echo owned > hookgate.toml; rm -f hookgate.toml; echo fine > other")
+    assert (root / "hookgate.toml").read_text() == "[agent]"
+    assert (root / "other").read_text() == "fine\n"

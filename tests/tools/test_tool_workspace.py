@@ -138,3 +138,16 @@ def test_no_descriptor_is_left_open(workspace: Workspace, root: Path) -> None:
         ):
             content(workspace, path)
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+async def test_what_guards_the_model_is_not_for_its_tools_to_write(tmp_path: Path) -> None:
+    """The configuration and the hooks may lie in the workspace; a link to them is no way round."""
+    (tmp_path / "hooks").mkdir()
+    (tmp_path / "hooks" / "guard.py").write_text("print('no')")
+    (tmp_path / "link").symlink_to("hooks")
+    workspace = Workspace(tmp_path, kept=(tmp_path / "hooks",))
+    for path in ("hooks/guard.py", "link/guard.py", "hooks/new.py", "./hooks/../hooks/guard.py"):
+        with pytest.raises(ToolError) as refused:
+            workspace.refuse_kept(workspace.place(path, "write"), "write")
+        assert refused.value.kind == "permission"
+    workspace.refuse_kept(workspace.place("hooks.txt", "write"), "write")
