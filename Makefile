@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-GO = $(shell command -v go || command -v $(BIN)/go)
+GO = $(shell command -v go || command -v $(abspath $(BIN))/go)
 
 .PHONY: demo test lint bench fuzz format plugins clean
 
@@ -30,8 +30,9 @@ format: $(VENV)/.dev
 
 # The Go plugins, where a Go toolchain is at hand; the Python ones do the same.
 plugins:
-	@if [ -n "$(GO)" ]; then cd plugins/go && GOTOOLCHAIN=local GOFLAGS=-mod=mod $(GO) build -o bin/ ./cmd/...; \
-	else echo "no go on PATH: the demo takes the Python plugins"; fi
+	@if [ -z "$(GO)" ]; then echo "no go on PATH: the demo takes the Python plugins"; \
+	elif ! (cd plugins/go && GOTOOLCHAIN=local GOPROXY=off GOFLAGS=-mod=mod $(GO) build -o bin/ ./cmd/...); \
+	then echo "the Go plugins do not build with $(GO): the demo takes the Python plugins"; fi
 
 $(VENV)/bin/uv:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "hookgate needs Python 3.11 or newer")'

@@ -177,7 +177,7 @@ class Gate:
         matching, known, seen, asked = self._matching(question), self._matches, question, set[str]()
         owner = owners.get(question.tool, "")
         self._audit(question, matching)
-        while (mount := _first(matching, {*asked, owner}, question.stage)) is not None:
+        while (mount := _first(matching, asked, owner, question.stage)) is not None:
             asked.add(mount.name)
             answer = await self._ask(mount, question)
             if isinstance(answer, Modify):
@@ -321,9 +321,10 @@ class _Walked:
     answer: Respond | Deny = _NOTHING
 
 
-def _first(matching: tuple[Mount, ...], asked: set[str], stage: Stage) -> Mount | None:
+def _first(matching: tuple[Mount, ...], asked: set[str], owner: str, stage: Stage) -> Mount | None:
     for mount in matching:
-        if mount.name not in asked and mount.enforces and mount.stands_at(stage):
+        name = mount.name
+        if name not in asked and name != owner and mount.enforces and mount.stands_at(stage):
             return mount
     return None
 
