@@ -305,8 +305,3 @@ def runtime_directory() -> Path:
     if base:
         return Path(base) / "hookgate"
     return Path(os.environ.get("TMPDIR", "/tmp")) / f"hookgate-{os.getuid()}"  # noqa: S108 - checked before use
-
-
-def color_wanted() -> bool:
-    """Whether a terminal may be written to in color (see no-color.org)."""
-    return not os.environ.get("NO_COLOR") and os.environ.get("TERM", "") != "dumb"

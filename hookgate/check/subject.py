@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import trio
 
 from hookgate.check.mailbox import Answered, Heard, Mailbox
-from hookgate.hooks.pipes import Pipes, open_pipes, stop
+from hookgate.hooks.pipes import Pipes, exit_text, open_pipes, stop
 
 READ_BYTES = 1 << 20
 LAST_READS = 64
@@ -200,12 +200,3 @@ class Subject:
     def _end(self, reason: str) -> None:
         self._gone = self._gone or reason
         self._news.set()
-
-
-def exit_text(status: int) -> str:
-    if status >= 0:
-        return f"it exited with status {status}"
-    try:
-        return f"it was killed by {signal.Signals(-status).name}"
-    except ValueError:
-        return f"it was killed by signal {-status}"

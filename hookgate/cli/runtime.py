@@ -99,9 +99,9 @@ async def open_provider(stack: AsyncExitStack, name: str, section: ProviderSecti
     try:
         match section.kind:
             case "openai":
-                from hookgate.providers.openai import open_openai
+                from hookgate.providers.openai import OPENAI_URL, open_openai
 
-                url = section.base_url or "https://api.openai.com/v1"
+                url = section.base_url or OPENAI_URL
                 return await stack.enter_async_context(open_openai(url, key, idle_s, headers))
             case "anthropic":
                 from hookgate.providers.anthropic import ANTHROPIC_URL, open_anthropic

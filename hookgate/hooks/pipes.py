@@ -145,3 +145,13 @@ class _Budget:
         self._spent += 1
         self._lost += self._spent > STDERR_LINES_PER_S
         return self._spent <= STDERR_LINES_PER_S
+
+
+def exit_text(status: int) -> str:
+    """How a process ended, in words: `status` is its return code, negative for a signal."""
+    if status >= 0:
+        return f"it exited with status {status}"
+    try:
+        return f"it was killed by {signal.Signals(-status).name}"
+    except ValueError:
+        return f"it was killed by signal {-status}"

@@ -7,7 +7,6 @@ business; whether a dead process comes back is `supervise.py`'s.
 from __future__ import annotations
 
 import os
-import signal
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
@@ -20,7 +19,7 @@ import trio
 
 from hookgate.hooks.deadlines import Deadlines
 from hookgate.hooks.outbox import Frame, Outbox, hook_event_frame, runtime_event_frame
-from hookgate.hooks.pipes import Pipes, open_pipes, run_stderr, stop
+from hookgate.hooks.pipes import Pipes, exit_text, open_pipes, run_stderr, stop
 from hookgate.hooks.rules import EventMethod
 from hookgate.hooks.slot import Slot
 from hookgate.protocol.answers import Answer, Failed, parse_answer
@@ -283,7 +282,7 @@ class HookProcess:
         status = await self._pipes.process.wait()
         while not self.ended.is_set() and self._read():
             pass
-        self.end(_exit_text(status))
+        self.end(exit_text(status))
 
     def _read(self) -> bytes | None:
         """Take what is there: None when nothing is, empty at the end of the stream."""
@@ -368,12 +367,3 @@ def _answer(stage: Stage, result: Any) -> Answer:  # noqa: ANN401 - JSON
 def _loud(count: int) -> bool:
     """Which of many like log lines are worth writing."""
     return count <= 10 or count % 1000 == 0
-
-
-def _exit_text(status: int) -> str:
-    if status >= 0:
-        return f"it exited with status {status}"
-    try:
-        return f"it was killed by {signal.Signals(-status).name}"
-    except ValueError:
-        return f"it was killed by signal {-status}"

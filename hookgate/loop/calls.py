@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from time import perf_counter_ns
 
 import structlog
@@ -54,6 +55,11 @@ class Batch:
     step: Step
     request: LLMRequest
     snapshot: Snapshot
+
+    @cached_property
+    def owners(self) -> dict[str, str]:
+        """The hook that must answer a tool's calls, by the tool's name; only of injected tools."""
+        return {spec.name: spec.owner for spec in self.request.tools if spec.owner}
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +141,7 @@ def _unfit(spec: ToolSpec, call: ToolCall) -> ToolResult | None:
 
 
 async def _judged(batch: Batch, call: ToolCall, spec: ToolSpec) -> Ready | Settled:
-    owners = {known.name: known.owner for known in batch.request.tools if known.owner}
-    verdict = await batch.agent.gate.before_tool(batch.step, call, owners)
+    verdict = await batch.agent.gate.before_tool(batch.step, call, batch.owners)
     match verdict:
         case Denied(result=result):
             return await _denied(batch, verdict.call, result)

@@ -20,13 +20,12 @@ log = structlog.get_logger("hookgate.loop")
 async def complete(agent: Agent, step: Step, request: LLMRequest, on_text: Callable[[str | None], None]) -> LLMReply:
     """The reply, after as many tries as the failure's class is worth. Raises ProviderFailed.
 
-    `on_text` gets the pieces, and None when they are void because the call is tried again.
+    `on_text` gets the pieces, and None when what came so far (if any) is void because the call is tried again.
     """
     agent.gate.events.emit(_requested(request), step)
     for attempt in range(1, agent.retries.limit + 2):
-        spoken = _Spoken(on_text)
         try:
-            reply = await _once(agent, request, spoken)
+            reply = await _once(agent, request, on_text)
         except ProviderFailed as error:
             wait_s = _wait_s(agent.retries, attempt, error)
             why = {"kind": error.kind, "reason": error.reason, "detail": error.detail}
@@ -35,7 +34,7 @@ async def complete(agent: Agent, step: Step, request: LLMRequest, on_text: Calla
             if wait_s is None:
                 raise
             _announce(agent, step, (attempt, error, wait_s))
-            spoken.void()
+            on_text(None)
             await trio.sleep(wait_s)
         else:
             answered = LlmResponse(len(reply.content), len(reply.tool_calls), bool(reply.reasoning))
@@ -51,21 +50,6 @@ async def _once(agent: Agent, request: LLMRequest, on_text: Callable[[str], None
         known = ", ".join(agent.providers) or "none"
         raise ProviderFailed("format", f"there is no provider {name!r} in the configuration (known: {known})")
     return await provider.complete(replace(request, model=model), on_text)
-
-
-class _Spoken:
-    """Passes text on and remembers whether there was any."""
-
-    def __init__(self, on_text: Callable[[str | None], None]) -> None:
-        self._on_text, self._any = on_text, False
-
-    def __call__(self, text: str) -> None:
-        self._any = True
-        self._on_text(text)
-
-    def void(self) -> None:
-        if self._any:
-            self._on_text(None)
 
 
 def _wait_s(retries: Retries, attempt: int, error: ProviderFailed) -> float | None:

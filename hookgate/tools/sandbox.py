@@ -108,30 +108,21 @@ class Shelter:
 
 @asynccontextmanager
 async def open_shelter(workspace: Path, environment: Mapping[str, str], limits: Limits) -> AsyncGenerator[Shelter]:
-    """As open_sandbox, but a sandbox that is not required is tried while the caller goes on."""
-    async with _folders() as base, trio.open_nursery() as nursery:
-        bare = _bare(workspace, base, environment, limits)
-        shelter = Shelter(bare)
-        choose = partial(_choose, bare, environment, limits)
-        if limits.mode == "required":
-            await shelter.run(choose)
-        else:
-            nursery.start_soon(shelter.run, choose)
-        yield shelter
-        nursery.cancel_scope.cancel()
-
-
-@asynccontextmanager
-async def open_sandbox(
-    workspace: Path, environment: Mapping[str, str], limits: Limits | None = None
-) -> AsyncGenerator[Sandbox]:
     """Finds the best sandbox by trying it, makes the private folder and removes it at the end.
 
-    `environment` gives PATH and HOME. Raises SandboxUnavailable where one is required and none works.
+    `environment` gives PATH and HOME. One that is not required is tried while the caller goes on; where one is
+    required and none works, this raises SandboxUnavailable.
     """
-    limits = limits or Limits()
     async with _folders() as base:
-        yield await _choose(_bare(workspace, base, environment, limits), environment, limits)
+        bare = _bare(workspace, base, environment, limits)
+        shelter, choose = Shelter(bare), partial(_choose, bare, environment, limits)
+        if limits.mode == "required":
+            await shelter.run(choose)
+        async with trio.open_nursery() as nursery:
+            if limits.mode != "required":
+                nursery.start_soon(shelter.run, choose)
+            yield shelter
+            nursery.cancel_scope.cancel()
 
 
 @asynccontextmanager

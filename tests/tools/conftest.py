@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 import trio
+from walls import open_sandbox
 from website import Site, serving
 
 from hookgate.protocol.values import ToolCall, ToolResult
 from hookgate.tools.builtin import builtin_tools
 from hookgate.tools.dispatch import execute
-from hookgate.tools.sandbox import Limits, Sandbox, open_sandbox
+from hookgate.tools.sandbox import Limits, Sandbox
 from hookgate.tools.workspace import Workspace
 
 Run = Callable[..., Coroutine[Any, Any, ToolResult]]

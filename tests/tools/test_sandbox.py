@@ -13,12 +13,13 @@ from pathlib import Path
 
 import pytest
 import trio
+from walls import open_sandbox
 
 from hookgate.protocol.values import ToolCall
 from hookgate.tools import sandbox as module
 from hookgate.tools.builtin.bash import Bash
 from hookgate.tools.errors import SandboxUnavailable
-from hookgate.tools.sandbox import Limits, Sandbox, open_sandbox
+from hookgate.tools.sandbox import Limits, Sandbox
 
 ENVIRONMENT = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
 
