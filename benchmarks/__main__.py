@@ -21,7 +21,7 @@ from benchmarks.echo import build_echo
 from benchmarks.figures import Figure, Run
 from benchmarks.report import machine, rewritten, table
 from hookgate.cli.logs import set_up_logs
-from hookgate.config import LogSection
+from hookgate.sections import LogSection
 
 BENCHMARKS = {
     "gate_call": gate_call,

@@ -11,10 +11,10 @@ from typing import Any
 import trio
 
 from hookgate.cli.runtime import Runtime, Setup, open_runtime
-from hookgate.config import Config
 from hookgate.protocol.approval import ApprovalRequest, Decision
 from hookgate.protocol.values import Chat, Inbound, Outbound
 from hookgate.providers.scripted import Script, ScriptedProvider
+from hookgate.sections import Config
 
 CHANNEL = "bench"
 TURN_S = 20.0

@@ -12,7 +12,7 @@ import trio
 from benchmarks.chatting import open_chatting, say
 from benchmarks.figures import Bar, Figure, Run
 from hookgate.cli.logs import set_up_logs
-from hookgate.config import LogSection
+from hookgate.sections import LogSection
 
 SESSIONS = 1000
 IDLE = Bar("1,000 idle sessions, on top", "an empty gateway", "MB", 60.0, absolute=True)

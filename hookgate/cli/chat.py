@@ -23,10 +23,10 @@ from hookgate.cli.runtime import Runtime, Setup, open_runtime
 from hookgate.cli.signals import open_until_signal
 from hookgate.cli.sinks import event_file, open_event_file, trace
 from hookgate.cli.starting import begun
-from hookgate.config import Config
 from hookgate.hooks.rules import Mount
 from hookgate.protocol.interfaces import Channel
 from hookgate.protocol.values import Chat, Inbound
+from hookgate.sections import Config
 
 CHAT = Chat(NAME, "terminal", sender="user")
 PROMPT = "> "

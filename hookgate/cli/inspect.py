@@ -12,11 +12,12 @@ from typing import Any, cast
 
 from hookgate import config as configuration
 from hookgate.cli.plans import approval_rules, plans
-from hookgate.config import Config, ConfigError
+from hookgate.config import ConfigError
 from hookgate.hooks.mounts import Plan
 from hookgate.mistakes import close
 from hookgate.protocol.stages import Stage
 from hookgate.protocol.values import Chat, Inbound, Step
+from hookgate.sections import Config
 
 
 def say(line: str) -> None:

@@ -9,7 +9,7 @@ import orjson
 import structlog
 
 from hookgate.channels.printable import printable
-from hookgate.config import LogSection
+from hookgate.sections import LogSection
 
 
 def set_up_logs(section: LogSection) -> None:

@@ -11,8 +11,9 @@ from pathlib import Path
 from hookgate import config as configuration
 from hookgate.cli.picoclaw import PAIRS, Defaults, Hooks, Modes, Process, Refused, modes, read
 from hookgate.cli.toml import Value, key, value
-from hookgate.config import ConfigError, HookDefaults
+from hookgate.config import ConfigError
 from hookgate.protocol.stages import Stage
+from hookgate.sections import HookDefaults
 
 LONGEST_MS = 86_400_000
 LONGEST_NAME = 64

@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from hookgate.approvals.desk import Rule
-from hookgate.config import Config, HookDefaults, HookSection, MatchSection, hook_environment
+from hookgate.config import hook_environment
 from hookgate.hooks.mounts import Plan
 from hookgate.hooks.process import ProcessSpec
 from hookgate.hooks.rules import Rules
 from hookgate.hooks.supervise import Restarts
 from hookgate.protocol.match import CRITERIA, Globs, Matcher, Observed
 from hookgate.protocol.stages import Stage
+from hookgate.sections import Config, HookDefaults, HookSection, MatchSection
 
 
 def plans(config: Config, base: Path) -> tuple[Plan, ...]:

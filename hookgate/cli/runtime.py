@@ -13,7 +13,7 @@ import trio
 from hookgate import config as configuration
 from hookgate.approvals.desk import Desk
 from hookgate.cli.plans import approval_rules, plans, restarts
-from hookgate.config import Config, ConfigError, ProviderSection
+from hookgate.config import ConfigError
 from hookgate.hooks.gate import Gate
 from hookgate.hooks.mounts import Mounts, open_mounts
 from hookgate.hooks.rules import Mount
@@ -21,6 +21,7 @@ from hookgate.loop.agent import Agent, Retries
 from hookgate.loop.gateway import Gateway
 from hookgate.protocol.interfaces import Channel, Provider
 from hookgate.protocol.match import Globs
+from hookgate.sections import Config, ProviderSection
 from hookgate.tools.registry import Registry
 from hookgate.tools.sandbox import Shelter
 

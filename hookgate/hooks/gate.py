@@ -234,6 +234,8 @@ class Gate:
         failed = isinstance(answer, Failed)
         if answer is not CONTINUE and isinstance(answer, Continue):
             log.warning("hook_members_ignored", hook=mount.name, stage=stage, members=answer.ignored)
+        if isinstance(answer, Respond) and answer.dropped:
+            log.warning("hook_effects_dropped", hook=mount.name, stage=stage, problems=answer.dropped)
         if isinstance(answer, Failed):
             self._report_failure(mount, question, answer)
             answer = decision.settled(mount.name, stage, answer, mount.rules.policy(stage))

@@ -37,11 +37,12 @@ class Modify:
 
 @dataclass(frozen=True, slots=True)
 class Respond:
-    """`call` changes what the record says was called; nothing else."""
+    """`call` changes what the record says was called; nothing else. `dropped`: claimed effects that do not count."""
 
     action: ClassVar[str] = "respond"
     result: ToolResult
     call: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    dropped: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +165,8 @@ def _parse_modify(stage: Stage, members: dict[str, Any]) -> Modify:
 def _parse_respond(members: dict[str, Any]) -> Respond:
     from hookgate.protocol.changes import read_call, read_result
 
-    return Respond(read_result(members), read_call(members))
+    result, dropped = read_result(members)
+    return Respond(result, read_call(members), dropped)
 
 
 def _parse_approval(members: dict[str, Any]) -> Answer:

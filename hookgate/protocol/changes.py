@@ -9,6 +9,7 @@ from typing import Annotated, Any, cast
 from pydantic import BeforeValidator, Field
 
 from hookgate.protocol.answers import NO_OUTPUT
+from hookgate.protocol.effects import read_effects
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.kinds import kind_of, near_miss
 from hookgate.protocol.patches import Patch, Texts, checked
@@ -54,6 +55,7 @@ class _Fault(Patch):
     op: str = ""
     reason: str = ""
     denied_by: str = ""
+    retry_after_s: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
 
 
 class _ResultPatch(Patch):
@@ -66,6 +68,7 @@ class _ResultPatch(Patch):
     artifact_tags: Texts | None = None
     response_handled: bool | None = None
     error: _Fault | None = None
+    data: Any = None
 
 
 def read_changes(stage: Stage, members: dict[str, Any]) -> Mapping[str, Any]:
@@ -114,7 +117,7 @@ def _result_changes(patch: dict[str, Any]) -> dict[str, Any]:
     changes = checked(_ResultPatch, patch, "result").changes()
     if "error" in changes:
         fault: _Fault = changes["error"]
-        changes["error"] = Fault(fault.kind, fault.op, fault.reason, fault.denied_by)
+        changes["error"] = Fault(fault.kind, fault.op, fault.reason, fault.denied_by, fault.retry_after_s)
     if "for_llm" in changes:
         changes["for_llm"] = changes["for_llm"] or NO_OUTPUT
     return changes
@@ -138,14 +141,18 @@ def _refuse_strange(patch: dict[str, Any], name: str, model: type[Patch]) -> Non
         raise BadMessage(f"{name} names no member of a {name}, but {near_miss(next(iter(patch)), known)}")
 
 
-def read_result(members: dict[str, Any]) -> ToolResult:
-    """The result of a `respond`: what it leaves out has its usual value. Raises BadMessage."""
+def read_result(members: dict[str, Any]) -> tuple[ToolResult, tuple[str, ...]]:
+    """The result of a `respond`, and what was wrong with effects that it claims, which are then dropped.
+
+    What it leaves out has its usual value. Raises BadMessage.
+    """
     given = members.get("result")
     if not isinstance(given, dict):
         raise BadMessage("respond without 'result'")
     patch = cast("dict[str, Any]", given)
-    changes = _result_changes(_unnested(patch, "result", _ResultPatch) if patch else patch)
-    return replace(ToolResult(NO_OUTPUT), **changes)
+    flat = _unnested(patch, "result", _ResultPatch) if patch else patch
+    effects, problems = read_effects(flat.get("effects"))
+    return replace(ToolResult(NO_OUTPUT, effects=effects), **_result_changes(flat)), problems
 
 
 def read_call(members: dict[str, Any]) -> Mapping[str, Any]:

@@ -140,6 +140,9 @@ class ToolExecEnd(Payload):
     IsError: bool
     Async: bool
     ToolCallID: str
+    ErrorKind: str | None = None
+    Cached: bool | None = None
+    Effects: tuple[JsonObject, ...] | None = None
 
     @property
     def severity(self) -> Severity:

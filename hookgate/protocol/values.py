@@ -9,12 +9,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from hookgate.protocol.effects import Effect
+
 Json: TypeAlias = "Mapping[str, Json] | list[Json] | tuple[Json, ...] | str | int | float | bool | None"
 JsonObject: TypeAlias = Mapping[str, Json]
 
 Role = Literal["system", "user", "assistant", "tool"]
 FaultKind = Literal["validation", "not_found", "permission", "transient", "budget", "stale", "fatal", "unknown"]
 Origin = Literal["native", "text"]
+Access = Literal["none", "read", "write"]
 OutboundKind = Literal["answer", "output", "notice", "error"]
 
 TOOL_TIMEOUT_S = 60.0
@@ -81,11 +84,28 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolPreference:
+    """How much a tool wants to be among those that a request ships. None: no opinion (on, weight 0.5).
+
+    `overrides` are arguments that stand under the model's own.
+    """
+
+    enabled: bool | None = None
+    weight: float | None = None
+    overrides: JsonObject = field(default_factory=dict[str, Json])
+
+
+NO_PREFERENCE = ToolPreference()
+
+
+@dataclass(frozen=True, slots=True)
 class ToolSpec:
     """What the model may ask for.
 
     A spec that sets neither `mutates` nor `affects_workspace` is read-only; a stranger's spec (MCP, hook)
     keeps the defaults and so counts as changing state. `provider` is `builtin`, `hook:NAME`, `mcp:NAME`, ...
+    `pure`: the same call has the same result until something changes state. `access` to the workspace: None means
+    what the flags say. `output_schema` describes `data` in results.
     """
 
     name: str
@@ -96,6 +116,14 @@ class ToolSpec:
     pure: bool = False
     timeout_s: float = TOOL_TIMEOUT_S
     provider: str = "builtin"
+    access: Access | None = None
+    output_schema: JsonObject | None = None
+    preference: ToolPreference = NO_PREFERENCE
+
+    @property
+    def lease(self) -> Access:
+        """What it needs of the workspace while it runs."""
+        return self.access or ("read" if self.read_only else "write")
 
     @property
     def read_only(self) -> bool:
@@ -129,17 +157,25 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Why a call did not succeed. `denied_by`: `hook:NAME`, `approval:ID`, `rule:NAME` or `os`, if refused."""
+    """Why a call did not succeed. `denied_by`: `hook:NAME`, `approval:ID`, `rule:NAME` or `os`, if refused.
+
+    `retry_after_s`: when the world may be ready for another try, where somebody said so.
+    """
 
     kind: FaultKind
     op: str
     reason: str
     denied_by: str = ""
+    retry_after_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What the model is told (`for_llm`, never empty) and what the user is shown besides (`for_user`)."""
+    """What the model is told (`for_llm`, never empty) and what the user is shown besides (`for_user`).
+
+    `data` is the same in JSON, `effects` what the call did to the world: hooks see both, the model neither.
+    `cached`: nothing ran, it is an earlier result of the same call. `abandoned`: a thread of it still runs.
+    """
 
     for_llm: str
     for_user: str = ""
@@ -150,6 +186,10 @@ class ToolResult:
     artifact_tags: tuple[str, ...] = ()
     response_handled: bool = False
     error: Fault | None = None
+    data: Json = None
+    effects: tuple[Effect, ...] = ()
+    cached: bool = False
+    abandoned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +227,10 @@ class LLMReply:
     finish_reason: str = "stop"
     usage: Usage | None = None
     reasoning: str = ""
+    shown: str | None = None
+    """What people see instead of `content`, which the transcript keeps; None: the content itself, empty: nothing."""
+    withheld_by: str = ""
+    """Who keeps the text from people and why, in one line; only with an empty `shown`."""
 
 
 @dataclass(frozen=True, slots=True)

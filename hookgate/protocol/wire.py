@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from hookgate.protocol.codec import encode
+from hookgate.protocol.effects import effect_members
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.values import (
     Decode,
@@ -111,7 +112,7 @@ def usage_members(usage: Usage) -> dict[str, object]:
 
 
 def result_members(result: ToolResult) -> dict[str, object]:
-    """The page's eight members, always; `error` where there is one."""
+    """The page's eight members, always; `error`, `data`, `effects` and `cached` where there are any."""
     members: dict[str, object] = {
         "for_llm": result.for_llm,
         "for_user": result.for_user,
@@ -123,10 +124,18 @@ def result_members(result: ToolResult) -> dict[str, object]:
         "response_handled": result.response_handled,
     }
     if result.error is not None:
-        error = {"kind": result.error.kind, "op": result.error.op, "reason": result.error.reason}
+        error: dict[str, object] = {"kind": result.error.kind, "op": result.error.op, "reason": result.error.reason}
         if result.error.denied_by:
             error["denied_by"] = result.error.denied_by
+        if result.error.retry_after_s is not None:
+            error["retry_after_s"] = result.error.retry_after_s
         members["error"] = error
+    if result.data is not None:
+        members["data"] = result.data
+    if result.effects:
+        members["effects"] = [effect_members(effect) for effect in result.effects]
+    if result.cached:
+        members["cached"] = True
     return members
 
 

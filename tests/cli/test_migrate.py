@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from hookgate.cli.migrate import migrate_file
-from hookgate.config import Config, ConfigError, HookSection, parse
+from hookgate.config import ConfigError, parse
+from hookgate.sections import Config, HookSection
 
 ORDINARY: dict[str, Any] = {"enabled": True, "command": ["./hook"], "intercept": ["before_tool", "after_tool"]}
 WHOLE: dict[str, Any] = {

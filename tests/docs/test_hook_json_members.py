@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from hookgate.config import HookDefaults, HookSection, parse
+from hookgate.config import parse
 from hookgate.hooks import outbox, pipes, process
 from hookgate.hooks.outbox import hook_event_frame, runtime_event_frame
 from hookgate.protocol.codec import encode
@@ -40,6 +40,7 @@ from hookgate.protocol.values import (
     ToolResult,
     Usage,
 )
+from hookgate.sections import HookDefaults, HookSection
 from tests.docs.chat import INBOUND
 from tests.docs.page import Part, codes, read_page
 

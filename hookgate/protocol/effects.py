@@ -1,0 +1,117 @@
+"""What a call did to the world: a union tagged by `kind`, on the wire and in memory. For hooks, never for a model.
+
+Reading is for results of strangers: what does not have exactly its kind's members is dropped, not guessed at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+FileOp = Literal["read", "create", "modify", "append", "delete", "rename"]
+Source = Literal["claimed", "observed"]
+"""`claimed`: the tool says so; `observed`: hookgate compared the files before and after."""
+
+FILE_OPS = frozenset({"read", "create", "modify", "append", "delete", "rename"})
+
+
+@dataclass(frozen=True, slots=True)
+class FileEffect:
+    """`path` is relative to the workspace; `from_path` is set for a rename; `bytes_after` unknown or gone: None."""
+
+    kind: ClassVar[str] = "file"
+    op: FileOp
+    path: str
+    from_path: str | None = None
+    bytes_after: int | None = None
+    source: Source = "claimed"
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessEffect:
+    """`exit_code` 0 is success, None is unknown (it still runs, or nobody saw its end)."""
+
+    kind: ClassVar[str] = "process"
+    command: str
+    exit_code: int | None = None
+    background: bool = False
+    process_id: str | None = None
+    pid: int | None = None
+    timed_out: bool = False
+    output_truncated: bool = False
+    auto_backgrounded: bool = False
+    source: Source = "claimed"
+
+
+@dataclass(frozen=True, slots=True)
+class NetEffect:
+    kind: ClassVar[str] = "net"
+    host: str
+    port: int
+    method: str
+    source: Source = "claimed"
+
+
+@dataclass(frozen=True, slots=True)
+class RegistryEffect:
+    """Tools that a call added or removed."""
+
+    kind: ClassVar[str] = "registry"
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    source: Source = "claimed"
+
+
+Effect = FileEffect | ProcessEffect | NetEffect | RegistryEffect
+
+_KINDS: Mapping[str, type[Effect]] = {it.kind: it for it in (FileEffect, ProcessEffect, NetEffect, RegistryEffect)}
+
+
+def effect_members(effect: Effect) -> dict[str, object]:
+    """The JSON object. An exit code is always written (0 is not unknown); other members that are None are not."""
+    named = ((name, value) for name, value in asdict(effect).items() if value is not None or name == "exit_code")
+    return {"kind": effect.kind, **dict(named)}
+
+
+def read_effects(value: object) -> tuple[tuple[Effect, ...], tuple[str, ...]]:
+    """The effects that a stranger claims, and what was wrong with those that are dropped."""
+    if not isinstance(value, list):
+        return (), () if value is None else ("effects must be an array",)
+    read = [_read(item) for item in cast("list[object]", value)]
+    good = tuple(replace(it, source="claimed") for it in read if not isinstance(it, str))
+    return good, tuple(it for it in read if isinstance(it, str))
+
+
+def _read(value: object) -> Effect | str:
+    if not isinstance(value, dict):
+        return "an effect must be an object"
+    members = dict(cast("dict[str, Any]", value))
+    kind = _KINDS.get(str(members.pop("kind", "")))
+    if kind is None:
+        return "an effect of no known kind"
+    strange = sorted(members.keys() - {field.name for field in fields(kind)})
+    if strange:
+        return f"a {kind.kind} effect has no member {strange[0][:80]!r}"
+    try:
+        return _reader(kind).validate_python(members)
+    except ValueError as error:
+        return f"a {kind.kind} effect that does not fit: {str(error).splitlines()[1][:80]}"
+
+
+@cache
+def _reader(kind: type[Effect]) -> TypeAdapter[Effect]:
+    # Few results carry effects, and a start should not pay for those that do.
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind)
+
+
+def paths(effects: Iterable[Effect]) -> tuple[str, ...]:
+    """Every file that the effects name, once, in order."""
+    named = (path for it in effects if isinstance(it, FileEffect) for path in (it.from_path, it.path) if path)
+    return tuple(dict.fromkeys(named))
