@@ -1,0 +1,144 @@
+"""Results of pure calls, kept for one turn: the same call gets the same bytes without running. Knows no hook.
+
+What a hit skips is the execution alone; whoever asks has already passed the gate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from time import monotonic
+
+import trio
+
+from hookgate.protocol.codec import canonical, decode, encode
+from hookgate.protocol.values import ToolCall, ToolResult, ToolSpec
+
+MAX_ENTRIES = 256
+MAX_TURN_BYTES = 8 * 1024 * 1024
+MAX_ENTRY_BYTES = 512 * 1024
+MAX_BYTES = 64 * 1024 * 1024
+MAX_AGE_S = 600.0
+
+REPEATED = "(same call, same result)\n"
+"""Stands before the third result of one call and every later one."""
+
+Key = tuple[bytes, bytes]
+
+
+@dataclass(slots=True)
+class Budget:
+    """What the memos of all turns may hold together, in bytes."""
+
+    limit: int = MAX_BYTES
+    used: int = 0
+
+
+@dataclass(slots=True)
+class _Entry:
+    result: ToolResult
+    data: bytes
+    size: int
+    provider: str
+    until: float
+    hits: int = 0
+
+    def fresh(self) -> ToolResult:
+        """A copy that its reader may keep: data is made anew, everything else is frozen."""
+        result = self.result
+        return replace(result, data=decode(self.data)) if self.data else result
+
+
+class Memo:
+    """One turn's. `clear` whenever something may have changed state; a run under way by then is not kept."""
+
+    def __init__(self, budget: Budget | None = None) -> None:
+        self._budget = budget or Budget()
+        self._entries: dict[Key, _Entry] = {}
+        self._running: dict[Key, trio.Event] = {}
+        self._specs: dict[int, tuple[ToolSpec, bytes]] = {}
+        self._bytes = 0
+        self._epoch = 0
+
+    async def result(self, spec: ToolSpec, call: ToolCall, run: Callable[[], Awaitable[ToolResult]]) -> ToolResult:
+        """The kept result, marked `cached`, or that of `run`. Of identical calls at once, one runs.
+
+        A run that fails or is cancelled leaves nothing, and one that waited for it runs.
+        """
+        key = self._key(spec, call)
+        while True:
+            entry = self._kept(key)
+            if entry is not None:
+                return _hit(entry)
+            running = self._running.get(key)
+            if running is None:
+                return await self._led(key, spec.provider, run)
+            await running.wait()
+
+    def clear(self, provider: str | None = None) -> None:
+        """Forget everything, or what one provider's tools answered."""
+        self._epoch += 1
+        # Whoever asks from here on must not wait for a run that began before the change.
+        self._running = {}
+        for key in [key for key, it in self._entries.items() if provider in (None, it.provider)]:
+            self._drop(key)
+
+    async def _led(self, key: Key, provider: str, run: Callable[[], Awaitable[ToolResult]]) -> ToolResult:
+        done = self._running[key] = trio.Event()
+        epoch = self._epoch
+        try:
+            result = await run()
+            if epoch == self._epoch:
+                self._keep(key, provider, result)
+            return result
+        finally:
+            if self._running.get(key) is done:
+                del self._running[key]
+            done.set()
+
+    def _key(self, spec: ToolSpec, call: ToolCall) -> Key:
+        known = self._specs.get(id(spec))
+        if known is None:
+            written = canonical([spec.provider, spec.name, spec.description, spec.parameters])
+            # The spec is kept with its digest, so that its id stays its own.
+            known = self._specs[id(spec)] = (spec, sha256(written).digest())
+        return known[1], canonical(call.arguments)
+
+    def _kept(self, key: Key) -> _Entry | None:
+        entry = self._entries.pop(key, None)
+        if entry is None:
+            return None
+        if monotonic() > entry.until:
+            self._count(-entry.size)
+            return None
+        self._entries[key] = entry  # last again: the least recently used is the first to go
+        return entry
+
+    def _keep(self, key: Key, provider: str, result: ToolResult) -> None:
+        if result.is_error or result.abandoned or result.cached:
+            return
+        data = encode(result.data) if result.data is not None else b""
+        size = len(result.for_llm) * 2 + len(data) + sum(map(len, result.media)) + len(key[1])
+        if size > MAX_ENTRY_BYTES:
+            return
+        kept = replace(result, effects=(), data=None)
+        self._entries[key] = _Entry(kept, data, size, provider, monotonic() + MAX_AGE_S)
+        self._count(size)
+        while len(self._entries) > MAX_ENTRIES or self._bytes > MAX_TURN_BYTES:
+            self._drop(next(iter(self._entries)))
+        if self._budget.used > self._budget.limit:
+            self._drop(key)
+
+    def _drop(self, key: Key) -> None:
+        self._count(-self._entries.pop(key).size)
+
+    def _count(self, size: int) -> None:
+        self._bytes += size
+        self._budget.used += size
+
+
+def _hit(entry: _Entry) -> ToolResult:
+    entry.hits += 1
+    result = replace(entry.fresh(), cached=True)
+    return result if entry.hits == 1 else replace(result, for_llm=REPEATED + result.for_llm)
