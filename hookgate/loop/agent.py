@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING
 
+from hookgate.loop.around import Around
 from hookgate.loop.asked import TextCalls
 from hookgate.protocol.values import Json, JsonObject
 
@@ -63,5 +64,6 @@ class Agent:
     retries: Retries = field(default_factory=Retries)
     show_denials: bool = False
     text_calls: TextCalls = "tags"
+    around: Around = field(default_factory=Around)
     tally: Tally = field(default_factory=Tally)
     numbers: count[int] = field(default_factory=lambda: count(1))

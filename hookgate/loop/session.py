@@ -13,6 +13,7 @@ from hookgate.loop.turn import Turn, run_turn
 from hookgate.protocol.errors import SessionAborted
 from hookgate.protocol.interfaces import Channel
 from hookgate.protocol.values import Inbound, Outbound
+from hookgate.tools.memo import Memo
 
 log = structlog.get_logger("hookgate.loop")
 
@@ -86,7 +87,8 @@ class Session:
         await self._idle.wait()
 
     async def _answer(self, inbound: Inbound) -> None:
-        turn = Turn(self._agent, self._channel, self.transcript, inbound, self._turn_id())
+        memo = Memo(self._agent.around.memo)
+        turn = Turn(self._agent, self._channel, self.transcript, inbound, self._turn_id(), memo)
         self.busy = True
         with self._turn as scope:
             await self._guarded(turn)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass, field, replace
 from time import perf_counter_ns
 
 import trio
 
 from hookgate.loop.agent import Agent
 from hookgate.loop.asked import Asked, Shown, asked
-from hookgate.loop.calls import Batch, run_calls
+from hookgate.loop.batch import Batch
+from hookgate.loop.calls import run_calls
 from hookgate.loop.model import complete
 from hookgate.loop.transcript import Transcript
 from hookgate.protocol.errors import ProviderFailed, SessionAborted, StepLimitReached, TurnAborted
@@ -25,6 +25,7 @@ from hookgate.protocol.values import (
     ToolResult,
 )
 from hookgate.tools.extract import held_from
+from hookgate.tools.memo import Memo
 from hookgate.tools.registry import Snapshot
 
 CORRECTION = (
@@ -40,9 +41,21 @@ class Turn:
     transcript: Transcript
     inbound: Inbound
     id: str
+    memo: Memo = field(default_factory=Memo)
 
     def step(self, iteration: int) -> Step:
         return Step(self.agent.name, self.id, self.inbound, iteration, model=self.agent.model)
+
+
+@dataclass(frozen=True)
+class _Heard:
+    """What the model said: `visible` is what people see of it, and `withheld_by` why that is nothing."""
+
+    batch: Batch
+    said: Asked
+    reasoning: str
+    visible: str
+    withheld_by: str
 
 
 class _Progress:
@@ -72,6 +85,7 @@ async def run_turn(turn: Turn) -> None:
         turn.transcript.rollback(begun)
         raise
     finally:
+        turn.memo.clear()
         turn.transcript.repair()
         duration = perf_counter_ns() - started
         end = TurnEnd(progress.status, progress.iterations, duration, len(progress.answer))
@@ -94,7 +108,9 @@ async def _outcome(turn: Turn, progress: _Progress) -> Outbound | None:
         turn.agent.gate.events.emit(ErrorEvent("llm", error.reason), progress.step)
         return _error(turn, f"The model call failed ({error.kind}): {error.reason}")
     progress.status, progress.answer = "completed", answer or ""
-    return Outbound(turn.inbound.chat, answer) if answer is not None else None
+    if answer is None:
+        return None
+    return Outbound(turn.inbound.chat, turn.agent.around.redactor.text(answer))
 
 
 async def _converse(turn: Turn, progress: _Progress) -> str | None:
@@ -102,24 +118,27 @@ async def _converse(turn: Turn, progress: _Progress) -> str | None:
     corrected = False
     for iteration in range(turn.agent.max_steps):
         progress.step, progress.iterations = turn.step(iteration), iteration + 1
-        batch, said, reasoning = await _ask_model(turn, progress.step)
+        heard = await _ask_model(turn, progress.step)
+        said = heard.said
         recorded = tuple(call.recorded for call in said.calls)
-        turn.transcript.append(Message("assistant", said.text, recorded, reasoning=reasoning))
+        turn.transcript.append(Message("assistant", said.text, recorded, reasoning=heard.reasoning))
+        if heard.withheld_by:
+            await turn.channel.send(Outbound(turn.inbound.chat, heard.withheld_by, kind="notice"))
         if said.fault:
             if corrected:
                 raise ProviderFailed("format", f"it keeps writing a tool call that cannot be read: {said.fault}")
             corrected = True
             turn.transcript.append(Message("user", CORRECTION.format(said.fault)))
         elif not said.calls:
-            return said.text
-        elif await run_calls(batch, said.calls, lambda call_id, result: _record(turn, call_id, result)):
+            return None if heard.withheld_by else heard.visible
+        elif await run_calls(heard.batch, said.calls, lambda call_id, result: _record(turn, call_id, result)):
             return None
     tried = f"after {turn.agent.max_steps} model calls in one turn (agent.max_steps) it still wanted to run tools"
     raise StepLimitReached(f"I stopped: {tried}.")
 
 
-async def _ask_model(turn: Turn, step: Step) -> tuple[Batch, Asked, str]:
-    """Freeze the tools, pass the gate, ask, pass the gate again; the reasoning comes beside what was asked."""
+async def _ask_model(turn: Turn, step: Step) -> _Heard:
+    """Freeze the tools, pass the gate, ask, pass the gate again."""
     # A turn that was stopped by now asks neither hooks nor the model.
     await trio.lowlevel.checkpoint()
     agent, snapshot = turn.agent, turn.agent.registry.snapshot()
@@ -129,11 +148,13 @@ async def _ask_model(turn: Turn, step: Step) -> tuple[Batch, Asked, str]:
     reply = await complete(agent, step, request, shown)
     reply = await agent.gate.after_llm(step, reply)
     said = asked(reply, request, agent.text_calls, step.iteration)
+    visible = said.text if reply.shown is None else reply.shown
     if not said.fault:
-        shown.finish(said.text)
-    if said.calls and said.text:
+        shown.finish(visible)
+    if said.calls and visible:
         turn.channel.end_stream(step.chat)
-    return Batch(agent, turn.channel, step, request, snapshot), said, reply.reasoning
+    batch = Batch(agent, turn.channel, step, request, snapshot, turn.memo)
+    return _Heard(batch, said, reply.reasoning, visible, reply.withheld_by)
 
 
 def _request(turn: Turn, snapshot: Snapshot) -> LLMRequest:
@@ -145,15 +166,16 @@ def _request(turn: Turn, snapshot: Snapshot) -> LLMRequest:
 def _shown(turn: Turn, step: Step, request: LLMRequest) -> Shown:
     """Nobody reads along while a hook may still change the text, or where it may be a call."""
     chat, channel, text_calls = turn.inbound.chat, turn.channel, turn.agent.text_calls
+    redactor = turn.agent.around.redactor
 
     def show(text: str | None) -> None:
-        channel.restart_stream(chat) if text is None else channel.stream(chat, text)
+        channel.restart_stream(chat) if text is None else channel.stream(chat, redactor.text(text))
 
     if turn.agent.gate.holds_text(step, request.model):
         return Shown(show, lambda _text: 0)
     if text_calls == "off" or not request.tools:
-        return Shown(show, len)
-    return Shown(show, partial(held_from, mode=text_calls))
+        return Shown(show, redactor.held_from)
+    return Shown(show, lambda text: min(held_from(text, mode=text_calls), redactor.held_from(text)))
 
 
 def _record(turn: Turn, call_id: str, result: ToolResult) -> None:
@@ -162,4 +184,4 @@ def _record(turn: Turn, call_id: str, result: ToolResult) -> None:
 
 
 def _error(turn: Turn, text: str) -> Outbound:
-    return Outbound(turn.inbound.chat, text, kind="error")
+    return Outbound(turn.inbound.chat, turn.agent.around.redactor.text(text), kind="error")

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from hookgate.protocol.events import Event
     from hookgate.protocol.hello import Hello
     from hookgate.protocol.stages import Question
-    from hookgate.protocol.values import Chat, LLMReply, LLMRequest, Outbound, ToolCall, ToolResult, ToolSpec
+    from hookgate.protocol.values import Chat, Json, LLMReply, LLMRequest, Outbound, ToolCall, ToolResult, ToolSpec
 
 
 class Tool(Protocol):
@@ -20,6 +20,22 @@ class Tool(Protocol):
 
     async def execute(self, call: ToolCall) -> ToolResult:
         """Run the call. May raise anything; the dispatcher turns it into a result and enforces the timeout."""
+        ...
+
+
+class Redactor(Protocol):
+    """Replaces secrets by marks that stay comparable. One and the same at every exit."""
+
+    def text(self, text: str) -> str: ...
+
+    def value(self, value: Json) -> Json: ...
+
+    def held_from(self, text: str) -> int:
+        """From where on a text that still grows must be held back: a secret may have begun there."""
+        ...
+
+    def marker(self, text: str) -> bool:
+        """Whether the text holds such a mark."""
         ...
 
 

@@ -6,6 +6,7 @@ snake_case. Durations are integer nanoseconds.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cache
 from typing import ClassVar, Literal
@@ -126,6 +127,8 @@ class ToolExecStart(Payload):
     Tool: str
     Arguments: JsonObject
     ToolCallID: str
+    Origin: str | None = None
+    Decode: JsonObject | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -142,7 +145,7 @@ class ToolExecEnd(Payload):
     ToolCallID: str
     ErrorKind: str | None = None
     Cached: bool | None = None
-    Effects: tuple[JsonObject, ...] | None = None
+    Effects: tuple[Mapping[str, object], ...] | None = None
 
     @property
     def severity(self) -> Severity:
@@ -159,6 +162,7 @@ class ToolExecSkipped(Payload):
     Tool: str
     Reason: str
     ToolCallID: str
+    ErrorKind: str | None = None
 
     @property
     def severity(self) -> Severity:

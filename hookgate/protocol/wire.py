@@ -10,6 +10,7 @@ from hookgate.protocol.effects import effect_members
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.values import (
     Decode,
+    Json,
     LLMReply,
     Message,
     ProposedCall,
@@ -55,14 +56,17 @@ def context_members(step: Step, call: ToolCall | None = None) -> dict[str, objec
     members: dict[str, object] = {"inbound": inbound_members(step)}
     if call is not None and call.origin != "native":
         members["origin"] = call.origin
-    if call is not None and call.decode != Decode():
-        decode = call.decode
-        members["decode"] = {
-            "steps": decode.steps,
-            "truncated": decode.truncated,
-            "guessed": decode.guessed,
-        }
+    decode = decode_members(call.decode) if call is not None else None
+    if decode is not None:
+        members["decode"] = decode
     return members
+
+
+def decode_members(decode: Decode) -> dict[str, Json] | None:
+    """None where the arguments were JSON as they came."""
+    if decode == Decode():
+        return None
+    return {"steps": decode.steps, "truncated": decode.truncated, "guessed": decode.guessed}
 
 
 def message_members(message: Message) -> dict[str, object]:

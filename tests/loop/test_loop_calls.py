@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 import trio
 
-from hookgate.loop.calls import DELIVERED
+from hookgate.loop.finish import DELIVERED
 from hookgate.protocol.answers import CONTINUE, Answer, Modify, Respond
 from hookgate.protocol.payloads import ToolExecEnd, ToolExecSkipped, TurnEnd
 from hookgate.protocol.stages import Question, Stage

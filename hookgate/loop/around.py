@@ -1,0 +1,64 @@
+"""What stands round the execution of a call: memo, lease, what it changed, redaction. Every part may be missing."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from hookgate.protocol.interfaces import Redactor
+from hookgate.protocol.match import Globs
+from hookgate.protocol.values import Json, ToolCall, ToolResult, ToolSpec
+from hookgate.tools.lease import Lease
+from hookgate.tools.memo import Budget
+
+Run = Callable[[], Awaitable[ToolResult]]
+Observe = Callable[[ToolCall, Run], Awaitable[ToolResult]]
+"""Runs a call that may change files and puts what changed into its result's effects."""
+
+
+class Recorder(Protocol):
+    """Keeps what files were before a turn changed them."""
+
+    async def before(self, call: ToolCall) -> None: ...
+
+    async def after(self, call: ToolCall, result: ToolResult) -> None: ...
+
+
+class Unredacted:
+    """Where nothing is secret."""
+
+    def text(self, text: str) -> str:
+        return text
+
+    def value(self, value: Json) -> Json:
+        return value
+
+    def held_from(self, text: str) -> int:
+        return len(text)
+
+    def marker(self, text: str) -> bool:
+        return False
+
+
+@dataclass(frozen=True)
+class Around:
+    """`memo` None: nothing is kept. `pure`: read-only tools that the operator calls pure besides those that say so.
+
+    `busy`: whether background processes of a session live, so that no result stays true for long.
+    """
+
+    memo: Budget | None = field(default_factory=Budget)
+    pure: Globs | None = None
+    lease: Lease = field(default_factory=Lease)
+    observe: Observe | None = None
+    recorder: Recorder | None = None
+    redactor: Redactor = field(default_factory=Unredacted)
+    busy: Callable[[str], bool] = lambda _session: False
+
+    def keeps(self, spec: ToolSpec, session: str) -> bool:
+        """Whether results of this tool may be had from the memo now."""
+        if self.memo is None or not spec.read_only:
+            return False
+        pure = spec.pure or (self.pure is not None and self.pure.covers(spec.name))
+        return pure and not self.busy(session)

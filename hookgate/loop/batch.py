@@ -1,0 +1,47 @@
+"""The calls of one reply and what they have in common: the values that preparing, executing and finishing share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from hookgate.loop.agent import Agent
+from hookgate.protocol.interfaces import Channel, Tool
+from hookgate.protocol.values import LLMRequest, ProposedCall, Step, ToolCall, ToolResult, ToolSpec
+from hookgate.tools.memo import Memo
+from hookgate.tools.registry import Snapshot
+
+
+@dataclass(frozen=True)
+class Batch:
+    """`request` is the one that the model answered; `memo` is the turn's."""
+
+    agent: Agent
+    channel: Channel
+    step: Step
+    request: LLMRequest
+    snapshot: Snapshot
+    memo: Memo = field(default_factory=Memo)
+
+    @cached_property
+    def owners(self) -> dict[str, str]:
+        """The hook that must answer a tool's calls, by the tool's name; only of injected tools."""
+        return {spec.name: spec.owner for spec in self.request.tools if spec.owner}
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """Allowed and approved: this frozen call is the one that runs."""
+
+    call: ToolCall
+    spec: ToolSpec
+    tool: Tool
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """A result without execution; `skipped` says why in the event, and is empty where a hook answered."""
+
+    call: ProposedCall | ToolCall
+    result: ToolResult
+    skipped: str = ""

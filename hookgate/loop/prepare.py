@@ -1,0 +1,122 @@
+"""One call on its way to being run: read, looked up, validated; then the gate, and a person where one must say yes.
+
+Every way to run a tool comes through `prepare`. Yields a call to run, or the result that stands instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import perf_counter_ns
+
+from hookgate.hooks.decision import refusal
+from hookgate.hooks.gate import Allowed, Answered, Denied
+from hookgate.loop.batch import Batch, Ready, Settled
+from hookgate.loop.finish import shown, started
+from hookgate.protocol.approval import Wish
+from hookgate.protocol.codec import canonical
+from hookgate.protocol.values import Outbound, ToolCall, ToolResult, ToolSpec
+from hookgate.tools.decode import ReadCall, incomplete
+from hookgate.tools.dispatch import failure, invalid, not_found
+
+
+async def prepare(batch: Batch, read: ReadCall) -> Ready | Settled:
+    """Look up, validate; then the gate: before_tool and approval. A changed call is looked up again."""
+    call = read.call
+    if isinstance(call, ToolResult):
+        return Settled(read.proposed, call, "its arguments cannot be read")
+    spec = batch.request.tool(call.name)
+    if spec is None:
+        return _unknown(batch, call)
+    broken = _unfit(batch, spec, call)
+    if broken is not None:
+        return Settled(call, broken, "its arguments do not fit the tool")
+    return await _judged(batch, call, spec)
+
+
+def _unfit(batch: Batch, spec: ToolSpec, call: ToolCall) -> ToolResult | None:
+    if batch.agent.around.redactor.marker(canonical(call.arguments).decode()):
+        reason = "an argument holds a mark that stands for a secret; the secret itself is not known here"
+        return failure(
+            "validation", call.name, reason, hint="Leave it out, or have the user put it where it belongs."
+        )
+    return incomplete(spec, call) or invalid(spec, call)
+
+
+async def _judged(batch: Batch, call: ToolCall, spec: ToolSpec) -> Ready | Settled:
+    verdict = await batch.agent.gate.before_tool(batch.step, call, batch.owners)
+    match verdict:
+        case Denied(result=result):
+            return await _denied(batch, verdict.call, result)
+        case Answered():
+            return await _answered(batch, verdict)
+        case Allowed(call=allowed):
+            target = spec if allowed is call else batch.request.tool(allowed.name)
+            broken = _unknown(batch, allowed).result if target is None else _unfit(batch, target, allowed)
+            if target is None or broken is not None:
+                batch.agent.tally.calls += 1
+                batch.agent.tally.denied += 1
+                return Settled(call, broken or ToolResult(""), "a hook changed it into a call that cannot run")
+            return await _approved(batch, allowed, target)
+
+
+async def _answered(batch: Batch, verdict: Answered) -> Settled:
+    """A hook that does not own the tool gave its result: a rule's person is still asked, unless config trusts it."""
+    tally, call = batch.agent.tally, verdict.call
+    # By the name that was judged: what an answer says was called must not talk a rule away.
+    wishes = () if verdict.unapproved else batch.agent.desk.wishes(batch.step, verdict.judged)
+    refused = await _refused(batch, call, wishes)
+    if refused is not None:
+        return await _denied(batch, call, refused)
+    tally.calls += 1
+    tally.answered += 1
+    batch.agent.gate.events.emit(started(call), batch.step)
+    return await shown(batch, call, verdict.result, perf_counter_ns())
+
+
+async def _approved(batch: Batch, call: ToolCall, spec: ToolSpec) -> Ready | Settled:
+    agent = batch.agent
+    verdict = await agent.gate.approve_tool(batch.step, call)
+    if isinstance(verdict, ToolResult):
+        return await _denied(batch, call, verdict)
+    refused = await _refused(batch, call, (*agent.desk.wishes(batch.step, call), *verdict))
+    if refused is not None:
+        return await _denied(batch, call, refused)
+    agent.tally.calls += 1
+    if spec.owner:
+        agent.tally.answered += 1
+        return await _owned(batch, call, spec)
+    tool = batch.snapshot.get(call.name)
+    if tool is None:
+        agent.tally.denied += 1
+        return _unknown(batch, call)
+    agent.tally.allowed += 1
+    return Ready(call, spec, tool)
+
+
+async def _refused(batch: Batch, call: ToolCall, wishes: Sequence[Wish]) -> ToolResult | None:
+    refused = await batch.agent.desk.settle(batch.step, call, wishes, batch.channel)
+    return refusal(refused.denied_by, refused.reason) if refused else None
+
+
+async def _owned(batch: Batch, call: ToolCall, spec: ToolSpec) -> Settled:
+    """The owner's answer is the execution of an injected tool."""
+    batch.agent.gate.events.emit(started(call), batch.step)
+    begun = perf_counter_ns()
+    try:
+        answer = await batch.agent.gate.answer_owned(batch.step, call, spec)
+    finally:
+        batch.memo.clear()
+    return await shown(batch, call, answer, begun)
+
+
+async def _denied(batch: Batch, call: ToolCall, result: ToolResult) -> Settled:
+    batch.agent.tally.calls += 1
+    batch.agent.tally.denied += 1
+    if batch.agent.show_denials:
+        await batch.channel.send(Outbound(batch.step.chat, f"{call.name}: {result.for_llm}", kind="notice"))
+    return Settled(call, result, result.for_llm)
+
+
+def _unknown(batch: Batch, call: ToolCall) -> Settled:
+    result = not_found(call.name, [spec.name for spec in batch.request.tools])
+    return Settled(call, result, "there is no such tool")

@@ -1,0 +1,121 @@
+"""The tool catalog: tools and MCP connections that outlive a run, what may be asked of it, and how it fails.
+
+Rows only say what was kept. Whether a row may start again is decided by who starts it, in one of `RowState`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from hookgate.protocol.values import JsonObject
+
+ToolKind = Literal["process", "argv"]
+Transport = Literal["stdio", "http"]
+RowOrigin = Literal["operator", "model"]
+RowState = Literal["ok", "missing", "changed", "shadowed", "needs_approval", "disabled"]
+
+EVERYWHERE = ""
+"""The workspace of rows that count in all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRow:
+    """One dynamic tool. `workspace` is the folder it belongs to, or EVERYWHERE.
+
+    `source` is the path of its program, `sha256` the hex digest of what was approved (program and spec). Times are
+    seconds since the epoch; `updated_at` is the store's, whatever is given. `approved_by` None: nobody has.
+    """
+
+    name: str
+    kind: ToolKind
+    spec: JsonObject
+    source: str
+    sha256: str
+    origin: RowOrigin
+    workspace: str = EVERYWHERE
+    approved_by: str | None = None
+    approved_at: float | None = None
+    enabled: bool = True
+    updated_at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ServerRow:
+    """One MCP connection. `params` are its transport's, without secrets; `secret_ref` is `secret:NAME` or None.
+
+    `tool_hashes` maps the server's own tool names to what was approved of each. The rest as in ToolRow.
+    """
+
+    name: str
+    transport: Transport
+    params: JsonObject
+    origin: RowOrigin
+    workspace: str = EVERYWHERE
+    secret_ref: str | None = None
+    tool_hashes: Mapping[str, str] = field(default_factory=dict[str, str])
+    approved_by: str | None = None
+    approved_at: float | None = None
+    enabled: bool = True
+    updated_at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """A text that stands instead of a tool's own description. `revision` is the store's at that change."""
+
+    name: str
+    text: str
+    revision: int
+    updated_at: float
+    updated_by: str
+
+
+class Catalog(Protocol):
+    """Reading is from memory and never waits. Writing returns once the row is safe on disk, or raises StoreFailed
+    and has changed nothing; a cancellation is heard before a write or after it, never in between."""
+
+    def tools(self, workspace: str = EVERYWHERE) -> tuple[ToolRow, ...]:
+        """The rows of this workspace and those for all, by name; the workspace's own row hides the other."""
+        ...
+
+    def servers(self, workspace: str = EVERYWHERE) -> tuple[ServerRow, ...]:
+        """As `tools`."""
+        ...
+
+    async def put_tool(self, row: ToolRow) -> ToolRow:
+        """Add the row, or replace the one of the same workspace and name; the row as it is kept."""
+        ...
+
+    async def remove_tool(self, name: str, workspace: str = EVERYWHERE) -> bool:
+        """Whether there was such a row, in exactly this workspace."""
+        ...
+
+    async def put_server(self, row: ServerRow) -> ServerRow: ...
+
+    async def remove_server(self, name: str, workspace: str = EVERYWHERE) -> bool: ...
+
+
+class StoreFailed(Exception):
+    """The store did not do what it was asked; the text is one line that names the file."""
+
+
+class StoreBusy(StoreFailed):
+    """Another process holds it, or the disk does not answer, for longer than a caller should wait."""
+
+
+class StoreFull(StoreFailed):
+    """There is no room for what should be written."""
+
+
+class StoreCorrupt(StoreFailed):
+    """It is no database, not ours, or damaged. The file is left as it is."""
+
+
+class StoreTooNew(StoreFailed):
+    """A newer hookgate has written it."""
+
+
+class StoreReadOnly(StoreFailed):
+    """The file or its folder cannot be written."""
