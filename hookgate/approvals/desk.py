@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
+from typing import cast
 
 import structlog
 import trio
 
 from hookgate.protocol.approval import ApprovalRequest, Decision, Wish
 from hookgate.protocol.codec import canonical
-from hookgate.protocol.interfaces import Channel
+from hookgate.protocol.interfaces import Channel, Redactor
 from hookgate.protocol.match import Matcher
 from hookgate.protocol.payloads import ApprovalDecided, ApprovalRequested, Payload
-from hookgate.protocol.values import Step, ToolCall
+from hookgate.protocol.values import JsonObject, Step, ToolCall
 
 log = structlog.get_logger("hookgate.approvals")
 
@@ -27,12 +28,16 @@ TTL_S = 600.0
 
 @dataclass(frozen=True)
 class Rule:
-    """Calls that match need a person's yes, whatever the hooks say. `ttl_s`: seconds until silence is a no."""
+    """Calls that match need a person's yes, whatever the hooks say. `ttl_s`: seconds until silence is a no.
+
+    `describe` says more about a call than its arguments do: the program that it would install, say.
+    """
 
     name: str
     match: Matcher = field(default_factory=Matcher)
     ttl_s: float = TTL_S
     approvers: tuple[str, ...] = ()
+    describe: Callable[[ToolCall], str] | None = None
 
 
 @dataclass(frozen=True)
@@ -46,9 +51,15 @@ class Refused:
 class Desk:
     """Grants are held per conversation, for (who asked, tool)."""
 
-    def __init__(self, rules: Sequence[Rule], emit: Callable[[Payload, Step | None], None]) -> None:
+    def __init__(
+        self,
+        rules: Sequence[Rule],
+        emit: Callable[[Payload, Step | None], None],
+        redactor: Redactor | None = None,
+    ) -> None:
         self._rules = tuple(rules)
         self._emit = emit
+        self._redactor = redactor
         self._ids = count(1)
         self._grants: set[tuple[str, str, str]] = set()
 
@@ -65,7 +76,7 @@ class Desk:
     def wishes(self, step: Step, call: ToolCall) -> tuple[Wish, ...]:
         """What the rules demand for this call."""
         return tuple(
-            Wish(f"rule:{rule.name}", approvers=rule.approvers, ttl_s=rule.ttl_s)
+            Wish(f"rule:{rule.name}", text=_described(rule, call), approvers=rule.approvers, ttl_s=rule.ttl_s)
             for rule in self._rules
             if rule.match.matches(step, call.name, step.model)
         )
@@ -101,18 +112,31 @@ class Desk:
             self._grants.add((step.session_key, wish.asked_by, call.name))
         return None
 
+    def _presentable(self, call: ToolCall) -> ToolCall:
+        """The call as it may be shown; the request is bound to the true one by its digest."""
+        if self._redactor is None:
+            return call
+        return replace(call, arguments=cast("JsonObject", self._redactor.value(call.arguments)))
+
+    def _text(self, text: str) -> str:
+        return text if self._redactor is None else self._redactor.text(text)
+
     def _request(self, step: Step, call: ToolCall, wish: Wish) -> ApprovalRequest:
         return ApprovalRequest(
             id=f"A{next(self._ids)}",
             chat=step.chat,
-            call=call,
+            call=self._presentable(call),
             asked_by=wish.asked_by,
-            title=wish.title or f"Run {call.name}?",
-            text=wish.text,
+            title=self._text(wish.title or f"Run {call.name}?"),
+            text=self._text(wish.text),
             approvers=wish.approvers,
             ttl_s=wish.ttl_s or TTL_S,
             digest=digest(step.session_key, call, wish.asked_by),
         )
+
+
+def _described(rule: Rule, call: ToolCall) -> str:
+    return rule.describe(call) if rule.describe is not None else ""
 
 
 def digest(session_key: str, call: ToolCall, asked_by: str) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 import structlog
 
@@ -24,10 +24,13 @@ from hookgate.protocol.payloads import (
     LlmResponse,
     LlmRetry,
     Payload,
+    RegistryChanged,
     ToolExecEnd,
     ToolExecSkipped,
+    ToolExecStart,
     ToolInjected,
 )
+from hookgate.protocol.values import JsonObject
 
 log = structlog.get_logger("hookgate.events")
 
@@ -95,9 +98,10 @@ def trace_line(payload: Payload) -> str:
             return f"model answer {length} characters{asks}"
         case LlmRetry():
             return f"model call   failed ({payload.Reason}), again in {payload.Backoff / 1e9:.1f} s: {payload.Error}"
+        case ToolExecStart(Decode=decode) if decode is not None:
+            return f"arguments    {payload.Tool}  {_repairs(decode)}"
         case ToolExecEnd():
-            outcome = "failed" if payload.IsError else "done"
-            return f"tool         {payload.Tool}  {outcome} in {payload.Duration / 1e6:.1f} ms"
+            return f"tool         {payload.Tool}  {_outcome(payload)}{_effects(payload.Effects or ())}"
         case ToolExecSkipped():
             return f"tool         {payload.Tool}  not run: {_first_line(payload.Reason)}"
         case _:
@@ -112,8 +116,49 @@ def _rest(payload: Payload) -> str:
             return f"{payload.stage:<12} {payload.hook}  FAILED: {payload.reason} -> {payload.policy}"
         case HookState(state="restarting" | "quarantined"):
             return f"hook         {payload.hook}  {payload.state}: {payload.reason}"
+        case RegistryChanged():
+            changes = [*(f"+{name}" for name in payload.added), *(f"-{name}" for name in payload.removed)]
+            return f"tools        version {payload.version}: {', '.join(changes) or 'changed'}"
         case ApprovalDecided():
             return f"approval     {payload.tool}  {'given' if payload.approved else 'refused'} by {payload.by}"
+        case _:
+            return ""
+
+
+def _repairs(decode: JsonObject) -> str:
+    steps = ", ".join(str(step) for step in cast("Sequence[object]", decode.get("steps") or ()))
+    marks = [name for name in ("truncated", "guessed") if decode.get(name)]
+    return f"repaired: {', '.join(filter(None, [steps, *marks]))}"
+
+
+def _outcome(payload: ToolExecEnd) -> str:
+    took = f"in {payload.Duration / 1e6:.1f} ms"
+    if payload.Cached:
+        return f"cached {took}"
+    return f"failed ({payload.ErrorKind or 'unknown'}) {took}" if payload.IsError else f"done {took}"
+
+
+def _effects(effects: Sequence[Mapping[str, object]]) -> str:
+    """A few words for each: `modify a.txt`, `exit 0`."""
+    words = [text for effect in effects if (text := _effect(effect))]
+    more = f", {len(words) - _SHOWN_EFFECTS} more" if len(words) > _SHOWN_EFFECTS else ""
+    return f"  [{', '.join(words[:_SHOWN_EFFECTS])}{more}]" if words else ""
+
+
+_SHOWN_EFFECTS = 5
+
+
+def _effect(effect: Mapping[str, object]) -> str:
+    match effect.get("kind"):
+        case "file":
+            size = effect.get("bytes_after")
+            return f"{effect['op']} {effect['path']}" + (f" ({size} bytes)" if size is not None else "")
+        case "process" if effect.get("background"):
+            return f"background {effect.get('process_id')}"
+        case "process":
+            return f"exit {effect.get('exit_code')}"
+        case "net":
+            return f"{effect['method']} {effect['host']}"
         case _:
             return ""
 

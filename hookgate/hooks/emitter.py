@@ -3,19 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields, replace
+from functools import cache
 from itertools import count
 from time import time_ns
 
 from hookgate.hooks.rules import Mount
 from hookgate.protocol.events import Event
+from hookgate.protocol.interfaces import Redactor
 from hookgate.protocol.payloads import Payload
 from hookgate.protocol.values import Step
+
+FREE_TEXT = frozenset(
+    {
+        "UserMessage",
+        "Arguments",
+        "Reason",
+        "Error",
+        "Message",
+        "Effects",
+        "reason",
+        "title",
+        "text",
+        "calls",
+        "result",
+    }
+)
+"""Members of payloads that people, models and tools fill, and so may fill with a secret."""
 
 
 class Emitter:
     """An event that nobody listens for costs a dictionary look-up."""
 
-    def __init__(self) -> None:
+    def __init__(self, redactor: Redactor | None = None) -> None:
+        self._redactor = redactor
         self._mounts: Sequence[Mount] = ()
         self._listeners: dict[type[Payload], tuple[Mount, ...]] = {}
         self._numbers = count(1)
@@ -33,15 +54,28 @@ class Emitter:
         listeners = self._listening(type(payload))
         if not listeners:
             return
-        event = Event(payload, step, next(self._numbers), time_ns())
+        event = Event(self._redacted(payload), step, next(self._numbers), time_ns())
         for mount in listeners:
             if mount.hears(event):
                 mount.hook.notify(event)
+
+    def _redacted(self, payload: Payload) -> Payload:
+        names = _free_text(type(payload))
+        if self._redactor is None or not names:
+            return payload
+        before = {name: getattr(payload, name) for name in names}
+        after = {name: self._redactor.value(value) for name, value in before.items()}
+        return payload if after == before else replace(payload, **after)
 
     def _listening(self, kind: type[Payload]) -> tuple[Mount, ...]:
         if kind not in self._listeners:
             self._listeners[kind] = tuple(mount for mount in self._mounts if _observes(mount, kind))
         return self._listeners[kind]
+
+
+@cache
+def _free_text(kind: type[Payload]) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind) if field.name in FREE_TEXT)
 
 
 def _observes(mount: Mount, kind: type[Payload]) -> bool:

@@ -23,6 +23,7 @@ from hookgate.hooks.stats import Stats
 from hookgate.protocol.answers import CONTINUE, Abort, Answer, Ask, Continue, Deny, Failed, Modify, Refuse, Respond
 from hookgate.protocol.approval import Wish
 from hookgate.protocol.errors import SessionAborted, TurnAborted
+from hookgate.protocol.interfaces import Redactor
 from hookgate.protocol.payloads import GateDecision, HookFailed, HookModified, ToolInjected
 from hookgate.protocol.stages import Question, Stage
 from hookgate.protocol.values import (
@@ -71,8 +72,8 @@ class Gate:
     """Hooks can be exchanged at any time (`mount`). A stage call under way asks an exchanged hook in its new form, a
     dropped one no more, and a new one not yet."""
 
-    def __init__(self, providers: frozenset[str] = frozenset()) -> None:
-        self.events = Emitter()
+    def __init__(self, providers: frozenset[str] = frozenset(), redactor: Redactor | None = None) -> None:
+        self.events = Emitter(redactor)
         self.audits = Audits(self._ask)
         self.stats: dict[str, Stats] = {}
         self.mounts: tuple[Mount, ...] = ()

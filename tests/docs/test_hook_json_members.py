@@ -18,6 +18,7 @@ from hookgate.config import parse
 from hookgate.hooks import outbox, pipes, process
 from hookgate.hooks.outbox import hook_event_frame, runtime_event_frame
 from hookgate.protocol.codec import encode
+from hookgate.protocol.effects import FileEffect
 from hookgate.protocol.events import Event
 from hookgate.protocol.hello import hello_params
 from hookgate.protocol.match import CRITERIA
@@ -65,9 +66,14 @@ def subject(stage: Stage, full: bool) -> Any:
         case Stage.AFTER_LLM:
             return LLMReply("p/m", "x", proposed, "stop", Usage(), "r") if full else LLMReply("p/m", "x", (), "")
         case Stage.AFTER_TOOL:
-            return Finished(call, ToolResult("x", error=Fault("fatal", "t", "x") if full else None), 1)
+            return Finished(call, _whole_result() if full else ToolResult("x"), 1)
         case _:
             return call
+
+
+def _whole_result() -> ToolResult:
+    effect = FileEffect("create", "a.txt")
+    return ToolResult("x", error=Fault("fatal", "t", "x"), data={"a": 1}, effects=(effect,), cached=True)
 
 
 def sent(stage: Stage, full: bool) -> set[str]:
@@ -115,6 +121,7 @@ JSON_TYPES = {
     "bool": "boolean",
     "JsonObject": "object",
     "tuple[str, ...]": "strings",
+    "tuple[Mapping[str, object], ...]": "objects",
 }
 
 
