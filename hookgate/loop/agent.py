@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from hookgate.approvals.desk import Desk
     from hookgate.hooks.gate import Gate
     from hookgate.protocol.interfaces import Provider
+    from hookgate.protocol.models import Model
     from hookgate.tools.registry import Registry
 
 
@@ -50,7 +51,10 @@ class Tally:
 
 @dataclass(frozen=True)
 class Agent:
-    """`providers` by their name in the configuration; `model` is PROVIDER/MODEL; `system` may be empty."""
+    """`providers` by their name in the configuration; `model` is PROVIDER/MODEL; `system` may be empty.
+
+    `compact_at`: the part of the model's window from which on a conversation is summed up; 0: never.
+    """
 
     name: str
     model: str
@@ -65,5 +69,7 @@ class Agent:
     show_denials: bool = False
     text_calls: TextCalls = "tags"
     around: Around = field(default_factory=Around)
+    known_model: Callable[[str], Model | None] = lambda _name: None
+    compact_at: float = 0.85
     tally: Tally = field(default_factory=Tally)
     numbers: count[int] = field(default_factory=lambda: count(1))

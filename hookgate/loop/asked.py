@@ -74,6 +74,11 @@ class Shown:
             self._on_text(self._text[self._shown : end])
             self._shown = end
 
+    @property
+    def so_far(self) -> str:
+        """What has been read along."""
+        return self._text[: self._shown]
+
     def finish(self, said: str) -> None:
         """The reply is whole: what it says and has not been shown yet is no call, and no hook's any more."""
         shown = self._text[: self._shown]

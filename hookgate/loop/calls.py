@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from hookgate.loop.batch import Batch, Ready, Settled
 from hookgate.loop.execute import execute_all
-from hookgate.loop.finish import closed, finish
+from hookgate.loop.finish import closed, finish, tell_ended
 from hookgate.loop.prepare import prepare
 from hookgate.protocol.values import LLMRequest, ToolResult
 from hookgate.tools.decode import ReadCall
@@ -30,6 +30,7 @@ async def run_calls(batch: Batch, calls: Sequence[ReadCall], record: Record) -> 
         for item in prepared:
             result = await finish(batch, done[item.call.id]) if isinstance(item, Ready) else closed(batch, item)
             record(item.call.id, result)
+            tell_ended(batch, item, result)
             handled = handled and result.response_handled
     return handled and bool(calls)
 

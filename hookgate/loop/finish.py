@@ -7,8 +7,9 @@ from time import perf_counter_ns
 
 import structlog
 
-from hookgate.loop.batch import Batch, Settled
+from hookgate.loop.batch import Batch, Ready, Settled
 from hookgate.protocol.effects import effect_members
+from hookgate.protocol.inside import CallEnded, CallStatus
 from hookgate.protocol.interfaces import Redactor
 from hookgate.protocol.payloads import ToolExecEnd, ToolExecSkipped, ToolExecStart
 from hookgate.protocol.values import Fault, Finished, Outbound, ToolCall, ToolResult
@@ -64,6 +65,21 @@ def closed(batch: Batch, item: Settled) -> ToolResult:
         skipped = ToolExecSkipped(item.call.name, item.skipped, item.call.id, kind)
         batch.agent.gate.events.emit(skipped, batch.step)
     return redacted(batch.agent.around.redactor, item.result)
+
+
+def tell_ended(batch: Batch, item: Ready | Settled, result: ToolResult) -> None:
+    call = item.call if isinstance(item.call, ToolCall) else ToolCall(item.call.id, item.call.name, {})
+    ran = isinstance(item, Ready)
+    status: CallStatus = "completed"
+    if result.is_error:
+        timed_out = (
+            ran
+            and result.error is not None
+            and result.error.kind == "transient"
+            and "timed out" in result.error.reason
+        )
+        status = "timed_out" if timed_out else "failed" if ran else "blocked"
+    batch.agent.gate.events.emit(CallEnded(call, result, status, ran), batch.step)
 
 
 def redacted(redactor: Redactor, result: ToolResult) -> ToolResult:

@@ -11,13 +11,16 @@ from hookgate.loop.agent import Agent
 from hookgate.loop.asked import Asked, Shown, asked
 from hookgate.loop.batch import Batch
 from hookgate.loop.calls import run_calls
+from hookgate.loop.compaction import make_room
 from hookgate.loop.model import complete
 from hookgate.loop.transcript import Transcript
 from hookgate.protocol.errors import ProviderFailed, SessionAborted, StepLimitReached, TurnAborted
+from hookgate.protocol.inside import ModelAsked, Prompted, ReplyEnded, StepBegan
 from hookgate.protocol.interfaces import Channel
-from hookgate.protocol.payloads import ErrorEvent, TurnEnd, TurnStart
+from hookgate.protocol.payloads import ErrorEvent, Payload, TurnEnd, TurnStart
 from hookgate.protocol.values import (
     Inbound,
+    LLMReply,
     LLMRequest,
     Message,
     Outbound,
@@ -46,16 +49,22 @@ class Turn:
     def step(self, iteration: int) -> Step:
         return Step(self.agent.name, self.id, self.inbound, iteration, model=self.agent.model)
 
+    def emit(self, payload: Payload, step: Step) -> None:
+        self.agent.gate.events.emit(payload, step)
+
 
 @dataclass(frozen=True)
 class _Heard:
-    """What the model said: `visible` is what people see of it, and `withheld_by` why that is nothing."""
+    """What the model said; `visible` is what people see of it."""
 
     batch: Batch
     said: Asked
-    reasoning: str
     visible: str
-    withheld_by: str
+    reply: LLMReply
+
+    @property
+    def withheld_by(self) -> str:
+        return self.reply.withheld_by
 
 
 class _Progress:
@@ -74,7 +83,7 @@ async def run_turn(turn: Turn) -> None:
     Raises SessionAborted (the turn is then rolled back, and the caller says so in the chat) and Cancelled; after
     both, as after everything else, the transcript is valid.
     """
-    started, begun, progress = perf_counter_ns(), len(turn.transcript), _Progress()
+    started, begun, progress = perf_counter_ns(), turn.transcript.position, _Progress()
     events, first = turn.agent.gate.events, turn.step(0)
     events.emit(TurnStart(turn.inbound.text, len(turn.inbound.media)), first)
     try:
@@ -115,13 +124,14 @@ async def _outcome(turn: Turn, progress: _Progress) -> Outbound | None:
 
 async def _converse(turn: Turn, progress: _Progress) -> str | None:
     turn.transcript.append(Message("user", turn.inbound.text, media=turn.inbound.media))
+    turn.emit(Prompted(turn.inbound), turn.step(0))
     corrected = False
     for iteration in range(turn.agent.max_steps):
         progress.step, progress.iterations = turn.step(iteration), iteration + 1
-        heard = await _ask_model(turn, progress.step)
+        await make_room(turn.agent, turn.transcript, progress.step)
+        heard = await _ask_with_room(turn, progress.step)
         said = heard.said
-        recorded = tuple(call.recorded for call in said.calls)
-        turn.transcript.append(Message("assistant", said.text, recorded, reasoning=heard.reasoning))
+        _join(turn, heard)
         if heard.withheld_by:
             await turn.channel.send(Outbound(turn.inbound.chat, heard.withheld_by, kind="notice"))
         if said.fault:
@@ -137,15 +147,31 @@ async def _converse(turn: Turn, progress: _Progress) -> str | None:
     raise StepLimitReached(f"I stopped: {tried}.")
 
 
+async def _ask_with_room(turn: Turn, step: Step) -> _Heard:
+    """Once more, with the older part summed up, where the endpoint says that the conversation is too long."""
+    try:
+        return await _ask_model(turn, step)
+    except ProviderFailed as error:
+        if error.kind != "overflow" or not await make_room(turn.agent, turn.transcript, step, must=True):
+            raise
+    return await _ask_model(turn, step)
+
+
 async def _ask_model(turn: Turn, step: Step) -> _Heard:
     """Freeze the tools, pass the gate, ask, pass the gate again."""
     # A turn that was stopped by now asks neither hooks nor the model.
     await trio.lowlevel.checkpoint()
+    turn.emit(StepBegan(step.iteration + 1), step)
     agent, snapshot = turn.agent, turn.agent.registry.snapshot()
     request = await agent.gate.before_llm(step, _request(turn, snapshot))
     step = replace(step, model=request.model)
     shown = _shown(turn, step, request)
-    reply = await complete(agent, step, request, shown)
+    turn.emit(ModelAsked(), step)
+    try:
+        reply = await complete(agent, step, request, shown)
+    except (ProviderFailed, trio.Cancelled) as error:
+        _cut_short(turn, step, shown.so_far, error)
+        raise
     reply = await agent.gate.after_llm(step, reply)
     said = asked(reply, request, agent.text_calls, step.iteration)
     visible = said.text if reply.shown is None else reply.shown
@@ -154,7 +180,29 @@ async def _ask_model(turn: Turn, step: Step) -> _Heard:
     if said.calls and visible:
         turn.channel.end_stream(step.chat)
     batch = Batch(agent, turn.channel, step, request, snapshot, turn.memo)
-    return _Heard(batch, said, reply.reasoning, visible, reply.withheld_by)
+    return _Heard(batch, said, visible, reply)
+
+
+def _join(turn: Turn, heard: _Heard) -> None:
+    """The reply becomes part of the conversation, and whoever watches hears of it."""
+    said, reply = heard.said, heard.reply
+    recorded = tuple(call.recorded for call in said.calls)
+    turn.transcript.append(Message("assistant", said.text, recorded, reasoning=reply.reasoning))
+    if reply.usage is not None:
+        turn.transcript.measure(reply.usage.total_tokens)
+    visible = None if heard.withheld_by else turn.agent.around.redactor.text(heard.visible)
+    stop = "tool_use" if said.calls else "length" if reply.finish_reason == "length" else "end"
+    asked = tuple(call.call_or_blank for call in said.calls)
+    turn.emit(ReplyEnded(said.text, visible, asked, stop, usage=reply.usage), heard.batch.step)
+
+
+def _cut_short(turn: Turn, step: Step, so_far: str, error: ProviderFailed | trio.Cancelled) -> None:
+    """What people have read of a reply that broke off stays in the conversation."""
+    if so_far.strip():
+        turn.transcript.append(Message("assistant", so_far))
+    stop, failure = ("error", error.reason) if isinstance(error, ProviderFailed) else ("aborted", "")
+    visible = turn.agent.around.redactor.text(so_far)
+    turn.emit(ReplyEnded(so_far, visible, (), stop, failure), step)
 
 
 def _request(turn: Turn, snapshot: Snapshot) -> LLMRequest:

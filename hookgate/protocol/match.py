@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fnmatch import translate
 from functools import cached_property
 
-from hookgate.protocol.payloads import ON_DEMAND, PAYLOADS
+from hookgate.protocol.payloads import INSIDE, ON_DEMAND, PAYLOADS
 from hookgate.protocol.values import Step
 
 CRITERIA = ("channels", "chats", "chat_types", "senders", "tools", "models", "agents")
@@ -85,7 +85,7 @@ class Observed:
     patterns: tuple[str, ...] = ()
 
     def covers(self, kind: str, runtime: str) -> bool:
-        if kind in ON_DEMAND:
+        if kind in ON_DEMAND or kind.startswith(INSIDE):
             return kind in self.patterns or runtime in self.patterns
         if not self.patterns:
             return False

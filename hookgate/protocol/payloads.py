@@ -342,5 +342,8 @@ PAYLOADS: tuple[type[Payload], ...] = (
     SessionCompacted,
 )
 
+INSIDE = "inside."
+"""Kinds that begin so never leave the process: `inside.py` has them."""
+
 ON_DEMAND: frozenset[str] = frozenset({GateDecision.kind, GateDecision.runtime})
 """Names that a glob never covers: one event a hook call would drown an observer that asked for `*`."""

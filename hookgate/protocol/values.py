@@ -18,6 +18,8 @@ Role = Literal["system", "user", "assistant", "tool"]
 FaultKind = Literal["validation", "not_found", "permission", "transient", "budget", "stale", "fatal", "unknown"]
 Origin = Literal["native", "text"]
 Access = Literal["none", "read", "write"]
+Purpose = Literal["turn", "compact"]
+"""Why a model is called: to answer somebody, or to sum up what was said."""
 OutboundKind = Literal["answer", "output", "notice", "error"]
 
 TOOL_TIMEOUT_S = 60.0
@@ -208,11 +210,24 @@ class LLMRequest:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens; `prompt_tokens` includes the cached ones."""
+    """Tokens; `prompt_tokens` includes those read from a cache (`cached_tokens`) and those written to one."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cached_tokens: int = 0
+    cache_write_tokens: int = 0
+
+    @property
+    def fresh_tokens(self) -> int:
+        return self.prompt_tokens - self.cached_tokens - self.cache_write_tokens
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            self.cached_tokens + other.cached_tokens,
+            self.cache_write_tokens + other.cache_write_tokens,
+        )
 
     @property
     def total_tokens(self) -> int:
@@ -252,6 +267,7 @@ class Step:
     iteration: int = 0
     parent_turn_id: str = ""
     model: str = ""
+    purpose: Purpose = "turn"
     encoded: dict[str, bytes] = field(default_factory=dict[str, bytes], init=False, compare=False, repr=False)
     """Its parts in JSON by name, kept by whoever encodes them: every question of a step carries the same."""
 

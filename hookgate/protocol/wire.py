@@ -56,6 +56,8 @@ def context_members(step: Step, call: ToolCall | None = None) -> dict[str, objec
     members: dict[str, object] = {"inbound": inbound_members(step)}
     if call is not None and call.origin != "native":
         members["origin"] = call.origin
+    if step.purpose != "turn":
+        members["purpose"] = step.purpose
     decode = decode_members(call.decode) if call is not None else None
     if decode is not None:
         members["decode"] = decode

@@ -291,4 +291,4 @@ def _usage(counted: dict[str, int]) -> Usage | None:
         return None
     read, written = counted.get("cache_read_input_tokens", 0), counted.get("cache_creation_input_tokens", 0)
     prompt = counted.get("input_tokens", 0) + read + written
-    return Usage(prompt, counted.get("output_tokens", 0), read)
+    return Usage(prompt, counted.get("output_tokens", 0), read, written)

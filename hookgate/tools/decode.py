@@ -25,6 +25,12 @@ class ReadCall:
     call: ToolCall | ToolResult
 
     @property
+    def call_or_blank(self) -> ToolCall:
+        """The call as it was asked for, without arguments where they cannot be read."""
+        call = self.call
+        return call if isinstance(call, ToolCall) else ToolCall(self.proposed.id, self.proposed.name, {})
+
+    @property
     def recorded(self) -> ProposedCall:
         """The call for the transcript, always in JSON: some endpoints refuse a history that is not."""
         if isinstance(self.call, ToolResult):
