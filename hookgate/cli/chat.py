@@ -32,6 +32,7 @@ CHAT = Chat(NAME, "terminal", sender="user")
 PROMPT = "> "
 HELP = """Type a message and Enter. Ctrl-C ends the running turn; at the prompt, Ctrl-C twice or Ctrl-D leaves.
   /stop   end the running turn     /new    start a new conversation
+  /compact  sum up the older part of the conversation
   /tools  what the model may use   /hooks  the hooks and their state
   /help   this text                /quit   leave"""
 
@@ -147,7 +148,7 @@ async def _say(runtime: Runtime, terminal: Terminal, typed: str) -> None:
             terminal.between(_tools(runtime))
         case "/hooks":
             terminal.between(_hooks(runtime))
-        case _ if COMMAND.fullmatch(typed) and typed not in ("/stop", "/new"):
+        case _ if COMMAND.fullmatch(typed) and typed not in ("/stop", "/new", "/compact"):
             terminal.between(f"· There is no command {typed}; /help lists them.")
         case _:
             await runtime.gateway.receive(Inbound(CHAT, typed))

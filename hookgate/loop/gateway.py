@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import trio
 
 from hookgate.loop.agent import Agent
-from hookgate.loop.session import Session
+from hookgate.loop.session import CompactionAsked, Session
 from hookgate.protocol.interfaces import Channel
 from hookgate.protocol.values import Inbound, Outbound
 
@@ -30,7 +30,8 @@ class Gateway:
             await self._reply(inbound, command)
             return
         session = self._session(inbound)
-        if session.offer(inbound):
+        compacting = inbound.text.strip().lower() == "/compact"
+        if session.offer(CompactionAsked(inbound.chat) if compacting else inbound):
             await self._work.send(session)
         else:
             await self._reply(inbound, BUSY)

@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
 
 import structlog
 import trio
 
 from hookgate.loop.agent import Agent
+from hookgate.loop.compaction import EmptySummary, NothingToCompact, compact
 from hookgate.loop.transcript import Transcript
 from hookgate.loop.turn import Turn, run_turn
-from hookgate.protocol.errors import SessionAborted
+from hookgate.protocol.errors import ProviderFailed, SessionAborted, TurnAborted
 from hookgate.protocol.interfaces import Channel
-from hookgate.protocol.values import Inbound, Outbound
+from hookgate.protocol.values import Chat, Inbound, Outbound, Step
 from hookgate.tools.memo import Memo
 
 log = structlog.get_logger("hookgate.loop")
 
 MAX_QUEUED = 20
+
+
+@dataclass(frozen=True)
+class CompactionAsked:
+    """Somebody wants the conversation summed up; it waits its turn like a message."""
+
+    chat: Chat
+
+
+Job = Inbound | CompactionAsked
 
 
 class Session:
@@ -29,7 +41,7 @@ class Session:
         self.busy = False
         self._agent = agent
         self._channel = channel
-        self._queue: deque[Inbound] = deque()
+        self._queue: deque[Job] = deque()
         # Of the running turn, else of the next one: a message may be stopped before its turn has begun.
         self._turn = trio.CancelScope()
         self._running = False
@@ -40,11 +52,11 @@ class Session:
     def waiting(self) -> int:
         return len(self._queue)
 
-    def offer(self, inbound: Inbound) -> bool:
-        """Queue a message; False when the queue is full."""
+    def offer(self, job: Job) -> bool:
+        """Queue a message, or a compaction; False when the queue is full."""
         if len(self._queue) >= MAX_QUEUED:
             return False
-        self._queue.append(inbound)
+        self._queue.append(job)
         self._idle = trio.Event() if self._idle.is_set() else self._idle
         return True
 
@@ -86,16 +98,29 @@ class Session:
         """Until everything queued is answered."""
         await self._idle.wait()
 
-    async def _answer(self, inbound: Inbound) -> None:
-        memo = Memo(self._agent.around.memo)
-        turn = Turn(self._agent, self._channel, self.transcript, inbound, self._turn_id(), memo)
+    async def _answer(self, job: Job) -> None:
+        transcript = self.transcript
         self.busy = True
         with self._turn as scope:
-            await self._guarded(turn)
+            if isinstance(job, CompactionAsked):
+                await self._compact(job)
+            else:
+                memo = Memo(self._agent.around.memo)
+                await self._guarded(Turn(self._agent, self._channel, transcript, job, self._turn_id(), memo))
         self.busy, self._turn = False, trio.CancelScope()
         # A conversation that was begun anew meanwhile has nothing to hear of the old one's end.
-        if scope.cancelled_caught and turn.transcript is self.transcript:
-            await self._tell(Outbound(inbound.chat, "Stopped.", kind="notice"))
+        if scope.cancelled_caught and transcript is self.transcript:
+            await self._tell(Outbound(job.chat, "Stopped.", kind="notice"))
+
+    async def _compact(self, job: CompactionAsked) -> None:
+        step = Step(self._agent.name, self._turn_id(), Inbound(job.chat, ""), model=self._agent.model)
+        try:
+            done = await compact(self._agent, self.transcript, step)
+        except (NothingToCompact, EmptySummary, ProviderFailed, TurnAborted) as error:
+            await self._tell(Outbound(job.chat, f"Not compacted: {error}.", kind="error"))
+            return
+        text = f"Compacted: {done.dropped} messages became a summary, {done.kept} stay as they are."
+        await self._tell(Outbound(job.chat, text, kind="notice"))
 
     async def _guarded(self, turn: Turn) -> None:
         """Whatever goes wrong in one turn ends that turn, and the user hears of it."""
