@@ -45,7 +45,7 @@ class Unredacted:
 class Around:
     """`memo` None: nothing is kept. `pure`: read-only tools that the operator calls pure besides those that say so.
 
-    `busy`: whether background processes of a session live, so that no result stays true for long.
+    `busy`: whether background processes of a session live, so that no result stays true for long. `forget` ends them.
     """
 
     memo: Budget | None = field(default_factory=Budget)
@@ -55,6 +55,7 @@ class Around:
     recorder: Recorder | None = None
     redactor: Redactor = field(default_factory=Unredacted)
     busy: Callable[[str], bool] = lambda _session: False
+    forget: Callable[[str], object] = lambda _session: None
 
     def keeps(self, spec: ToolSpec, session: str) -> bool:
         """Whether results of this tool may be had from the memo now."""

@@ -14,7 +14,7 @@ from hookgate.tools.registry import Snapshot
 
 @dataclass(frozen=True)
 class Batch:
-    """`request` is the one that the model answered; `memo` is the turn's."""
+    """`request` is the one that the model answered; `memo` is the turn's; `used` gathers whose tools were called."""
 
     agent: Agent
     channel: Channel
@@ -22,6 +22,7 @@ class Batch:
     request: LLMRequest
     snapshot: Snapshot
     memo: Memo = field(default_factory=Memo)
+    used: set[str] = field(default_factory=set[str])
 
     @cached_property
     def owners(self) -> dict[str, str]:

@@ -40,6 +40,7 @@ async def execute_all(batch: Batch, ready: Sequence[Ready]) -> dict[str, Finishe
 
 
 async def _execute(batch: Batch, item: Ready) -> Finished:
+    batch.used.add(item.spec.provider)
     call, tally, redactor = item.call, batch.agent.tally, batch.agent.around.redactor
     batch.agent.gate.events.emit(started(call), batch.step)
     begun = perf_counter_ns()

@@ -47,6 +47,11 @@ class Gateway:
         session = self.sessions.get(session_key)
         return session is not None and session.stop()
 
+    def tell(self, provider: str, text: str) -> None:
+        """A report for the model, in every conversation that uses this provider's tools."""
+        for session in self.sessions.values():
+            session.tell(provider, text)
+
     async def run(self) -> None:
         """Work until cancelled. Conversations run side by side."""
         async with trio.open_nursery() as nursery:

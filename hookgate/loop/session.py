@@ -15,11 +15,13 @@ from hookgate.loop.turn import Turn, run_turn
 from hookgate.protocol.errors import ProviderFailed, SessionAborted, TurnAborted
 from hookgate.protocol.interfaces import Channel
 from hookgate.protocol.values import Chat, Inbound, Outbound, Step
+from hookgate.tools import whose
 from hookgate.tools.memo import Memo
 
 log = structlog.get_logger("hookgate.loop")
 
 MAX_QUEUED = 20
+MAX_NEWS = 32
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,8 @@ class Session:
         # Of the running turn, else of the next one: a message may be stopped before its turn has begun.
         self._turn = trio.CancelScope()
         self._running = False
+        self._used: set[str] = set()
+        self._news: deque[str] = deque(maxlen=MAX_NEWS)
         self._idle = trio.Event()
         self._idle.set()
 
@@ -60,6 +64,15 @@ class Session:
         self._idle = trio.Event() if self._idle.is_set() else self._idle
         return True
 
+    def tell(self, provider: str, text: str) -> bool:
+        """Something that a provider of tools reports, for the model's next call; False where its tools are not used.
+
+        Of more than MAX_NEWS that wait the oldest go.
+        """
+        if provider in self._used:
+            self._news.append(text)
+        return provider in self._used
+
     def stop(self) -> bool:
         """End the running turn now, or the one about to begin; the user's message stays in the transcript.
 
@@ -74,7 +87,10 @@ class Session:
         """Begin a new conversation: what runs ends, what was said is forgotten. Returns how many waiting messages
         were dropped."""
         dropped = len(self._queue)
+        self._agent.around.forget(self.key)
         self._queue.clear()
+        self._news.clear()
+        self._used.clear()
         self.transcript = Transcript()
         self._turn.cancel()
         if not self.busy:
@@ -87,6 +103,7 @@ class Session:
         if self._running:
             return
         self._running = True
+        whose.session.set(self.key)
         try:
             while self._queue:
                 await self._answer(self._queue.popleft())
@@ -105,12 +122,16 @@ class Session:
             if isinstance(job, CompactionAsked):
                 await self._compact(job)
             else:
-                memo = Memo(self._agent.around.memo)
-                await self._guarded(Turn(self._agent, self._channel, transcript, job, self._turn_id(), memo))
+                await self._guarded(self._begun(job))
         self.busy, self._turn = False, trio.CancelScope()
         # A conversation that was begun anew meanwhile has nothing to hear of the old one's end.
         if scope.cancelled_caught and transcript is self.transcript:
             await self._tell(Outbound(job.chat, "Stopped.", kind="notice"))
+
+    def _begun(self, inbound: Inbound) -> Turn:
+        memo = Memo(self._agent.around.memo)
+        turn_id = self._turn_id()
+        return Turn(self._agent, self._channel, self.transcript, inbound, turn_id, memo, self._used, self._news)
 
     async def _compact(self, job: CompactionAsked) -> None:
         step = Step(self._agent.name, self._turn_id(), Inbound(job.chat, ""), model=self._agent.model)
@@ -128,6 +149,7 @@ class Session:
         try:
             await run_turn(turn)
         except SessionAborted as error:
+            self._agent.around.forget(self.key)
             self._queue.clear()
             await self._tell(Outbound(chat, str(error), kind="error"))
         except Exception:

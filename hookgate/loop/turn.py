@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, field, replace
 from time import perf_counter_ns
 
@@ -17,7 +18,7 @@ from hookgate.loop.transcript import Transcript
 from hookgate.protocol.errors import ProviderFailed, SessionAborted, StepLimitReached, TurnAborted
 from hookgate.protocol.inside import ModelAsked, Prompted, ReplyEnded, StepBegan
 from hookgate.protocol.interfaces import Channel
-from hookgate.protocol.payloads import ErrorEvent, Payload, TurnEnd, TurnStart
+from hookgate.protocol.payloads import ErrorEvent, Payload, SteeringInjected, TurnEnd, TurnStart
 from hookgate.protocol.values import (
     Inbound,
     LLMReply,
@@ -45,6 +46,9 @@ class Turn:
     inbound: Inbound
     id: str
     memo: Memo = field(default_factory=Memo)
+    used: set[str] = field(default_factory=set[str])
+    news: deque[str] = field(default_factory=deque[str])
+    """What came from outside for the model, and joins the conversation before its next call."""
 
     def step(self, iteration: int) -> Step:
         return Step(self.agent.name, self.id, self.inbound, iteration, model=self.agent.model)
@@ -128,6 +132,7 @@ async def _converse(turn: Turn, progress: _Progress) -> str | None:
     corrected = False
     for iteration in range(turn.agent.max_steps):
         progress.step, progress.iterations = turn.step(iteration), iteration + 1
+        _take_news(turn, progress.step)
         await make_room(turn.agent, turn.transcript, progress.step)
         heard = await _ask_with_room(turn, progress.step)
         said = heard.said
@@ -145,6 +150,14 @@ async def _converse(turn: Turn, progress: _Progress) -> str | None:
             return None
     tried = f"after {turn.agent.max_steps} model calls in one turn (agent.max_steps) it still wanted to run tools"
     raise StepLimitReached(f"I stopped: {tried}.")
+
+
+def _take_news(turn: Turn, step: Step) -> None:
+    texts = [turn.news.popleft() for _ in range(len(turn.news))]
+    for text in texts:
+        turn.transcript.append(Message("user", text))
+    if texts:
+        turn.emit(SteeringInjected(len(texts), sum(map(len, texts))), step)
 
 
 async def _ask_with_room(turn: Turn, step: Step) -> _Heard:
@@ -179,7 +192,7 @@ async def _ask_model(turn: Turn, step: Step) -> _Heard:
         shown.finish(visible)
     if said.calls and visible:
         turn.channel.end_stream(step.chat)
-    batch = Batch(agent, turn.channel, step, request, snapshot, turn.memo)
+    batch = Batch(agent, turn.channel, step, request, snapshot, turn.memo, turn.used)
     return _Heard(batch, said, visible, reply)
 
 

@@ -8,10 +8,10 @@ import pytest
 import trio
 
 from hookgate.loop.gateway import BUSY
-from hookgate.loop.session import MAX_QUEUED
+from hookgate.loop.session import MAX_NEWS, MAX_QUEUED
 from hookgate.loop.transcript import NO_RESULT
 from hookgate.protocol.answers import CONTINUE, Answer, Ask
-from hookgate.protocol.payloads import TurnEnd
+from hookgate.protocol.payloads import SteeringInjected, TurnEnd
 from hookgate.protocol.stages import Question, Stage
 from hookgate.protocol.values import Chat, ToolCall
 from hookgate.providers.scripted import ScriptStep
@@ -265,3 +265,21 @@ async def test_a_thread_is_a_conversation_of_its_own_and_is_answered_there(bench
         await made.idle(chat)
     assert made.room.sent[-1].chat == chat
     assert len(made.provider.requests[1].messages) == (1 if thread else 3)
+
+
+async def test_what_a_provider_reports_joins_only_the_conversations_that_use_it() -> None:
+    bench = Bench(asks_for("t"), says("a"), says("b"), says("c"), tools=[FunctionTool("t")])
+    async with bench.opened():
+        await bench.say("one")
+        await bench.idle()
+        await bench.say("other", OTHER)
+        await bench.idle(OTHER)
+        for number in range(MAX_NEWS + 8):
+            bench.gateway.tell("builtin", f"news {number}")
+        bench.gateway.tell("mcp:elsewhere", "nothing for us")
+        await bench.say("two")
+        await bench.idle()
+    said = [message.content for message in bench.messages() if message.role == "user"]
+    assert said == ["one", "two", *(f"news {number}" for number in range(8, MAX_NEWS + 8))]
+    assert [it.Count for it in bench.payloads(SteeringInjected)] == [MAX_NEWS]
+    assert [message.content for message in bench.messages(OTHER)] == ["other", "b"]
