@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from hookgate.loop.around import Around
 from hookgate.loop.asked import TextCalls
 from hookgate.protocol.values import Json, JsonObject
+from hookgate.tools.select import Selection
 
 if TYPE_CHECKING:
     from hookgate.approvals.desk import Desk
@@ -69,6 +70,7 @@ class Agent:
     show_denials: bool = False
     text_calls: TextCalls = "tags"
     around: Around = field(default_factory=Around)
+    selection: Selection = field(default_factory=Selection)
     known_model: Callable[[str], Model | None] = lambda _name: None
     compact_at: float = 0.85
     tally: Tally = field(default_factory=Tally)

@@ -14,9 +14,11 @@ from hookgate.loop.batch import Batch, Ready, Settled
 from hookgate.loop.finish import shown, started
 from hookgate.protocol.approval import Wish
 from hookgate.protocol.codec import canonical
+from hookgate.protocol.interfaces import Tool
 from hookgate.protocol.values import Outbound, ToolCall, ToolResult, ToolSpec
 from hookgate.tools.decode import ReadCall, incomplete
-from hookgate.tools.dispatch import failure, invalid, not_found
+from hookgate.tools.dispatch import failure, not_found, settled_arguments
+from hookgate.tools.failures import removed
 
 
 async def prepare(batch: Batch, read: ReadCall) -> Ready | Settled:
@@ -27,19 +29,32 @@ async def prepare(batch: Batch, read: ReadCall) -> Ready | Settled:
     spec = batch.request.tool(call.name)
     if spec is None:
         return _unknown(batch, call)
-    broken = _unfit(batch, spec, call)
-    if broken is not None:
-        return Settled(call, broken, "its arguments do not fit the tool")
-    return await _judged(batch, call, spec)
+    settled = _settled(batch, spec, call)
+    if isinstance(settled, ToolResult):
+        return Settled(call, settled, "its arguments do not fit the tool")
+    return await _judged(batch, settled, spec)
 
 
-def _unfit(batch: Batch, spec: ToolSpec, call: ToolCall) -> ToolResult | None:
+def _settled(batch: Batch, spec: ToolSpec, call: ToolCall) -> ToolCall | ToolResult:
+    """The call with the arguments that hooks judge, people approve and the tool gets, or why it cannot be made."""
     if batch.agent.around.redactor.marker(canonical(call.arguments).decode()):
         reason = "an argument holds a mark that stands for a secret; the secret itself is not known here"
         return failure(
             "validation", call.name, reason, hint="Leave it out, or have the user put it where it belongs."
         )
-    return incomplete(spec, call) or invalid(spec, call)
+    refusal = incomplete(spec, call)
+    if refusal is not None:
+        return refusal
+    rules = batch.agent.selection.rules(spec, batch.step.chat.channel)
+    return settled_arguments(_reader(batch, spec), call, rules)
+
+
+def _reader(batch: Batch, spec: ToolSpec) -> Tool | ToolSpec:
+    """The tool reads its own arguments, unless a hook runs it or has shown the model another schema."""
+    own, tool = batch.snapshot.spec(spec.name), batch.snapshot.get(spec.name)
+    if spec.owner or tool is None or own is None or own.parameters != spec.parameters:
+        return spec
+    return tool
 
 
 async def _judged(batch: Batch, call: ToolCall, spec: ToolSpec) -> Ready | Settled:
@@ -50,13 +65,21 @@ async def _judged(batch: Batch, call: ToolCall, spec: ToolSpec) -> Ready | Settl
         case Answered():
             return await _answered(batch, verdict)
         case Allowed(call=allowed):
-            target = spec if allowed is call else batch.request.tool(allowed.name)
-            broken = _unknown(batch, allowed).result if target is None else _unfit(batch, target, allowed)
-            if target is None or broken is not None:
-                batch.agent.tally.calls += 1
-                batch.agent.tally.denied += 1
-                return Settled(call, broken or ToolResult(""), "a hook changed it into a call that cannot run")
-            return await _approved(batch, allowed, target)
+            if allowed is call:
+                return await _approved(batch, call, spec)
+            return await _rejudged(batch, call, allowed)
+
+
+async def _rejudged(batch: Batch, call: ToolCall, changed: ToolCall) -> Ready | Settled:
+    """What hooks made of a call is looked up and read again."""
+    target = batch.request.tool(changed.name)
+    settled = _settled(batch, target, changed) if target is not None else _unknown(batch, changed).result
+    if target is None or isinstance(settled, ToolResult):
+        batch.agent.tally.calls += 1
+        batch.agent.tally.denied += 1
+        result = settled if isinstance(settled, ToolResult) else _unknown(batch, changed).result
+        return Settled(call, result, "a hook changed it into a call that cannot run")
+    return await _approved(batch, settled, target)
 
 
 async def _answered(batch: Batch, verdict: Answered) -> Settled:
@@ -86,9 +109,9 @@ async def _approved(batch: Batch, call: ToolCall, spec: ToolSpec) -> Ready | Set
         agent.tally.answered += 1
         return await _owned(batch, call, spec)
     tool = batch.snapshot.get(call.name)
-    if tool is None:
+    if tool is None or not agent.registry.holds(spec):
         agent.tally.denied += 1
-        return _unknown(batch, call)
+        return _unknown(batch, call) if tool is None else Settled(call, removed(call.name), "it has been removed")
     agent.tally.allowed += 1
     return Ready(call, spec, tool)
 

@@ -175,7 +175,9 @@ async def _ask_model(turn: Turn, step: Step) -> _Heard:
     # A turn that was stopped by now asks neither hooks nor the model.
     await trio.lowlevel.checkpoint()
     turn.emit(StepBegan(step.iteration + 1), step)
-    agent, snapshot = turn.agent, turn.agent.registry.snapshot()
+    agent = turn.agent
+    snapshot = agent.selection.of(agent.registry.snapshot(), step.chat.channel)
+    turn.memo.at_version(snapshot.version)
     request = await agent.gate.before_llm(step, _request(turn, snapshot))
     step = replace(step, model=request.model)
     shown = _shown(turn, step, request)

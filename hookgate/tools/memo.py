@@ -40,7 +40,6 @@ class _Entry:
     result: ToolResult
     data: bytes
     size: int
-    provider: str
     until: float
     hits: int = 0
 
@@ -60,6 +59,7 @@ class Memo:
         self._specs: dict[int, tuple[ToolSpec, bytes]] = {}
         self._bytes = 0
         self._epoch = 0
+        self._version = 0
 
     async def result(self, spec: ToolSpec, call: ToolCall, run: Callable[[], Awaitable[ToolResult]]) -> ToolResult:
         """The kept result, marked `cached`, or that of `run`. Of identical calls at once, one runs.
@@ -73,24 +73,30 @@ class Memo:
                 return _hit(entry)
             running = self._running.get(key)
             if running is None:
-                return await self._led(key, spec.provider, run)
+                return await self._led(key, run)
             await running.wait()
 
-    def clear(self, provider: str | None = None) -> None:
-        """Forget everything, or what one provider's tools answered."""
+    def clear(self) -> None:
+        """Forget everything."""
         self._epoch += 1
         # Whoever asks from here on must not wait for a run that began before the change.
         self._running = {}
-        for key in [key for key, it in self._entries.items() if provider in (None, it.provider)]:
+        for key in tuple(self._entries):
             self._drop(key)
 
-    async def _led(self, key: Key, provider: str, run: Callable[[], Awaitable[ToolResult]]) -> ToolResult:
+    def at_version(self, version: int) -> None:
+        """The registry's, at each model call: where it has changed, what tools of old said may be true no more."""
+        if version != self._version:
+            self._version = version
+            self.clear()
+
+    async def _led(self, key: Key, run: Callable[[], Awaitable[ToolResult]]) -> ToolResult:
         done = self._running[key] = trio.Event()
         epoch = self._epoch
         try:
             result = await run()
             if epoch == self._epoch:
-                self._keep(key, provider, result)
+                self._keep(key, result)
             return result
         finally:
             if self._running.get(key) is done:
@@ -115,7 +121,7 @@ class Memo:
         self._entries[key] = entry  # last again: the least recently used is the first to go
         return entry
 
-    def _keep(self, key: Key, provider: str, result: ToolResult) -> None:
+    def _keep(self, key: Key, result: ToolResult) -> None:
         if result.is_error or result.abandoned or result.cached:
             return
         data = encode(result.data) if result.data is not None else b""
@@ -123,7 +129,7 @@ class Memo:
         if size > MAX_ENTRY_BYTES:
             return
         kept = replace(result, effects=(), data=None)
-        self._entries[key] = _Entry(kept, data, size, provider, monotonic() + MAX_AGE_S)
+        self._entries[key] = _Entry(kept, data, size, monotonic() + MAX_AGE_S)
         self._count(size)
         while len(self._entries) > MAX_ENTRIES or self._bytes > MAX_TURN_BYTES:
             self._drop(next(iter(self._entries)))
