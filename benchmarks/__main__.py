@@ -16,6 +16,8 @@ from benchmarks import (
     many_callers,
     sessions,
     startup,
+    tool_calls,
+    tool_texts,
 )
 from benchmarks.echo import build_echo
 from benchmarks.figures import Figure, Run
@@ -31,6 +33,8 @@ BENCHMARKS = {
     "bystanders": bystanders,
     "startup": startup,
     "sessions": sessions,
+    "tool_calls": tool_calls,
+    "tool_texts": tool_texts,
 }
 README = Path(__file__).parents[1] / "README.md"
 LONGEST_S = 120.0

@@ -27,13 +27,17 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """What is promised. `limit`: times the floor, or with `absolute` in `unit`; None promises nothing."""
+    """What is promised. `limit`: times the floor, or with `absolute` in `unit`; None promises nothing.
+
+    `or_times`: also kept where the value is at most so many times the floor.
+    """
 
     what: str
     floor_is: str
     unit: Unit
     limit: float | None = None
     absolute: bool = False
+    or_times: float | None = None
 
     def judged(self, pairs: Sequence[Pair]) -> Figure:
         """The ratio is the median of each run's own: a slow minute of the machine then counts on both sides."""
@@ -52,6 +56,8 @@ class Figure:
 
     @property
     def met(self) -> bool:
+        if self.bar.or_times is not None and self.ratio <= self.bar.or_times:
+            return True
         judged = self.value if self.bar.absolute else self.ratio
         return self.bar.limit is None or judged <= self.bar.limit
 

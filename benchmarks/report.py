@@ -31,7 +31,8 @@ def _limit(figure: Figure) -> str:
     bar = figure.bar
     if bar.limit is None:
         return ""
-    return f"{bar.limit:g} {bar.unit}" if bar.absolute else f"{bar.limit:g} ×"  # noqa: RUF001 - times
+    either = f" or {bar.or_times:g} ×" if bar.or_times is not None else ""  # noqa: RUF001 - times
+    return f"{bar.limit:g} {bar.unit}{either}" if bar.absolute else f"{bar.limit:g} ×"  # noqa: RUF001 - times
 
 
 def _amount(value: float) -> str:

@@ -9,7 +9,7 @@ from time import perf_counter_ns
 import trio
 
 from hookgate.loop.agent import Agent
-from hookgate.loop.asked import Asked, Shown, asked
+from hookgate.loop.asked import Asked, Shown, read_reply
 from hookgate.loop.batch import Batch
 from hookgate.loop.calls import run_calls
 from hookgate.loop.compaction import make_room
@@ -188,7 +188,7 @@ async def _ask_model(turn: Turn, step: Step) -> _Heard:
         _cut_short(turn, step, shown.so_far, error)
         raise
     reply = await agent.gate.after_llm(step, reply)
-    said = asked(reply, request, agent.text_calls, step.iteration)
+    said = await read_reply(reply, request, agent.text_calls, step.iteration)
     visible = said.text if reply.shown is None else reply.shown
     if not said.fault:
         shown.finish(visible)

@@ -1,0 +1,143 @@
+"""Inside the tool system: a snapshot of many tools, a typed call, a call from the memo."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from time import perf_counter_ns
+
+import trio
+from pydantic import BaseModel, ConfigDict
+
+from benchmarks.figures import Bar, Figure, Pair, Run
+from hookgate.approvals.desk import Desk
+from hookgate.hooks.gate import Gate
+from hookgate.loop.agent import Agent
+from hookgate.loop.batch import Batch
+from hookgate.loop.calls import run_calls
+from hookgate.protocol.approval import ApprovalRequest, Decision
+from hookgate.protocol.values import (
+    Chat,
+    Inbound,
+    LLMRequest,
+    Outbound,
+    ProposedCall,
+    Step,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+)
+from hookgate.tools.decode import read_calls
+from hookgate.tools.memo import Memo
+from hookgate.tools.registry import Registry
+from hookgate.tools.typed import tool
+
+TOOLS = 500
+CALLS = 2000
+SNAPSHOT = Bar("a snapshot of 500 tools after one registration", "sorting 500 names", "ms", 2.0, absolute=True)
+DISPATCH = Bar(
+    "a typed call that does nothing, no hook mounted",
+    "pydantic and a bare await",
+    "µs",
+    60.0,
+    absolute=True,
+    or_times=12.0,
+)
+MEMO = Bar("the same pure call again, from the memo", "a dictionary look-up", "µs", 15.0, absolute=True)
+
+
+@dataclass(frozen=True)
+class Numbered:
+    spec: ToolSpec
+
+    async def execute(self, call: ToolCall) -> ToolResult:
+        return ToolResult("ok")
+
+
+async def nothing(path: str, count: int = 1) -> str:
+    """Do nothing."""
+    return "ok"
+
+
+class Arguments(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    path: str
+    count: int = 1
+
+
+class Nowhere:
+    """A channel that nobody reads."""
+
+    name = "bench"
+
+    async def send(self, outbound: Outbound) -> None: ...
+
+    def stream(self, chat: Chat, text: str) -> None: ...
+
+    def end_stream(self, chat: Chat) -> None: ...
+
+    def restart_stream(self, chat: Chat) -> None: ...
+
+    async def approve(self, request: ApprovalRequest) -> Decision:
+        return Decision(False, "nobody")
+
+
+async def measure(run: Run) -> list[Figure]:
+    snapshots = [_snapshot() for _ in range(max(3, run.rounds))]
+    batch = _batch()
+    dispatch = [await _dispatch(batch, run.times(CALLS)) for _ in range(run.rounds)]
+    memo = [await _memo(run.times(CALLS)) for _ in range(run.rounds)]
+    return [SNAPSHOT.judged(snapshots), DISPATCH.judged(dispatch), MEMO.judged(memo)]
+
+
+def _snapshot() -> Pair:
+    registry, schema = Registry(), {"type": "object", "properties": {"path": {"type": "string"}}}
+    spec = ToolSpec("", "What it does, in a sentence or two.", schema)
+    for number in range(TOOLS - 1):
+        registry.register(Numbered(replace(spec, name=f"tool_{number:03}")))
+    names = [it.name for it in registry.snapshot().specs]
+    began = perf_counter_ns()
+    sorted(names)
+    floor = perf_counter_ns()
+    registry.register(Numbered(replace(spec, name="tool_new")))
+    assert len(registry.snapshot().specs) == TOOLS
+    return (floor - began) / 1e6, (perf_counter_ns() - floor) / 1e6
+
+
+def _batch() -> Batch:
+    registry, gate = Registry(), Gate()
+    registry.register(tool(mutates=False, affects_workspace=False)(nothing))
+    agent = Agent("main", "p/m", "", {}, gate, registry, Desk((), gate.events.emit))
+    step, snapshot = Step("main", "t", Inbound(Chat("bench", "1"), "")), registry.snapshot()
+    return Batch(agent, Nowhere(), step, LLMRequest("p/m", (), snapshot.specs), snapshot, Memo())
+
+
+async def _dispatch(batch: Batch, count: int) -> Pair:
+    """From the model's text to the result in the transcript; the floor is what any program must do for the same."""
+    proposed, text = ProposedCall("c", "nothing", '{"path":"a.txt"}'), '{"path":"a.txt"}'
+    began = perf_counter_ns()
+    for _ in range(count):
+        arguments = Arguments.model_validate_json(text)
+        await nothing(arguments.path, arguments.count)
+    floor = perf_counter_ns()
+    for _ in range(count):
+        await run_calls(batch, read_calls([proposed], cut=False), lambda _id, _result: None)
+    return (floor - began) / count / 1000, (perf_counter_ns() - floor) / count / 1000
+
+
+async def _memo(count: int) -> Pair:
+    memo, call = Memo(), ToolCall("c", "nothing", {"path": "a.txt", "count": 1})
+    spec = ToolSpec("nothing", "", {"type": "object"}, mutates=False, affects_workspace=False, pure=True)
+    kept = {("nothing", "a.txt", 1): ToolResult("ok")}
+
+    async def execute() -> ToolResult:
+        await trio.lowlevel.checkpoint()
+        return ToolResult("ok", data={"path": "a.txt"})
+
+    await memo.result(spec, call, execute)
+    began = perf_counter_ns()
+    for _ in range(count):
+        kept["nothing", "a.txt", 1]
+    floor = perf_counter_ns()
+    for _ in range(count):
+        await memo.result(spec, call, execute)
+    return (floor - began) / count / 1000, (perf_counter_ns() - floor) / count / 1000
