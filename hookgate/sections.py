@@ -38,6 +38,7 @@ class AgentSection(Section):
     retry_longest_ms: Milliseconds = 60_000
     show_denials: bool = False
     text_tool_calls: Literal["off", "tags", "all"] = "tags"
+    compact_at: Annotated[float, Field(ge=0, le=1)] = 0.85
 
     @field_validator("model")
     @classmethod
@@ -73,6 +74,20 @@ class ProviderSection(Section):
         if self.kind == "scripted" and not self.script:
             raise ValueError('a scripted provider needs script = "FILE.json"')
         return self
+
+
+Tokens = Annotated[int, Field(ge=1)]
+Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class ModelSection(Section):
+    """What hookgate does not know of a model, or knows wrong. `prices`: US dollars for a million tokens of input,
+    output, and, if they differ from input, cache reads and cache writes."""
+
+    context_window: Tokens | None = None
+    max_output: Tokens | None = None
+    reasoning: bool | None = None
+    prices: Annotated[tuple[Dollars, ...], Field(min_length=2, max_length=4)] | None = None
 
 
 class MatchSection(Section):
@@ -345,6 +360,7 @@ class Config(Section):
     providers: dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$")], ProviderSection] = Field(
         default_factory=dict
     )
+    models: dict[Annotated[str, Field(pattern=r"^[^/]+/.+$")], ModelSection] = Field(default_factory=dict)
     hooks: HooksSection = _nested()
     approvals: tuple[ApprovalSection, ...] = ()
     tools: ToolsSection = _nested()

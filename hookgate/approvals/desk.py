@@ -63,6 +63,10 @@ class Desk:
         self._ids = count(1)
         self._grants: set[tuple[str, str, str]] = set()
 
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        return self._rules
+
     def adopt(self, rules: Sequence[Rule]) -> bool:
         """Ask by these rules from here on; grants of rules that changed are void. Whether anything changed."""
         changed = tuple(rules) != self._rules

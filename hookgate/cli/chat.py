@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 import trio
 
@@ -46,6 +47,7 @@ class Flags:
     trace: bool = False
     events: Path | None = None
     control: Path | None = None
+    diff: bool = False
 
 
 async def run_chat(flags: Flags) -> int:
@@ -70,7 +72,7 @@ async def open_chat(
         if flags.events:
             inside.append(event_file(stack.enter_context(open_event_file(flags.events))))
         runtime = await stack.enter_async_context(
-            open_runtime(Setup(config, base, (channel,), inside, file=flags.config_file))
+            open_runtime(Setup(config, base, (channel,), inside, file=flags.config_file, recording=flags.diff))
         )
         if config.control.enabled or flags.control:
             from hookgate.cli.control import open_gateway_control
@@ -88,6 +90,7 @@ async def _run_once(flags: Flags, config: Config, base: Path) -> int:
     ):
         await runtime.gateway.receive(Inbound(CHAT, flags.once or ""))
         await runtime.gateway.idle(CHAT.session_key)
+        await _show_diff(runtime, sys.stderr)
     if channel.answer is not None and channel.error is None:
         _write((printable(channel.answer) if sys.stdout.isatty() else channel.answer) + "\n")
         return 0
@@ -126,7 +129,7 @@ async def converse(runtime: Runtime, terminal: Terminal, keyboard: Keyboard) -> 
 
 
 async def _warn_unconfined(runtime: Runtime, terminal: Terminal) -> None:
-    sandbox = await runtime.sandbox.chosen()
+    sandbox = await runtime.tools.sandbox.chosen()
     if sandbox.kind == "none":
         terminal.between(f"! {sandbox.note}")
 
@@ -153,6 +156,14 @@ async def _say(runtime: Runtime, terminal: Terminal, typed: str) -> None:
         case _:
             await runtime.gateway.receive(Inbound(CHAT, typed))
             await runtime.gateway.idle(CHAT.session_key)
+            await _show_diff(runtime, sys.stdout)
+
+
+async def _show_diff(runtime: Runtime, file: TextIO) -> None:
+    """What the turn changed in the workspace, where `--diff` asks for it."""
+    if runtime.tools.recorder is not None:
+        file.write(await runtime.tools.recorder.take())
+        file.flush()
 
 
 async def _run_interrupts(

@@ -12,8 +12,10 @@ import structlog
 
 from hookgate import config as configuration
 from hookgate.cli.inspect import describe, say
-from hookgate.cli.plans import approval_rules, plans
+from hookgate.cli.plans import plans
 from hookgate.cli.runtime import Runtime
+from hookgate.cli.tools_control import tool_methods
+from hookgate.cli.toolset import all_rules
 from hookgate.config import Config, ConfigError
 from hookgate.control.client import call, find_socket, socket_path
 from hookgate.control.methods import ControlError
@@ -38,7 +40,9 @@ async def open_gateway_control(runtime: Runtime, config_file: Path | None, path:
     explicit = path or (Path(section.path) if section.path else None)
     socket = explicit or socket_path(configuration.runtime_directory())
     methods = _Methods(runtime, config_file)
+    tools = runtime.tools
     served = {
+        **tool_methods(runtime, tools.catalog, tools.descriptions, lambda: runtime.agent.desk.rules),
         "hooks.list": methods.hooks_list,
         "hooks.reload": methods.hooks_reload,
         "sessions.list": methods.sessions_list,
@@ -69,7 +73,7 @@ class _Methods:
             changes = await self._runtime.mounts.reload(plans(config, file.parent))
         except (ConfigError, ReloadFailed) as error:
             raise ControlError(f"nothing was changed: {error}") from None
-        approvals = self._runtime.agent.desk.adopt(approval_rules(config))
+        approvals = self._runtime.agent.desk.adopt(all_rules(config))
         done: dict[str, Json] = {name: list(hooks) for name, hooks in asdict(changes).items()}
         return {**done, "approvals_changed": approvals, "needs_restart": self._waiting(config)}
 

@@ -16,13 +16,19 @@ def ending(error: BaseException) -> tuple[str, int] | None:
     from hookgate.control.client import ControlFailed, NothingRunning
     from hookgate.control.place import ControlUnavailable
     from hookgate.hooks.supervise import RequiredHookFailed
+    from hookgate.protocol.catalog import StoreFailed
     from hookgate.tools.errors import SandboxUnavailable
 
     match _single(error):
         case ConfigError() as mistake:
             return f"hookgate: {mistake}", CONFIGURATION
         case (
-            RequiredHookFailed() | SandboxUnavailable() | NothingRunning() | ControlFailed() | ControlUnavailable()
+            RequiredHookFailed()
+            | SandboxUnavailable()
+            | StoreFailed()
+            | NothingRunning()
+            | ControlFailed()
+            | ControlUnavailable()
         ) as failure:
             return f"hookgate: {failure}", FAILED
         case OSError() as error:

@@ -11,7 +11,8 @@ from shutil import which
 from typing import Any, cast
 
 from hookgate import config as configuration
-from hookgate.cli.plans import approval_rules, plans
+from hookgate.cli.plans import plans
+from hookgate.cli.toolset import all_rules
 from hookgate.config import ConfigError
 from hookgate.hooks.mounts import Plan
 from hookgate.mistakes import close
@@ -208,6 +209,6 @@ def _terms(plan: Plan, stage: Stage) -> str:
 
 
 def _explain_approval(config: Config, case: _Case) -> None:
-    for rule in approval_rules(config):
+    for rule in all_rules(config):
         mismatch = rule.match.mismatch(case.step, case.tool)
         say(f"approval rule {rule.name}: {'does not apply: ' + mismatch if mismatch else 'a person is asked'}")

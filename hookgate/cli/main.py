@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import click
 
 from hookgate import __version__
+from hookgate.cli.tools_commands import tools
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 config_option = click.option("--config", "config_file", type=FILE, help="Instead of ./hookgate.toml.")
@@ -28,11 +30,12 @@ def hookgate() -> None:
 @click.option("--once", metavar="TEXT", help="Ask one question, print only the answer.")
 @click.option("--trace", is_flag=True, help="Show what every hook decided, and how long it took.")
 @click.option("--events", type=FILE, help="Append every event and gate decision to this file, as JSON lines.")
-def chat(config_file: Path | None, control: Path | None, once: str | None, trace: bool, events: Path | None) -> None:
+@click.option("--diff", is_flag=True, help="After each turn, show what it changed in the workspace.")
+def chat(config_file: Path | None, control: Path | None, once: str | None, **shown: Any) -> None:
     """Talk to the configured model."""
     from hookgate.cli.chat import Flags, run_chat
 
-    flags = Flags(config_file, once, trace, events, control)
+    flags = Flags(config_file, once, control=control, **shown)
     run(lambda: run_chat(flags))
 
 
@@ -137,6 +140,9 @@ def control(method: str, params: str, control: Path | None) -> None:
     from hookgate.cli.control import call_gateway
 
     guarded(lambda: call_gateway(method, params, control))
+
+
+hookgate.add_command(tools)
 
 
 # --- how every command ends ---------------------------------------------------------------------------------

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import trio
 
 from hookgate import config as configuration
 from hookgate.approvals.desk import Desk
-from hookgate.cli.plans import approval_rules, plans, restarts
+from hookgate.cli.models import model_of
+from hookgate.cli.plans import plans, restarts
+from hookgate.cli.redacting import make_redactor
+from hookgate.cli.toolset import Place, Toolset, all_rules, open_more_tools, open_toolset
 from hookgate.config import ConfigError
 from hookgate.hooks.gate import Gate
 from hookgate.hooks.mounts import Mounts, open_mounts
@@ -20,15 +23,16 @@ from hookgate.hooks.rules import Mount
 from hookgate.loop.agent import Agent, Retries
 from hookgate.loop.gateway import Gateway
 from hookgate.protocol.interfaces import Channel, Provider
-from hookgate.protocol.match import Globs
+from hookgate.protocol.payloads import RegistryChanged
 from hookgate.sections import Config, ProviderSection
-from hookgate.tools.registry import Registry
-from hookgate.tools.sandbox import Shelter
+from hookgate.tools.registry import Change
+from hookgate.tools.schema_spec import spec_problem
 
 
 @dataclass(frozen=True)
 class Setup:
-    """What to run: `base` is the folder that relative paths of the configuration count from."""
+    """What to run: `base` is the folder that relative paths of the configuration count from. `recording`: keep what
+    files were before a turn changed them."""
 
     config: Config
     base: Path
@@ -36,6 +40,7 @@ class Setup:
     inside: Sequence[Mount] = ()
     providers: Mapping[str, Provider] = field(default_factory=dict[str, Provider])
     file: Path | None = None
+    recording: bool = False
 
 
 @dataclass(frozen=True)
@@ -45,7 +50,7 @@ class Runtime:
     gate: Gate
     mounts: Mounts
     gateway: Gateway
-    sandbox: Shelter
+    tools: Toolset
 
 
 @asynccontextmanager
@@ -58,24 +63,31 @@ async def open_runtime(setup: Setup) -> AsyncGenerator[Runtime]:
     if not config.agent.model:
         raise ConfigError('agent.model is not set: write it PROVIDER/MODEL, for example "openai/gpt-5-mini"')
     async with AsyncExitStack() as stack:
-        gate = Gate(frozenset({*config.providers, *setup.providers}))
+        redactor = make_redactor(config)
+        place = Place(config, setup.base, setup.file, redactor, setup.recording)
+        gate = Gate(frozenset({*config.providers, *setup.providers}), redactor, spec_problem)
         providers = dict(setup.providers)
         for name, section in config.providers.items():
             if name not in providers:
                 providers[name] = await open_provider(stack, name, section, setup.base)
-        registry = Registry()
-        sandbox = await _register_builtins(stack, registry, setup)
+        tools = await open_toolset(stack, place)
+        tools.registry.listen(lambda change: gate.events.emit(_told(change)))
         mounts = Mounts(gate, restarts(config.hooks.defaults), setup.inside)
         await stack.enter_async_context(open_mounts(mounts, plans(config, setup.base)))
-        agent = make_agent(config, providers, gate, registry)
+        agent = make_agent(config, providers, gate, tools)
         gateway = Gateway(agent, {channel.name: channel for channel in setup.channels})
+        await open_more_tools(stack, place, tools, gateway.tell)
         nursery = await stack.enter_async_context(trio.open_nursery())
         nursery.start_soon(gateway.run)
-        yield Runtime(setup, agent, gate, mounts, gateway, sandbox)
+        yield Runtime(setup, agent, gate, mounts, gateway, tools)
         nursery.cancel_scope.cancel()
 
 
-def make_agent(config: Config, providers: Mapping[str, Provider], gate: Gate, registry: Registry) -> Agent:
+def _told(change: Change) -> RegistryChanged:
+    return RegistryChanged(change.version, change.added, change.removed, change.shadowed)
+
+
+def make_agent(config: Config, providers: Mapping[str, Provider], gate: Gate, tools: Toolset) -> Agent:
     section = config.agent
     return Agent(
         name=section.name,
@@ -83,13 +95,17 @@ def make_agent(config: Config, providers: Mapping[str, Provider], gate: Gate, re
         system=section.system,
         providers=providers,
         gate=gate,
-        registry=registry,
-        desk=Desk(approval_rules(config), gate.events.emit),
+        registry=tools.registry,
+        desk=Desk(all_rules(config), gate.events.emit, tools.around.redactor),
         max_steps=section.max_steps,
         options=section.request_options,
         retries=Retries(section.retries, section.retry_first_ms / 1000, section.retry_longest_ms / 1000),
         show_denials=section.show_denials,
         text_calls=section.text_tool_calls,
+        around=tools.around,
+        selection=tools.selection,
+        known_model=partial(model_of, config),
+        compact_at=section.compact_at,
     )
 
 
@@ -115,30 +131,3 @@ async def open_provider(stack: AsyncExitStack, name: str, section: ProviderSecti
                 return await load_script(base / section.script)
     except ValueError as error:
         raise ConfigError(f"providers.{name}: {error}") from None
-
-
-async def _register_builtins(stack: AsyncExitStack, registry: Registry, setup: Setup) -> Shelter:
-    """The built-ins that `tools.enabled` covers; the sandbox only where there is a shell to wall in."""
-    from hookgate.tools.builtin import builtin_tools
-    from hookgate.tools.sandbox import Limits, open_shelter
-    from hookgate.tools.workspace import Workspace
-
-    section, environment = setup.config.tools, configuration.base_environment()
-    workspace = configuration.workspace_folder(setup.config)
-    kept = kept_paths(setup)
-    hidden = (configuration.runtime_directory(),)
-    limits = Limits(section.sandbox, section.sandbox_network == "open", hidden, kept)
-    sandbox = await stack.enter_async_context(open_shelter(workspace, environment, limits))
-    enabled = Globs(section.enabled)
-    for tool in builtin_tools(Workspace(workspace, kept), sandbox, environment, section.web_fetch_private):
-        if enabled.covers(tool.spec.name):
-            registry.register(tool, reserved=True)
-    return sandbox
-
-
-def kept_paths(setup: Setup) -> tuple[Path, ...]:
-    """What a model must not change even where it lies in the workspace: what guards it, and what runs it."""
-    processes = setup.config.hooks.processes.values()
-    scripts = (setup.base / hook.dir / word for hook in processes for word in hook.command)
-    own = (setup.file or setup.base / configuration.FILE_NAME, Path(sys.prefix), Path(__file__).parents[1])
-    return tuple(path for path in (*own, *scripts) if path.exists())

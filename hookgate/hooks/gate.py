@@ -6,7 +6,7 @@ does not know how a hook is reached, nor what the loop does with its verdicts.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter_ns
 from types import MappingProxyType
@@ -72,13 +72,20 @@ class Gate:
     """Hooks can be exchanged at any time (`mount`). A stage call under way asks an exchanged hook in its new form, a
     dropped one no more, and a new one not yet."""
 
-    def __init__(self, providers: frozenset[str] = frozenset(), redactor: Redactor | None = None) -> None:
+    def __init__(
+        self,
+        providers: frozenset[str] = frozenset(),
+        redactor: Redactor | None = None,
+        spec_problem: Callable[[ToolSpec], str | None] = lambda _spec: None,
+    ) -> None:
         self.events = Emitter(redactor)
         self.audits = Audits(self._ask)
         self.stats: dict[str, Stats] = {}
         self.mounts: tuple[Mount, ...] = ()
         self._providers = providers
+        self._spec_problem = spec_problem
         self._chains: dict[Stage, tuple[Mount, ...]] = dict.fromkeys(Stage, ())
+        self._told: set[tuple[str, str]] = set()
         self._matches: dict[tuple[Stage, Chat, str, str, str], tuple[Mount, ...]] = {}
 
     def mount(self, mounts: Sequence[Mount]) -> None:
@@ -258,6 +265,8 @@ class Gate:
             return question, decision.settled(mount.name, question.stage, failure, policy)
         if not names:
             return question, CONTINUE
+        if isinstance(question.subject, LLMRequest) and isinstance(subject, LLMRequest):
+            subject = self._without_refused(mount, question, subject)
         after = replace(question, subject=subject)
         self._announce(mount, question, after, names)
         return after, CONTINUE
@@ -275,10 +284,26 @@ class Gate:
             if not mount.enforces or not mount.rules.match.matches(step, "", request.model):
                 continue
             for spec in mount.hook.declared.tools:
-                if spec.name not in taken:
+                if spec.name not in taken and not self._refused(mount, step, spec):
                     taken.add(spec.name)
                     added.append(replace(spec, provider=f"hook:{mount.name}"))
         return replace(request, tools=(*request.tools, *added)) if added else request
+
+    def _without_refused(self, mount: Mount, question: Question, request: LLMRequest) -> LLMRequest:
+        """Of the tools that a hook added, those that can be used."""
+        assert isinstance(question.subject, LLMRequest)  # noqa: S101 - as after it, so before
+        new = set(decision.injected(question.subject, request))
+        kept = tuple(it for it in request.tools if it.name not in new or not self._refused(mount, question.step, it))
+        return request if len(kept) == len(request.tools) else replace(request, tools=kept)
+
+    def _refused(self, mount: Mount, step: Step, spec: ToolSpec) -> bool:
+        """A tool that no model could use: a schema that does not compile, say. The hook is told of once a process."""
+        problem = self._spec_problem(spec)
+        if problem is not None and (mount.name, spec.name) not in self._told:
+            self._told.add((mount.name, spec.name))
+            self.events.emit(HookFailed(mount.name, Stage.BEFORE_LLM, problem, "continue"), step)
+            log.warning("hook_tool_refused", hook=mount.name, tool=spec.name, reason=problem)
+        return problem is not None
 
     # --- what others hear ---
 

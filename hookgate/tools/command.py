@@ -6,13 +6,12 @@ import os
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import trio
-
-from hookgate.tools.capture import Capture
 
 TERM_GRACE_S = 3.0
 # After SIGKILL only the kernel is waited for, and for output only what already stands in the pipe.
@@ -21,58 +20,97 @@ _DRAIN_DEADLINE_S = 1.0
 _CHUNK_BYTES = 256 * 1024
 
 
+# Ends the group when the pipe on its stdin does, which only hookgate holds: also when hookgate is killed outright.
+# What watches is a child, so that the command keeps its pid and its exit status.
+_GUARD = 'exec 3<&0 </dev/null; (read -r end <&3; kill -9 0) >/dev/null 2>&1 & exec 3<&-; exec "$@"'
+
+
+class Output(Protocol):
+    async def take(self, chunk: bytes) -> None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What to run, where, with which environment (all of it), for how many seconds at most."""
+    """What to run, where, with which environment (all of it), for how many seconds at most.
+
+    `guarded`: it dies with hookgate, however hookgate ends. That costs a second process, so it is for long ones.
+    """
 
     argv: Sequence[str]
     cwd: Path
     environment: Mapping[str, str]
     timeout_s: float
+    guarded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """`exit_code` is -1 where a signal ended it."""
+    """`exit_code` is -1 where a signal ended it. `stopped`: somebody asked for its end, before its time was up."""
 
     exit_code: int
     timed_out: bool
     seconds: float
+    pid: int
+    stopped: bool = False
 
 
-async def run_command(command: Command, capture: Capture) -> Ended:
+class Reins:
+    """Of a command that runs: its pid as soon as it has one, and its end on request."""
+
+    def __init__(self) -> None:
+        self.pid: int | None = None
+        self.begun = trio.Event()
+        self.stopped = False
+        self.scope = trio.CancelScope()
+
+    def stop(self) -> None:
+        self.stopped = True
+        self.scope.cancel()
+
+
+async def run_command(command: Command, capture: Output, reins: Reins | None = None) -> Ended:
     """Until the command ends or its time is up; then its group is killed and what it printed is read.
 
     Nothing outlives the call: cancelled, it kills the group, reaps and leaves, within the grace period. A
     process that left the group may go on, but is not waited for. Raises OSError where it cannot be started.
     """
+    reins = reins or Reins()
     started = trio.current_time()
-    process = await trio.lowlevel.open_process(
-        list(command.argv),
-        cwd=command.cwd,
-        env=dict(command.environment),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-    )
-    assert process.stdout is not None  # noqa: S101 - it is a pipe, as asked for just above
-    async with process.stdout as output, trio.open_nursery() as nursery:
+    process = await _opened(command)
+    reins.pid = process.pid
+    reins.begun.set()
+    reins.scope.deadline = started + command.timeout_s
+    assert process.stdout is not None  # noqa: S101 - it is a pipe, as asked for in _opened
+    async with process.stdin or nullcontext(), process.stdout as output, trio.open_nursery() as nursery:
         drained = trio.Event()
         nursery.start_soon(_drain, output, capture, drained)
-        timed_out = await _wait(process, command.timeout_s)
+        cut_short = await _wait(process, reins.scope)
         with trio.move_on_after(_DRAIN_DEADLINE_S):
             await drained.wait()
         nursery.cancel_scope.cancel()
     code = process.returncode
-    ended_itself = code is not None and code >= 0 and not timed_out
-    return Ended(code if ended_itself and code is not None else -1, timed_out, trio.current_time() - started)
+    exit_code = code if code is not None and code >= 0 and not cut_short else -1
+    stopped = cut_short and reins.stopped
+    return Ended(exit_code, cut_short and not stopped, trio.current_time() - started, process.pid, stopped)
 
 
-async def _wait(process: trio.Process, timeout_s: float) -> bool:
-    """True if the time was up. However it is left, the group has ended."""
+async def _opened(command: Command) -> trio.Process:
+    guard = ["/bin/sh", "-c", _GUARD, "sh"] if command.guarded else []
+    return await trio.lowlevel.open_process(
+        [*guard, *command.argv],
+        cwd=command.cwd,
+        env=dict(command.environment),
+        stdin=subprocess.PIPE if command.guarded else subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+
+
+async def _wait(process: trio.Process, scope: trio.CancelScope) -> bool:
+    """True if the scope cut it short. However it is left, the group has ended."""
     try:
-        with trio.move_on_after(timeout_s) as scope:
+        with scope:
             await process.wait()
         return scope.cancelled_caught
     finally:
@@ -96,7 +134,7 @@ def _signal_group(process: trio.Process, number: signal.Signals) -> None:
         os.killpg(process.pid, number)
 
 
-async def _drain(output: trio.abc.ReceiveStream, capture: Capture, drained: trio.Event) -> None:
+async def _drain(output: trio.abc.ReceiveStream, capture: Output, drained: trio.Event) -> None:
     """Reads to the end of the pipe, which is when the last process that holds it is gone."""
     chunk = await output.receive_some(_CHUNK_BYTES)
     while chunk:

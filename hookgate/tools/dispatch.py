@@ -1,9 +1,9 @@
-"""Executes one call of one tool and turns every outcome into a ToolResult. Asks no hook and no person."""
+"""Settles a call's arguments, executes it, and turns every outcome into a ToolResult. Asks no hook and no person."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import cast
+from typing import Protocol, cast
 
 import structlog
 import trio
@@ -11,23 +11,55 @@ import trio
 from hookgate.protocol.answers import NO_OUTPUT
 from hookgate.protocol.interfaces import Tool
 from hookgate.protocol.values import ToolCall, ToolResult, ToolSpec
+from hookgate.tools.arguments import NO_RULES, ArgumentRules
 from hookgate.tools.errors import BadSpec, ToolError
 from hookgate.tools.failures import failed, failure, not_found
 from hookgate.tools.schema import problems
 from hookgate.tools.text import clean, cut, nearly_within_limits
 
-__all__ = ["execute", "failure", "invalid", "not_found", "rendered"]
+__all__ = ["Decoding", "Threaded", "execute", "failure", "invalid", "not_found", "rendered", "settled_arguments"]
 
 _log = structlog.get_logger(__name__)
 
 
+class Decoding(Protocol):
+    """What a Tool may offer besides: reading arguments more kindly than its schema does."""
+
+    def decode(self, call: ToolCall) -> ToolCall | ToolResult:
+        """The call with canonical arguments, defaults filled in, or the refusal that the model is told. Decoding what
+        was decoded changes nothing. Runs nothing of the tool, never waits, never raises."""
+        ...
+
+
+class Threaded(Protocol):
+    """A Tool whose work is one thread's when `in_thread` is true: the thread goes on when the deadline passes."""
+
+    @property
+    def in_thread(self) -> bool: ...
+
+
+def settled_arguments(
+    tool: Tool | ToolSpec, call: ToolCall, rules: ArgumentRules = NO_RULES
+) -> ToolCall | ToolResult:
+    """The call as hooks judge it, people approve it and the tool runs it, or the refusal that the model is told.
+
+    Of a tool that a hook owns there is only the spec. The same call comes back where nothing about it changes, so
+    settling twice does no harm.
+    """
+    call = rules.applied(call)
+    # Asking a protocol by isinstance costs as much as the check that follows.
+    if hasattr(tool, "decode"):
+        return cast("Decoding", tool).decode(call)
+    return invalid(tool if isinstance(tool, ToolSpec) else tool.spec, call) or call
+
+
 async def execute(tool: Tool, call: ToolCall) -> ToolResult:
-    """Validate, run within `spec.timeout_s`, render. Raises nothing but Cancelled."""
-    refusal = invalid(tool.spec, call)
-    if refusal is not None:
-        return rendered(refusal)
+    """Settle the arguments, run within `spec.timeout_s`, render. Raises nothing but Cancelled."""
+    settled = settled_arguments(tool, call)
+    if isinstance(settled, ToolResult):
+        return rendered(settled)
     try:
-        result = await _within_deadline(tool, call)
+        result = await _within_deadline(tool, settled)
     except Exception as error:
         _record(call, error)
         return rendered(failed(call.name, error))
@@ -51,7 +83,8 @@ def invalid(spec: ToolSpec, call: ToolCall) -> ToolResult | None:
 async def _within_deadline(tool: Tool, call: ToolCall) -> ToolResult:
     with trio.move_on_after(tool.spec.timeout_s):
         return await _unmixed(tool, call)
-    return failure("transient", call.name, f"timed out after {tool.spec.timeout_s:g} s")
+    late = failure("transient", call.name, f"timed out after {tool.spec.timeout_s:g} s")
+    return replace(late, abandoned=hasattr(tool, "in_thread") and cast("Threaded", tool).in_thread)
 
 
 async def _unmixed(tool: Tool, call: ToolCall) -> ToolResult:

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from hookgate.protocol.values import FaultKind
+from hookgate.protocol.values import Fault, FaultKind
 
 
 class ToolError(Exception):
     """A tool cannot do what it was asked. `op` is the tool or the step of it; `reason` is for the model.
 
-    `denied_by` is `rule:NAME` or `os` where something refused, and empty otherwise.
+    `denied_by` is `rule:NAME` or `os` where something refused, and empty otherwise. `retry_after_s`: when the world
+    said it may be ready for another try, in seconds.
     """
 
-    def __init__(self, kind: FaultKind, op: str, reason: str, *, denied_by: str = "") -> None:
+    def __init__(
+        self, kind: FaultKind, op: str, reason: str, *, denied_by: str = "", retry_after_s: float | None = None
+    ) -> None:
         super().__init__(reason)
         self.kind: FaultKind = kind
         self.op, self.reason, self.denied_by = op, reason, denied_by
+        self.retry_after_s = retry_after_s
+
+    @property
+    def fault(self) -> Fault:
+        return Fault(self.kind, self.op, self.reason, self.denied_by, self.retry_after_s)
 
 
 class BadSpec(ValueError):

@@ -1,30 +1,55 @@
-"""What the model reads when a call fails: one text and one Fault for every kind of outcome. Runs no tool."""
+"""What the model reads when a call ends, one text and one Fault for every kind of outcome. Runs no tool."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from types import MappingProxyType
+from typing import Literal
 
 import trio
-from pydantic import ValidationError
+from pydantic_core import ValidationError
 
-from hookgate.protocol.values import Fault, FaultKind, ToolResult
+from hookgate.protocol.codec import encode
+from hookgate.protocol.effects import Effect
+from hookgate.protocol.values import Fault, FaultKind, JsonObject, ToolResult
 from hookgate.tools.errors import ToolError
 
 # Longest message of an unforeseen exception that reaches the model, in characters.
 _MESSAGE_CHARS = 500
 _OP_CHARS = 64
 
-HINTS: Mapping[FaultKind, str] = {
-    "validation": "Fix the arguments named above to match the tool's schema, then call again.",
-    "not_found": "Check the name.",
-    "permission": "Do not repeat this call. Use a read-only tool, or ask the user for access.",
-    "transient": "Try once more, or check the state first.",
-    "budget": "Ask for less, or split the work.",
-    "stale": "Read it again and use what you find.",
-    "fatal": "Stop trying and say what went wrong.",
-    "unknown": "",
-}
+Blame = Literal["model", "policy", "world", "none"]
+Retry = Literal["changed", "no", "once", "smaller", "after_reading", "-"]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """Whose fault such a failure is, whether another try makes sense (`-`: nobody knows), and what the model is told
+    of that."""
+
+    blame: Blame
+    retry: Retry
+    hint: str
+
+
+KINDS: Mapping[FaultKind, Kind] = MappingProxyType(
+    {
+        "validation": Kind(
+            "model", "changed", "Fix the arguments named above to match the tool's schema, then call again."
+        ),
+        "not_found": Kind("model", "changed", "Check the name."),
+        "permission": Kind(
+            "policy", "no", "Do not repeat this call. Use a read-only tool, or ask the user for access."
+        ),
+        "transient": Kind("world", "once", "Try once more, or check the state first."),
+        "budget": Kind("policy", "smaller", "Ask for less, or split the work."),
+        "stale": Kind("model", "after_reading", "Read it again and use what you find."),
+        "fatal": Kind("world", "no", "Stop trying and say what went wrong."),
+        "unknown": Kind("none", "-", ""),
+    }
+)
 
 # Of several failures at once the one that comes first here is told: what no retry cures beats what one may.
 _WORST_FIRST: tuple[FaultKind, ...] = (
@@ -39,21 +64,39 @@ _WORST_FIRST: tuple[FaultKind, ...] = (
 )
 
 
+def success(text: str | None = None, data: JsonObject | None = None, effects: tuple[Effect, ...] = ()) -> ToolResult:
+    """The text as it is; without one the data in JSON, and without either `ok`."""
+    if text is None:
+        text = "ok" if data is None else encode(data).decode()
+    return ToolResult(text, data=data, effects=effects)
+
+
 def failure(kind: FaultKind, op: str, reason: str, *, hint: str | None = None, denied_by: str = "") -> ToolResult:
     """`ERROR (KIND) OP: REASON`, then the hint on its own line; without `hint` the kind's own is given."""
-    hint = HINTS[kind] if hint is None else hint
+    return faulted(Fault(kind, op, reason, denied_by), hint)
+
+
+def faulted(fault: Fault, hint: str | None = None) -> ToolResult:
+    """As `failure`. Where the world said when to come back, the model is told."""
     # A model may have made up a name of any length.
-    op = op[:_OP_CHARS] or "tool"
-    line = f"ERROR ({kind}) {op}: {reason}"
-    text = f"{line}\n{hint}" if hint else line
-    return ToolResult(text, is_error=True, error=Fault(kind, op, reason, denied_by))
+    fault = replace(fault, op=fault.op[:_OP_CHARS] or "tool")
+    hint = KINDS[fault.kind].hint if hint is None else hint
+    if fault.retry_after_s is not None:
+        hint = f"{hint} Wait {fault.retry_after_s:g} s first.".lstrip()
+    line = f"ERROR ({fault.kind}) {fault.op}: {fault.reason}"
+    return ToolResult(f"{line}\n{hint}" if hint else line, is_error=True, error=fault)
 
 
 def not_found(name: str, names: Iterable[str]) -> ToolResult:
     """A call of a tool that is not in the effective set, with up to three names that look alike."""
-    close = close_names(name, names)
-    hint = f"{HINTS['not_found']} Close: {', '.join(close)}." if close else HINTS["not_found"]
+    close, hint = close_names(name, names), KINDS["not_found"].hint
+    hint = f"{hint} Close: {', '.join(close)}." if close else hint
     return failure("not_found", name, f"there is no tool named {name[:100]!r}", hint=hint)
+
+
+def removed(name: str) -> ToolResult:
+    """A call of a tool that was in the effective set and has gone since."""
+    return failure("not_found", name, f"{name} was removed during this turn", hint="Go on without it.")
 
 
 def close_names(name: str, names: Iterable[str]) -> tuple[str, ...]:
@@ -62,16 +105,26 @@ def close_names(name: str, names: Iterable[str]) -> tuple[str, ...]:
     return tuple(get_close_matches(name[:64], list(names), n=3))
 
 
+def meant(name: str, names: Iterable[str]) -> str:
+    """` (did you mean NAME?)` where one of the names is spelled alike, else nothing."""
+    plain = {_plain(known): known for known in names}
+    close = get_close_matches(_plain(name[:64]), plain, n=1)
+    return f" (did you mean {plain[close[0]]}?)" if close else ""
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("_", "").replace("-", "")
+
+
 def failed(op: str, error: Exception) -> ToolResult:
     """The result for what a tool raised; of a group, the worst."""
-    fault = _fault(op, error)
-    return failure(fault.kind, fault.op, fault.reason, denied_by=fault.denied_by)
+    return faulted(_fault(op, error))
 
 
 def _fault(op: str, error: Exception) -> Fault:
     match error:
         case ToolError():
-            return Fault(error.kind, error.op or op, error.reason, error.denied_by)
+            return replace(error.fault, op=error.op or op)
         case ExceptionGroup():
             return min((_fault(op, inner) for inner in error.exceptions), key=lambda it: _WORST_FIRST.index(it.kind))
         case ValidationError():
@@ -85,16 +138,23 @@ def _fault(op: str, error: Exception) -> Fault:
         case OSError():
             return Fault("transient", op, _os_reason(error))
         case _:
-            return Fault("fatal", op, f"{type(error).__name__}: {error}"[:_MESSAGE_CHARS])
+            return Fault("fatal", op, f"{type(error).__name__}: {_message(error)}"[:_MESSAGE_CHARS])
+
+
+def _message(error: Exception) -> str:
+    try:
+        return str(error)
+    except Exception:  # whatever an error class does when it is printed, the call has a result
+        return "an error that cannot be printed"
 
 
 def _places(error: ValidationError) -> str:
     return "; ".join(
         f"{'.'.join(str(part) for part in found['loc'])}: {found['msg']}"
         for found in error.errors(include_url=False, include_input=False)
-    )
+    )[:_MESSAGE_CHARS]
 
 
 def _os_reason(error: OSError) -> str:
-    reason = error.strerror or str(error) or type(error).__name__
+    reason = error.strerror or _message(error) or type(error).__name__
     return f"{error.filename}: {reason}" if isinstance(error.filename, str) else reason

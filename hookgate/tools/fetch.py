@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import socket
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
 import trio
 
+from hookgate.protocol.effects import NetEffect
 from hookgate.tools.addresses import is_local_name, is_public
 from hookgate.tools.errors import ToolError
 
@@ -47,15 +48,23 @@ class Answer:
     truncated: bool = False
 
 
-async def fetch(url: str, allow_private: bool) -> Answer:
-    """Follows redirects to the answer. Raises ToolError: permission for an address that is not public,
-    transient for the network, 5xx and 429, validation for the other statuses and for what is no URL."""
+OnHop = Callable[[NetEffect], None]
+
+
+async def fetch(url: str, allow_private: bool, on_hop: OnHop) -> Answer:
+    """Follows redirects to the answer; `on_hop` hears of every request before it is made.
+
+    Raises ToolError: permission for an address that is not public, transient for the network, 5xx and 429,
+    validation for the other statuses and for what is no URL.
+    """
     import httpx
 
     target = url
     for _ in range(MAX_REDIRECTS + 1):
         parsed = _parsed(target)
-        answer = await _first_reachable(parsed, await _resolve(parsed, allow_private))
+        addresses = await _resolve(parsed, allow_private)
+        on_hop(NetEffect(parsed.host, _port(parsed), "GET"))
+        answer = await _first_reachable(parsed, addresses)
         if answer.status not in _REDIRECTS or not answer.location:
             return _successful(answer)
         try:
@@ -85,15 +94,18 @@ async def _resolve(url: httpx.URL, allow_private: bool) -> list[str]:
     """The addresses of the host. One that is not public condemns them all: the name is not to be trusted."""
     if not allow_private and is_local_name(url.host):
         raise _refused(url)
-    port = url.port or (443 if url.scheme == "https" else 80)
     try:
-        found = await trio.socket.getaddrinfo(url.host, port, type=socket.SOCK_STREAM)
+        found = await trio.socket.getaddrinfo(url.host, _port(url), type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise ToolError("transient", OP, f"{url.host}: {error}") from None
     addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
     if not allow_private and not all(is_public(address) for address in addresses):
         raise _refused(url)
     return addresses
+
+
+def _port(url: httpx.URL) -> int:
+    return url.port or (443 if url.scheme == "https" else 80)
 
 
 def _refused(url: httpx.URL) -> ToolError:

@@ -5,7 +5,7 @@ Knows neither the tool nor the call; nothing is ever fetched for a schema.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, cast
 
@@ -14,6 +14,7 @@ import jsonschema_rs
 from hookgate.protocol.codec import canonical, decode
 from hookgate.protocol.values import Json, JsonObject
 from hookgate.tools.errors import BadSpec
+from hookgate.tools.failures import meant
 
 MAX_SCHEMA_BYTES = 32 * 1024
 MAX_DEPTH = 64
@@ -35,7 +36,8 @@ def check_schema(schema: JsonObject) -> None:
     if len(text) > MAX_SCHEMA_BYTES:
         raise BadSpec(f"the schema has {len(text)} bytes, more than {MAX_SCHEMA_BYTES}")
     _compiled(text)
-    _refuse_loops(cast("Mapping[str, Any]", decode(text)))
+    if _loops(text):
+        raise BadSpec("the schema refers to itself in a loop")
 
 
 def problems(schema: JsonObject, arguments: JsonObject) -> tuple[str, ...]:
@@ -44,7 +46,8 @@ def problems(schema: JsonObject, arguments: JsonObject) -> tuple[str, ...]:
     if validator.is_valid(arguments):
         return ()
     found = [
-        _problem(error) for error, _ in zip(validator.iter_errors(arguments), range(_MAX_PROBLEMS), strict=False)
+        _problem(schema, error)
+        for error, _ in zip(validator.iter_errors(arguments), range(_MAX_PROBLEMS), strict=False)
     ]
     return tuple(dict.fromkeys(found))
 
@@ -77,24 +80,37 @@ def _compiled(schema: bytes) -> jsonschema_rs.Draft202012Validator:
         raise BadSpec(f"the schema does not compile: {str(error).splitlines()[0][:_PROBLEM_CHARS]}") from None
 
 
-def _problem(error: jsonschema_rs.ValidationError) -> str:
+def _problem(schema: JsonObject, error: jsonschema_rs.ValidationError) -> str:
     path = ".".join(str(part) for part in error.instance_path)
     match error.kind:
         case jsonschema_rs.ValidationErrorKind.Required(property=name):
             return f"{path}.{name} is required" if path else f"{name} is required"
+        case jsonschema_rs.ValidationErrorKind.AdditionalProperties(unexpected=names):
+            message = error.message[:_PROBLEM_CHARS] + meant(names[0], _neighbours(schema, error.schema_path))
         case _:
-            return f"{path}: {error.message}"[:_PROBLEM_CHARS] if path else error.message[:_PROBLEM_CHARS]
+            message = error.message[:_PROBLEM_CHARS]
+    return f"{path[:_PROBLEM_CHARS]}: {message}" if path else message
+
+
+def _neighbours(schema: JsonObject, path: Sequence[str | int]) -> tuple[str, ...]:
+    """The names that the object knows whose `additionalProperties` an error is about; its path ends with that."""
+    node: Any = schema
+    try:
+        for part in path[:-1]:
+            node = node[part]
+        return tuple(node["properties"])
+    except (LookupError, TypeError):
+        return ()  # it was found through a reference, or the object names nothing
 
 
 # --- loops --------------------------------------------------------------------------------------------------
 
 
-def _refuse_loops(schema: Mapping[str, Any]) -> None:
-    """A schema that leads back to itself at the same value (`{"$ref": "#"}`) says nothing and may never end."""
-    done: set[int] = set()
-    for start in _schemas(schema):
-        if _leads_to_itself(start, schema, done, ()):
-            raise BadSpec("the schema refers to itself in a loop")
+@lru_cache(maxsize=512)
+def _loops(schema: bytes) -> bool:
+    """Whether it leads back to itself at the same value: `{"$ref": "#"}` says nothing and may never end."""
+    root, done = cast("Mapping[str, Any]", decode(schema)), set[int]()
+    return any(_leads_to_itself(start, root, done, ()) for start in _schemas(root))
 
 
 def _leads_to_itself(node: object, root: Mapping[str, Any], done: set[int], above: tuple[int, ...]) -> bool:

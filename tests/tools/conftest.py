@@ -13,7 +13,7 @@ from walls import open_sandbox
 from website import Site, serving
 
 from hookgate.protocol.values import ToolCall, ToolResult
-from hookgate.tools.builtin import builtin_tools
+from hookgate.tools.builtin import Parts, builtin_tools
 from hookgate.tools.dispatch import execute
 from hookgate.tools.sandbox import Limits, Sandbox
 from hookgate.tools.workspace import Workspace
@@ -44,7 +44,9 @@ async def unconfined(root: Path) -> AsyncIterator[Sandbox]:
 @pytest.fixture
 def run(workspace: Workspace, unconfined: Sandbox) -> Run:
     """`await run("read", path="x")` goes through the dispatcher, with a deadline round everything."""
-    tools = {it.spec.name: it for it in builtin_tools(workspace, unconfined, ENVIRONMENT, allow_private_fetch=True)}
+    tools = {
+        it.spec.name: it for it in builtin_tools(Parts(workspace, unconfined, ENVIRONMENT, allow_private_fetch=True))
+    }
 
     async def run_tool(name: str, **arguments: Any) -> ToolResult:
         with trio.fail_after(30):

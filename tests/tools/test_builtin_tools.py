@@ -9,7 +9,7 @@ import pytest
 
 from hookgate.protocol.interfaces import Tool
 from hookgate.protocol.values import ToolCall, ToolResult, ToolSpec
-from hookgate.tools.builtin import builtin_tools
+from hookgate.tools.builtin import Parts, builtin_tools
 from hookgate.tools.errors import NameConflict
 from hookgate.tools.registry import Registry
 from hookgate.tools.sandbox import Sandbox
@@ -18,7 +18,7 @@ from hookgate.tools.workspace import Workspace
 
 @pytest.fixture
 def tools(workspace: Workspace) -> tuple[Tool, ...]:
-    return builtin_tools(workspace, Sandbox("none", workspace.root, workspace.root, ""), {})
+    return builtin_tools(Parts(workspace, Sandbox("none", workspace.root, workspace.root, ""), {}))
 
 
 @pytest.fixture
@@ -27,8 +27,9 @@ def specs(tools: tuple[Tool, ...]) -> dict[str, ToolSpec]:
 
 
 def test_they_come_sorted_and_say_truly_what_they_change(specs: dict[str, ToolSpec]) -> None:
-    assert list(specs) == ["bash", "edit", "ls", "read", "web_fetch", "write"]
-    assert [name for name, spec in specs.items() if spec.read_only] == ["ls", "read", "web_fetch"]
+    assert list(specs) == ["bash", "edit", "glob", "grep", "ls", "read", "web_fetch", "write"]
+    assert [name for name, spec in specs.items() if spec.read_only] == ["glob", "grep", "ls", "read", "web_fetch"]
+    assert [name for name, spec in specs.items() if spec.pure] == ["glob", "grep", "ls", "read"]
     assert [name for name, spec in specs.items() if spec.mutates] == ["edit", "write"]
     assert specs["bash"].affects_workspace
     assert specs["bash"].timeout_s > 600

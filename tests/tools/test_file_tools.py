@@ -128,7 +128,7 @@ async def test_read_refuses_what_it_cannot_show(run: Run, root: Path) -> None:
 
 
 async def test_write_makes_folders_and_answers_with_the_content(run: Run, root: Path) -> None:
-    assert await run("write", path="a/b/c.txt", content="hi\n") == ToolResult("hi\n")
+    assert (await run("write", path="a/b/c.txt", content="hi\n")).for_llm == "hi\n"
     assert (root / "a/b/c.txt").read_text() == "hi\n"
 
 

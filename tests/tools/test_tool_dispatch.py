@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
 import trio
 
 from hookgate.protocol.values import Fault, ToolCall, ToolResult, ToolSpec
-from hookgate.tools.dispatch import execute, failure, not_found, rendered
+from hookgate.tools.arguments import ArgumentRules
+from hookgate.tools.dispatch import execute, failure, not_found, rendered, settled_arguments
 from hookgate.tools.errors import ToolError
 
 SCHEMA: dict[str, Any] = {
@@ -199,3 +200,65 @@ def test_rendering_twice_changes_nothing_more(text: str) -> None:
 
 def test_a_name_of_any_length_leaves_a_short_failure() -> None:
     assert len(not_found("x" * 100_000, ["read"]).for_llm) < 400
+
+
+# --- arguments are settled before anybody judges them -----------------------------------------------------------
+
+
+class Shouting(Double):
+    """Reads its arguments itself."""
+
+    def decode(self, call: ToolCall) -> ToolCall | ToolResult:
+        if call.arguments.get("path") == "nowhere":
+            return failure("validation", call.name, "there is no such place")
+        return replace(call, arguments={"path": str(call.arguments["path"]).upper(), "count": 1})
+
+
+async def test_a_tool_that_decodes_gets_its_canonical_arguments_whoever_calls_it() -> None:
+    seen: list[Any] = []
+
+    class Recording(Shouting):
+        async def execute(self, call: ToolCall) -> ToolResult:
+            seen.append(call.arguments)
+            return ToolResult("ran")
+
+    tool = Recording(trio.sleep_forever)  # type: ignore[arg-type]
+    settled = settled_arguments(tool, ToolCall("c", "double", {"path": "a"}))
+    assert isinstance(settled, ToolCall)
+    assert settled.arguments == {"path": "A", "count": 1}
+    assert (await outcome(tool, path="a")).for_llm == "ran"
+    assert seen == [{"path": "A", "count": 1}]
+
+
+async def test_what_a_tool_cannot_decode_never_reaches_it() -> None:
+    tool = Shouting(trio.sleep_forever)  # type: ignore[arg-type]
+    result = await outcome(tool, path="nowhere")
+    assert "no such place" in result.for_llm
+    assert tool.runs == 0
+
+
+def test_arguments_that_fit_are_the_very_same_call_also_for_a_spec_alone() -> None:
+    call = ToolCall("c", "double", {"path": "p"})
+    tool = saying("ran")
+    assert settled_arguments(tool, call) is call
+    assert settled_arguments(tool.spec, call) is call
+    refused = settled_arguments(tool.spec, replace(call, arguments={"file_path": "p", "path": "q"}))
+    assert isinstance(refused, ToolResult)
+    assert "(did you mean path?)" in refused.for_llm
+
+
+def test_aliases_and_defaults_come_before_validation() -> None:
+    call = ToolCall("c", "double", {"file": "p"})
+    settled = settled_arguments(saying("ran"), call, ArgumentRules({"file": "path"}, {"count": 3}))
+    assert isinstance(settled, ToolCall)
+    assert settled.arguments == {"path": "p", "count": 3}
+    assert settled.decode.steps == ("alias",)
+
+
+async def test_a_call_that_is_late_says_whether_a_thread_of_it_goes_on() -> None:
+    class InThread(Double):
+        in_thread = True
+
+    for kind, abandoned in ((Double, False), (InThread, True)):
+        result = await outcome(kind(trio.sleep_forever, timeout_s=0.05))  # type: ignore[arg-type]
+        assert (result.error is not None, result.abandoned) == (True, abandoned)

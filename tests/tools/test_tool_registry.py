@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from time import perf_counter
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from hookgate.protocol.values import ToolCall, ToolResult, ToolSpec
 from hookgate.tools.errors import BadSpec, NameConflict
-from hookgate.tools.registry import Registry
+from hookgate.tools.registry import Change, Registry, Row
 
 
 @dataclass(frozen=True)
@@ -145,3 +149,155 @@ def test_a_schema_that_nests_too_deep_or_chains_too_long_is_refused_without_recu
 def test_a_recursive_schema_that_consumes_something_is_fine() -> None:
     tree = {"type": "object", "properties": {"children": {"type": "array", "items": {"$ref": "#"}}}}
     Registry().register(stub("tree", parameters=tree))
+
+
+# --- who hears of it, and what people see -----------------------------------------------------------------------
+
+
+def test_listeners_hear_of_each_visible_change_and_of_nothing_else() -> None:
+    registry, heard = Registry(), list[Change]()
+    stop = registry.listen(heard.append)
+    registry.register(stub("search", "mcp:a"))
+    registry.register(stub("search", "mcp:a"))
+    registry.register(stub("search", "mcp:b"))
+    registry.register(stub("search", "mcp:c"), priority=-1)
+    registry.unregister_provider("mcp:nobody")
+    registry.unregister_provider("mcp:b")
+    registry.touch()
+    stop()
+    registry.unregister_provider("mcp:a")
+    assert heard == [
+        Change(1, added=("search",), providers=("mcp:a",)),
+        Change(2, shadowed=("search",), providers=("mcp:a", "mcp:b")),
+        Change(3, providers=("mcp:a", "mcp:b")),
+        Change(4),
+    ]
+
+
+def test_a_listener_that_raises_keeps_nobody_else_from_hearing() -> None:
+    registry, heard = Registry(), list[int]()
+
+    def broken(_change: Change) -> None:
+        raise RuntimeError("not today")
+
+    registry.listen(broken)
+    registry.listen(lambda change: heard.append(change.version))
+    registry.register(stub("a"))
+    assert heard == [1]
+
+
+def test_a_listener_sees_the_registry_as_it_is_after_the_change() -> None:
+    registry, seen = Registry(), list[list[str]]()
+    registry.listen(lambda _: seen.append(list(registry.snapshot().tools)))
+    registry.register(stub("b"))
+    registry.register(stub("a"))
+    registry.unregister("b", "builtin")
+    assert seen == [["b"], ["a", "b"], ["a"]]
+
+
+def test_a_provider_never_takes_anothers_place_in_silence_and_leaves_no_hole() -> None:
+    registry, heard = Registry(), list[Change]()
+    registry.register(stub("read", "builtin"))
+    registry.listen(heard.append)
+    registry.register(stub("read", "zot:x"))
+    assert heard[-1].shadowed == ("read",)
+    assert registry.rows() == (
+        Row("read", "zot:x", 2, (), False, ""),
+        Row("read", "builtin", 1, (), False, "zot:x"),
+    )
+    registry.unregister_provider("zot:x")
+    assert visible(registry) == {"read": "builtin"}
+    assert registry.rows() == (Row("read", "builtin", 1, (), False, ""),)
+
+
+def test_rows_show_flags_and_who_reserved_a_name() -> None:
+    registry = Registry()
+    registry.register(stub("ls", mutates=False, affects_workspace=False, pure=True), reserved=True)
+    assert registry.rows() == (Row("ls", "builtin", 1, ("read-only", "pure"), True, ""),)
+    assert (registry.holder("ls"), registry.holder("cat")) == ("builtin", "")
+
+
+def test_a_tool_that_has_gone_is_told_from_one_that_is_only_covered() -> None:
+    registry = Registry()
+    registry.register(stub("search", "mcp:a"))
+    spec = registry.snapshot().specs[0]
+    registry.register(stub("search", "mcp:b"))
+    assert registry.holds(spec)
+    registry.unregister_provider("mcp:a")
+    assert not registry.holds(spec)
+
+
+def test_a_snapshot_is_the_same_object_until_something_visible_changes() -> None:
+    registry = Registry()
+    registry.register(stub("a"))
+    first = registry.snapshot()
+    assert registry.snapshot() is first
+    registry.register(stub("b"))
+    assert registry.snapshot() is not first
+    assert registry.snapshot().specs[0] is first.specs[0]
+
+
+def test_the_latest_object_of_an_equal_spec_is_the_one_that_is_called() -> None:
+    registry = Registry()
+    registry.register(stub("a"))
+    registry.snapshot()
+    again = stub("a")
+    registry.register(again)
+    assert registry.snapshot().get("a") is again
+
+
+def test_a_snapshot_of_many_tools_after_one_registration_costs_little() -> None:
+    registry, costs = Registry(lambda _name: None), list[float]()
+    for number in range(500):
+        registry.register(stub(f"tool_{number}", "mcp:x"))
+    for number in range(20):
+        registry.register(stub("tool_77", "mcp:x", description=str(number)))
+        begun = perf_counter()
+        registry.snapshot()
+        costs.append(perf_counter() - begun)
+    assert min(costs) < 0.002
+
+
+NAMES, PROVIDERS = st.sampled_from(["a", "b", "c", "aa"]), st.sampled_from(["builtin", "mcp:x", "zot:y"])
+STEPS = st.lists(
+    st.tuples(
+        st.just("register"), NAMES, PROVIDERS, st.integers(-1, 1), st.booleans(), st.sampled_from(["one", "two"])
+    )
+    | st.tuples(st.just("unregister"), NAMES, PROVIDERS)
+    | st.tuples(st.just("leave"), PROVIDERS)
+    | st.tuples(st.just("snapshot")),
+    max_size=25,
+)
+
+
+@settings(deadline=None)
+@given(STEPS)
+def test_whatever_comes_and_goes_the_visible_set_is_what_the_layers_say(steps: list[tuple[object, ...]]) -> None:
+    registry, changes = Registry(), list[Change]()
+    registry.listen(changes.append)
+    for step in steps:
+        before = registry.snapshot()
+        match step:
+            case ("register", str(name), str(provider), int(priority), bool(reserved), str(text)):
+                tool = stub(name, provider, description=text)
+                if registry.holder(name) in ("", provider):
+                    registry.register(tool, priority=priority, reserved=reserved)
+                else:
+                    with pytest.raises(NameConflict):
+                        registry.register(tool, priority=priority, reserved=reserved)
+            case ("unregister", str(name), str(provider)):
+                registry.unregister(name, provider)
+            case ("leave", str(provider)):
+                registry.unregister_provider(provider)
+            case _:
+                pass
+        after = registry.snapshot()
+        assert list(after.tools) == [spec.name for spec in after.specs] == sorted(after.tools)
+        assert {row.name: row.provider for row in registry.rows() if not row.shadowed_by} == visible(registry)
+        assert (after.version > before.version) == (after.specs != before.specs)
+        assert _sum(before.tools, changes[-1]) == set(after.tools) if after.version > before.version else True
+    assert [change.version for change in changes] == list(range(1, registry.version + 1))
+
+
+def _sum(names: Mapping[str, object], change: Change) -> set[str]:
+    return (set(names) | set(change.added)) - set(change.removed)

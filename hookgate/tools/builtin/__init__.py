@@ -3,30 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from hookgate.protocol.interfaces import Tool
+from hookgate.tools.background import Background
 from hookgate.tools.builtin.bash import Bash
+from hookgate.tools.builtin.bash_kill import BashKill
+from hookgate.tools.builtin.bash_output import BashOutput
 from hookgate.tools.builtin.edit import Edit
+from hookgate.tools.builtin.glob import Glob
+from hookgate.tools.builtin.grep import Grep
 from hookgate.tools.builtin.ls import Ls
 from hookgate.tools.builtin.read import Read
 from hookgate.tools.builtin.web_fetch import WebFetch
 from hookgate.tools.builtin.write import Write
+from hookgate.tools.output import Form
 from hookgate.tools.sandbox import Sandbox, Shelter
 from hookgate.tools.workspace import Workspace
 
 
-def builtin_tools(
-    workspace: Workspace,
-    sandbox: Sandbox | Shelter,
-    environment: Mapping[str, str],
-    allow_private_fetch: bool = False,
-) -> tuple[Tool, ...]:
-    """Sorted by name. `environment` is all that shell commands see: PATH, HOME, LANG (TMPDIR is the sandbox's)."""
+@dataclass(frozen=True)
+class Parts:
+    """What the built-ins work with. `environment` is all that shell commands see: PATH, HOME, LANG (TMPDIR is the
+    sandbox's). Without `background` there are no background commands."""
+
+    workspace: Workspace
+    sandbox: Sandbox | Shelter
+    environment: Mapping[str, str]
+    background: Background | None = None
+    allow_private_fetch: bool = False
+    output: Form = "labeled"
+
+
+def builtin_tools(parts: Parts) -> tuple[Tool, ...]:
+    """Sorted by name."""
+    workspace, output = parts.workspace, parts.output
+    background: tuple[Tool, ...] = ()
+    if parts.background is not None:
+        background = (BashKill(parts.background), BashOutput(parts.background, output))
     return (
-        Bash(sandbox, environment),
+        Bash(parts.sandbox, parts.environment, parts.background),
+        *background,
         Edit(workspace),
-        Ls(workspace),
+        Glob(workspace, output),
+        Grep(workspace, parts.environment, output),
+        Ls(workspace, output),
         Read(workspace),
-        WebFetch(allow_private_fetch),
+        WebFetch(parts.allow_private_fetch),
         Write(workspace),
     )

@@ -8,12 +8,14 @@ from typing import cast
 
 import trio
 
+from hookgate.protocol.effects import FileEffect
 from hookgate.protocol.values import Json, ToolCall, ToolResult, ToolSpec
 from hookgate.tools import arguments
 from hookgate.tools.builtin.diff import Edit as Replacement
 from hookgate.tools.builtin.diff import applied, lf, locate, rows
 from hookgate.tools.errors import ToolError
 from hookgate.tools.files import opened, replace, version
+from hookgate.tools.observe_paths import shown_path
 from hookgate.tools.workspace import Workspace
 
 MAX_FILE_BYTES = 16 * 1024 * 1024
@@ -47,6 +49,11 @@ SPEC = ToolSpec(
     },
     mutates=True,
     affects_workspace=True,
+    output_schema={
+        "type": "object",
+        "properties": {"path": {"type": "string"}, "bytes": {"type": "integer"}},
+        "required": ["path", "bytes"],
+    },
 )
 
 
@@ -58,7 +65,8 @@ class Edit:
     async def execute(self, call: ToolCall) -> ToolResult:
         path = arguments.required(call, "path")
         edits = _replacements(call.arguments.get("edits"))
-        return ToolResult(await trio.to_thread.run_sync(partial(_edit, self._workspace, path, edits)))
+        text, effect = await trio.to_thread.run_sync(partial(_edit, self._workspace, path, edits))
+        return ToolResult(text, data={"path": effect.path, "bytes": effect.bytes_after}, effects=(effect,))
 
 
 def _replacements(value: Json) -> tuple[Replacement, ...]:
@@ -66,7 +74,7 @@ def _replacements(value: Json) -> tuple[Replacement, ...]:
     return tuple(Replacement(edit["oldText"], edit["newText"]) for edit in given)
 
 
-def _edit(workspace: Workspace, path: str, edits: tuple[Replacement, ...]) -> str:
+def _edit(workspace: Workspace, path: str, edits: tuple[Replacement, ...]) -> tuple[str, FileEffect]:
     place = workspace.place(path, "edit")
     with opened(workspace, place, "edit") as file:
         before = version(file)
@@ -77,5 +85,6 @@ def _edit(workspace: Workspace, path: str, edits: tuple[Replacement, ...]) -> st
     original = data.decode("utf-8", "surrogateescape")
     text = lf(original)
     spans = locate(text, edits, path)
-    replace(workspace, place, applied(original, spans).encode("utf-8", "surrogateescape"), before)
-    return rows(text, spans)
+    changed = applied(original, spans).encode("utf-8", "surrogateescape")
+    replace(workspace, place, changed, before)
+    return rows(text, spans), FileEffect("modify", shown_path(place.parts), bytes_after=len(changed))

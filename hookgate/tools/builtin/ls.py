@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from functools import partial
 
 import trio
 
 from hookgate.protocol.values import ToolCall, ToolResult, ToolSpec
 from hookgate.tools import arguments
-from hookgate.tools.errors import ToolError
-from hookgate.tools.workspace import Place, Workspace, naming
+from hookgate.tools.listing import Listed, listing
+from hookgate.tools.output import EMPTY, OUTPUT_ARGUMENT, Form, Items, as_object, form_of, result
+from hookgate.tools.workspace import Place, Workspace
 
 SPEC = ToolSpec(
     name="ls",
@@ -20,45 +20,69 @@ SPEC = ToolSpec(
         "properties": {
             "path": {"type": "string", "description": "The folder; the workspace itself if left out."},
             "show_hidden": {"type": "boolean", "description": "Also names that begin with a dot. Default false."},
+            "output": OUTPUT_ARGUMENT,
         },
         "additionalProperties": False,
     },
     mutates=False,
     affects_workspace=False,
+    pure=True,
+    access="read",
+    output_schema={
+        "type": "object",
+        "properties": {
+            "path": {"type": "string"},
+            "count": {"type": "integer"},
+            "entries": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "name": {"type": "string"},
+                        "type": {"enum": ["file", "folder", "link", "other"]},
+                        "size": {"type": ["integer", "null"]},
+                    },
+                    "required": ["name", "type", "size"],
+                },
+            },
+            "truncated": {"type": "boolean"},
+        },
+        "required": ["path", "count", "entries", "truncated"],
+    },
 )
 
 
 class Ls:
-    def __init__(self, workspace: Workspace) -> None:
+    """Its labeled form has no header: prompts and guards know the bare names, and match them."""
+
+    def __init__(self, workspace: Workspace, default_output: Form = "labeled") -> None:
         self.spec = SPEC
         self._workspace = workspace
+        self._default: Form = default_output
 
     async def execute(self, call: ToolCall) -> ToolResult:
+        form = form_of(call, self._default)
         path, hidden = arguments.text(call, "path") or ".", arguments.flag(call, "show_hidden")
-        names = await trio.to_thread.run_sync(partial(_names, self._workspace, path), abandon_on_cancel=True)
-        shown = [name for name in names if hidden or not name.startswith(".")]
-        return ToolResult("\n".join(shown) or "(empty)")
+        # Abandoned when cancelled: a folder on a dead network disk may never answer.
+        place, found = await trio.to_thread.run_sync(
+            partial(_found, self._workspace, path, hidden=hidden), abandon_on_cancel=True
+        )
+        items = _items(place, found)
+        if form == "json":
+            return result(items, form)
+        return ToolResult("\n".join(items.lines) or EMPTY, data=as_object(items))
 
 
-def _names(workspace: Workspace, path: str) -> list[str]:
+def _found(workspace: Workspace, path: str, *, hidden: bool) -> tuple[Place, tuple[Listed, ...]]:
     place = workspace.place(path, "ls")
-    with workspace.folder(place, "ls") as parent, naming(place, "ls"):
-        descriptor = _open(parent, place)
-        try:
-            with os.scandir(descriptor) as entries:
-                return sorted(_line(entry) for entry in entries)
-        finally:
-            os.close(descriptor)
+    return place, listing(workspace, place, hidden=hidden)
 
 
-def _open(parent: int, place: Place) -> int:
-    try:
-        return os.open(place.name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
-    except NotADirectoryError:
-        raise ToolError("validation", "ls", f"{place.shown} is not a directory") from None
-
-
-def _line(entry: os.DirEntry[str]) -> str:
-    # A line break in a name would pass for two names.
-    name = entry.name.replace("\n", "\\n").replace("\r", "\\r")
-    return f"{name}/" if entry.is_dir() else name
+def _items(place: Place, found: tuple[Listed, ...]) -> Items:
+    return Items(
+        header="",
+        lines=[f"{it.name}/" if it.folder else it.name for it in found],
+        key="entries",
+        objects=[{"name": it.name, "type": it.type, "size": it.size} for it in found],
+        members={"path": "/".join(place.parts) or ".", "count": len(found)},
+    )

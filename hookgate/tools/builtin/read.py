@@ -41,6 +41,7 @@ SPEC = ToolSpec(
     },
     mutates=False,
     affects_workspace=False,
+    pure=True,
 )
 
 

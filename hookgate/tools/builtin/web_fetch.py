@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import trio
 
+from hookgate.protocol.effects import NetEffect
 from hookgate.protocol.values import ToolCall, ToolResult, ToolSpec
 from hookgate.tools import arguments
 from hookgate.tools.errors import ToolError
-from hookgate.tools.fetch import Answer, fetch
+from hookgate.tools.failures import failed
+from hookgate.tools.fetch import Answer, OnHop, fetch
 from hookgate.tools.page import Page, read_page
 
 DEFAULT_CHARS = 20_000
@@ -53,10 +56,18 @@ class WebFetch:
         self._allow_private = allow_private
 
     async def execute(self, call: ToolCall) -> ToolResult:
-        url = arguments.required(call, "url")
-        answer = await fetch(url, self._allow_private)
+        hops: list[NetEffect] = []
+        try:
+            text = await self._text(call, hops.append)
+        except ToolError as error:
+            # What it asked before it failed, it has asked all the same.
+            return replace(failed(call.name, error), effects=tuple(hops))
+        return ToolResult(text, effects=tuple(hops))
+
+    async def _text(self, call: ToolCall, on_hop: OnHop) -> str:
+        answer = await fetch(arguments.required(call, "url"), self._allow_private, on_hop)
         page = await trio.to_thread.run_sync(_page, answer, abandon_on_cancel=True)
-        return ToolResult(_text(answer, page, arguments.whole(call, "max_chars", DEFAULT_CHARS)))
+        return _text(answer, page, arguments.whole(call, "max_chars", DEFAULT_CHARS))
 
 
 def _page(answer: Answer) -> Page:

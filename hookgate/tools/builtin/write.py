@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 
 import trio
 
+from hookgate.protocol.effects import FileEffect
 from hookgate.protocol.values import ToolCall, ToolResult, ToolSpec
 from hookgate.tools import arguments
 from hookgate.tools.errors import ToolError
 from hookgate.tools.files import replace
+from hookgate.tools.observe_paths import shown_path
 from hookgate.tools.workspace import Workspace
 
 SPEC = ToolSpec(
@@ -29,6 +32,11 @@ SPEC = ToolSpec(
     },
     mutates=True,
     affects_workspace=True,
+    output_schema={
+        "type": "object",
+        "properties": {"path": {"type": "string"}, "bytes": {"type": "integer"}},
+        "required": ["path", "bytes"],
+    },
 )
 
 
@@ -39,12 +47,15 @@ class Write:
 
     async def execute(self, call: ToolCall) -> ToolResult:
         path, content = arguments.required(call, "path"), arguments.text(call, "content")
-        await trio.to_thread.run_sync(partial(_write, self._workspace, path, content))
-        return ToolResult(content)
+        effect = await trio.to_thread.run_sync(partial(_write, self._workspace, path, content))
+        return ToolResult(content, data={"path": effect.path, "bytes": effect.bytes_after}, effects=(effect,))
 
 
-def _write(workspace: Workspace, path: str, content: str) -> None:
+def _write(workspace: Workspace, path: str, content: str) -> FileEffect:
     place = workspace.place(path, "write")
     if not place.parts or path.endswith("/"):
         raise ToolError("validation", "write", f"{path} is a directory")
-    replace(workspace, place, content.encode("utf-8", "replace"))
+    data = content.encode("utf-8", "replace")
+    existed = os.path.lexists(workspace.root.joinpath(*place.parts))
+    replace(workspace, place, data)
+    return FileEffect("modify" if existed else "create", shown_path(place.parts), bytes_after=len(data))

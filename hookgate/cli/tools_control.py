@@ -1,0 +1,39 @@
+"""The control methods about tools, for a running gateway: `tools.list` and `tools.refresh`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+
+from hookgate.approvals.desk import Rule
+from hookgate.cli.runtime import Runtime
+from hookgate.cli.tools_rows import listed
+from hookgate.cli.tools_started import workspace_key
+from hookgate.control.methods import ControlError, Methods
+from hookgate.protocol.catalog import StoreFailed
+from hookgate.protocol.values import Json
+from hookgate.store import Store, StoredDescriptions, Without
+
+
+def tool_methods(
+    runtime: Runtime,
+    catalog: Store | Without,
+    descriptions: StoredDescriptions,
+    rules: Callable[[], Sequence[Rule]],
+) -> Methods:
+    """`rules` gives the approval rules in force at that moment."""
+    workspace = workspace_key(runtime.setup.config)
+
+    async def tools_list() -> Json:
+        """A row per tool, the members of `Listed`."""
+        return [asdict(row) for row in listed(runtime, rules(), catalog, workspace)]
+
+    async def tools_refresh() -> Json:
+        """Take over what another process wrote to the store: the descriptions' revision after it."""
+        try:
+            revision = await descriptions.refresh()
+        except StoreFailed as error:
+            raise ControlError(str(error)) from None
+        return {"revision": revision}
+
+    return {"tools.list": tools_list, "tools.refresh": tools_refresh}

@@ -1,0 +1,185 @@
+"""Everything about tools that a configuration asks for: opened in order, closed in reverse. Asks no model."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from hookgate import config as configuration
+from hookgate.approvals.desk import Rule
+from hookgate.cli.plans import approval_rules
+from hookgate.cli.turn_diff import Recorder
+from hookgate.config import ConfigError
+from hookgate.loop.around import Around
+from hookgate.protocol.catalog import StoreFailed
+from hookgate.protocol.interfaces import Redactor, Tool
+from hookgate.protocol.match import Globs
+from hookgate.sections import Config, ToolsSection
+from hookgate.store import Store, StoredDescriptions, Without, open_catalog
+from hookgate.tools.background import Background, open_background
+from hookgate.tools.builtin import Parts, builtin_tools
+from hookgate.tools.memo import Budget
+from hookgate.tools.observe import observed
+from hookgate.tools.registry import Registry
+from hookgate.tools.sandbox import Limits, Shelter, open_shelter
+from hookgate.tools.select import Limits as Shipped
+from hookgate.tools.select import Preference, Selection
+from hookgate.tools.workspace import Workspace
+
+Tell = Callable[[str, str], None]
+"""Takes a provider of tools and what it reports to the conversations that use it."""
+
+NO_STORE = Without(StoreFailed("no store is open: nothing in the configuration needs one"))
+
+
+@dataclass(frozen=True)
+class Place:
+    """What the tools are opened for. `file`: the configuration's, if it stands elsewhere than usual."""
+
+    config: Config
+    base: Path
+    file: Path | None
+    redactor: Redactor
+    recording: bool
+
+
+@dataclass(frozen=True)
+class Toolset:
+    """`recorder`: only where somebody wants to see what a turn changed."""
+
+    registry: Registry
+    selection: Selection
+    around: Around
+    sandbox: Shelter
+    catalog: Store | Without
+    descriptions: StoredDescriptions
+    recorder: Recorder | None
+
+
+async def open_toolset(stack: AsyncExitStack, place: Place) -> Toolset:
+    """The built-ins that `tools.enabled` covers, and what surrounds the calls of all tools. Raises ConfigError."""
+    config, section = place.config, place.config.tools
+    environment = configuration.base_environment()
+    folder = configuration.workspace_folder(config)
+    kept = kept_paths(place)
+    limits = Limits(section.sandbox, section.sandbox_network == "open", _hidden(config), kept)
+    sandbox = await stack.enter_async_context(open_shelter(folder, environment, limits))
+    background = await stack.enter_async_context(open_background(sandbox.tmp))
+    catalog = await _open_catalog(stack, config)
+    descriptions = StoredDescriptions(catalog)
+    registry = Registry(descriptions.get)
+    _follow(registry, descriptions)
+    workspace = Workspace(folder, kept)
+    parts = Parts(workspace, sandbox, environment, background, section.web_fetch_private, section.output)
+    _register(registry, builtin_tools(parts), Globs(section.enabled))
+    recorder = Recorder(workspace, sys.stdout.isatty()) if place.recording else None
+    around = _around(place, workspace, background, recorder)
+    return Toolset(registry, selection(section, registry), around, sandbox, catalog, descriptions, recorder)
+
+
+def _follow(registry: Registry, descriptions: StoredDescriptions) -> None:
+    def told(_revision: int) -> None:
+        registry.touch()
+
+    descriptions.subscribe(told)
+
+
+def _register(registry: Registry, tools: tuple[Tool, ...], enabled: Globs) -> None:
+    for tool in tools:
+        if enabled.covers(tool.spec.name):
+            registry.register(tool, reserved=True)
+
+
+def _around(place: Place, workspace: Workspace, background: Background, recorder: Recorder | None) -> Around:
+    section = place.config.tools
+    return Around(
+        memo=Budget() if section.memo else None,
+        pure=Globs(section.pure) if section.pure else None,
+        observe=partial(observed, workspace),
+        recorder=recorder,
+        redactor=place.redactor,
+        busy=background.alive,
+        forget=background.forget,
+    )
+
+
+def selection(section: ToolsSection, registry: Registry) -> Selection:
+    """What requests ship, what stands under arguments. Raises ConfigError where it is about nothing that exists."""
+    preferences = (
+        Preference(it.tools, it.channels, it.enabled, it.weight, it.overrides) for it in section.preferences
+    )
+    made = Selection(preferences, Shipped(section.max_tools, section.max_tokens, section.pinned), section.aliases)
+    try:
+        made.check(registry.snapshot())
+    except ValueError as error:
+        raise ConfigError(f"tools: {error}") from None
+    return made
+
+
+async def _open_catalog(stack: AsyncExitStack, config: Config) -> Store | Without:
+    """Most need none: then no file is made, and no start pays for it."""
+    file = configuration.store_file(config)
+    if not (config.dynamic.enabled or config.mcp.model_may_connect or file.exists()):
+        return NO_STORE
+    return await stack.enter_async_context(open_catalog(file))
+
+
+# --- what makes and brings more tools -----------------------------------------------------------------------
+
+
+async def open_more_tools(stack: AsyncExitStack, place: Place, tools: Toolset, tell: Tell) -> None:
+    """Dynamic tools and MCP servers, each only where the configuration has them; nobody waits for a slow server."""
+    config = place.config
+    if config.dynamic.enabled:
+        from hookgate.cli.dynamic import open_dynamic
+
+        await stack.enter_async_context(open_dynamic(config, tools.registry, tools.catalog))
+    if config.mcp.servers or config.mcp.model_may_connect:
+        from hookgate.cli.mcp import McpParts, open_mcp
+        from hookgate.tools.mcp.server import Told
+
+        told = Told(on_notification=lambda connection, _method, text: tell(f"mcp:{connection}", text))
+        parts = McpParts(tools.registry, configuration.workspace_folder(config), told, tools.catalog)
+        await stack.enter_async_context(open_mcp(config, place.base, parts))
+
+
+def all_rules(config: Config) -> tuple[Rule, ...]:
+    """The configured ones, and those that come with tools that change which tools there are."""
+    return (*approval_rules(config), *_own_rules(config))
+
+
+def _own_rules(config: Config) -> Iterator[Rule]:
+    if config.dynamic.enabled:
+        from hookgate.cli.dynamic import dynamic_rules
+
+        yield from dynamic_rules(config)
+    if config.mcp.model_may_connect:
+        from hookgate.cli.mcp import approval_rules as mcp_rules
+
+        yield from mcp_rules()
+
+
+# --- what no tool may touch ---------------------------------------------------------------------------------
+
+
+def kept_paths(place: Place) -> tuple[Path, ...]:
+    """What a model must not change even where it lies in the workspace: what guards it, and what runs it."""
+    processes = place.config.hooks.processes.values()
+    scripts = (place.base / hook.dir / word for hook in processes for word in hook.command)
+    servers = (place.base / it.dir / word for it in place.config.mcp.servers.values() for word in it.command)
+    own = (place.file or place.base / configuration.FILE_NAME, Path(sys.prefix), Path(__file__).parents[1])
+    more = (configuration.dynamic_folder(place.config), *_store_files(place.config))
+    return tuple(path for path in (*own, *scripts, *servers, *more) if path.exists())
+
+
+def _hidden(config: Config) -> tuple[Path, ...]:
+    return (configuration.runtime_directory(), *_store_files(config))
+
+
+def _store_files(config: Config) -> tuple[Path, ...]:
+    store = configuration.store_file(config)
+    return tuple(Path(f"{store}{end}") for end in ("", "-wal", "-shm"))

@@ -1,0 +1,118 @@
+"""How much of a text that is still coming can be shown: nothing from where a secret may be unfinished."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+
+from hookgate.redaction.keys import Keys
+from hookgate.redaction.shapes import FLAG, HEADER, PEM, SCHEME, SEPARATOR, Shape, key_pattern
+
+# No secret's shape but a key block goes on over the end of a line; a run of printable ASCII may be a part of any.
+_BLOCK = re.compile(PEM)
+_BEGUN = re.compile(r"-----BEGIN[^\n]*\Z")
+_VALUE = (
+    r"""\"(?:[^"\\\n]|\\.)*+\\?|'(?:[^'\\\n]|\\.)*+\\?|\\{1,8}["'][^\n]*+|"""
+    rf"{SCHEME}\S*+"
+)
+_WINDOW = 64 * 1024
+"""How far back an unfinished shape on the last line is looked for; a longer line is held whole."""
+_PLAIN = re.compile(r"[!-~]*+")
+
+
+class Held:
+    def __init__(self, forms: Iterable[str], keys: Keys, shapes: Iterable[Shape]) -> None:
+        self._forms = tuple(forms)
+        # A form without blanks that has begun lies in the last run of characters, which is held anyway.
+        self._spread = tuple(form for form in self._forms if not _PLAIN.fullmatch(form))
+        self._shapes = tuple(shapes)
+        unfinished = (
+            rf"{HEADER}[^\r\n]*+\Z",
+            rf"{key_pattern(keys.words)}(?:[ \t]*+|{SEPARATOR}(?:{_VALUE}))\Z",
+            rf"{FLAG}[ \t]*+(?:{_VALUE})\Z",
+            r"(?<!\w)bearer[ \t]++\S*+\Z",
+            r"://[^\s/?#\"'<>]*+\Z",
+        )
+        self._unfinished = tuple(re.compile(pattern, re.ASCII | re.IGNORECASE) for pattern in unfinished)
+
+    def held_from(self, text: str) -> int:
+        if _may_be_document(text):
+            return 0
+        masked = self._masked(text)
+        held = min(self._on_last_line(masked), _block_from(masked), _form_from(text, self._spread))
+        # Shown alone, a document before the rest would be read as one, which the whole is not.
+        return 0 if _may_be_document(text[:held]) else held
+
+    def _on_last_line(self, text: str) -> int:
+        start = text.rfind("\n") + 1
+        if len(text) - start > _WINDOW:
+            return start
+        begun = (found.start() for it in self._unfinished if (found := it.search(text, start)))
+        held = min((_run_from(text), *begun))
+        low = text[start:].lower()
+        likely = (shape.pattern for shape in self._shapes if shape.may_be_in(low))
+        spans = [it.span() for pattern in likely for it in pattern.finditer(text, start)]
+        # Not inside a secret that is whole: neither of its halves would be found.
+        for first, last in sorted(spans, key=lambda span: -span[1]):
+            held = first if first < held < last else held
+        return held
+
+    def _masked(self, text: str) -> str:
+        """Known values as one run each of what is no letter, blanks and line ends in them included."""
+        for form in self._forms:
+            if form in text:
+                text = text.replace(form, "~" * len(form))
+        return text
+
+
+def _run_from(text: str) -> int:
+    at = len(text)
+    while at and "!" <= text[at - 1] <= "~":
+        at -= 1
+    return at
+
+
+def _block_from(text: str) -> int:
+    """From a key block that has begun, unless more than its last line came after it."""
+    if "-----BEGIN" not in text:
+        return len(text)
+    closed = 0
+    for block in _BLOCK.finditer(text):
+        closed = block.end()
+        if "\n" not in text[closed:]:
+            return _line_from(text, block.start())
+    begun = _BEGUN.search(text, closed)
+    return _line_from(text, begun.start()) if begun else len(text)
+
+
+def _line_from(text: str, at: int) -> int:
+    """What stands before it on its line may be one secret with it."""
+    return text.rfind("\n", 0, at) + 1
+
+
+def _form_from(text: str, forms: Sequence[str]) -> int:
+    """The earliest place from which the text to its end is the beginning of a known value."""
+    held = len(text)
+    for form in forms:
+        tail = text[-(len(form) - 1) :]
+        at = next((at for at in range(len(tail)) if form.startswith(tail[at:])), len(tail))
+        held = min(held, len(text) - len(tail) + at)
+    return held
+
+
+def _may_be_document(text: str) -> bool:
+    """Whether it may yet turn out to be one JSON object or array, which is read as a whole."""
+    stripped = text.strip()
+    if not stripped.startswith(("{", "[")):
+        return False
+    try:
+        _, end = _DECODER.raw_decode(stripped)
+    except json.JSONDecodeError as error:
+        return error.pos >= len(stripped) or error.msg.startswith(("Unterminated string", "Invalid control"))
+    except (ValueError, RecursionError):
+        return False
+    return end == len(stripped)
+
+
+_DECODER = json.JSONDecoder()

@@ -1,0 +1,80 @@
+"""Dynamic tools as the configuration asks for them: the parts joined, on a real store."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import trio
+
+from hookgate import config as configuration
+from hookgate.cli.dynamic import ASKED_ABOUT, dynamic_rule, open_dynamic
+from hookgate.protocol.values import ToolCall, ToolResult
+from hookgate.store import Store, open_store
+from hookgate.tools.dispatch import execute
+from hookgate.tools.dynamic.workshop import Workshop
+from hookgate.tools.registry import Registry
+
+DEADLINE_S = 30.0
+CONFIG = """
+[tools]
+sandbox = "{sandbox}"
+[dynamic]
+enabled = true
+folder = "{folder}/made"
+max_tools = 1
+[store]
+path = "{folder}/hookgate.db"
+"""
+
+
+@dataclass
+class Running:
+    workshop: Workshop
+    registry: Registry
+    store: Store
+
+    async def call(self, name: str, /, **arguments: object) -> ToolResult:
+        tool = self.registry.snapshot().get(name)
+        assert tool is not None
+        return await execute(tool, ToolCall("1", name, arguments))  # type: ignore[arg-type]
+
+
+@asynccontextmanager
+async def running(folder: Path, sandbox: str = "auto") -> AsyncGenerator[Running]:
+    config = configuration.parse(CONFIG.format(folder=folder, sandbox=sandbox), folder / "hookgate.toml")
+    registry = Registry()
+    with trio.fail_after(DEADLINE_S):
+        store_file = configuration.store_file(config)
+        async with open_store(store_file) as store, open_dynamic(config, registry, store) as workshop:
+            yield Running(workshop, registry, store)
+
+
+async def test_the_configuration_opens_a_workshop_whose_tools_are_kept(tmp_path: Path) -> None:
+    async with running(tmp_path) as here:
+        assert set(here.registry.snapshot().tools) == {"new_tool", "unregister_tool"}
+        await here.call("new_tool", name="probe", description="d", body="return 'made'")
+        assert (await here.call("probe")).for_llm == "made"
+        assert (
+            "as many as are allowed"
+            in (await here.call("new_tool", name="other", description="d", body="return 1")).for_llm
+        )
+        await here.workshop.approve("probe", "ann")
+    assert (tmp_path / "made" / "probe" / "tool.py").exists()
+    async with running(tmp_path) as here:
+        assert (await here.call("probe")).for_llm == "made"
+
+
+async def test_the_store_is_hidden_from_made_tools(tmp_path: Path) -> None:
+    async with running(tmp_path) as here:
+        hidden = here.workshop.place.sandbox.hidden
+        assert {tmp_path / "hookgate.db", tmp_path / "hookgate.db-wal"} <= set(hidden)
+
+
+def test_a_person_is_asked_about_every_tool_that_changes_which_tools_there_are() -> None:
+    rule = dynamic_rule()
+    for name in ASKED_ABOUT:
+        assert rule.match.matches(None, name)
+    assert not rule.match.matches(None, "bash")

@@ -1,0 +1,42 @@
+"""`hookgate tools` as a program, wherever its group stands; and a configuration without any model."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import trio
+
+from tests.cli.program import DEADLINE_S, environment
+
+HOOKGATE = (
+    sys.executable,
+    "-c",
+    "from hookgate.cli.main import hookgate\n"
+    "from hookgate.cli.tools_commands import tools\n"
+    "hookgate.add_command(tools)\n"
+    "hookgate()",
+)
+
+
+def set_up(folder: Path, more: str = "") -> Path:
+    """A hookgate.toml that names no model, and a store beside it."""
+    store = f'[store]\npath = "{folder}/store.db"\n'
+    (folder / "hookgate.toml").write_text(f"[control]\nenabled = false\n{store}{more}")
+    return folder
+
+
+async def tools(folder: Path, *arguments: str, stdin: bytes = b"") -> CompletedProcess[str]:
+    """`hookgate tools ARGUMENTS` in the folder, to its end."""
+    with trio.fail_after(DEADLINE_S):
+        ended = await trio.run_process(
+            [*HOOKGATE, "tools", *arguments],
+            stdin=stdin,
+            capture_stdout=True,
+            capture_stderr=True,
+            check=False,
+            cwd=folder,
+            env=environment(folder),
+        )
+    return CompletedProcess(ended.args, ended.returncode, ended.stdout.decode(), ended.stderr.decode())

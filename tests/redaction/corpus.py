@@ -1,0 +1,60 @@
+"""Texts and secrets that the tests of redaction are made from."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+SECRETS = ("hunter2-hunter2", "pa ss wörd/+&x", "line one\nline two", 'quo"te\\d-value')
+
+PLAIN = (
+    "def read(path: str) -> str:\n    return Path(path).read_text()\n",
+    "token = get_token(request)\npassword = os.environ['X']\nsecret = self.config.secret_name\n",
+    "if token == expected_token_value:\n    raise Denied\n",
+    "password=${DB_PASSWORD} api_key=$API_KEY\n",
+    'PASSWORD="$(pass show db/main)"[:0]'[:0] + "const token: string | null = null;\n",
+    "max_tokens: 123456789, token_count=987654321, next_page_token: CAUQAA_abcdef\n",
+    "ssh://git@github.com/owner/name.git and git@github.com:owner/name.git\n",
+    "https://example.com/path?page=2&q=a:b@c\n",
+    "a task-something-very-long-name-here-and-there, ask-me-anything-at-any-time-you-like\n",
+    "commit 3f786850e387550fdab836ed7e6dc881de23001b\nAuthor: Ann <ann@example.com>\n",
+    "The cookies are in the jar; the secret of a good author is patience.\n",
+    '{"name": "x", "max_tokens": 4096, "numbers": [1, 2.50, 3e8], "usage": {"total_tokens": 12}}',
+    "--password-file /run/pw --passwordless --user ann --password --force\n"[:0] + "--user ann --force\n",
+    "std::token::identifier_of(x)\nTokenKind::Identifier\n",
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk\n",
+    "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n",
+    "日本語のテキスト、トークンの数は三つ。\n",
+)
+
+PIECES = (
+    *SECRETS,
+    *("password", "api_key", "token", "secret", "max_tokens", "Authorization:", "Cookie:", "Bearer ", "--password "),
+    *("=", ":", ": ", " = ", "=>", "==", '"', "'", "`", "\\", '\\"', "\n", "\r", " ", "  ", "\t", ",", ";", "&", "@"),
+    *("://", "https://u:p@h/", "AKIA", "ABCDEFGHIJKLMNOP", "ghp_", "sk-", "xoxb-", "AIza", "eyJ", ".", "a" * 8),
+    *("b" * 20, "c" * 35, "-----BEGIN RSA PRIVATE KEY-----", "-----END RSA PRIVATE KEY-----", "-----BEGIN", "-"),
+    *(
+        "[REDACTED:ab12]",
+        "[REDACTED:",
+        "]",
+        "[",
+        "{",
+        "}",
+        "(",
+        ")",
+        "<",
+        "$",
+        "$X",
+        "1234567890",
+        "é",
+        "İ",
+        "\u017f",
+    ),
+    *('{"token": "', '"}', "null", "x", "-", "_", "--", "Basic ", "os.environ"),
+)
+
+texts = st.lists(st.sampled_from(PIECES) | st.text(max_size=4), max_size=12).map("".join)
+leaves = texts | st.integers() | st.booleans() | st.none() | st.floats(allow_nan=False, allow_infinity=False)
+keys = st.sampled_from(["password", "X-Api-Key", "token", "next_page_token", "a", "cookies", "b c"]) | st.text(
+    max_size=3
+)
+values = st.recursive(leaves, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(keys, inner, max_size=3))
