@@ -20,17 +20,19 @@ from hookgate.protocol.match import Globs, Matcher
 from hookgate.protocol.stages import Question, Stage
 from hookgate.protocol.values import Chat, Inbound, JsonObject, Step, ToolCall, ToolResult, ToolSpec
 from hookgate.sections import Config
+from hookgate.tools.dynamic.asking import approval_text
+from hookgate.tools.dynamic.draft import NEW_TOOL
 from hookgate.tools.dynamic.ledger import Ledger
 from hookgate.tools.dynamic.lifecycle import lifecycle_tools
 from hookgate.tools.dynamic.made import Workplace
 from hookgate.tools.dynamic.process import OpenToolProcess, ProgramSpec, ToolProcess, ToolProcessFailed
 from hookgate.tools.dynamic.shelf import Shelf
-from hookgate.tools.dynamic.workshop import Terms, Workshop, open_workshop
+from hookgate.tools.dynamic.workshop import UNREGISTER_TOOL, Terms, Workshop, open_workshop
 from hookgate.tools.registry import Registry
 from hookgate.tools.sandbox import Limits, Sandbox, open_shelter
 
-ASKED_ABOUT = ("new_tool", "unregister_tool", "mcp_connect", "mcp_disconnect")
-"""Tools that change which tools there are: a person says yes to each call."""
+ASKED_ABOUT = (NEW_TOOL, UNREGISTER_TOOL)
+"""A person says yes to each call."""
 
 # A tool is told its arguments, and nothing about who talks to whom.
 _NOWHERE = Step("tool", "", Inbound(Chat("", ""), ""))
@@ -127,6 +129,19 @@ def _terms(config: Config) -> Terms:
     return Terms(section.max_tools, section.packages, roots)
 
 
-def dynamic_rule() -> Rule:
-    """To be added to the configured rules wherever any of these tools is registered."""
-    return Rule("dynamic", Matcher({"tools": Globs(ASKED_ABOUT)}))
+@dataclass(frozen=True)
+class Shown:
+    """What a rule tells a person of a call. Equal for the same workshop, so that a reload sees the same rule."""
+
+    workshop: Workshop
+
+    def __call__(self, call: ToolCall) -> str:
+        return approval_text(self.workshop, call)
+
+
+def dynamic_rules(config: Config, workshop: Workshop | None = None) -> tuple[Rule, ...]:
+    """To be added to the configured ones. Without the workshop a person sees the arguments of the call alone."""
+    if not config.dynamic.enabled:
+        return ()
+    describe = Shown(workshop) if workshop is not None else None
+    return (Rule("dynamic", Matcher({"tools": Globs(ASKED_ABOUT)}), describe=describe),)

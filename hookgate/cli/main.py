@@ -31,7 +31,7 @@ def hookgate() -> None:
 @click.option("--trace", is_flag=True, help="Show what every hook decided, and how long it took.")
 @click.option("--events", type=FILE, help="Append every event and gate decision to this file, as JSON lines.")
 @click.option("--diff", is_flag=True, help="After each turn, show what it changed in the workspace.")
-def chat(config_file: Path | None, control: Path | None, once: str | None, **shown: Any) -> None:
+def chat(config_file: Path | None, control: Path | None, once: str | None, **shown: Any) -> None:  # noqa: ANN401 - flags of several kinds
     """Talk to the configured model."""
     from hookgate.cli.chat import Flags, run_chat
 

@@ -18,7 +18,8 @@ GUARD = plugin(
     "guard", 'intercept = ["before_tool"]\non_failure = "deny"\npriority = 10\nmatch = { tools = ["bash"] }'
 )
 APPROVE = plugin("approve", 'intercept = ["approve_tool"]\nmatch = { tools = ["bash"] }')
-REDACT = plugin("redact", 'intercept = ["after_tool"]\non_failure = "deny"')
+# hookgate's own redaction would leave the plugin nothing to do.
+REDACT = "[guards]\nredaction = false\n" + plugin("redact", 'intercept = ["after_tool"]\non_failure = "deny"')
 WEATHER = plugin("weather", 'intercept = ["before_llm", "before_tool"]\nmay_modify = ["tools"]\npriority = 20')
 SECRET = "sk-abcdefghijklmnop0123456789"
 

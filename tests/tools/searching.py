@@ -1,0 +1,72 @@
+"""Ways to call the tools that search, and what is gone when they are."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+
+from hookgate.protocol.interfaces import Tool
+from hookgate.protocol.values import Fault, ToolCall, ToolResult
+from hookgate.tools.dispatch import execute
+from hookgate.tools.search import search
+from hookgate.tools.search_query import Found, Query
+
+RG = shutil.which("rg") or ""
+
+with_ripgrep = pytest.mark.skipif(not RG, reason="NOT TESTED: there is no ripgrep on this machine")
+
+
+async def call(tool: Tool, **arguments: Any) -> ToolResult:
+    with trio.fail_after(30):
+        return await execute(tool, ToolCall("call_1", tool.spec.name, arguments))
+
+
+async def lines(tool: Tool, **arguments: Any) -> list[str]:
+    """The labeled lines below the header."""
+    result = await call(tool, **arguments)
+    assert not result.is_error, result.for_llm
+    return result.for_llm.split("\n")[1:]
+
+
+async def fault(tool: Tool, **arguments: Any) -> Fault:
+    result = await call(tool, **arguments)
+    assert result.error is not None, result.for_llm
+    return result.error
+
+
+async def found(query: Query) -> Found:
+    with trio.fail_after(30):
+        return await search(query, "grep")
+
+
+def put(root: Path, files: dict[str, str]) -> None:
+    for path, text in files.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text, encoding="utf-8")
+
+
+async def gone(pid: int) -> None:
+    """Returns when the process has ended; the deadline is the assertion."""
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    try:
+        with trio.fail_after(5):
+            await trio.lowlevel.wait_readable(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def no_child_is_left() -> bool:
+    """Whether every process that was started has been waited for."""
+    try:
+        os.waitpid(-1, os.WNOHANG)
+    except ChildProcessError:
+        return True
+    return False
