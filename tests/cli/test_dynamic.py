@@ -10,8 +10,9 @@ from pathlib import Path
 import trio
 
 from hookgate import config as configuration
-from hookgate.cli.dynamic import ASKED_ABOUT, dynamic_rule, open_dynamic
+from hookgate.cli.dynamic import dynamic_rules, open_dynamic
 from hookgate.protocol.values import ToolCall, ToolResult
+from hookgate.sections import Config
 from hookgate.store import Store, open_store
 from hookgate.tools.dispatch import execute
 from hookgate.tools.dynamic.workshop import Workshop
@@ -42,9 +43,13 @@ class Running:
         return await execute(tool, ToolCall("1", name, arguments))  # type: ignore[arg-type]
 
 
+def parsed(folder: Path, sandbox: str = "auto") -> Config:
+    return configuration.parse(CONFIG.format(folder=folder, sandbox=sandbox), folder / "hookgate.toml")
+
+
 @asynccontextmanager
 async def running(folder: Path, sandbox: str = "auto") -> AsyncGenerator[Running]:
-    config = configuration.parse(CONFIG.format(folder=folder, sandbox=sandbox), folder / "hookgate.toml")
+    config = parsed(folder, sandbox)
     registry = Registry()
     with trio.fail_after(DEADLINE_S):
         store_file = configuration.store_file(config)
@@ -73,8 +78,18 @@ async def test_the_store_is_hidden_from_made_tools(tmp_path: Path) -> None:
         assert {tmp_path / "hookgate.db", tmp_path / "hookgate.db-wal"} <= set(hidden)
 
 
-def test_a_person_is_asked_about_every_tool_that_changes_which_tools_there_are() -> None:
-    rule = dynamic_rule()
-    for name in ASKED_ABOUT:
-        assert rule.match.matches(None, name)
-    assert not rule.match.matches(None, "bash")
+async def test_a_person_is_asked_about_every_tool_that_comes_or_goes_and_shown_its_code(tmp_path: Path) -> None:
+    config = parsed(tmp_path)
+    async with running(tmp_path) as here:
+        (rule,) = dynamic_rules(config, here.workshop)
+        assert (rule,) == dynamic_rules(config, here.workshop)
+        for name in ("new_tool", "unregister_tool"):
+            assert rule.match.matches(None, name)
+        assert not rule.match.matches(None, "bash")
+        assert rule.describe is not None
+        wish = {"name": "probe", "description": "d", "body": "return 'made'"}
+        assert rule.describe(ToolCall("1", "new_tool", wish)).endswith("Its code:\nreturn 'made'")
+
+
+def test_without_dynamic_tools_there_is_no_rule(tmp_path: Path) -> None:
+    assert dynamic_rules(configuration.parse("", tmp_path / "hookgate.toml")) == ()

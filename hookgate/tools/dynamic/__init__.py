@@ -1,0 +1,1 @@
+"""Tools that are made while hookgate runs: written, checked, walled in, kept in the catalog, brought back."""

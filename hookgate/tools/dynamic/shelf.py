@@ -1,0 +1,55 @@
+"""The files of made tools: one folder each, one program in it. Never leaves half a file."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+import trio
+
+FILE_NAME = "tool.py"
+
+
+class Shelf:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def path(self, name: str) -> Path:
+        return self._folder / name / FILE_NAME
+
+    async def text(self, path: Path) -> str | None:
+        """None where there is no such file, or nothing that could be a program."""
+        return await trio.to_thread.run_sync(partial(read_text, path))
+
+    async def put(self, name: str, text: str | None) -> None:
+        """Write it beside, then rename; None takes the file away. Raises OSError and has changed nothing."""
+        await trio.to_thread.run_sync(_put, self.path(name), text)
+
+
+def read_text(path: Path) -> str | None:
+    try:
+        # As bytes: the digest is over what stands there, line ends included.
+        return path.read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def _put(path: Path, text: str | None) -> None:
+    if text is None:
+        path.unlink(missing_ok=True)
+        return
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
+    try:
+        with beside.open("xb") as file:
+            file.write(text.encode("utf-8"))
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    except OSError:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
+        raise

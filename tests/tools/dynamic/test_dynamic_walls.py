@@ -1,0 +1,93 @@
+"""What a made tool sees and reaches from inside: its environment, its limits, files and network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import trio
+
+from hookgate.tools.sandbox import Limits, open_shelter
+from tests.tools.dynamic.shops import open_shop, open_walls
+
+
+async def test_a_program_sees_only_its_own_environment_and_an_empty_home(tmp_path: Path) -> None:
+    body = (
+        "import os\nenv = dict(os.environ)\nhome, tmp = env['HOME'], env['TMPDIR']\n"
+        "return {'names': sorted(set(env) - {'PWD', 'SHLVL', '_', 'LC_CTYPE'}), 'empty': os.listdir(home) +"
+        " os.listdir(tmp), 'home': home, 'own': os.getcwd()}"
+    )
+    async with open_shop(tmp_path) as shop:
+        await shop.made("probe", body, returns="json")
+        data = (await shop.call("probe")).data
+    assert isinstance(data, dict)
+    assert data["names"] == ["HOME", "LANG", "PATH", "TMPDIR"]
+    assert data["empty"] == []
+    assert str(data["home"]).startswith(str(data["own"]))
+    assert not await trio.Path(str(data["own"])).exists()
+
+
+async def test_a_program_has_the_limits_of_every_made_tool(tmp_path: Path) -> None:
+    body = (
+        "import resource as r\n"
+        "return [r.getrlimit(it)[1] for it in (r.RLIMIT_CPU, r.RLIMIT_AS, r.RLIMIT_NOFILE, r.RLIMIT_FSIZE)]"
+    )
+    async with open_shop(tmp_path) as shop:
+        await shop.made("probe", body, returns="json")
+        assert (await shop.call("probe")).data == {"result": [60, 1 << 30, 256, 64 << 20]}
+
+
+async def test_the_walls_keep_a_program_from_the_network_and_from_files(tmp_path: Path) -> None:
+    target = Path(__file__).with_name("written_by_a_tool")
+    listener = trio.socket.socket()
+    await listener.bind(("127.0.0.1", 0))
+    listener.listen()
+    port = listener.getsockname()[1]
+    body = (
+        "import socket\n"
+        "def tried(act):\n    try: act()\n"
+        "    except OSError as error: return type(error).__name__\n    return 'done'\n"
+        f"return [tried(lambda: open({str(target)!r}, 'w')),\n"
+        f"        tried(lambda: socket.create_connection(('127.0.0.1', {port}), 2)),\n"
+        "        tried(lambda: open('own', 'w'))]"
+    )
+    with listener:
+        async with open_shop(tmp_path) as shop:
+            if shop.workshop.place.sandbox.kind == "none":
+                pytest.skip("this machine offers no sandbox")
+            await shop.made("probe", body, returns="json")
+            data = (await shop.call("probe")).data
+    assert isinstance(data, dict)
+    write, connect, own = data["result"]  # type: ignore[misc]
+    assert write != "done"
+    assert connect != "done"
+    assert own == "done"
+    assert not target.exists()
+
+
+async def test_it_works_inside_landlock_too(tmp_path: Path) -> None:
+    async with open_walls(tmp_path) as walls:
+        if walls.kind == "none":
+            pytest.skip("this machine offers no sandbox")
+    path = tmp_path / "bin"
+    path.mkdir()
+    for name in ("sh", "python3"):
+        (path / name).symlink_to(f"/bin/{name}")
+    environment = {"PATH": str(path), "LANG": "C.UTF-8"}
+    async with open_shelter(tmp_path, environment, Limits(network=False)) as shelter:
+        landlock = await shelter.chosen()
+    if landlock.kind != "landlock":
+        pytest.skip("this machine offers no Landlock")
+    async with open_shop(tmp_path, sandbox=landlock) as shop:
+        await shop.made("probe", f"open({str(Path(__file__).with_name('no'))!r}, 'w')")
+        assert "PermissionError" in (await shop.call("probe")).for_llm
+
+
+async def test_a_program_that_changes_its_file_changes_nothing(tmp_path: Path) -> None:
+    """Each process starts from the text that was approved."""
+    body = "import os\nif args.get('evil'):\n    open('tool.py', 'w').write('evil')\n    os._exit(1)\nreturn 'good'"
+    async with open_shop(tmp_path) as shop:
+        await shop.made("probe", body, args={})
+        await shop.call("probe", evil=True)
+        (shop.folder / "probe" / "tool.py").write_text("evil")
+        assert (await shop.call("probe")).for_llm == "good"
