@@ -30,7 +30,8 @@ TTL_S = 600.0
 class Rule:
     """Calls that match need a person's yes, whatever the hooks say. `ttl_s`: seconds until silence is a no.
 
-    `describe` says more about a call than its arguments do: the program that it would install, say.
+    `describe` says more about a call than its arguments do: the program that it would install, say. `once`: no yes
+    counts for a later call, since each may do anything.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Rule:
     ttl_s: float = TTL_S
     approvers: tuple[str, ...] = ()
     describe: Callable[[ToolCall], str] | None = None
+    once: bool = False
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ class Desk:
     def wishes(self, step: Step, call: ToolCall) -> tuple[Wish, ...]:
         """What the rules demand for this call."""
         return tuple(
-            Wish(f"rule:{rule.name}", text=_described(rule, call), approvers=rule.approvers, ttl_s=rule.ttl_s)
+            Wish(f"rule:{rule.name}", "", _described(rule, call), rule.approvers, rule.ttl_s, rule.once)
             for rule in self._rules
             if rule.match.matches(step, call.name, step.model)
         )
@@ -112,7 +114,7 @@ class Desk:
         log.info("approval_decided", id=request.id, tool=call.name, approved=decision.approved, by=decision.by)
         if not decision.approved:
             return Refused(f"approval:{request.id}", decision.reason or f"{decision.by} said no")
-        if decision.grant == "session":
+        if decision.grant == "session" and not wish.once:
             self._grants.add((step.session_key, wish.asked_by, call.name))
         return None
 
@@ -136,6 +138,7 @@ class Desk:
             approvers=wish.approvers,
             ttl_s=wish.ttl_s or TTL_S,
             digest=digest(step.session_key, call, wish.asked_by),
+            once=wish.once,
         )
 
 

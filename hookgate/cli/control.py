@@ -73,7 +73,7 @@ class _Methods:
             changes = await self._runtime.mounts.reload(plans(config, file.parent))
         except (ConfigError, ReloadFailed) as error:
             raise ControlError(f"nothing was changed: {error}") from None
-        approvals = self._runtime.agent.desk.adopt(all_rules(config))
+        approvals = self._runtime.agent.desk.adopt(all_rules(config, self._runtime.more.workshop))
         done: dict[str, Json] = {name: list(hooks) for name, hooks in asdict(changes).items()}
         return {**done, "approvals_changed": approvals, "needs_restart": self._waiting(config)}
 

@@ -144,4 +144,4 @@ def dynamic_rules(config: Config, workshop: Workshop | None = None) -> tuple[Rul
     if not config.dynamic.enabled:
         return ()
     describe = Shown(workshop) if workshop is not None else None
-    return (Rule("dynamic", Matcher({"tools": Globs(ASKED_ABOUT)}), describe=describe),)
+    return (Rule("dynamic", Matcher({"tools": Globs(ASKED_ABOUT)}), describe=describe, once=True),)

@@ -100,4 +100,4 @@ def _secrets(config: Config) -> _Secrets:
 def approval_rules() -> tuple[Rule, ...]:
     """A person's yes before a model connects or disconnects anything; the text shows the whole command."""
     match = Matcher({"tools": Globs(APPROVED)})
-    return (Rule("mcp", match, describe=approval_text),)
+    return (Rule("mcp", match, describe=approval_text, once=True),)

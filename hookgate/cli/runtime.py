@@ -15,7 +15,7 @@ from hookgate.approvals.desk import Desk
 from hookgate.cli.models import model_of
 from hookgate.cli.plans import plans, restarts
 from hookgate.cli.redacting import make_redactor
-from hookgate.cli.toolset import Place, Toolset, all_rules, open_more_tools, open_toolset
+from hookgate.cli.toolset import More, Place, Toolset, all_rules, open_more_tools, open_toolset
 from hookgate.config import ConfigError
 from hookgate.hooks.gate import Gate
 from hookgate.hooks.mounts import Mounts, open_mounts
@@ -51,6 +51,7 @@ class Runtime:
     mounts: Mounts
     gateway: Gateway
     tools: Toolset
+    more: More
 
 
 @asynccontextmanager
@@ -76,10 +77,11 @@ async def open_runtime(setup: Setup) -> AsyncGenerator[Runtime]:
         await stack.enter_async_context(open_mounts(mounts, plans(config, setup.base)))
         agent = make_agent(config, providers, gate, tools)
         gateway = Gateway(agent, {channel.name: channel for channel in setup.channels})
-        await open_more_tools(stack, place, tools, gateway.tell)
+        more = await open_more_tools(stack, place, tools, gateway.tell)
+        agent.desk.adopt(all_rules(config, more.workshop))
         nursery = await stack.enter_async_context(trio.open_nursery())
         nursery.start_soon(gateway.run)
-        yield Runtime(setup, agent, gate, mounts, gateway, tools)
+        yield Runtime(setup, agent, gate, mounts, gateway, tools, more)
         nursery.cancel_scope.cancel()
 
 

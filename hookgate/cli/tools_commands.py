@@ -118,3 +118,26 @@ def tools_extract(names: str) -> None:
     from hookgate.cli.tools_text import extract_lines
 
     guarded(lambda: extract_lines(names))
+
+
+@tools.command(name="approve")
+@click.argument("name")
+@config_option
+@yes_option
+def tools_approve(name: str, config_file: Path | None, yes: bool) -> None:
+    """Vouch for a tool that a model made: it starts with hookgate from now on."""
+    from hookgate.cli.main import guarded
+    from hookgate.cli.tools_made import approve_tool
+
+    guarded(lambda: approve_tool(name, config_file, yes=yes))
+
+
+@tools.command(name="add")
+@click.argument("program", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@config_option
+def tools_add(program: Path, config_file: Path | None) -> None:
+    """Make a program a tool: it answers `--describe` with its spec and `--call` with a result."""
+    from hookgate.cli.main import guarded
+    from hookgate.cli.tools_made import add_program
+
+    guarded(lambda: add_program(program, config_file))

@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hookgate import config as configuration
 from hookgate.approvals.desk import Rule
@@ -29,6 +30,10 @@ from hookgate.tools.sandbox import Limits, Shelter, open_shelter
 from hookgate.tools.select import Limits as Shipped
 from hookgate.tools.select import Preference, Selection
 from hookgate.tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    from hookgate.tools.dynamic.workshop import Workshop
+    from hookgate.tools.mcp.roster import Roster
 
 Tell = Callable[[str, str], None]
 """Takes a provider of tools and what it reports to the conversations that use it."""
@@ -58,6 +63,14 @@ class Toolset:
     catalog: Store | Without
     descriptions: StoredDescriptions
     recorder: Recorder | None
+
+
+@dataclass(frozen=True)
+class More:
+    """What makes and brings tools at run time, where the configuration has it."""
+
+    workshop: Workshop | None = None
+    roster: Roster | None = None
 
 
 async def open_toolset(stack: AsyncExitStack, place: Place) -> Toolset:
@@ -131,32 +144,34 @@ async def _open_catalog(stack: AsyncExitStack, config: Config) -> Store | Withou
 # --- what makes and brings more tools -----------------------------------------------------------------------
 
 
-async def open_more_tools(stack: AsyncExitStack, place: Place, tools: Toolset, tell: Tell) -> None:
+async def open_more_tools(stack: AsyncExitStack, place: Place, tools: Toolset, tell: Tell) -> More:
     """Dynamic tools and MCP servers, each only where the configuration has them; nobody waits for a slow server."""
-    config = place.config
+    config, workshop, roster = place.config, None, None
     if config.dynamic.enabled:
         from hookgate.cli.dynamic import open_dynamic
 
-        await stack.enter_async_context(open_dynamic(config, tools.registry, tools.catalog))
+        workshop = await stack.enter_async_context(open_dynamic(config, tools.registry, tools.catalog))
     if config.mcp.servers or config.mcp.model_may_connect:
         from hookgate.cli.mcp import McpParts, open_mcp
         from hookgate.tools.mcp.server import Told
 
         told = Told(on_notification=lambda connection, _method, text: tell(f"mcp:{connection}", text))
         parts = McpParts(tools.registry, configuration.workspace_folder(config), told, tools.catalog)
-        await stack.enter_async_context(open_mcp(config, place.base, parts))
+        roster = await stack.enter_async_context(open_mcp(config, place.base, parts))
+    return More(workshop, roster)
 
 
-def all_rules(config: Config) -> tuple[Rule, ...]:
-    """The configured ones, and those that come with tools that change which tools there are."""
-    return (*approval_rules(config), *_own_rules(config))
+def all_rules(config: Config, workshop: Workshop | None = None) -> tuple[Rule, ...]:
+    """The configured ones, and those that come with tools that change which tools there are. With the workshop a
+    person sees the program that a call would make."""
+    return (*approval_rules(config), *_own_rules(config, workshop))
 
 
-def _own_rules(config: Config) -> Iterator[Rule]:
+def _own_rules(config: Config, workshop: Workshop | None) -> Iterator[Rule]:
     if config.dynamic.enabled:
         from hookgate.cli.dynamic import dynamic_rules
 
-        yield from dynamic_rules(config)
+        yield from dynamic_rules(config, workshop)
     if config.mcp.model_may_connect:
         from hookgate.cli.mcp import approval_rules as mcp_rules
 

@@ -151,7 +151,7 @@ def denial(hook: str, answer: Deny) -> ToolResult:
     return ToolResult(
         text or "Tool execution denied by hook",
         is_error=True,
-        error=Fault("permission", "before_tool", answer.reason, f"hook:{hook}"),
+        error=Fault(answer.kind, "before_tool", answer.reason, f"hook:{hook}"),
     )
 
 

@@ -7,17 +7,16 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import structlog
 import trio
 
 from hookgate.hooks.deadlines import Deadlines
 from hookgate.hooks.gate import Gate
-from hookgate.hooks.process import ProcessSpec
 from hookgate.hooks.rules import Mount, Rules
 from hookgate.hooks.slot import Slot
-from hookgate.hooks.supervise import RequiredHookFailed, Restarts, SupervisedHook
+from hookgate.hooks.supervise import RequiredHookFailed, Restarts, Startable, SupervisedHook
 
 log = structlog.get_logger("hookgate.hooks")
 
@@ -27,11 +26,22 @@ DRAIN_S = 60.0
 
 @dataclass(frozen=True)
 class Plan:
-    """One hook process as configured."""
+    """One hook process or extension as configured.
 
-    spec: ProcessSpec
+    `rank`: the place among hooks of the same priority, before those that have none and go by their name.
+    `alone`: two of it must not run at a time, so a reload stops the old one first, and a new one that does not come
+    up fails no reload.
+    """
+
+    spec: Startable
     rules: Rules
     required: bool = False
+    rank: int | None = None
+    alone: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.spec.hook_name
 
 
 @dataclass(frozen=True)
@@ -49,10 +59,27 @@ class ReloadFailed(Exception):
 
 
 @dataclass(frozen=True)
+class _Ranked(Mount):
+    rank: int = 0
+
+    @property
+    def order(self) -> tuple[bool, int, str]:
+        # No name begins with a NUL, so the ranked ones come first, in their own order.
+        return (not self.rules.inside, self.rules.priority, f"\0{self.rank:06}")
+
+
+@dataclass(frozen=True)
 class _Running:
     plan: Plan
     hook: SupervisedHook
     scope: trio.CancelScope
+    gone: trio.Event
+
+    @property
+    def mount(self) -> Mount:
+        if self.plan.rank is None:
+            return Mount(self.hook, self.plan.rules)
+        return _Ranked(self.hook, self.plan.rules, self.plan.rank)
 
 
 class Mounts:
@@ -69,7 +96,7 @@ class Mounts:
     @property
     def hooks(self) -> tuple[SupervisedHook, ...]:
         """In the order in which they are asked."""
-        ordered = sorted(self._running.values(), key=lambda it: (it.plan.rules.priority, it.hook.name))
+        ordered = sorted(self._running.values(), key=lambda it: it.mount.order)
         return tuple(running.hook for running in ordered)
 
     def plan(self, name: str) -> Plan:
@@ -85,70 +112,89 @@ class Mounts:
         return outcome
 
     async def run(self, plans: Sequence[Plan], task_status: trio.TaskStatus[None]) -> None:
-        """Own the processes until cancelled. Reports started once every hook has been tried."""
+        """Own the processes until cancelled. Reports started as soon as all of them are on their way."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self.deadlines.run)
             nursery.start_soon(self._gate.audits.run)
-            await self._start_all(nursery, plans)
+            self._adopt({plan.name: self._launch(nursery, plan) for plan in plans})
             task_status.started()
             async for wanted, done in self._inbox:
                 done.set(await self._exchange(nursery, wanted))
 
-    async def _start_all(self, nursery: trio.Nursery, plans: Sequence[Plan]) -> None:
-        self._adopt({plan.spec.name: self._launch(nursery, plan) for plan in plans})
-        for running in self._running.values():
+    async def tried(self) -> None:
+        """Until every hook is up or has failed its first hello. Raises RequiredHookFailed."""
+        for running in tuple(self._running.values()):
             await running.hook.tried.wait()
             if running.plan.required and running.hook.state != "up":
                 raise RequiredHookFailed(running.hook.name, running.hook.reason)
 
     async def _exchange(self, nursery: trio.Nursery, plans: tuple[Plan, ...]) -> Changes | Exception:
-        before, wanted = self._running, {plan.spec.name: plan for plan in plans}
-        fresh = {name: self._launch(nursery, plan) for name, plan in wanted.items() if not _same(before, plan)}
+        before, wanted = self._running, {plan.name: plan for plan in plans}
+        new = [plan for plan in plans if not _same(before, plan)]
+        fresh = {plan.name: self._launch(nursery, plan) for plan in new if not plan.alone}
         problems = [text for running in fresh.values() if (text := await _problem(running))]
         if problems:
             for running in fresh.values():
                 running.scope.cancel()
             return ReloadFailed("; ".join(problems))
-        kept = {n: _Running(p, before[n].hook, before[n].scope) for n, p in wanted.items() if n not in fresh}
+        fresh |= await self._replaced(nursery, [plan for plan in new if plan.alone])
+        kept = {n: replace(before[n], plan=p) for n, p in wanted.items() if n not in fresh}
         self._adopt({name: (fresh | kept)[name] for name in wanted})
         for name, old in before.items():
-            if name not in kept:
+            if name not in kept and not old.gone.is_set():
                 nursery.start_soon(_retire, old)
         return _changes(before, self._running, fresh)
 
+    async def _replaced(self, nursery: trio.Nursery, plans: Sequence[Plan]) -> dict[str, _Running]:
+        """Stopped together, then started together; each is up or has failed when this returns."""
+        olds = [old for plan in plans if (old := self._running.get(plan.name))]
+        for old in olds:
+            old.scope.cancel()
+        for old in olds:
+            await old.gone.wait()
+        fresh = {plan.name: self._launch(nursery, plan) for plan in plans}
+        for running in fresh.values():
+            await running.hook.tried.wait()
+        return fresh
+
     def _launch(self, nursery: trio.Nursery, plan: Plan) -> _Running:
         hook = SupervisedHook(plan.spec, self._gate.events.emit)
-        running = _Running(plan, hook, trio.CancelScope())
+        running = _Running(plan, hook, trio.CancelScope(), trio.Event())
         nursery.start_soon(self._run_one, running)
         return running
 
     async def _run_one(self, running: _Running) -> None:
-        with running.scope:
-            await running.hook.run(self.deadlines, self._restarts)
+        try:
+            with running.scope:
+                await running.hook.run(self.deadlines, self._restarts)
+        finally:
+            running.gone.set()
 
     def _adopt(self, running: dict[str, _Running]) -> None:
         """From here on these are the hooks; only now may the loss of a required one end everything."""
         self._running = running
         for one in running.values():
             one.hook.required = one.plan.required
-        processes = (Mount(running.hook, running.plan.rules) for running in self._running.values())
-        self._gate.mount([*self._inside, *processes])
+        self._gate.mount([*self._inside, *(running.mount for running in self._running.values())])
 
 
 @asynccontextmanager
-async def open_mounts(mounts: Mounts, plans: Sequence[Plan]) -> AsyncGenerator[Mounts]:
+async def open_mounts(mounts: Mounts, plans: Sequence[Plan], *, wait: bool = True) -> AsyncGenerator[Mounts]:
     """Start every hook and wait until each is up or has failed its first hello; stop them all on leaving.
 
+    Without `wait` the block begins at once, and whoever needs the hooks waits for `tried`.
     Raises RequiredHookFailed, also later, when a required hook is lost. Other hooks' failures raise nothing.
     """
     async with trio.open_nursery() as nursery:
         await nursery.start(mounts.run, plans)
+        if wait:
+            await mounts.tried()
         yield mounts
         nursery.cancel_scope.cancel()
 
 
 def _same(before: dict[str, _Running], plan: Plan) -> bool:
-    old = before.get(plan.spec.name)
+    old = before.get(plan.name)
     return old is not None and old.plan.spec == plan.spec
 
 

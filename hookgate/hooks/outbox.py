@@ -10,6 +10,9 @@ import os
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
+from math import inf
+from typing import Generic, TypeVar
 
 import trio
 
@@ -25,7 +28,20 @@ BATCH_PARTS = 512
 """A write takes at most 1024 pieces (IOV_MAX); one line has four."""
 
 
+E = TypeVar("E")
 Part = bytes | memoryview
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What may wait beside events. `stall_s`: how long the pipe may take nothing before the child counts as stuck."""
+
+    waiting_bytes: int = MAX_WAITING_BYTES
+    waiting_frames: int = 1 << 20
+    stall_s: float = inf
+
+
+DEFAULT_BOUNDS = Bounds()
 
 
 class Frame:
@@ -43,15 +59,23 @@ _EVENT = Frame([])
 """Holds an event's place among the frames; which event it is, is decided when its turn comes."""
 
 
-class Outbox:
-    """Owns the writing of `fd` (non-blocking), not the fd. `broken` is called once, when the pipe is gone."""
+class Outbox(Generic[E]):
+    """Owns the writing of `fd` (non-blocking), not the fd. `broken` is called once, with the reason, when no more
+    can be written."""
 
-    def __init__(self, fd: int, event_frame: Callable[[Event, int], bytes], broken: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        fd: int,
+        event_frame: Callable[[E, int], bytes],
+        broken: Callable[[str], None],
+        bounds: Bounds = DEFAULT_BOUNDS,
+    ) -> None:
         self._fd = fd
         self._event_frame = event_frame
         self._broken = broken
+        self._bounds = bounds
         self._queue: deque[Frame] = deque()
-        self._events: deque[Event] = deque()
+        self._events: deque[E] = deque()
         self._bytes = 0
         self._dropped = 0
         self._closed = False
@@ -67,7 +91,7 @@ class Outbox:
         `at_once` False leaves the writing to the writer task, which joins what comes together: each write wakes
         the other side, and that costs more than all else.
         """
-        if self._closed or self._bytes > MAX_WAITING_BYTES:
+        if self._closed or self._bytes > self._bounds.waiting_bytes or self._frames >= self._bounds.waiting_frames:
             return None
         frame = Frame(parts)
         self._queue.append(frame)
@@ -85,7 +109,7 @@ class Outbox:
         self._bytes -= frame.size
         return True
 
-    def send_event(self, event: Event) -> None:
+    def send_event(self, event: E) -> None:
         """Left to the writer task: an event must not cost the caller its encoding, unless there are too many."""
         if self._closed:
             return
@@ -99,6 +123,10 @@ class Outbox:
             return
         self._queue.append(_EVENT)
         self._filled.set()
+
+    @property
+    def _frames(self) -> int:
+        return len(self._queue) - len(self._events)
 
     async def emptied(self) -> None:
         """Until nothing waits, or nothing can be written any more."""
@@ -125,11 +153,21 @@ class Outbox:
                     await self._urgent.wait()
             with suppress(trio.ClosedResourceError):
                 while not self._flush():
-                    await trio.lowlevel.wait_writable(self._fd)
+                    await self._writable()
                     self._full = False
             self._empty.set()
             if not self._closed:
                 self._filled, self._urgent = trio.Event(), trio.Event()
+
+    async def _writable(self) -> None:
+        with trio.move_on_after(self._bounds.stall_s) as patience:
+            await trio.lowlevel.wait_writable(self._fd)
+        if patience.cancelled_caught:
+            self._fail("it does not read its stdin")
+
+    def _fail(self, reason: str) -> None:
+        self.close()
+        self._broken(reason)
 
     def _flush(self) -> bool:
         """Write until nothing waits (True) or the pipe takes no more (False)."""
@@ -140,8 +178,7 @@ class Outbox:
                 self._full = True
                 return False
             except OSError:
-                self.close()
-                self._broken()
+                self._fail("it closed its stdin")
                 return True
             self._forget(written)
         return True
@@ -172,7 +209,7 @@ class Outbox:
             frame.size -= written
             frame.parts = _rest(frame.parts, written)
 
-    def _framed(self, event: Event) -> bytes:
+    def _framed(self, event: E) -> bytes:
         dropped, self._dropped = self._dropped, 0
         return self._event_frame(event, dropped)
 

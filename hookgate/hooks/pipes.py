@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic
@@ -21,6 +21,11 @@ CLOSE_WAIT_S = 2.0
 TERM_WAIT_S = 1.0
 STDERR_LINE_BYTES = 4096
 STDERR_LINES_PER_S = 50
+STDERR_READ_BYTES = 1 << 16
+LAST_READS = 64
+
+TakeLines = Callable[[Sequence[bytes]], None]
+"""Lines without LF. Called from the event loop: it must be quick and must not raise."""
 
 
 @dataclass
@@ -111,23 +116,51 @@ def _signal_group(pipes: Pipes, number: signal.Signals) -> None:
         os.killpg(pipes.process.pid, number)
 
 
-async def run_stderr(fd: int, name: str) -> None:
-    """A hook's stderr into the log, a line each: drained always, cut when long, thinned out when it floods."""
-    tail = b""
-    budget = _Budget()
-    while True:
-        await trio.lowlevel.wait_readable(fd)
+class Stderr:
+    """A child's stderr, a line each, long ones cut: drained always, whatever becomes of the lines."""
+
+    def __init__(self, fd: int, take: TakeLines) -> None:
+        self._fd, self._take = fd, take
+        self._tail = b""
+
+    async def run(self) -> None:
+        """Until the stream ends."""
+        ended = False
+        while not ended:
+            await trio.lowlevel.wait_readable(self._fd)
+            ended = self._read() == b""
+
+    def drain(self) -> None:
+        """What an ended process has left; a grandchild outside the group may write for ever."""
+        for _ in range(LAST_READS):
+            if not self._read():
+                break
+        if self._tail:
+            self._take([self._tail])
+            self._tail = b""
+
+    def _read(self) -> bytes | None:
         try:
-            data = os.read(fd, 1 << 16)
+            data = os.read(self._fd, STDERR_READ_BYTES)
         except BlockingIOError:
-            continue
-        if not data:
-            return
-        *lines, tail = (tail + data).split(b"\n")
-        tail = tail[:STDERR_LINE_BYTES]
+            return None
+        *lines, tail = (self._tail + data).split(b"\n")
+        self._tail = tail[:STDERR_LINE_BYTES]
+        if lines:
+            self._take([line[:STDERR_LINE_BYTES] for line in lines])
+        return data
+
+
+def logged_lines(name: str) -> TakeLines:
+    """Lines of a hook's stderr into the log, thinned out when they come too fast."""
+    budget = _Budget()
+
+    def take(lines: Sequence[bytes]) -> None:
         for line in lines:
             if budget.spend(name):
-                log.info("hook_stderr", hook=name, line=line[:STDERR_LINE_BYTES].decode("utf-8", "replace"))
+                log.info("hook_stderr", hook=name, line=line.decode("utf-8", "replace"))
+
+    return take
 
 
 class _Budget:

@@ -1,25 +1,25 @@
-"""One hook process: its pipes, its calls in flight, its end. Owns the child; does not know what an answer leads to.
+"""One hook process over JSON-RPC: its calls in flight and what it says. Does not know what an answer leads to.
 
-`open_process` is the only place that starts a hook. Which call has waited too long is the deadline table's
-business; whether a dead process comes back is `supervise.py`'s.
+The child itself is `child.py`'s. Which call has waited too long is the deadline table's business; whether a dead
+process comes back is `supervise.py`'s.
 """
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any
 
 import structlog
 import trio
 
+from hookgate.hooks.child import FLOOD_BYTES, FLOOD_LINE_BYTES, Child, HelloFailed, loud, open_child
 from hookgate.hooks.deadlines import Deadlines
 from hookgate.hooks.outbox import Frame, Outbox, hook_event_frame, runtime_event_frame
-from hookgate.hooks.pipes import Pipes, exit_text, open_pipes, run_stderr, stop
+from hookgate.hooks.pipes import logged_lines, open_pipes
 from hookgate.hooks.rules import EventMethod
 from hookgate.hooks.slot import Slot
 from hookgate.protocol.answers import Answer, Failed, parse_answer
@@ -47,15 +47,7 @@ log = structlog.get_logger("hookgate.hooks")
 FEW_CALLS = 2
 """Up to this many in flight a call writes its own line. With more, or when several answers came at once and so
 several callers are about to ask again, the writer task joins the lines of all."""
-READ_BYTES = 1 << 20
-EXIT_WAIT_S = 0.2
 MAX_WAITING_CALLS = 1024
-PARSE_BYTES = 1 << 16
-FLOOD_BYTES = 256 * 1024 * 1024
-FLOOD_LINE_BYTES = 4096
-"""What a line that answers nobody counts for at least: about as many bytes are read in the time it takes."""
-FLOOD_WINDOW_S = 10.0
-"""A hook that writes this much in this time beside answers to calls is stopped: it would hold the event loop."""
 
 
 @dataclass(frozen=True)
@@ -77,9 +69,16 @@ class ProcessSpec:
     hello_timeout_s: float = 10.0
     flush_s: float = 0.5
 
+    @property
+    def hook_name(self) -> str:
+        return self.name
 
-class HelloFailed(Exception):
-    """The process could not be started, or did not introduce itself; the text says why."""
+    def resting(self, last: Hello) -> Hello:
+        """Where a hook stands whose process is down: where it stood, but without tools that it cannot answer for."""
+        return replace(last, tools=())
+
+    def open(self, deadlines: Deadlines) -> AbstractAsyncContextManager[HookProcess]:
+        return open_process(self, deadlines)
 
 
 @asynccontextmanager
@@ -93,27 +92,9 @@ async def open_process(spec: ProcessSpec, deadlines: Deadlines) -> AsyncGenerato
         pipes = await open_pipes(spec.command, spec.directory, spec.environment)
     except OSError as error:
         raise HelloFailed(f"cannot start {spec.command[0]!r}: {error.strerror or error}") from None
-    hook = HookProcess(spec, pipes, deadlines)
-    problem = None
-    try:
-        async with trio.open_nursery() as nursery:
-            for run in (hook.run_reader, hook.run_writer, hook.run_watch):
-                nursery.start_soon(run)
-            nursery.start_soon(run_stderr, pipes.stderr, spec.name)
-            try:
-                problem = await hook.say_hello()
-                if problem is None:
-                    yield hook
-            finally:
-                with trio.CancelScope(shield=True):
-                    await hook.flush()
-                    hook.end("it was stopped")
-                    await stop(pipes)
-                nursery.cancel_scope.cancel()
-    finally:
-        pipes.close()
-    if problem is not None:
-        raise HelloFailed(problem)
+    child = Child(pipes, max(FLOOD_BYTES, 2 * spec.max_message_bytes))
+    async with open_child(child, HookProcess(spec, child, deadlines), logged_lines(spec.name)) as hook:
+        yield hook
 
 
 class _Call:
@@ -136,16 +117,15 @@ class _Call:
 class HookProcess:
     """The Hook that a running process is. `ended` is set when it answers no more; `end_reason` says why."""
 
-    def __init__(self, spec: ProcessSpec, pipes: Pipes, deadlines: Deadlines) -> None:
+    def __init__(self, spec: ProcessSpec, child: Child, deadlines: Deadlines) -> None:
         self.name = spec.name
         self.declared = Hello()
-        self.ended = trio.Event()
-        self.end_reason = ""
         self.strays = 0
         self.noise = 0
         self.refused = 0
+        self.ended = child.ended
         self._spec = spec
-        self._pipes = pipes
+        self._child = child
         self._deadlines = deadlines
         self._peer = Peer(spec.max_message_bytes)
         self._calls: dict[int, _Call] = {}
@@ -153,13 +133,16 @@ class HookProcess:
         self._limit = spec.max_in_flight
         self._idle: trio.Event | None = None
         self._burst = False
-        self._flood_bytes, self._flood_since = 0, 0.0
         frame = runtime_event_frame if spec.event_method == "hook.runtime_event" else hook_event_frame
-        self._outbox = Outbox(pipes.stdin, frame, lambda: self.end("it closed its stdin"))
+        self._outbox = Outbox(child.pipes.stdin, frame, child.end)
 
     @property
     def pid(self) -> int:
-        return self._pipes.process.pid
+        return self._child.pid
+
+    @property
+    def end_reason(self) -> str:
+        return self._child.end_reason
 
     @property
     def events_dropped(self) -> int:
@@ -174,12 +157,12 @@ class HookProcess:
     def notify(self, event: Event) -> None:
         self._outbox.send_event(event)
 
-    async def flush(self) -> None:
+    async def leave(self) -> None:
         """Give events that still wait `flush_s` seconds to leave: the last ones are the most telling."""
         with trio.move_on_after(self._spec.flush_s):
             await self._outbox.emptied()
 
-    async def say_hello(self) -> str | None:
+    async def introduce(self) -> str | None:
         """What went wrong, or None with `declared` filled."""
         spec = self._spec
         params = hello_params(spec.name, spec.stages, spec.observes)
@@ -260,50 +243,19 @@ class HookProcess:
 
     # --- the process's side ---
 
-    async def run_reader(self) -> None:
-        """Read until the pipe ends. Replies wake their callers in the order they were written."""
-        while not self.ended.is_set():
-            await trio.lowlevel.wait_readable(self._pipes.stdout)
-            if self._read() == b"":
-                break
-        # The exit that usually follows gives the better reason.
-        with trio.move_on_after(EXIT_WAIT_S):
-            await self._pipes.process.wait()
-            await self.ended.wait()
-        self.end("it closed its stdout")
-
     async def run_writer(self) -> None:
         """Until the outbox is closed, as every end of the process does: what waits may leave while it is stopped."""
         with trio.CancelScope(shield=True):
             await self._outbox.run()
 
-    async def run_watch(self) -> None:
-        """A grandchild may hold the pipes open after the process is gone, so its exit is watched apart."""
-        status = await self._pipes.process.wait()
-        while not self.ended.is_set() and self._read():
-            pass
-        self.end(exit_text(status))
-
-    def _read(self) -> bytes | None:
-        """Take what is there: None when nothing is, empty at the end of the stream."""
-        try:
-            data = os.read(self._pipes.stdout, READ_BYTES)
-        except BlockingIOError:
-            return None
-        # In small pieces, so that a flood of short lines is noticed before it has held the event loop for long.
-        for start in range(0, len(data), PARSE_BYTES):
-            if not self.ended.is_set():
-                self._parse(data[start : start + PARSE_BYTES])
-        return data
-
-    def _parse(self, data: bytes) -> None:
+    def take(self, data: bytes) -> int:
         waiting = len(self._calls)
         messages = self._peer.receive(data)
         for incoming in messages:
             self._take(incoming)
         answered = waiting - len(self._calls)
         self._burst = answered > 1
-        self._count_flood(0 if answered else max(len(data), FLOOD_LINE_BYTES * len(messages)))
+        return 0 if answered else max(len(data), FLOOD_LINE_BYTES * len(messages))
 
     def _take(self, incoming: Incoming) -> None:
         match incoming:
@@ -321,37 +273,21 @@ class HookProcess:
 
     def _note_stray(self, stray: object) -> None:
         self.strays += 1
-        if _loud(self.strays):
+        if loud(self.strays):
             log.debug("hook_stray_reply", hook=self.name, id=stray, count=self.strays)
 
     def _note_refused(self, method: str) -> None:
         self.refused += 1
-        if _loud(self.refused):
+        if loud(self.refused):
             log.warning("hook_request_refused", hook=self.name, method=method, count=self.refused)
 
     def _note_noise(self, line: str) -> None:
         self.noise += 1
-        if _loud(self.noise):
+        if loud(self.noise):
             log.warning("hook_noise", hook=self.name, line=line, count=self.noise)
 
-    def _count_flood(self, size: int) -> None:
-        """`size` bytes came that answered nobody; none means that somebody was answered."""
-        if not size:
-            self._flood_bytes = 0
-            return
-        now = monotonic()
-        if now - self._flood_since > FLOOD_WINDOW_S:
-            self._flood_bytes, self._flood_since = 0, now
-        self._flood_bytes += size
-        if self._flood_bytes > max(FLOOD_BYTES, 2 * self._spec.max_message_bytes):
-            self.end("it floods its stdout")
-
-    def end(self, reason: str) -> None:
-        """Every caller wakes, once; the first reason stands."""
-        if self.ended.is_set():
-            return
-        self.end_reason = reason
-        self.ended.set()
+    def abandon(self, reason: str) -> None:
+        """Every caller wakes, once."""
         self._outbox.close()
         for call in [*self._calls.values(), *self._waiting]:
             call.slot.set(Failed(reason))
@@ -362,8 +298,3 @@ def _answer(stage: Stage, result: Any) -> Answer:  # noqa: ANN401 - JSON
         return parse_answer(stage, result)
     except BadMessage as error:
         return Failed(str(error))
-
-
-def _loud(count: int) -> bool:
-    """Which of many like log lines are worth writing."""
-    return count <= 10 or count % 1000 == 0

@@ -8,25 +8,76 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from time import monotonic
-from typing import Literal
+from typing import Literal, Protocol
 
 import structlog
 import trio
 
+from hookgate.hooks.child import HelloFailed
 from hookgate.hooks.deadlines import Deadlines
-from hookgate.hooks.process import HelloFailed, HookProcess, ProcessSpec, open_process
 from hookgate.protocol.answers import Answer, Failed
 from hookgate.protocol.events import Event
 from hookgate.protocol.hello import Hello
+from hookgate.protocol.interfaces import Hook
 from hookgate.protocol.payloads import HookState
 from hookgate.protocol.stages import Question
 
 log = structlog.get_logger("hookgate.hooks")
 
 State = Literal["starting", "up", "restarting", "quarantined", "stopped"]
+
+
+class Live(Hook, Protocol):
+    """A hook whose process runs."""
+
+    @property
+    def pid(self) -> int: ...
+
+    @property
+    def events_dropped(self) -> int: ...
+
+    @property
+    def ended(self) -> trio.Event: ...
+
+    @property
+    def end_reason(self) -> str: ...
+
+    async def drained(self) -> None:
+        """Until no call is in flight."""
+        ...
+
+
+class Startable(Protocol):
+    """How to start a hook, over whatever wire. Two equal ones mean the same running process."""
+
+    @property
+    def hook_name(self) -> str:
+        """What it is called among the hooks; `name` is what its section calls it."""
+        ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def command(self) -> tuple[str, ...]: ...
+
+    @property
+    def directory(self) -> str: ...
+
+    @property
+    def environment(self) -> Mapping[str, str]: ...
+
+    def resting(self, last: Hello) -> Hello:
+        """Where the hook stands while its process is down; `last` is what it declared, empty before the first."""
+        ...
+
+    def open(self, deadlines: Deadlines) -> AbstractAsyncContextManager[Live]:
+        """Raises HelloFailed; leaving stops the process."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -57,8 +108,8 @@ class RequiredHookFailed(Exception):
 class SupervisedHook:
     """The Hook that stands in the gate while its process comes and goes. `tried`: the first hello is over."""
 
-    def __init__(self, spec: ProcessSpec, emit: Callable[[HookState], None]) -> None:
-        self.name = spec.name
+    def __init__(self, spec: Startable, emit: Callable[[HookState], None]) -> None:
+        self.name = spec.hook_name
         self.spec = spec
         self.state: State = "starting"
         self.reason = ""
@@ -66,12 +117,12 @@ class SupervisedHook:
         self.restarts = 0
         self.tried = trio.Event()
         self._emit = emit
-        self._live: HookProcess | None = None
-        self._declared = Hello()
+        self._live: Live | None = None
+        self._resting = spec.resting(Hello())
 
     @property
     def declared(self) -> Hello:
-        return self._declared if self._live else replace(self._declared, tools=())
+        return self._live.declared if self._live else self._resting
 
     @property
     def pid(self) -> int | None:
@@ -113,15 +164,20 @@ class SupervisedHook:
 
     async def _run_once(self, deadlines: Deadlines) -> None:
         try:
-            async with open_process(self.spec, deadlines) as live:
-                self._live, self._declared = live, live.declared
+            async with self.spec.open(deadlines) as live:
+                self._live = live
                 self._become("up", "")
                 await live.ended.wait()
-                self._live, self.reason = None, live.end_reason
+                self.reason = live.end_reason
+                self._rest()
         except HelloFailed as error:
             self.reason = str(error)
         finally:
-            self._live = None
+            self._rest()
+
+    def _rest(self) -> None:
+        if self._live is not None:
+            self._resting, self._live = self.spec.resting(self._live.declared), None
 
     async def _pause(self, ends: deque[float], restarts: Restarts) -> None:
         recent = [end for end in ends if monotonic() - end < restarts.crash_window_s]

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, cast
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.kinds import kind_of, near_miss
 from hookgate.protocol.stages import Stage
-from hookgate.protocol.values import ToolResult
+from hookgate.protocol.values import FaultKind, ToolResult
 from hookgate.protocol.wire import text
 
 NO_OUTPUT = "(no output)"
@@ -47,11 +47,13 @@ class Respond:
 
 @dataclass(frozen=True, slots=True)
 class Deny:
-    """`bare`: the model is told the reason alone, without the denial prefix."""
+    """`bare`: the model is told the reason alone, without the denial prefix. `kind` is what the result says it is;
+    on the wire every denial is `permission`."""
 
     action: ClassVar[str] = "deny_tool"
     reason: str
     bare: bool = False
+    kind: FaultKind = "permission"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,18 +12,22 @@ Grant = Literal["once", "session"]
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """Somebody wants a person asked. `asked_by` is `rule:NAME` or `hook:NAME`; `ttl_s` None: the usual time."""
+    """Somebody wants a person asked. `asked_by` is `rule:NAME` or `hook:NAME`; `ttl_s` None: the usual time.
+
+    `once`: a yes is for this very call and no other.
+    """
 
     asked_by: str
     title: str = ""
     text: str = ""
     approvers: tuple[str, ...] = ()
     ttl_s: float | None = None
+    once: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRequest:
-    """`asked_by` as in Wish; `digest` binds the request to this very call."""
+    """`asked_by` and `once` as in Wish; `digest` binds the request to this very call."""
 
     id: str
     chat: Chat
@@ -34,6 +38,7 @@ class ApprovalRequest:
     approvers: tuple[str, ...]
     ttl_s: float
     digest: str
+    once: bool = False
 
 
 @dataclass(frozen=True, slots=True)

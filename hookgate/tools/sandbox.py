@@ -73,6 +73,8 @@ class Sandbox:
     network: bool = True
     hidden: tuple[Path, ...] = field(default=())
     kept: tuple[Path, ...] = field(default=())
+    shown: tuple[Path, ...] = field(default=())
+    """Read-only even where the folder round them is emptied: the program that is to run."""
 
     async def chosen(self) -> Sandbox:
         return self
@@ -239,6 +241,8 @@ def _bwrap(sandbox: Sandbox) -> list[str]:
     # Where /etc/resolv.conf points on many systems: without it no name resolves.
     argv += ["--ro-bind-try", "/run/systemd/resolve", "/run/systemd/resolve"]
     argv += ["--bind", workspace, workspace, "--bind", tmp, tmp]
+    for path in sandbox.shown:
+        argv += ["--ro-bind", str(path), str(path)]
     for path in sandbox.kept:
         argv += ["--ro-bind", str(path), str(path)] if path.is_relative_to(sandbox.workspace) else []
     for path in sandbox.hidden:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, cast
@@ -26,6 +26,7 @@ from hookgate.tools.dynamic.made import Workplace
 from hookgate.tools.dynamic.oneshot import MAX_OUTPUT_BYTES, Printed, run_once
 from hookgate.tools.errors import ToolError
 from hookgate.tools.failures import failure
+from hookgate.tools.sandbox import Sandbox
 
 OP = "register_argv"
 
@@ -54,9 +55,14 @@ def _find(path: Path, roots: Sequence[Path]) -> Executable:
     return Executable(real, sha256(real.read_bytes()).hexdigest())
 
 
+def _showing(place: Workplace, program: Path) -> Sandbox:
+    """Walls that keep the program in sight, wherever it stands."""
+    return replace(place.sandbox, shown=(program,))
+
+
 async def described(program: Executable, place: Workplace) -> JsonObject:
     """What it says of itself: name, description, parameters. Raises ToolError."""
-    async with open_cell(place.sandbox, place.environment, program.path.name) as cell:
+    async with open_cell(_showing(place, program.path), place.environment, program.path.name) as cell:
         printed = await _run(program, "--describe", b"", (cell, place.start_timeout_s))
         said = _object(_output(OP, printed, cell))
     name, description, parameters = said.get("name"), said.get("description"), said.get("parameters")
@@ -80,7 +86,7 @@ class ArgvTool:
         if await find(self._program.path, self._roots) != self._program:
             raise ToolError("permission", call.name, "its program was changed since it was approved")
         given = encode(call.arguments)
-        async with open_cell(self._place.sandbox, self._place.environment, call.name) as cell:
+        async with open_cell(_showing(self._place, self._program.path), self._place.environment, call.name) as cell:
             printed = await _run(self._program, "--call", given, (cell, self._place.call_timeout_s))
             return _result(call.name, _object(_output(call.name, printed, cell)))
 

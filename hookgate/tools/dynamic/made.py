@@ -9,7 +9,8 @@ from __future__ import annotations
 import sys
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import structlog
 import trio
@@ -191,7 +192,8 @@ class MadeTool:
     @asynccontextmanager
     async def _open(self) -> AsyncGenerator[_Live]:
         program, place = self._program, self._place
-        async with open_cell(place.sandbox, place.environment, program.name) as cell:
+        walls = replace(place.sandbox, shown=tuple({Path(sys.prefix), Path(sys.base_prefix)}))
+        async with open_cell(walls, place.environment, program.name) as cell:
             await trio.to_thread.run_sync((cell.folder / "tool.py").write_text, program.text)
             command = await cell.command(program.argv)
             wanted = ProgramSpec(program.name, command, str(cell.folder), cell.environment, place.start_timeout_s)

@@ -1,0 +1,83 @@
+"""`hookgate tools approve` and `add`: the operator's word for tools that were made at run time, or brought along."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import trio
+
+from hookgate import config as configuration
+from hookgate.channels.printable import printable
+from hookgate.cli.inspect import say
+from hookgate.config import ConfigError
+from hookgate.sections import Config
+
+if TYPE_CHECKING:
+    from hookgate.tools.dynamic.workshop import Made, Workshop
+
+OPERATOR = "operator"
+Work = Callable[["Workshop"], Awaitable["Made"]]
+
+
+def approve_tool(name: str, config_file: Path | None, *, yes: bool) -> int:
+    """Vouch for a kept tool after a look at its program. 1 where there is none, it has changed, or the answer is no."""
+    config = _enabled(config_file)
+    return trio.run(partial(_approve, config, name, yes=yes))
+
+
+def add_program(program: Path, config_file: Path | None) -> int:
+    """Keep a program that follows `--describe` and `--call` as a tool. 1 where it does not, or lies elsewhere."""
+    config = _enabled(config_file)
+    return trio.run(partial(_worked, config, lambda workshop: workshop.register_argv(program.resolve(), OPERATOR)))
+
+
+def _enabled(config_file: Path | None) -> Config:
+    config, _file = configuration.load(config_file)
+    if not config.dynamic.enabled:
+        raise ConfigError("dynamic.enabled is not set: no kept tool would start")
+    return config
+
+
+async def _approve(config: Config, name: str, *, yes: bool) -> int:
+    from hookgate.store import open_store
+
+    async with open_store(configuration.store_file(config)) as store:
+        row = next((it for it in store.tools() if it.name == name), None)
+    if row is not None and not yes and not await trio.to_thread.run_sync(_agreed, name, Path(row.source)):
+        return 1
+    return await _worked(config, lambda workshop: workshop.approve(name, OPERATOR))
+
+
+async def _worked(config: Config, work: Work) -> int:
+    from hookgate.cli.dynamic import open_dynamic
+    from hookgate.store import open_store
+    from hookgate.tools.errors import ToolError
+    from hookgate.tools.registry import Registry
+
+    async with (
+        open_store(configuration.store_file(config)) as store,
+        open_dynamic(config, Registry(), store) as workshop,
+    ):
+        try:
+            made = await work(workshop)
+        except ToolError as error:
+            sys.stderr.write(f"hookgate: {printable(error.reason)}\n")
+            return 1
+    say(f"{made.name} is the operator's now; a running hookgate takes it at its next start")
+    return 0
+
+
+def _agreed(name: str, program: Path) -> bool:
+    """A person who has seen the program."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        sys.stderr.write("hookgate: nobody can be asked here; --yes approves it without a question\n")
+        return False
+    try:
+        say(printable(program.read_text(encoding="utf-8", errors="replace")))
+    except OSError as error:
+        say(f"({program}: {error.strerror})")
+    return input(f"approve {name} as it is? [y/N] ").strip().lower() in ("y", "yes")

@@ -1,0 +1,1 @@
+"""zot extensions as supervised hooks and ordinary tools."""

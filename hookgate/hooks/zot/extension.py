@@ -1,0 +1,277 @@
+"""One extension process as a Hook with tools, commands and panels. What its answers lead to is decided elsewhere.
+
+The child itself is `child.py`'s, as for every hook; this is the conversation in zot's frames.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import trio
+
+from hookgate.hooks.child import FLOOD_LINE_BYTES, Child, HelloFailed, open_child
+from hookgate.hooks.deadlines import Deadlines
+from hookgate.hooks.outbox import Bounds, Outbox
+from hookgate.hooks.pipes import open_pipes
+from hookgate.hooks.zot.calls import Calls, Lost
+from hookgate.hooks.zot.handshake import Handshake, HowReady
+from hookgate.hooks.zot.interception import Interception, Origin, stages_of
+from hookgate.hooks.zot.noise import Noise
+from hookgate.hooks.zot.registered import Registered
+from hookgate.hooks.zot.spec import TOKEN, ExtensionSpec
+from hookgate.hooks.zot.tool import ZotTool, lost_text
+from hookgate.protocol.answers import Answer
+from hookgate.protocol.events import Event
+from hookgate.protocol.framing import Oversize
+from hookgate.protocol.hello import Hello
+from hookgate.protocol.stages import Question
+from hookgate.protocol.values import Chat
+from hookgate.protocol.zot.answers import CommandAnswer, command_answer, command_failed
+from hookgate.protocol.zot.events import Sent, event_line
+from hookgate.protocol.zot.frames import (
+    ClearNotes,
+    ClosePanel,
+    CommandReply,
+    InterceptReply,
+    Notify,
+    OpenPanel,
+    RegisterCommand,
+    RegisterTool,
+    RenderPanel,
+    Submit,
+    Subscribe,
+    ToolReply,
+    Unknown,
+)
+from hookgate.protocol.zot.happened import translated
+from hookgate.protocol.zot.host import (
+    PROTOCOL_VERSION,
+    CommandInvoked,
+    HelloAck,
+    HostFrame,
+    PanelClosed,
+    PanelKey,
+    Shutdown,
+    line_of,
+)
+from hookgate.protocol.zot.peer import BadReply, Incoming, Malformed, Stray, ZotPeer
+
+BOUNDS = Bounds(waiting_bytes=16 * 1024 * 1024, waiting_frames=256, stall_s=5.0)
+COMMAND_TIMEOUT_S = 30.0
+LAST_WORDS_S = 0.1
+
+
+@asynccontextmanager
+async def open_extension(spec: ExtensionSpec, deadlines: Deadlines) -> AsyncGenerator[ZotExtension]:
+    """An extension that is ready. Leaving sends `shutdown`, stops its whole process group and reaps it.
+
+    Raises HelloFailed. Once open, nothing that happens to the process raises here: calls fail and `ended` is set.
+    """
+    environment = {name: value for name, value in spec.environment.items() if name != TOKEN}
+    try:
+        pipes = await open_pipes(spec.command, spec.directory, environment)
+    except OSError as error:
+        raise HelloFailed(f"spawn: {spec.command[0]}: {error.strerror or error}") from None
+    child = Child(pipes)
+    async with open_child(child, ZotExtension(spec, child, deadlines), spec.journal.lines) as extension:
+        yield extension
+
+
+class ZotExtension:
+    """The Hook that a running extension is. `ended` is set when it answers no more; `end_reason` says why."""
+
+    def __init__(self, spec: ExtensionSpec, child: Child, deadlines: Deadlines) -> None:
+        self.name = spec.hook_name
+        self.extension = spec.name
+        self.rank = spec.rank
+        self.declared = Hello(spec.name, stages=frozenset())
+        self.ended = child.ended
+        self.noise = Noise(spec.journal)
+        self._spec = spec
+        self._child = child
+        self._handshake = Handshake()
+        self._peer = ZotPeer()
+        self._outbox = Outbox[Sent](child.pipes.stdin, event_line, child.end, BOUNDS)
+        self._calls = Calls(self._peer, self._outbox, deadlines)
+        self._registered = Registered(spec.name, self._calls)
+        self._interception = Interception(Origin(spec.name, spec.project_dir), self._calls, self._warn)
+        self._sequence = 0
+        self._up = False
+
+    @property
+    def pid(self) -> int:
+        return self._child.pid
+
+    @property
+    def end_reason(self) -> str:
+        return self._child.end_reason
+
+    @property
+    def events_dropped(self) -> int:
+        return self._outbox.events_dropped
+
+    @property
+    def how_ready(self) -> HowReady | None:
+        return self._handshake.how_ready
+
+    @property
+    def tools(self) -> tuple[ZotTool, ...]:
+        return self._registered.tools
+
+    @property
+    def commands(self) -> tuple[RegisterCommand, ...]:
+        return self._registered.commands
+
+    # --- what others ask of it ---
+
+    async def ask(self, question: Question, timeout_s: float) -> Answer:
+        return await self._interception.judge(question, timeout_s)
+
+    def notify(self, event: Event) -> None:
+        """What it subscribed to, in order; never waits."""
+        session = event.step.session_key if event.step else ""
+        for heard in translated(event):
+            self._sequence += 1
+            if heard.event in self._registered.events:
+                self._outbox.send_event(Sent(heard, session, self._spec.project_dir, self._sequence))
+
+    async def drained(self) -> None:
+        """Until no call is in flight."""
+        await self._calls.drained()
+
+    async def command(self, name: str, args: str, chat: Chat | None) -> CommandAnswer:
+        """Run a command under the name that it was registered with."""
+        reply = await self._calls.ask(
+            CommandReply, lambda call_id: CommandInvoked(call_id, name, args), COMMAND_TIMEOUT_S, chat
+        )
+        if isinstance(reply, Lost):
+            return command_failed(name, lost_text(reply, self.extension, name))
+        return command_answer(name, reply)
+
+    def press(self, panel_id: str, key: str, text: str) -> None:
+        self._send(PanelKey(panel_id, key, text))
+
+    def panel_closed(self, panel_id: str) -> None:
+        self._send(PanelClosed(panel_id))
+
+    def forget_prompt(self, session: str) -> None:
+        """The session was cleared: its system prompt is asked about again."""
+        self._interception.forget_prompt(session)
+
+    # --- its life ---
+
+    async def introduce(self) -> str | None:
+        problem = await self._handshake.greeted(self._spec.hello_timeout_s)
+        hello = self._handshake.hello
+        if hello is None:
+            return problem
+        if hello.name != self.extension:
+            self._spec.journal.host(f"hello names it {hello.name}; its manifest says {self.extension}, which counts")
+        self._calls.cancels = "tool_cancel" in hello.capabilities
+        self._send(self._ack())
+        await self._handshake.readied(quiet_counts=not self._spec.fail_closed)
+        if self.ended.is_set():
+            return f"extension exited before it was ready: {self.end_reason}"
+        self._up = True
+        self._announce()
+        return None
+
+    async def run_writer(self) -> None:
+        with trio.CancelScope(shield=True):
+            await self._outbox.run()
+
+    async def leave(self) -> None:
+        """Ask it to go: the frame comes before the end of its input."""
+        self._send(Shutdown())
+        with trio.move_on_after(LAST_WORDS_S):
+            await self._outbox.emptied()
+
+    def abandon(self, reason: str) -> None:
+        self._outbox.close()
+        self._calls.abandon(reason)
+        status = self._child.pipes.process.returncode
+        self._handshake.abandon(f"extension exited before hello: {reason if status is None else status_text(status)}")
+        self._spec.journal.host(reason)
+        if self._up:
+            self._up = False
+            self._spec.roster.left(self)
+
+    def _send(self, frame: HostFrame) -> None:
+        self._outbox.send([line_of(frame)])
+
+    def _ack(self) -> HelloAck:
+        spec = self._spec
+        return HelloAck(
+            protocol_version=PROTOCOL_VERSION,
+            zot_version=spec.zot_version,
+            provider=spec.provider,
+            model=spec.model,
+            cwd=spec.project_dir,
+            extension_dir=spec.directory,
+            data_dir=spec.directory,
+        )
+
+    # --- what it says ---
+
+    def take(self, data: bytes) -> int:
+        answered, incoming = False, self._peer.receive(data)
+        for it in incoming:
+            if self._handshake.take(it):
+                answered = self._take(it) or answered
+        if self._up and self._registered.news:
+            self._announce()
+        return 0 if answered else max(len(data), FLOOD_LINE_BYTES * len(incoming))
+
+    def _take(self, it: Incoming) -> bool:
+        """Whether it was a call's answer."""
+        match it:
+            case InterceptReply() | ToolReply() | CommandReply() | BadReply():
+                self._calls.answered(it)
+                return True
+            case RegisterTool() | RegisterCommand():
+                self._registered.take(it)
+            case Subscribe():
+                self._registered.take(it)
+                self._interception.intercepts = self._registered.intercepts
+                self.declared = Hello(self.extension, stages=stages_of(self._registered.intercepts))
+            case Stray() | Malformed() | Unknown() | Oversize():
+                self.noise.take(it)
+            case _:
+                self._show(it)
+        return False
+
+    def _show(self, it: Incoming) -> None:
+        roster, chat = self._spec.roster, self._calls.chat
+        match it:
+            case Notify(level=level, message=message):
+                roster.show(lambda surface: surface.note(self.extension, level, message, chat))
+            case ClearNotes():
+                roster.show(lambda surface: surface.clear_notes(self.extension))
+            case OpenPanel(panel=panel):
+                roster.open_panel(self, panel, chat)
+            case RenderPanel(panel=panel):
+                roster.render_panel(self, panel, chat)
+            case ClosePanel(panel_id=panel_id):
+                roster.close_panel(self, panel_id)
+            case Submit(text=text) if text:
+                roster.show(lambda surface: surface.submit(self.extension, text, chat))
+            case _:
+                pass
+
+    def _announce(self) -> None:
+        self._registered.news = False
+        self._spec.roster.changed(self)
+
+    def _warn(self, text: str, chat: Chat) -> None:
+        self._spec.journal.host(text)
+        self._spec.roster.show(lambda surface: surface.note(self.extension, "warn", text, chat))
+
+
+def status_text(status: int) -> str:
+    """How a process ended, as zot writes it: `status` is its return code, negative for a signal."""
+    if status >= 0:
+        return f"exit status {status}"
+    name = signal.strsignal(-status) or str(-status)
+    return f"signal: {name.lower()}"

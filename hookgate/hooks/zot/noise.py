@@ -1,0 +1,37 @@
+"""What an extension says to nobody: counted, and a few of each written to its journal."""
+
+from __future__ import annotations
+
+from hookgate.hooks.child import loud
+from hookgate.protocol.framing import Oversize
+from hookgate.protocol.zot.frames import Unknown
+from hookgate.protocol.zot.peer import Malformed, Stray
+from hookgate.protocol.zot.surface import Journal
+
+
+class Noise:
+    def __init__(self, journal: Journal) -> None:
+        self.strays = 0
+        self.malformed = 0
+        self.unknown = 0
+        self.lost = 0
+        self._journal = journal
+
+    def take(self, it: Stray | Malformed | Unknown | Oversize) -> None:
+        match it:
+            case Stray(type=kind, id=call_id):
+                self.strays += 1
+                self._note(self.strays, f"{kind} for no call that waits: id {call_id}")
+            case Malformed(reason=reason, line=line):
+                self.malformed += 1
+                self._note(self.malformed, f"malformed json {reason}: {line}")
+            case Unknown(type=kind):
+                self.unknown += 1
+                self._note(self.unknown, f'unknown frame type "{kind[:80]}"')
+            case Oversize(size=size):
+                self.lost += 1
+                self._note(self.lost, f"a line of {size} bytes is over the limit and lost")
+
+    def _note(self, count: int, text: str) -> None:
+        if loud(count):
+            self._journal.host(text)

@@ -1,0 +1,164 @@
+"""The extensions that are up, in load order: their tools, their commands, and the one panel that is open.
+
+Owns no process. What is shown, and which registry holds the tools, is the business of those it tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import structlog
+
+from hookgate.protocol.interfaces import Tool
+from hookgate.protocol.values import Chat
+from hookgate.protocol.zot.answers import CommandAnswer, unregistered
+from hookgate.protocol.zot.frames import Panel, RegisterCommand
+from hookgate.protocol.zot.panels import Panels
+from hookgate.protocol.zot.surface import Surface
+
+log = structlog.get_logger("hookgate.hooks")
+
+Offer = Callable[[str, int, Sequence[Tool]], None]
+"""Extension, its place in the load order from 0, all tools that it offers now; none: it is down."""
+
+
+class Extension(Protocol):
+    """A running extension as the roster knows it."""
+
+    @property
+    def extension(self) -> str: ...
+
+    @property
+    def rank(self) -> int: ...
+
+    @property
+    def tools(self) -> Sequence[Tool]: ...
+
+    @property
+    def commands(self) -> Sequence[RegisterCommand]: ...
+
+    async def command(self, name: str, args: str, chat: Chat | None) -> CommandAnswer: ...
+
+    def press(self, panel_id: str, key: str, text: str) -> None: ...
+
+    def panel_closed(self, panel_id: str) -> None: ...
+
+    def forget_prompt(self, session: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """`name` as it is registered; it is found in any case."""
+
+    name: str
+    description: str
+    extension: str
+
+
+class Roster:
+    def __init__(self, surface: Surface, offer: Offer) -> None:
+        self.panels = Panels()
+        self._surface = surface
+        self._offer = offer
+        self._up: dict[str, Extension] = {}
+
+    @property
+    def extensions(self) -> tuple[Extension, ...]:
+        """Those that are up, in load order."""
+        return tuple(sorted(self._up.values(), key=lambda it: it.rank))
+
+    def forget_session(self, session: str) -> None:
+        """The session was cleared: extensions that give it a system prompt are asked for it again."""
+        for it in self._up.values():
+            it.forget_prompt(session)
+
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        """One a name: of several, the first in load order."""
+        return tuple(Command(it.name, it.description, owner.extension) for owner, it in self._commands().values())
+
+    async def command(self, name: str, args: str, chat: Chat | None = None) -> CommandAnswer:
+        """Run what a person typed; `args` is everything after the name. Never raises (but Cancelled)."""
+        owner, registered = self._commands().get(name.lower(), (None, None))
+        if owner is None or registered is None:
+            return unregistered(name)
+        answer = await owner.command(registered.name, args.strip(), chat)
+        if answer.panel is not None:
+            self.open_panel(owner, answer.panel, chat)
+        return answer
+
+    def _commands(self) -> dict[str, tuple[Extension, RegisterCommand]]:
+        found: dict[str, tuple[Extension, RegisterCommand]] = {}
+        for owner in self.extensions:
+            for command in owner.commands:
+                found.setdefault(command.name.lower(), (owner, command))
+        return found
+
+    # --- from the extensions ---
+
+    def show(self, tell: Callable[[Surface], None]) -> None:
+        """Whoever shows it must not bring down an extension's reader, and so the gateway."""
+        try:
+            tell(self._surface)
+        except Exception:
+            log.exception("extension_surface_failed")
+
+    def changed(self, it: Extension) -> None:
+        """It is up, or has registered something more."""
+        self._up[it.extension] = it
+        self._tell_tools(it, it.tools)
+
+    def left(self, it: Extension) -> None:
+        """It is down. A newer process of the same extension stays."""
+        if self._up.get(it.extension) is not it:
+            return
+        del self._up[it.extension]
+        self._tell_tools(it, ())
+        current = self.panels.current
+        if current is not None and current.extension == it.extension:
+            self.close_panel(it, current.panel.id)
+
+    def open_panel(self, it: Extension, panel: Panel, chat: Chat | None) -> None:
+        displaced = self.panels.open(it.extension, panel)
+        if displaced is not None:
+            self._tell_closed(displaced.extension, displaced.panel.id)
+            self.show(lambda surface: surface.panel_close(displaced.extension, displaced.panel.id))
+        self.show(lambda surface: surface.panel(it.extension, panel, chat))
+
+    def render_panel(self, it: Extension, panel: Panel, chat: Chat | None) -> None:
+        drawn = self.panels.render(it.extension, panel)
+        if drawn is not None:
+            self.show(lambda surface: surface.panel(it.extension, drawn, chat))
+
+    def close_panel(self, it: Extension, panel_id: str) -> None:
+        if self.panels.close(it.extension, panel_id):
+            self.show(lambda surface: surface.panel_close(it.extension, panel_id))
+
+    # --- from people ---
+
+    def press(self, key: str, text: str = "") -> None:
+        """A key for the open panel; `esc` closes it and is never sent. `text` with the key `rune` only."""
+        current = self.panels.current
+        if key == "esc":
+            self.dismiss_panel()
+        elif current is not None and (owner := self._up.get(current.extension)):
+            owner.press(current.panel.id, key, text if key == "rune" else "")
+
+    def dismiss_panel(self) -> None:
+        closed = self.panels.dismiss()
+        if closed is not None:
+            self._tell_closed(closed.extension, closed.panel.id)
+            self.show(lambda surface: surface.panel_close(closed.extension, closed.panel.id))
+
+    def _tell_tools(self, it: Extension, tools: Sequence[Tool]) -> None:
+        try:
+            self._offer(it.extension, it.rank, tools)
+        except Exception:
+            log.exception("extension_tools_refused", extension=it.extension)
+
+    def _tell_closed(self, extension: str, panel_id: str) -> None:
+        owner = self._up.get(extension)
+        if owner is not None:
+            owner.panel_closed(panel_id)

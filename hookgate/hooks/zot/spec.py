@@ -1,0 +1,88 @@
+"""How an extension is started and mounted: its spec, its environment, its rules among the hooks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from hookgate.hooks.deadlines import Deadlines
+from hookgate.hooks.mounts import Plan
+from hookgate.hooks.rules import Policy, Rules
+from hookgate.hooks.zot.roster import Roster
+from hookgate.protocol.hello import Hello
+from hookgate.protocol.match import Matcher, Observed
+from hookgate.protocol.stages import Stage
+from hookgate.protocol.zot.happened import OBSERVED
+from hookgate.protocol.zot.surface import Journal
+
+if TYPE_CHECKING:
+    from hookgate.hooks.zot.extension import ZotExtension
+
+STAGES = frozenset({Stage.BEFORE_LLM, Stage.AFTER_LLM, Stage.BEFORE_TOOL})
+TOKEN = "ZOTCORE_RPC_TOKEN"  # noqa: S105 - the variable's name
+HOME = "ZOT_HOME"
+
+
+@dataclass(frozen=True)
+class ExtensionSpec:
+    """Two equal specs mean the same running process. `name` is the manifest's, and wins over the hello's.
+
+    `directory`: the extension's own; `project_dir`: where the user works; `rank`: its place in the load order from
+    0; `generation`: another number restarts an extension in which nothing else has changed.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    directory: str
+    environment: Mapping[str, str]
+    project_dir: str
+    provider: str
+    model: str
+    zot_version: str
+    roster: Roster = field(compare=False)
+    journal: Journal = field(compare=False)
+    fail_closed: bool = False
+    rank: int = 0
+    hello_timeout_s: float = 10.0
+    generation: int = 0
+
+    @property
+    def hook_name(self) -> str:
+        """Apart from the names of configured hooks."""
+        return f"zot:{self.name}"
+
+    def resting(self, last: Hello) -> Hello:
+        """Down, it stands where it stood; one that fails closed also before every tool call."""
+        before = last.stages or frozenset[Stage]()
+        return replace(last, stages=before | {Stage.BEFORE_TOOL} if self.fail_closed else before)
+
+    def open(self, deadlines: Deadlines) -> AbstractAsyncContextManager[ZotExtension]:
+        from hookgate.hooks.zot.extension import open_extension
+
+        return open_extension(self, deadlines)
+
+
+def extension_plan(spec: ExtensionSpec, *, priority: int = 0, match: Matcher | None = None) -> Plan:
+    """Among hooks of its priority it stands first, in load order; a reload stops it before it starts it again."""
+    rules = extension_rules(fail_closed=spec.fail_closed, priority=priority, match=match)
+    return Plan(spec, rules, rank=spec.rank, alone=True)
+
+
+def extension_rules(*, fail_closed: bool, priority: int = 0, match: Matcher | None = None) -> Rules:
+    """Asked wherever its `subscribe` says; a failure lets things pass unless it fails closed."""
+    policy: Policy = "deny" if fail_closed else "continue"
+    return Rules(
+        stages=STAGES,
+        observe=Observed(OBSERVED),
+        match=match or Matcher(),
+        priority=priority,
+        on_failure=dict.fromkeys(STAGES, policy),
+    )
+
+
+def extension_environment(base: Mapping[str, str], home: str, configured: Mapping[str, str]) -> dict[str, str]:
+    """The base set, ZOT_HOME and what is configured for it; the RPC token never."""
+    together = {**base, HOME: home, **configured}
+    return {name: value for name, value in together.items() if name != TOKEN}

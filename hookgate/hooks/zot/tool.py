@@ -1,0 +1,61 @@
+"""A tool that an extension registered: an ordinary Tool whose execution is a call to the process."""
+
+from __future__ import annotations
+
+from hookgate.hooks.zot.calls import Calls, Lost
+from hookgate.hooks.zot.whose import current_chat
+from hookgate.protocol.values import TOOL_TIMEOUT_S, FaultKind, ToolCall, ToolResult, ToolSpec
+from hookgate.protocol.zot.blocks import tool_failed, tool_result
+from hookgate.protocol.zot.frames import RegisterTool, ToolReply
+from hookgate.protocol.zot.host import CallTool
+
+GRACE_S = 1.0
+"""Added to the spec's own deadline, so that a slow extension is told of by its name."""
+
+
+class ZotTool:
+    """Bound to one process: what it registered is gone with it."""
+
+    def __init__(self, extension: str, registered: RegisterTool, calls: Calls) -> None:
+        self.spec = ToolSpec(
+            name=registered.name,
+            description=registered.description,
+            parameters=registered.schema,
+            timeout_s=TOOL_TIMEOUT_S + GRACE_S,
+            provider=f"zot:{extension}",
+        )
+        self._extension = extension
+        self._calls = calls
+
+    async def execute(self, call: ToolCall) -> ToolResult:
+        """Every failure is a result, in zot's words."""
+        reply = await self._calls.ask(
+            ToolReply,
+            lambda call_id: CallTool(call_id, self.spec.name, call.arguments),
+            TOOL_TIMEOUT_S,
+            current_chat(),
+        )
+        if isinstance(reply, Lost):
+            return tool_failed(self._extension, self.spec.name, *_told(reply, self._extension, self.spec.name))
+        return tool_result(self._extension, self.spec.name, reply)
+
+
+def _told(lost: Lost, extension: str, tool: str) -> tuple[str, FaultKind]:
+    match lost.cause:
+        case "bad reply":
+            return lost.reason, "fatal"
+        case "too long":
+            return lost.reason, "budget"
+        case _:
+            return lost_text(lost, extension, tool), "transient"
+
+
+def lost_text(lost: Lost, extension: str, what: str) -> str:
+    """What became of a call to a tool or a command, in zot's words."""
+    match lost.cause:
+        case "timeout":
+            return f"timeout waiting for {extension}/{what}"
+        case "disconnected":
+            return f"extension {extension} disconnected"
+        case _:
+            return lost.reason

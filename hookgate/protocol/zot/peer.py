@@ -1,0 +1,121 @@
+"""hookgate's side of the conversation with one extension, without I/O: ids out, bytes in, frames and replies up.
+
+Knows which ids are pending and what kind of reply each waits for; does not know what a frame leads to, when a call
+has waited too long, or who reads the bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from hookgate.protocol.codec import decode
+from hookgate.protocol.errors import BadMessage
+from hookgate.protocol.framing import MAX_MESSAGE_BYTES, LineSplitter, Oversize
+from hookgate.protocol.zot.frames import CommandReply, Frame, InterceptReply, Reply, ToolReply
+from hookgate.protocol.zot.reading import read_frame
+
+ReplyKind = type[InterceptReply] | type[ToolReply] | type[CommandReply]
+
+_REPLIES: Mapping[str, ReplyKind] = {it.type: it for it in (InterceptReply, ToolReply, CommandReply)}
+_SCALAR = rb'(?:"[^"\\]*"|true|false|null|-?[0-9.]+)'
+_ID = re.compile(rb'\s*\{(?:\s*"(?!id")[^"\\]*"\s*:\s*' + _SCALAR + rb'\s*,)*\s*"id"\s*:\s*"([0-9]{1,15})"')
+"""The id of a frame among its first plain members; one further in may be a member of anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class BadReply:
+    """The reply of a pending call cannot be read: that call has failed, and `reason` says how."""
+
+    id: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stray:
+    """A reply that nobody waits for: late, duplicate, of another kind, or with an id that was never given."""
+
+    type: str
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Malformed:
+    """A line that is no frame, with the reason; cut to a length that a log can hold."""
+
+    reason: str
+    line: str
+
+
+Incoming = Frame | BadReply | Stray | Malformed | Oversize
+
+
+class ZotPeer:
+    """Gives ids "1", "2", ... and reads replies in any order. A Reply that comes up belongs to a pending call."""
+
+    def __init__(self, max_line_bytes: int = MAX_MESSAGE_BYTES) -> None:
+        self._lines = LineSplitter(max_line_bytes)
+        self._last_id = 0
+        self._pending: dict[str, ReplyKind] = {}
+
+    def next_id(self, kind: ReplyKind) -> str:
+        """The id of a new pending call that waits for such a reply."""
+        self._last_id += 1
+        call_id = str(self._last_id)
+        self._pending[call_id] = kind
+        return call_id
+
+    def forget(self, call_id: str) -> None:
+        """Nobody waits for this call any more: its reply will be Stray."""
+        self._pending.pop(call_id, None)
+
+    def receive(self, data: bytes) -> list[Incoming]:
+        """What this chunk of the stream completes, in the order it was written. Blank lines mean nothing."""
+        return [
+            self._lost(line) if isinstance(line, Oversize) else self._read(line)
+            for line in self._lines.feed(data)
+            if isinstance(line, Oversize) or line.strip()
+        ]
+
+    def _lost(self, line: Oversize) -> BadReply | Oversize:
+        """A line over the cap is not parsed, but whose reply it was to be often stands at its beginning."""
+        found = _ID.match(line.head)
+        call_id = found[1].decode() if found else ""
+        if self._pending.pop(call_id, None) is None:
+            return line
+        return BadReply(call_id, f"its answer of {line.size} bytes is over the limit")
+
+    def _read(self, line: bytes) -> Incoming:
+        # A stray print is by far the most common noise, and a flood of it must be cheap.
+        if not line.lstrip().startswith(b"{"):
+            return Malformed("not an object", _shown(line))
+        try:
+            message = decode(line)
+        except BadMessage as error:
+            return Malformed(str(error), _shown(line))
+        if not isinstance(message, dict):
+            return Malformed("not an object", _shown(line))
+        members = cast("dict[str, Any]", message)
+        kind = _REPLIES.get(str(members.get("type")))
+        if kind is not None:
+            return self._reply(kind, members)
+        try:
+            return read_frame(members)
+        except BadMessage as error:
+            return Malformed(f"{members.get('type')}: {error}", _shown(line))
+
+    def _reply(self, kind: ReplyKind, members: dict[str, Any]) -> Reply | BadReply | Stray:
+        call_id = members.get("id")
+        if not isinstance(call_id, str) or self._pending.get(call_id) is not kind:
+            return Stray(str(members["type"]), str(call_id)[:80])
+        del self._pending[call_id]
+        try:
+            return cast("Reply", read_frame(members))
+        except BadMessage as error:
+            return BadReply(call_id, str(error))
+
+
+def _shown(line: bytes) -> str:
+    return line[:200].decode("utf-8", "replace")

@@ -1,0 +1,109 @@
+"""hookgate's events as an extension hears them: which, in which order, with what in them."""
+
+from __future__ import annotations
+
+import pytest
+
+from hookgate.protocol.events import Event
+from hookgate.protocol.payloads import LlmRequest, Payload, TurnEnd, TurnStart
+from hookgate.protocol.values import Fault, ProposedCall, ToolCall, ToolResult
+from hookgate.protocol.zot.events import (
+    AssistantSaid,
+    CompactionEnded,
+    CompactionStarted,
+    ConfirmationRequested,
+    HostEvent,
+    PermissionDecided,
+    PromptSubmitted,
+    SessionEnded,
+    SessionStarted,
+    StepEnded,
+    StepStarted,
+    ToolEnded,
+    ToolProposed,
+)
+from hookgate.protocol.zot.happened import (
+    HEARD,
+    CallDecided,
+    CallEnded,
+    CompactionBegun,
+    CompactionDone,
+    PersonAsked,
+    ReplyEnded,
+    SessionClosed,
+    SessionOpened,
+    StepBegun,
+    translated,
+)
+from tests.hooks.doubles import STEP
+
+LS = ProposedCall("c1", "bash", '{"command":"ls"}')
+BROKEN = ProposedCall("c2", "bash", '{"command":')
+PWD = ToolCall("c1", "bash", {"command": "pwd"})
+DENIED = ToolResult("no", is_error=True, error=Fault("permission", "before_tool", "no"))
+
+
+@pytest.mark.parametrize(
+    ("payload", "events"),
+    [
+        (SessionOpened(), (SessionStarted(),)),
+        (SessionClosed(), (SessionEnded("shutdown"),)),
+        (TurnStart("hi", 2), (PromptSubmitted("hi", image_count=2),)),
+        (StepBegun(), (StepStarted(1),)),
+        (ReplyEnded("hi"), (AssistantSaid("hi"), StepEnded("end"))),
+        (ReplyEnded("", stop="length"), (StepEnded("length"),)),
+        (
+            ReplyEnded("on it", (LS, BROKEN), "tool_calls"),
+            (
+                AssistantSaid("on it"),
+                ToolProposed("c1", "bash", {"command": "ls"}),
+                ToolProposed("c2", "bash", {}),
+                StepEnded("tool_use"),
+            ),
+        ),
+        (ReplyEnded("", stop="error", error="boom"), (StepEnded("error", "boom"),)),
+        (
+            ReplyEnded("part", stop="aborted", error="context canceled"),
+            (AssistantSaid("part"), StepEnded("aborted", "context canceled")),
+        ),
+        (
+            CallEnded(PWD, ToolResult("/"), "completed", True),
+            (
+                ToolEnded(
+                    "c1",
+                    "bash",
+                    {"command": "pwd"},
+                    "completed",
+                    True,
+                    {"content": [{"type": "text", "text": "/"}], "is_error": False},
+                ),
+            ),
+        ),
+        (
+            CallEnded(BROKEN, DENIED, "blocked", False),
+            (
+                ToolEnded(
+                    "c2",
+                    "bash",
+                    {},
+                    "blocked",
+                    False,
+                    {"content": [{"type": "text", "text": "no"}], "is_error": True},
+                    '{"command":',
+                ),
+            ),
+        ),
+        (PersonAsked(PWD, "pwd"), (ConfirmationRequested("c1", "bash", "pwd"),)),
+        (
+            CallDecided(PWD, "denied", "user", reason="no"),
+            (PermissionDecided("c1", "bash", "denied", "user", "pre_execution", "no"),),
+        ),
+        (CompactionBegun("k", 9, 100), (CompactionStarted("k", 9, 100),)),
+        (CompactionDone("k", 5, 10), (CompactionEnded("k", 5, 10, "completed"),)),
+        (TurnEnd("completed", 1, 1, 1), ()),
+        (LlmRequest("p/m", 1, 1, 0, 0.0), ()),
+    ],
+)
+def test_each_event_is_heard_as_what_zot_calls_it(payload: Payload, events: tuple[HostEvent, ...]) -> None:
+    assert translated(Event(payload, STEP, 1, 0)) == events
+    assert not events or type(payload) in HEARD

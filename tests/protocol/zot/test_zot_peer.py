@@ -1,0 +1,160 @@
+"""The conversation without I/O: ids, replies in any order, what is lost and whose it was."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hookgate.protocol.framing import Oversize
+from hookgate.protocol.zot.frames import CommandReply, InterceptReply, Notify, Ready, ToolReply, Unknown
+from hookgate.protocol.zot.peer import BadReply, Malformed, ReplyKind, Stray, ZotPeer
+
+
+def line(**members: Any) -> bytes:
+    return json.dumps(members).encode() + b"\n"
+
+
+def pending(*kinds: ReplyKind, limit: int = 1 << 20) -> ZotPeer:
+    peer = ZotPeer(limit)
+    assert [peer.next_id(kind) for kind in kinds] == [str(n + 1) for n in range(len(kinds))]
+    return peer
+
+
+def test_replies_come_in_any_order_and_each_once() -> None:
+    peer = pending(ToolReply, InterceptReply, CommandReply)
+    assert peer.receive(
+        line(type="command_response", id="3", action="noop")
+        + line(type="tool_result", id="1")
+        + line(type="event_intercept_response", id="2")
+        + line(type="tool_result", id="1")
+    ) == [CommandReply("3", "noop"), ToolReply("1"), InterceptReply("2"), Stray("tool_result", "1")]
+
+
+@pytest.mark.parametrize("call_id", ["2", "0", "", "01", 1, None, True, ["1"], {"id": "1"}])
+def test_a_reply_with_an_id_that_was_never_given_is_stray(call_id: Any) -> None:
+    (it,) = pending(ToolReply).receive(line(type="tool_result", id=call_id, content=[]))
+    assert isinstance(it, Stray)
+
+
+def test_a_reply_of_another_kind_answers_nobody() -> None:
+    peer = pending(InterceptReply)
+    assert peer.receive(line(type="tool_result", id="1")) == [Stray("tool_result", "1")]
+    assert peer.receive(line(type="event_intercept_response", id="1")) == [InterceptReply("1")]
+
+
+def test_a_forgotten_call_has_no_reply() -> None:
+    peer = pending(ToolReply)
+    peer.forget("1")
+    peer.forget("1")
+    assert peer.receive(line(type="tool_result", id="1")) == [Stray("tool_result", "1")]
+
+
+def test_a_reply_that_cannot_be_read_fails_its_call_now() -> None:
+    peer = pending(ToolReply, InterceptReply)
+    assert peer.receive(line(type="tool_result", id="1", content="text")) == [
+        BadReply("1", "content must be an array, not a string")
+    ]
+    assert peer.receive(line(type="event_intercept_response", id="2", modified_args=[1])) == [
+        BadReply("2", "modified_args must be an object, not an array")
+    ]
+    assert peer.receive(line(type="tool_result", id="1")) == [Stray("tool_result", "1")]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (b"Starting up...", "not an object"),
+        (b"[1]", "not an object"),
+        (b'{"type":', "EOF"),
+        (b"{not json}", "key must be a string"),
+        (b'{"type":"notify"}', "notify: message is missing"),
+        (b'{"type":"register_tool","name":"w","schema":"x"}', "register_tool: schema must be an object"),
+        (b'{"type":["x"]}', "type must be a string"),
+        (b"\xff\xfe", "not an object"),
+    ],
+)
+def test_a_line_that_is_no_frame_is_named_and_the_next_is_read(text: bytes, reason: str) -> None:
+    bad, good = ZotPeer().receive(text + b"\r\n\n  \n" + line(type="ready"))
+    assert isinstance(bad, Malformed)
+    assert reason in bad.reason
+    assert good == Ready()
+
+
+def test_frames_arrive_whole_however_they_are_cut() -> None:
+    data = line(type="notify", level="warn", message="é\u2028x") + line(type="call_tool_cancel", id="9")
+    peer = ZotPeer()
+    found = [it for n in range(len(data)) for it in peer.receive(data[n : n + 1])]
+    assert found == [Notify("warn", "é\u2028x"), Unknown("call_tool_cancel")]
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        '{"type":"tool_result","id":"1",',
+        '{"id":"1","type":"tool_result",',
+        ' { "is_error" : false , "n":-1.5,"x":null, "type":"tool_result" , "id" : "1" ,',
+    ],
+)
+def test_an_answer_over_the_limit_fails_its_call_if_the_id_stands_in_front(head: str) -> None:
+    peer = pending(ToolReply, limit=1000)
+    data = (head + '"content":[{"type":"text","text":"' + "x" * 2000 + '"}]}\n').encode()
+    (it,) = peer.receive(data)
+    assert it == BadReply("1", f"its answer of {len(data) - 1} bytes is over the limit")
+    assert peer.receive(line(type="ready")) == [Ready()]
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        '{"type":"tool_result","id":"7",',
+        '{"type":"notify","message":"\\"id\\":\\"1\\"",',
+        '{"type":"panel_render","panel":{"id":"1"},',
+        '"id":"1",',
+    ],
+)
+def test_a_line_over_the_limit_without_a_pending_id_is_lost_and_reported(head: str) -> None:
+    peer = pending(ToolReply, limit=1000)
+    data = (head + '"x":"' + "x" * 2000 + '"}\n').encode()
+    (it,) = peer.receive(data)
+    assert isinstance(it, Oversize)
+    assert peer.receive(line(type="tool_result", id="1")) == [ToolReply("1")]
+
+
+def test_looking_for_an_id_in_a_hostile_line_takes_no_time() -> None:
+    peer = pending(ToolReply, limit=1000)
+    (it,) = peer.receive(b'{"a":"' + b'","a":"' * 3000 + b"\n")
+    assert isinstance(it, Oversize)
+
+
+NAMES = ["id", "name", "content", "is_error", "block", "modified_args", "action", "open_panel", "schema", "message"]
+TYPES = ["hello", "register_tool", "tool_result", "event_intercept_response", "command_response", "notify", "x", 7]
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.sampled_from(["1", "2", ""]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(TYPES), st.dictionaries(st.sampled_from(NAMES), VALUES))), st.integers(1, 40)
+)
+def test_no_frame_of_any_shape_raises_and_no_call_is_answered_twice(
+    frames: list[tuple[Any, dict[str, Any]]], cut: int
+) -> None:
+    peer = pending(ToolReply, InterceptReply, CommandReply)
+    data = b"".join(line(**members, type=kind) for kind, members in frames)
+    found = [it for n in range(0, len(data), cut) for it in peer.receive(data[n : n + cut])]
+    assert len(found) == len(frames)
+    answered = [it.id for it in found if isinstance(it, (ToolReply, InterceptReply, CommandReply, BadReply))]
+    assert len(set(answered)) == len(answered)
+
+
+@given(st.binary(max_size=300))
+def test_no_bytes_raise(data: bytes) -> None:
+    peer = ZotPeer(100)
+    peer.receive(data)
+    assert peer.receive(b"\n" + line(type="ready"))[-1] == Ready()
