@@ -81,6 +81,11 @@ def secret(name: str) -> str | None:
     return value
 
 
+def rpc_token() -> str:
+    """What a client must say at first where it is set: see `hookgate rpc`."""
+    return os.environ.get("ZOTCORE_RPC_TOKEN", "")
+
+
 def base_environment() -> dict[str, str]:
     return {name: os.environ[name] for name in BASE_ENVIRONMENT if name in os.environ}
 

@@ -33,11 +33,13 @@ MAY_IMPORT = {
     "loop": {"protocol", "tools", "hooks", "approvals"},
     # The guards that ship: functions of a stage's question; `cli` makes hooks of them.
     "guards": {"protocol", "redaction"},
+    "extensions": {"protocol"},
     "redaction": set[str](),
     # Drives somebody's hook through the real pipes.
     "check": {"protocol", "hooks"},
 }
-UNBOUND = {"cli", "__main__", "__init__"}
+# `embedding`, for programs that have hookgate inside them, joins the parts as `cli` does.
+UNBOUND = {"cli", "embedding", "__main__", "__init__"}
 # No I/O, no clock, no loop, no log.
 NOT_IN_PROTOCOL = {
     *("asyncio", "httpx", "jsonrpcserver", "logging", "os", "pathlib", "random", "select", "signal", "socket"),
@@ -89,7 +91,7 @@ def test_a_part_imports_only_what_the_table_allows(part: str) -> None:
 
 def test_protocol_knows_no_io_no_clock_and_no_log() -> None:
     tops = {
-        path.name: {name.split(".")[0] for name in imported(path)} for path in (PACKAGE / "protocol").glob("*.py")
+        path.name: {name.split(".")[0] for name in imported(path)} for path in (PACKAGE / "protocol").rglob("*.py")
     }
     found = {name: parts & NOT_IN_PROTOCOL for name, parts in tops.items()}
     assert {name: parts for name, parts in found.items() if parts} == {}

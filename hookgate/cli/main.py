@@ -39,6 +39,15 @@ def chat(config_file: Path | None, control: Path | None, once: str | None, **sho
     run(lambda: run_chat(flags))
 
 
+@hookgate.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def rpc(arguments: tuple[str, ...]) -> None:
+    """Speak zot's RPC on stdin and stdout."""
+    from hookgate.cli.rpc import run_rpc
+
+    raise SystemExit(run_rpc(arguments))
+
+
 @hookgate.command()
 @click.option("--interactive", is_flag=True, help="Type instead of watching.")
 def demo(interactive: bool) -> None:

@@ -11,14 +11,15 @@ from hookgate.protocol.interfaces import Redactor
 from hookgate.sections import Config
 
 
-def make_redactor(config: Config) -> Redactor:
-    """Marks of one run are comparable with each other and with no other run's."""
+def make_redactor(config: Config, values: tuple[str, ...] = ()) -> Redactor:
+    """Marks of one run are comparable with each other and with no other run's. `values`: more secrets, literally."""
     section = config.guards.redaction
     if section.mode != "enforce":
         return Unredacted()
     from hookgate.redaction import Redactor as Marking
 
-    return Marking(configuration.named_secrets(_names(config)), section.keys, secrets.token_bytes(16))
+    known = (*configuration.named_secrets(_names(config)), *values)
+    return Marking(known, section.keys, secrets.token_bytes(16))
 
 
 def _names(config: Config) -> Iterator[str]:

@@ -32,7 +32,7 @@ from hookgate.tools.schema_spec import spec_problem
 @dataclass(frozen=True)
 class Setup:
     """What to run: `base` is the folder that relative paths of the configuration count from. `recording`: keep what
-    files were before a turn changed them."""
+    files were before a turn changed them. `secrets`: values to redact besides those that the configuration names."""
 
     config: Config
     base: Path
@@ -41,6 +41,7 @@ class Setup:
     providers: Mapping[str, Provider] = field(default_factory=dict[str, Provider])
     file: Path | None = None
     recording: bool = False
+    secrets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ async def open_runtime(setup: Setup) -> AsyncGenerator[Runtime]:
     if not config.agent.model:
         raise ConfigError('agent.model is not set: write it PROVIDER/MODEL, for example "openai/gpt-5-mini"')
     async with AsyncExitStack() as stack:
-        redactor = make_redactor(config)
+        redactor = make_redactor(config, setup.secrets)
         place = Place(config, setup.base, setup.file, redactor, setup.recording)
         gate = Gate(frozenset({*config.providers, *setup.providers}), redactor, spec_problem)
         providers = dict(setup.providers)

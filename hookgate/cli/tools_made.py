@@ -24,7 +24,7 @@ Work = Callable[["Workshop"], Awaitable["Made"]]
 
 
 def approve_tool(name: str, config_file: Path | None, *, yes: bool) -> int:
-    """Vouch for a kept tool after a look at its program. 1 where there is none, it has changed, or the answer is no."""
+    """Vouch for a kept tool after a look at its program. 1: there is none, it has changed, or the answer is no."""
     config = _enabled(config_file)
     return trio.run(partial(_approve, config, name, yes=yes))
 

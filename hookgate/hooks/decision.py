@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from hookgate.hooks.rules import Policy
+from hookgate.hooks.rules import AnyPolicy
 from hookgate.protocol.answers import Abort, Answer, Approve, Ask, Continue, Deny, Failed, Modify, Refuse, Respond
 from hookgate.protocol.stages import Stage, Subject
 from hookgate.protocol.values import Fault, Finished, LLMRequest, ToolResult, ToolSpec
@@ -27,7 +27,7 @@ _FITTING: Mapping[Stage, tuple[type[Answer], ...]] = {
 }
 
 
-def settled(hook: str, stage: Stage, failure: Failed, policy: Policy) -> Answer:
+def settled(hook: str, stage: Stage, failure: Failed, policy: AnyPolicy) -> Answer:
     """A failure as the answer that the hook's policy makes of it."""
     reason = f"hook {hook} failed at {stage}: {failure.reason}"
     match policy, stage:
@@ -35,6 +35,9 @@ def settled(hook: str, stage: Stage, failure: Failed, policy: Policy) -> Answer:
             return Refuse(reason)
         case "continue", _:
             return Continue()
+        case "withhold", Stage.AFTER_LLM:
+            by = f"{hook.removeprefix('zot:')} withheld the reply: {failure.reason}"
+            return Modify({"shown": "", "withheld_by": by})
         case "deny", Stage.BEFORE_TOOL | Stage.AFTER_TOOL:
             return Deny(reason)
         case _:

@@ -12,6 +12,8 @@ from hookgate.protocol.match import Matcher, Observed
 from hookgate.protocol.stages import Question, Stage
 
 Policy = Literal["continue", "deny", "abort"]
+AnyPolicy = Policy | Literal["withhold"]
+"""`withhold` is an extension's, at after_llm: people see nothing of a reply that it could not judge."""
 Mode = Literal["enforce", "audit", "off"]
 EventMethod = Literal["hook.event", "hook.runtime_event"]
 
@@ -28,13 +30,13 @@ class Rules:
     match: Matcher = field(default_factory=Matcher)
     priority: int = 0
     mode: Mode = "enforce"
-    on_failure: Mapping[Stage, Policy] = field(default_factory=dict[Stage, Policy])
+    on_failure: Mapping[Stage, AnyPolicy] = field(default_factory=dict[Stage, AnyPolicy])
     timeout_s: Mapping[Stage, float] = field(default_factory=dict[Stage, float])
     may_modify: frozenset[str] | None = None
     may_respond_unapproved: bool = False
     inside: bool = False
 
-    def policy(self, stage: Stage) -> Policy:
+    def policy(self, stage: Stage) -> AnyPolicy:
         """An approver that fails refuses; that cannot be configured away."""
         return "deny" if stage is Stage.APPROVE_TOOL else self.on_failure.get(stage, "continue")
 

@@ -13,7 +13,8 @@ import structlog
 from hookgate.loop.agent import Agent
 from hookgate.loop.model import complete
 from hookgate.loop.transcript import Transcript
-from hookgate.protocol.errors import ProviderFailed
+from hookgate.protocol.errors import ProviderFailed, TurnAborted
+from hookgate.protocol.inside import CompactionBegan, CompactionEnded
 from hookgate.protocol.payloads import SessionCompacted
 from hookgate.protocol.values import LLMRequest, Message, Step, Usage
 
@@ -59,6 +60,25 @@ async def compact(agent: Agent, transcript: Transcript, step: Step, keep: int = 
     if not head:
         raise NothingToCompact("nothing to compact: keep-tail covers the whole transcript")
     step = replace(step, purpose="compact")
+    tell = agent.gate.events.emit
+    tell(CompactionBegan(step.turn_id, len(messages), transcript.tokens), step)
+    outcome: Compacted | None = None
+    status, failure = "cancelled", ""
+    try:
+        outcome = done = await _summed_up(agent, transcript, step, head)
+        status = "completed"
+    except (EmptySummary, ProviderFailed, TurnAborted) as error:
+        status, failure = "failed", str(error)
+        raise
+    finally:
+        summary, usage = (outcome.summary, outcome.usage) if outcome is not None else ("", None)
+        size = len(transcript), transcript.tokens
+        tell(CompactionEnded(step.turn_id, *size, status, summary, failure, usage), step)
+    tell(SessionCompacted(done.dropped, done.kept), step)
+    return done
+
+
+async def _summed_up(agent: Agent, transcript: Transcript, step: Step, head: Sequence[Message]) -> Compacted:
     request = await agent.gate.before_llm(step, _request(agent, head))
     reply = await complete(agent, step, replace(request, tools=()), lambda _piece: None)
     reply = await agent.gate.after_llm(replace(step, model=request.model), reply)
@@ -67,7 +87,6 @@ async def compact(agent: Agent, transcript: Transcript, step: Step, keep: int = 
         raise EmptySummary("empty summary from model")
     # What came meanwhile stays: only the head that was summed up goes.
     transcript.replace_head(len(head), Message("user", HEADING + summary))
-    agent.gate.events.emit(SessionCompacted(len(head), len(transcript) - 1), step)
     return Compacted(summary, len(head), len(transcript) - 1, reply.usage)
 
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from time import perf_counter_ns
 from typing import cast
 
 import trio
 
+from hookgate.hooks.zot.whose import working_for
 from hookgate.loop.around import Around
 from hookgate.loop.batch import Batch, Ready
 from hookgate.loop.finish import redacted, started
+from hookgate.protocol.inside import CallProgressed
 from hookgate.protocol.values import Finished, JsonObject, ToolResult
+from hookgate.tools import whose
 from hookgate.tools.dispatch import execute, rendered
 from hookgate.tools.errors import ToolError
 from hookgate.tools.failures import failed
@@ -69,11 +73,30 @@ async def _run(batch: Batch, item: Ready) -> ToolResult:
     around, call = batch.agent.around, item.call
     try:
         async with around.lease.held(item.spec.lease, call.name):
-            if item.spec.lease != "write":
-                return await execute(item.tool, call)
-            return await _recorded(around, item)
+            with working_for(batch.step.chat), _heard(batch, call.id):
+                if item.spec.lease != "write":
+                    return await execute(item.tool, call)
+                return await _recorded(around, item)
     except ToolError as error:
         return rendered(failed(call.name, error))
+
+
+@contextmanager
+def _heard(batch: Batch, call_id: str) -> Generator[None]:
+    """What the call prints while it runs reaches those who watch, where there are any."""
+    events, redactor = batch.agent.gate.events, batch.agent.around.redactor
+    if not events.heard(CallProgressed):
+        yield
+        return
+
+    def tell(piece: str) -> None:
+        events.emit(CallProgressed(call_id, redactor.text(piece)), batch.step)
+
+    token = whose.progress.set(tell)
+    try:
+        yield
+    finally:
+        whose.progress.reset(token)
 
 
 async def _recorded(around: Around, item: Ready) -> ToolResult:

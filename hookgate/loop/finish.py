@@ -12,7 +12,7 @@ from hookgate.protocol.effects import effect_members
 from hookgate.protocol.inside import CallEnded, CallStatus
 from hookgate.protocol.interfaces import Redactor
 from hookgate.protocol.payloads import ToolExecEnd, ToolExecSkipped, ToolExecStart
-from hookgate.protocol.values import Fault, Finished, Outbound, ToolCall, ToolResult
+from hookgate.protocol.values import Fault, Finished, Outbound, ProposedCall, ToolCall, ToolResult
 from hookgate.protocol.wire import decode_members
 from hookgate.tools.dispatch import rendered
 
@@ -79,7 +79,8 @@ def tell_ended(batch: Batch, item: Ready | Settled, result: ToolResult) -> None:
             and "timed out" in result.error.reason
         )
         status = "timed_out" if timed_out else "failed" if ran else "blocked"
-    batch.agent.gate.events.emit(CallEnded(call, result, status, ran), batch.step)
+    raw = item.call.arguments if isinstance(item.call, ProposedCall) else ""
+    batch.agent.gate.events.emit(CallEnded(call, result, status, ran, raw), batch.step)
 
 
 def redacted(redactor: Redactor, result: ToolResult) -> ToolResult:

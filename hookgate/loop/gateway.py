@@ -54,9 +54,13 @@ class Gateway:
 
     async def run(self) -> None:
         """Work until cancelled. Conversations run side by side."""
-        async with trio.open_nursery() as nursery:
-            async for session in self._inbox:
-                nursery.start_soon(session.run)
+        try:
+            async with trio.open_nursery() as nursery:
+                async for session in self._inbox:
+                    nursery.start_soon(session.run)
+        finally:
+            for session in self.sessions.values():
+                session.close("shutdown")
 
     def _command(self, inbound: Inbound) -> str | None:
         """What a command answers (empty: nothing to say); None for a message that is none."""

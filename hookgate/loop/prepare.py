@@ -14,6 +14,7 @@ from hookgate.loop.batch import Batch, Ready, Settled
 from hookgate.loop.finish import shown, started
 from hookgate.protocol.approval import Wish
 from hookgate.protocol.codec import canonical
+from hookgate.protocol.inside import CallDecided, PersonAsked
 from hookgate.protocol.interfaces import Tool
 from hookgate.protocol.values import Outbound, ToolCall, ToolResult, ToolSpec
 from hookgate.tools.decode import ReadCall, incomplete
@@ -117,8 +118,17 @@ async def _approved(batch: Batch, call: ToolCall, spec: ToolSpec) -> Ready | Set
 
 
 async def _refused(batch: Batch, call: ToolCall, wishes: Sequence[Wish]) -> ToolResult | None:
+    """The result of a call that nobody lets through; None where every wish is granted, or there is none."""
+    if not wishes:
+        return None
+    events = batch.agent.gate.events
+    events.emit(PersonAsked(call, "; ".join(wish.title or wish.text or call.name for wish in wishes)), batch.step)
     refused = await batch.agent.desk.settle(batch.step, call, wishes, batch.channel)
-    return refusal(refused.denied_by, refused.reason) if refused else None
+    if refused is None:
+        events.emit(CallDecided(call, "approved", "user"), batch.step)
+        return None
+    events.emit(CallDecided(call, "denied", "user", refused.reason), batch.step)
+    return refusal(refused.denied_by, refused.reason)
 
 
 async def _owned(batch: Batch, call: ToolCall, spec: ToolSpec) -> Settled:

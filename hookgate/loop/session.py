@@ -13,6 +13,7 @@ from hookgate.loop.compaction import EmptySummary, NothingToCompact, compact
 from hookgate.loop.transcript import Transcript
 from hookgate.loop.turn import Turn, run_turn
 from hookgate.protocol.errors import ProviderFailed, SessionAborted, TurnAborted
+from hookgate.protocol.inside import SessionBegan, SessionEnded
 from hookgate.protocol.interfaces import Channel
 from hookgate.protocol.values import Chat, Inbound, Outbound, Step
 from hookgate.tools import whose
@@ -35,18 +36,22 @@ Job = Inbound | CompactionAsked
 
 
 class Session:
-    """Each queued message gets its answer, in order; a full queue says so to whoever wrote."""
+    """Each queued message gets its answer, in order; a full queue says so to whoever wrote.
+
+    `agent` may be exchanged at any time; a turn keeps the one that it began with.
+    """
 
     def __init__(self, agent: Agent, channel: Channel, key: str) -> None:
         self.key = key
         self.transcript = Transcript()
         self.busy = False
-        self._agent = agent
+        self.agent = agent
         self._channel = channel
         self._queue: deque[Job] = deque()
         # Of the running turn, else of the next one: a message may be stopped before its turn has begun.
         self._turn = trio.CancelScope()
         self._running = False
+        self._opened: Step | None = None
         self._used: set[str] = set()
         self._news: deque[str] = deque(maxlen=MAX_NEWS)
         self._idle = trio.Event()
@@ -87,7 +92,8 @@ class Session:
         """Begin a new conversation: what runs ends, what was said is forgotten. Returns how many waiting messages
         were dropped."""
         dropped = len(self._queue)
-        self._agent.around.forget(self.key)
+        self.agent.around.forget(self.key)
+        self.close("session_switch")
         self._queue.clear()
         self._news.clear()
         self._used.clear()
@@ -106,10 +112,23 @@ class Session:
         whose.session.set(self.key)
         try:
             while self._queue:
-                await self._answer(self._queue.popleft())
+                job = self._queue.popleft()
+                self._open(job.chat)
+                await self._answer(job)
         finally:
             self._running = False
             self._idle.set()
+
+    def close(self, why: str) -> None:
+        """The conversation is over; whoever hears of sessions is told, once."""
+        if self._opened is not None:
+            self.agent.gate.events.emit(SessionEnded(self.key, why), self._opened)
+        self._opened = None
+
+    def _open(self, chat: Chat) -> None:
+        if self._opened is None:
+            self._opened = Step(self.agent.name, "", Inbound(chat, ""), model=self.agent.model)
+            self.agent.gate.events.emit(SessionBegan(self.key), self._opened)
 
     async def idle(self) -> None:
         """Until everything queued is answered."""
@@ -129,14 +148,14 @@ class Session:
             await self._tell(Outbound(job.chat, "Stopped.", kind="notice"))
 
     def _begun(self, inbound: Inbound) -> Turn:
-        memo = Memo(self._agent.around.memo)
+        memo = Memo(self.agent.around.memo)
         turn_id = self._turn_id()
-        return Turn(self._agent, self._channel, self.transcript, inbound, turn_id, memo, self._used, self._news)
+        return Turn(self.agent, self._channel, self.transcript, inbound, turn_id, memo, self._used, self._news)
 
     async def _compact(self, job: CompactionAsked) -> None:
-        step = Step(self._agent.name, self._turn_id(), Inbound(job.chat, ""), model=self._agent.model)
+        step = Step(self.agent.name, self._turn_id(), Inbound(job.chat, ""), model=self.agent.model)
         try:
-            done = await compact(self._agent, self.transcript, step)
+            done = await compact(self.agent, self.transcript, step)
         except (NothingToCompact, EmptySummary, ProviderFailed, TurnAborted) as error:
             await self._tell(Outbound(job.chat, f"Not compacted: {error}.", kind="error"))
             return
@@ -149,7 +168,7 @@ class Session:
         try:
             await run_turn(turn)
         except SessionAborted as error:
-            self._agent.around.forget(self.key)
+            self.agent.around.forget(self.key)
             self._queue.clear()
             await self._tell(Outbound(chat, str(error), kind="error"))
         except Exception:
@@ -165,4 +184,4 @@ class Session:
             log.exception("message_undelivered", session=self.key, kind=outbound.kind)
 
     def _turn_id(self) -> str:
-        return f"{self._agent.name}-turn-{next(self._agent.numbers)}"
+        return f"{self.agent.name}-turn-{next(self.agent.numbers)}"

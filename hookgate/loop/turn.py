@@ -175,18 +175,24 @@ async def _ask_model(turn: Turn, step: Step) -> _Heard:
     # A turn that was stopped by now asks neither hooks nor the model.
     await trio.lowlevel.checkpoint()
     turn.emit(StepBegan(step.iteration + 1), step)
+    so_far: list[Shown] = []
+    try:
+        return await _heard(turn, step, so_far)
+    except (ProviderFailed, TurnAborted, trio.Cancelled) as error:
+        _cut_short(turn, step, so_far[0].so_far if so_far else "", error)
+        raise
+
+
+async def _heard(turn: Turn, step: Step, so_far: list[Shown]) -> _Heard:
     agent = turn.agent
     snapshot = agent.selection.of(agent.registry.snapshot(), step.chat.channel)
     turn.memo.at_version(snapshot.version)
     request = await agent.gate.before_llm(step, _request(turn, snapshot))
     step = replace(step, model=request.model)
     shown = _shown(turn, step, request)
+    so_far.append(shown)
     turn.emit(ModelAsked(), step)
-    try:
-        reply = await complete(agent, step, request, shown)
-    except (ProviderFailed, trio.Cancelled) as error:
-        _cut_short(turn, step, shown.so_far, error)
-        raise
+    reply = await complete(agent, step, request, shown)
     reply = await agent.gate.after_llm(step, reply)
     said = await read_reply(reply, request, agent.text_calls, step.iteration)
     visible = said.text if reply.shown is None else reply.shown
@@ -211,13 +217,20 @@ def _join(turn: Turn, heard: _Heard) -> None:
     turn.emit(ReplyEnded(said.text, visible, asked, stop, usage=reply.usage), heard.batch.step)
 
 
-def _cut_short(turn: Turn, step: Step, so_far: str, error: ProviderFailed | trio.Cancelled) -> None:
+def _cut_short(turn: Turn, step: Step, so_far: str, error: ProviderFailed | TurnAborted | trio.Cancelled) -> None:
     """What people have read of a reply that broke off stays in the conversation."""
     if so_far.strip():
         turn.transcript.append(Message("assistant", so_far))
-    stop, failure = ("error", error.reason) if isinstance(error, ProviderFailed) else ("aborted", "")
-    visible = turn.agent.around.redactor.text(so_far)
-    turn.emit(ReplyEnded(so_far, visible, (), stop, failure), step)
+    redactor = turn.agent.around.redactor
+    stop, failure = ("aborted", "") if isinstance(error, trio.Cancelled) else ("error", _why(error))
+    turn.emit(ReplyEnded(so_far, redactor.text(so_far), (), stop, redactor.text(failure)), step)
+
+
+def _why(error: ProviderFailed | TurnAborted) -> str:
+    """Of an extension's refusal its bare reason, as zot has it."""
+    if isinstance(error, TurnAborted) and not error.hook.startswith("zot:"):
+        return str(error)
+    return error.reason
 
 
 def _request(turn: Turn, snapshot: Snapshot) -> LLMRequest:

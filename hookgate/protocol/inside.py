@@ -59,6 +59,16 @@ class ReplyEnded(Payload):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
+class CallProgressed(Payload):
+    """A piece of what a running call prints."""
+
+    kind = "inside.call_progressed"
+    runtime = "inside.call_progressed"
+    call_id: str
+    piece: str
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class CallEnded(Payload):
     """A tool call has its final result. `call` is what ran, or would have."""
 
@@ -68,6 +78,68 @@ class CallEnded(Payload):
     outcome: ToolResult
     status: CallStatus
     executed: bool
+    raw: str = ""
+    """What the model wrote for arguments, where it cannot be read."""
+
+    @property
+    def tool(self) -> str:
+        return self.call.name
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class PersonAsked(Payload):
+    """`preview` is what they read of the call."""
+
+    kind = "inside.person_asked"
+    runtime = "inside.person_asked"
+    call: ToolCall
+    preview: str
+
+    @property
+    def tool(self) -> str:
+        return self.call.name
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class CallDecided(Payload):
+    """Whether a call may run, and who said so."""
+
+    kind = "inside.call_decided"
+    runtime = "inside.call_decided"
+    call: ToolCall
+    decision: Literal["approved", "denied", "cancelled"]
+    by: Literal["user", "remembered", "policy", "yolo"]
+    why: str = ""
+
+    @property
+    def tool(self) -> str:
+        return self.call.name
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class CompactionBegan(Payload):
+    """`id` is the same at the end; messages and tokens before it."""
+
+    kind = "inside.compaction_began"
+    runtime = "inside.compaction_began"
+    id: str
+    messages: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class CompactionEnded(Payload):
+    """Messages and tokens after it. `summary` where it succeeded, `failure` where it did not."""
+
+    kind = "inside.compaction_ended"
+    runtime = "inside.compaction_ended"
+    id: str
+    messages: int
+    tokens: int
+    status: Literal["completed", "failed", "cancelled"]
+    summary: str = ""
+    failure: str = ""
+    usage: Usage | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -92,7 +164,12 @@ INSIDE: tuple[type[Payload], ...] = (
     StepBegan,
     ModelAsked,
     ReplyEnded,
+    CallProgressed,
     CallEnded,
+    PersonAsked,
+    CallDecided,
+    CompactionBegan,
+    CompactionEnded,
     SessionBegan,
     SessionEnded,
 )

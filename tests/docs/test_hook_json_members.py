@@ -217,7 +217,7 @@ def test_the_limits_are_those_of_the_code() -> None:
         "open calls": HookSection.model_fields["max_in_flight"].default,
         "calls waiting for one to end": process.MAX_WAITING_CALLS,
         "events waiting": outbox.MAX_WAITING_EVENTS,
-        "bytes waiting because the hook does not read": outbox.MAX_WAITING_BYTES,
+        "bytes waiting because the hook does not read": outbox.Bounds().waiting_bytes,
         "output that answers nothing": process.FLOOD_BYTES,
         "one line of stderr": pipes.STDERR_LINE_BYTES,
         "stderr": pipes.STDERR_LINES_PER_S,

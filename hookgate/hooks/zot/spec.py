@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from hookgate.hooks.deadlines import Deadlines
 from hookgate.hooks.mounts import Plan
-from hookgate.hooks.rules import Policy, Rules
+from hookgate.hooks.rules import AnyPolicy, Rules
 from hookgate.hooks.zot.roster import Roster
 from hookgate.protocol.hello import Hello
 from hookgate.protocol.match import Matcher, Observed
@@ -72,13 +72,16 @@ def extension_plan(spec: ExtensionSpec, *, priority: int = 0, match: Matcher | N
 
 def extension_rules(*, fail_closed: bool, priority: int = 0, match: Matcher | None = None) -> Rules:
     """Asked wherever its `subscribe` says; a failure lets things pass unless it fails closed."""
-    policy: Policy = "deny" if fail_closed else "continue"
+    policy: AnyPolicy = "deny" if fail_closed else "continue"
+    on_failure: dict[Stage, AnyPolicy] = dict.fromkeys(STAGES, policy)
+    if fail_closed:
+        on_failure[Stage.AFTER_LLM] = "withhold"
     return Rules(
         stages=STAGES,
         observe=Observed(OBSERVED),
         match=match or Matcher(),
         priority=priority,
-        on_failure=dict.fromkeys(STAGES, policy),
+        on_failure=on_failure,
     )
 
 

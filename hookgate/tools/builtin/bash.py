@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Mapping
 from dataclasses import replace
 from math import inf
@@ -106,12 +107,26 @@ class Bash:
     async def _run(self, line: str, command: Command) -> ToolResult:
         capture = Capture(self._sandbox.tmp)
         try:
-            ended = await run_command(command, capture)
+            ended = await run_command(command, _Watched(capture))
         finally:
             with trio.CancelScope(shield=True):
                 await capture.close()
         result = _judged(_text(line, capture.text(), ended), ended, command.timeout_s)
         return replace(result, data=_members(line, capture, ended), effects=(_effect(line, capture, ended),))
+
+
+class _Watched:
+    """Output on its way to the capture, told to whoever watches the call."""
+
+    def __init__(self, capture: Capture) -> None:
+        self._capture = capture
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._tell = whose.progress.get()
+
+    async def take(self, chunk: bytes) -> None:
+        await self._capture.take(chunk)
+        if piece := self._decoder.decode(chunk):
+            self._tell(piece)
 
 
 async def _put_aside(background: Background, line: str, command: Command) -> ToolResult:

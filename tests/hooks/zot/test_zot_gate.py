@@ -23,13 +23,13 @@ from hookgate.hooks.zot.spec import extension_plan
 from hookgate.hooks.zot.tool import ZotTool
 from hookgate.protocol.errors import TurnAborted
 from hookgate.protocol.events import Event
+from hookgate.protocol.inside import ReplyEnded, StepBegan
 from hookgate.protocol.interfaces import Tool
 from hookgate.protocol.match import Globs, Matcher
 from hookgate.protocol.payloads import HookFailed
 from hookgate.protocol.stages import Stage
 from hookgate.protocol.values import LLMReply, ToolCall
 from hookgate.protocol.zot.frames import RegisterTool
-from hookgate.protocol.zot.happened import ReplyEnded, StepBegun
 from hookgate.tools.registry import Registry
 from tests.hooks.doubles import CALL, STEP, sink
 from tests.hooks.processes import DEADLINE_S, gone, spec, until
@@ -159,8 +159,8 @@ async def test_events_reach_extensions_through_the_gate() -> None:
     house = House()
     more = [{"type": "subscribe", "events": ["turn_start", "turn_end"]}]
     async with house.open(house.plan("a", "plain", more)):
-        house.gate.events.emit(StepBegun(), STEP)
-        house.gate.events.emit(ReplyEnded("hi"), STEP)
+        house.gate.events.emit(StepBegan(1), STEP)
+        house.gate.events.emit(ReplyEnded("hi", "hi", (), "end"), STEP)
         tool = house.theatre.tools["a"]["do"]
         result = await tool.execute(ToolCall("c", "do", {"do": "received"}))
     assert '"event": "turn_start", "step": 1' in result.for_llm

@@ -16,9 +16,9 @@ from hookgate.hooks.outbox import Bounds
 from hookgate.hooks.zot import extension as zot
 from hookgate.protocol.answers import CONTINUE, Failed
 from hookgate.protocol.events import Event
+from hookgate.protocol.inside import CallEnded, ReplyEnded, SessionBegan, StepBegan
 from hookgate.protocol.stages import Question, Stage
 from hookgate.protocol.values import ProposedCall, ToolCall, ToolResult
-from hookgate.protocol.zot.happened import CallEnded, ReplyEnded, SessionOpened, StepBegun
 from tests.hooks.doubles import STEP
 from tests.hooks.processes import until
 from tests.hooks.zot.extensions import Theatre, judged, open_ext, received, run, told
@@ -123,7 +123,7 @@ async def test_events_never_delay_the_caller_and_the_next_one_says_how_many_were
     async with open_ext("deaf", [SUBSCRIBE]) as extension:
         started = monotonic()
         for n in range(600):
-            extension.notify(Event(ReplyEnded("x" * 4096 + str(n)), STEP, n, 0))
+            extension.notify(Event(ReplyEnded("", "x" * 4096 + str(n), (), "end"), STEP, n, 0))
         assert monotonic() - started < 1
         assert extension.events_dropped > 0
         os.kill(extension.pid, signal.SIGUSR1)
@@ -160,7 +160,7 @@ async def test_what_waits_for_an_extension_is_bounded() -> None:
 async def test_events_come_in_order_and_each_before_the_interception_that_follows_it() -> None:
     async with open_ext("plain", [SUBSCRIBE, EVERYTHING]) as extension:
         for n in range(100):
-            extension.notify(Event(ReplyEnded(str(n)), STEP, n, 0))
+            extension.notify(Event(ReplyEnded("", str(n), (), "end"), STEP, n, 0))
             if n % 10 == 0:
                 assert await judged(extension, None, n=n) == CONTINUE
         frames = await received(extension, "event", "event_intercept")
@@ -174,12 +174,12 @@ async def test_events_come_in_order_and_each_before_the_interception_that_follow
 
 
 async def test_a_step_is_heard_as_the_page_says_it_with_session_and_number() -> None:
-    call = ProposedCall("c1", "bash", '{"command":"ls"}')
+    call = ToolCall("c1", "bash", {"command": "ls"})
     async with open_ext("plain", [SUBSCRIBE, EVERYTHING]) as extension:
         for payload in (
-            SessionOpened(),
-            StepBegun(),
-            ReplyEnded("on it", (call,), "tool_calls"),
+            SessionBegan(""),
+            StepBegan(1),
+            ReplyEnded("on it", "on it", (call,), "tool_use"),
             CallEnded(ToolCall("c1", "bash", {"command": "ls"}), ToolResult("a"), "completed", True),
         ):
             extension.notify(Event(payload, STEP, 1, 0))
@@ -209,7 +209,7 @@ async def test_a_step_is_heard_as_the_page_says_it_with_session_and_number() -> 
 
 async def test_only_what_was_subscribed_is_sent() -> None:
     async with open_ext("plain", [{"type": "subscribe", "events": ["turn_end"]}]) as extension:
-        extension.notify(Event(StepBegun(), STEP, 1, 0))
-        extension.notify(Event(ReplyEnded("secret"), STEP, 2, 0))
+        extension.notify(Event(StepBegan(1), STEP, 1, 0))
+        extension.notify(Event(ReplyEnded("secret", "secret", (), "end"), STEP, 2, 0))
         (event,) = await received(extension, "event")
     assert (event["event"], event["sequence"]) == ("turn_end", 3)

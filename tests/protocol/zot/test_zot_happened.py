@@ -5,8 +5,19 @@ from __future__ import annotations
 import pytest
 
 from hookgate.protocol.events import Event
+from hookgate.protocol.inside import (
+    CallDecided,
+    CallEnded,
+    CompactionBegan,
+    PersonAsked,
+    ReplyEnded,
+    SessionBegan,
+    StepBegan,
+)
+from hookgate.protocol.inside import CompactionEnded as CompactionDone
+from hookgate.protocol.inside import SessionEnded as SessionDone
 from hookgate.protocol.payloads import LlmRequest, Payload, TurnEnd, TurnStart
-from hookgate.protocol.values import Fault, ProposedCall, ToolCall, ToolResult
+from hookgate.protocol.values import Fault, ToolCall, ToolResult
 from hookgate.protocol.zot.events import (
     AssistantSaid,
     CompactionEnded,
@@ -22,23 +33,11 @@ from hookgate.protocol.zot.events import (
     ToolEnded,
     ToolProposed,
 )
-from hookgate.protocol.zot.happened import (
-    HEARD,
-    CallDecided,
-    CallEnded,
-    CompactionBegun,
-    CompactionDone,
-    PersonAsked,
-    ReplyEnded,
-    SessionClosed,
-    SessionOpened,
-    StepBegun,
-    translated,
-)
+from hookgate.protocol.zot.happened import HEARD, translated
 from tests.hooks.doubles import STEP
 
-LS = ProposedCall("c1", "bash", '{"command":"ls"}')
-BROKEN = ProposedCall("c2", "bash", '{"command":')
+LS = ToolCall("c1", "bash", {"command": "ls"})
+BROKEN = ToolCall("c2", "bash", {})
 PWD = ToolCall("c1", "bash", {"command": "pwd"})
 DENIED = ToolResult("no", is_error=True, error=Fault("permission", "before_tool", "no"))
 
@@ -46,14 +45,14 @@ DENIED = ToolResult("no", is_error=True, error=Fault("permission", "before_tool"
 @pytest.mark.parametrize(
     ("payload", "events"),
     [
-        (SessionOpened(), (SessionStarted(),)),
-        (SessionClosed(), (SessionEnded("shutdown"),)),
+        (SessionBegan("cli:1"), (SessionStarted(),)),
+        (SessionDone("cli:1", "shutdown"), (SessionEnded("shutdown"),)),
         (TurnStart("hi", 2), (PromptSubmitted("hi", image_count=2),)),
-        (StepBegun(), (StepStarted(1),)),
-        (ReplyEnded("hi"), (AssistantSaid("hi"), StepEnded("end"))),
-        (ReplyEnded("", stop="length"), (StepEnded("length"),)),
+        (StepBegan(1), (StepStarted(1),)),
+        (ReplyEnded("hi", "hi", (), "end"), (AssistantSaid("hi"), StepEnded("end"))),
+        (ReplyEnded("", "", (), "length"), (StepEnded("length"),)),
         (
-            ReplyEnded("on it", (LS, BROKEN), "tool_calls"),
+            ReplyEnded("on it", "on it", (LS, BROKEN), "tool_use"),
             (
                 AssistantSaid("on it"),
                 ToolProposed("c1", "bash", {"command": "ls"}),
@@ -61,9 +60,9 @@ DENIED = ToolResult("no", is_error=True, error=Fault("permission", "before_tool"
                 StepEnded("tool_use"),
             ),
         ),
-        (ReplyEnded("", stop="error", error="boom"), (StepEnded("error", "boom"),)),
+        (ReplyEnded("", None, (), "error", "boom"), (StepEnded("error", "boom"),)),
         (
-            ReplyEnded("part", stop="aborted", error="context canceled"),
+            ReplyEnded("part", "part", (), "aborted", "context canceled"),
             (AssistantSaid("part"), StepEnded("aborted", "context canceled")),
         ),
         (
@@ -80,7 +79,7 @@ DENIED = ToolResult("no", is_error=True, error=Fault("permission", "before_tool"
             ),
         ),
         (
-            CallEnded(BROKEN, DENIED, "blocked", False),
+            CallEnded(BROKEN, DENIED, "blocked", False, '{"command":'),
             (
                 ToolEnded(
                     "c2",
@@ -95,11 +94,11 @@ DENIED = ToolResult("no", is_error=True, error=Fault("permission", "before_tool"
         ),
         (PersonAsked(PWD, "pwd"), (ConfirmationRequested("c1", "bash", "pwd"),)),
         (
-            CallDecided(PWD, "denied", "user", reason="no"),
+            CallDecided(PWD, "denied", "user", "no"),
             (PermissionDecided("c1", "bash", "denied", "user", "pre_execution", "no"),),
         ),
-        (CompactionBegun("k", 9, 100), (CompactionStarted("k", 9, 100),)),
-        (CompactionDone("k", 5, 10), (CompactionEnded("k", 5, 10, "completed"),)),
+        (CompactionBegan("k", 9, 100), (CompactionStarted("k", 9, 100),)),
+        (CompactionDone("k", 5, 10, "completed"), (CompactionEnded("k", 5, 10, "completed"),)),
         (TurnEnd("completed", 1, 1, 1), ()),
         (LlmRequest("p/m", 1, 1, 0, 0.0), ()),
     ],

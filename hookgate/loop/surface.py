@@ -1,0 +1,164 @@
+"""Where what extensions say beside the conversation goes: the chat it concerns, else those who operate hookgate.
+
+Knows no extension and no terminal. Nothing here waits for a chat but `say` and `run`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Protocol, runtime_checkable
+
+import structlog
+import trio
+
+from hookgate.protocol.interfaces import Channel
+from hookgate.protocol.values import Chat, Inbound, Outbound, OutboundKind
+from hookgate.protocol.zot.frames import Level, Panel
+from hookgate.protocol.zot.panels import panel_text
+from hookgate.protocol.zot.surface import Surface
+
+log = structlog.get_logger("hookgate.loop")
+
+MAX_WAITING = 256
+"""Notes that one channel may have waiting; more are dropped: an extension must not fill the memory."""
+SEND_S = 30.0
+"""A channel that takes longer for a note loses it, so that the next one is not held up for ever."""
+
+Submit = Callable[[Inbound], Awaitable[None]]
+
+
+@runtime_checkable
+class Editor(Protocol):
+    """A surface whose person writes where text can be put in for them."""
+
+    def insert(self, text: str) -> None: ...
+
+
+@dataclass(frozen=True)
+class _Said:
+    outbound: Outbound
+    done: trio.Event
+
+
+_Job = Outbound | Inbound | _Said
+
+
+class Surfaces:
+    """The Surface of all extensions. `own`: by channel name, those that show notes and panels themselves; they also
+    get what concerns no chat. Everywhere else notes and panels are messages. `redact` is applied to all of it."""
+
+    def __init__(
+        self, channels: Iterable[str], own: Mapping[str, Surface], redact: Callable[[str], str] = lambda text: text
+    ) -> None:
+        self._own = own
+        self._redact = redact
+        self._queues = {name: trio.open_memory_channel[_Job](MAX_WAITING) for name in channels}
+        self._shown: tuple[str, Panel, Chat] | None = None
+
+    async def run(self, channels: Mapping[str, Channel], submit: Submit) -> None:
+        """Deliver until cancelled: each channel in order, none waiting for another."""
+        async with trio.open_nursery() as nursery:
+            for name, (_, inbox) in self._queues.items():
+                nursery.start_soon(_deliver, channels[name], inbox, submit)
+
+    # --- from extensions ---
+
+    def note(self, extension: str, level: Level, text: str, chat: Chat | None) -> None:
+        text = self._redact(text)
+        for surface in self._owners(chat):
+            surface.note(extension, level, text, chat)
+        self._write(chat, noted(extension, text))
+
+    def clear_notes(self, extension: str) -> None:
+        """A message that was sent stays."""
+        for surface in self._own.values():
+            surface.clear_notes(extension)
+
+    def panel(self, extension: str, panel: Panel, chat: Chat | None) -> None:
+        """In a chat that shows no panels it is a message, sent again only when it looks different."""
+        panel = self._redacted(panel)
+        for surface in self._owners(chat):
+            surface.panel(extension, panel, chat)
+        if chat is not None and self._shown != (extension, panel, chat):
+            self._shown = (extension, panel, chat)
+            self._write(chat, panel_text(panel))
+
+    def panel_close(self, extension: str, panel_id: str) -> None:
+        self._shown = None
+        for surface in self._own.values():
+            surface.panel_close(extension, panel_id)
+
+    def submit(self, extension: str, text: str, chat: Chat | None) -> None:
+        """Without a chat it is for the own surfaces, which may have one."""
+        for surface in self._owners(chat):
+            surface.submit(extension, text, chat)
+        if chat is not None and chat.channel not in self._own:
+            self._put(chat, Inbound(chat, text))
+
+    # --- from commands ---
+
+    async def say(self, chat: Chat, text: str, kind: OutboundKind = "notice") -> None:
+        """A message that is delivered, after all that was noted before it, when this returns."""
+        said = _Said(Outbound(chat, self._redact(text), kind=kind), trio.Event())
+        await self._queues[chat.channel][0].send(said)
+        await said.done.wait()
+
+    async def insert(self, extension: str, text: str, chat: Chat) -> None:
+        """Into the person's editor; where there is none it is shown."""
+        surface = self._own.get(chat.channel)
+        if isinstance(surface, Editor):
+            surface.insert(text)
+        else:
+            await self.say(chat, noted(extension, text))
+
+    # --- routing ---
+
+    def _owners(self, chat: Chat | None) -> tuple[Surface, ...]:
+        if chat is None:
+            return tuple(self._own.values())
+        surface = self._own.get(chat.channel)
+        return () if surface is None else (surface,)
+
+    def _write(self, chat: Chat | None, text: str) -> None:
+        if chat is not None and chat.channel not in self._own:
+            self._put(chat, Outbound(chat, text, kind="notice"))
+
+    def _put(self, chat: Chat, job: _Job) -> None:
+        queue = self._queues.get(chat.channel)
+        if queue is None:
+            return
+        try:
+            queue[0].send_nowait(job)
+        except trio.WouldBlock:
+            log.warning("extension_note_dropped", channel=chat.channel)
+
+    def _redacted(self, panel: Panel) -> Panel:
+        lines = tuple(map(self._redact, panel.lines))
+        return replace(panel, title=self._redact(panel.title), lines=lines, footer=self._redact(panel.footer))
+
+
+def noted(extension: str, text: str) -> str:
+    """A note as people read it: the extension's name before each line."""
+    return "\n".join(f"[{extension}] {line}" for line in text.splitlines() or [""])
+
+
+async def _deliver(channel: Channel, inbox: trio.MemoryReceiveChannel[_Job], submit: Submit) -> None:
+    async for job in inbox:
+        match job:
+            case Inbound():
+                await submit(job)
+            case _Said(outbound=outbound, done=done):
+                await _send(channel, outbound)
+                done.set()
+            case _:
+                await _send(channel, job)
+
+
+async def _send(channel: Channel, outbound: Outbound) -> None:
+    """A channel that fails now loses this message alone."""
+    try:
+        with trio.fail_after(SEND_S):
+            await channel.send(outbound)
+    except Exception:
+        log.exception("extension_note_undelivered", channel=channel.name)

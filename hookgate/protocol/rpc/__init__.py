@@ -1,0 +1,1 @@
+"""zot's RPC as values: the commands that a client sends, the events and responses that it reads."""

@@ -1,0 +1,217 @@
+"""The commands of RPC as values, read from a line. A line that is none says what is wrong with it."""
+
+from __future__ import annotations
+
+import binascii
+from base64 import b64decode
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias, cast
+
+from hookgate.protocol.codec import decode
+from hookgate.protocol.errors import BadMessage
+
+Id: TypeAlias = str | int | float | None
+"""Echoed as it came; None: the client gave none."""
+
+UNKNOWN = "unknown command"
+DEFAULT_IMAGE = "image/png"
+
+
+@dataclass(frozen=True, slots=True)
+class Hello:
+    token: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """`images` are `data:` URLs."""
+
+    message: str
+    images: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Abort: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Compact: ...
+
+
+@dataclass(frozen=True, slots=True)
+class GetState: ...
+
+
+@dataclass(frozen=True, slots=True)
+class GetMessages: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Clear: ...
+
+
+@dataclass(frozen=True, slots=True)
+class SetModel:
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class SetReasoning:
+    reasoning: str
+
+
+@dataclass(frozen=True, slots=True)
+class GetModels: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ping: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ExtCommand:
+    name: str
+    args: str
+
+
+@dataclass(frozen=True, slots=True)
+class PanelKey:
+    """`text` belongs to the key `rune`."""
+
+    key: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Approve:
+    """A person's answer to an approval request; `session`: also for the same question later on."""
+
+    approval: str
+    approved: bool
+    session: bool
+    reason: str
+
+
+Command: TypeAlias = (
+    Hello
+    | Prompt
+    | Abort
+    | Compact
+    | GetState
+    | GetMessages
+    | Clear
+    | SetModel
+    | SetReasoning
+    | GetModels
+    | Ping
+    | ExtCommand
+    | PanelKey
+    | Approve
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Nothing that can be done. `malformed`: not even whose request it was can be said."""
+
+    error: str
+    malformed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """`name` as the client wrote it; empty where it wrote none."""
+
+    id: Id
+    name: str
+    command: Command | Refused
+
+
+def read_request(line: bytes) -> Request:
+    """Never raises; `line` is without its end and not blank."""
+    try:
+        members = decode(line)
+    except BadMessage as error:
+        return malformed(str(error))
+    if not isinstance(members, dict):
+        return malformed("not an object")
+    given = cast("dict[str, Any]", members)
+    request_id, name = given.get("id"), given.get("type")
+    if isinstance(request_id, bool) or not isinstance(request_id, str | int | float | None):
+        return malformed("id must be a string or a number")
+    if not isinstance(name, str | None):
+        return malformed("type must be a string")
+    return Request(request_id if request_id != "" else None, name or "", _command(name or "", given))
+
+
+def malformed(reason: str) -> Request:
+    return Request(None, "", Refused(f"malformed json: {reason}", malformed=True))
+
+
+def _command(name: str, members: Mapping[str, Any]) -> Command | Refused:
+    read = _READERS.get(name)
+    if read is None:
+        return Refused(UNKNOWN)
+    try:
+        return read(members)
+    except BadMessage as error:
+        return Refused(str(error))
+
+
+def _prompt(members: Mapping[str, Any]) -> Prompt:
+    images = _given(members, "images", list, [])
+    return Prompt(_text(members, "message"), tuple(_image(number, it) for number, it in enumerate(images)))
+
+
+def _image(number: int, image: object) -> str:
+    """The picture as a `data:` URL."""
+    if not isinstance(image, dict):
+        raise BadMessage(f"images[{number}] must be an object")
+    given = cast("dict[str, Any]", image)
+    data = _text(given, "data")
+    try:
+        b64decode(data, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise BadMessage(f"images[{number}]: bad base64: {error}") from None
+    return f"data:{_text(given, 'mime_type') or DEFAULT_IMAGE};base64,{data}"
+
+
+def _approve(members: Mapping[str, Any]) -> Approve:
+    # Only the JSON value true is a yes.
+    approved = members.get("approved") is True
+    session = _text(members, "grant") == "session"
+    return Approve(_text(members, "approval"), approved, session, _text(members, "reason"))
+
+
+def _text(members: Mapping[str, Any], name: str) -> str:
+    return _given(members, name, str, "")
+
+
+def _given(members: Mapping[str, Any], name: str, kind: type[Any], usual: object) -> Any:  # noqa: ANN401 - of `kind`
+    """A member; null is as good as absent. Raises BadMessage where it is something else."""
+    value = members.get(name)
+    if value is None:
+        return usual
+    if not isinstance(value, kind):
+        raise BadMessage(f"{name} must be {'a string' if kind is str else 'an array'}")
+    return value
+
+
+_READERS: Mapping[str, Callable[[Mapping[str, Any]], Command]] = {
+    "hello": lambda members: Hello(_text(members, "token")),
+    "prompt": _prompt,
+    "abort": lambda _members: Abort(),
+    "compact": lambda _members: Compact(),
+    "get_state": lambda _members: GetState(),
+    "get_messages": lambda _members: GetMessages(),
+    "clear": lambda _members: Clear(),
+    "set_model": lambda members: SetModel(_text(members, "model")),
+    "set_reasoning": lambda members: SetReasoning(_text(members, "reasoning")),
+    "get_models": lambda _members: GetModels(),
+    "ping": lambda _members: Ping(),
+    "ext_command": lambda members: ExtCommand(_text(members, "name").removeprefix("/"), _text(members, "args")),
+    "panel_key": lambda members: PanelKey(_text(members, "key"), _text(members, "text")),
+    "approve": _approve,
+}
+COMMANDS = tuple(_READERS)

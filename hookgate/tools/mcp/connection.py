@@ -1,0 +1,278 @@
+"""One MCP connection over its whole life: connect, register its tools, notice the loss, connect again.
+
+A single task owns it (`run`); its tools, and whoever lists or ends it, only look or ask.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from time import monotonic
+
+import structlog
+import trio
+
+from hookgate.protocol.values import JsonObject, ToolCall, ToolResult, ToolSpec
+from hookgate.tools.errors import BadSpec, NameConflict, ToolError
+from hookgate.tools.mcp.ending import Ending
+from hookgate.tools.mcp.listing import Listing, Offer, listed
+from hookgate.tools.mcp.live import Live, Refused, Revision, leaves, open_live
+from hookgate.tools.mcp.notices import Notices
+from hookgate.tools.mcp.results import Answered, tool_result
+from hookgate.tools.mcp.server import ConnectFailed, ServerSpec, ServerState, ServerStatus, State, Told
+from hookgate.tools.mcp.tap import LIST_CHANGED, Tap
+from hookgate.tools.registry import Registry
+
+log = structlog.get_logger("hookgate.mcp")
+
+FIRST_DELAY_S, LONGEST_DELAY_S = 1.0, 60.0
+STEADY_S = 60.0
+"""A connection that held this long was a good one: the next loss starts from the first delay again."""
+SETTLE_S = 0.2
+"""A server that changes its tools often changes several: they are listed once."""
+BETWEEN_LISTS_S = 1.0
+
+
+class McpTool:
+    """One tool of a connection, as the registry has it."""
+
+    def __init__(self, connection: Connection, offer: Offer) -> None:
+        self._connection, self._offer = connection, offer
+
+    @property
+    def spec(self) -> ToolSpec:
+        return self._offer.spec
+
+    async def execute(self, call: ToolCall) -> ToolResult:
+        return await self._connection.call(self._offer, call)
+
+
+class Connection:
+    """`approved`: digests of the tools that a person agreed to, by the server's names; None: every tool is taken.
+
+    `tried` is set after the first attempt, `closed` when the owner is done.
+    """
+
+    def __init__(
+        self, spec: ServerSpec, registry: Registry, told: Told, approved: Mapping[str, str] | None = None
+    ) -> None:
+        self.spec = spec
+        self.state: State = "connecting"
+        self.error = ""
+        self.restarts = 0
+        self.tried, self.closed = trio.Event(), trio.Event()
+        self._registry, self._told = registry, told
+        self._approved = approved
+        self._listing = Listing(())
+        self._taken: dict[str, Offer] = {}
+        self._live: Live | None = None
+        self._revision: Revision = "legacy"
+        self._was_up = self._lasting = False
+        self._leaving = trio.Event()
+        self._attempt = trio.CancelScope()
+        self._changed = trio.Event()
+        self._notices = Notices(spec.name, told.on_notification)
+
+    # --- what others ask ------------------------------------------------------------------------------------
+
+    @property
+    def status(self) -> ServerStatus:
+        waiting = tuple(offer.raw for offer in self._listing.offers if offer.raw not in self._taken)
+        return ServerStatus(
+            name=self.spec.name,
+            transport=self.spec.transport,
+            state=self.state,
+            origin=self.spec.origin,
+            tools=tuple(sorted(offer.spec.name for offer in self._taken.values())),
+            waiting=waiting if self._live else (),
+            skipped=self._listing.skipped,
+            error=self.error,
+            restarts=self.restarts,
+            hashes={offer.raw: offer.digest for offer in self._listing.offers},
+        )
+
+    def leave(self) -> None:
+        """Ask the owner to end it; `closed` tells when it has."""
+        self._leaving.set()
+        if self._live is None:
+            self._attempt.cancel()
+
+    async def call(self, offer: Offer, call: ToolCall) -> ToolResult:
+        """Raises ToolError."""
+        live = self._live
+        if live is None:
+            reason = self.error or self.state
+            raise ToolError("transient", call.name, f"the MCP server {self.spec.name} is not connected: {reason}")
+        answer = await live.call(call.name, offer.raw, call.arguments)
+        return tool_result(Answered(self.spec.name, call.name, offer.spec.output_schema), answer)
+
+    def approve(self) -> None:
+        """Take every tool as it stands now."""
+        self._approved = {offer.raw: offer.digest for offer in self._listing.offers}
+        if self._live is not None:
+            self._take(self._listing)
+            self._become("up")
+
+    # --- the owner ------------------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Until it is left or cancelled; a connection that the model made also ends if its first attempt fails.
+
+        Raises nothing: `error` says what went wrong last.
+        """
+        losses = 0
+        try:
+            while not self._leaving.is_set():
+                since = monotonic()
+                with self._attempt:
+                    await self._run_once()
+                self._attempt = trio.CancelScope()
+                if not self._worth_another_try():
+                    break
+                losses = 0 if monotonic() - since > STEADY_S else losses
+                await self._pause(losses)
+                losses += 1
+                self.restarts += 1
+                self._become("connecting")
+        finally:
+            self._pop()
+            self._become("closed")
+            self.closed.set()
+
+    def _worth_another_try(self) -> bool:
+        return not (self._leaving.is_set() or self._lasting or (self.spec.origin == "model" and not self._was_up))
+
+    async def _pause(self, losses: int) -> None:
+        """Doubles with every loss; half of it is chance, so that many connections do not come back in step."""
+        delay = min(FIRST_DELAY_S * 2.0 ** min(losses, 16), LONGEST_DELAY_S)
+        delay *= random.uniform(0.5, 1.0)  # noqa: S311 - jitter, no secret
+        log.warning("mcp_down", connection=self.spec.name, reason=self.error, retry_in_s=round(delay, 2))
+        with trio.move_on_after(delay):
+            await self._leaving.wait()
+
+    async def _run_once(self) -> None:
+        """One connection to its end; the other revision of the protocol where the server refuses this one."""
+        for _ in range(2):
+            if not await self._refused():
+                break
+            self._revision = "auto" if self._revision == "legacy" else "legacy"
+        if not self._leaving.is_set():
+            self._become("down")
+
+    async def _refused(self) -> bool:
+        ending = Ending(lambda: self._lost(ending))
+        refused = False
+        try:
+            await self._run_live(Tap(self.spec.name, ending, self._hear))
+        except* Exception as group:
+            errors = tuple(leaves(group))
+            refused = any(isinstance(error, Refused) for error in errors)
+            self._lasting = any(isinstance(error, ConnectFailed) and error.lasting for error in errors)
+            self.error = _reason(errors, ending)
+        finally:
+            self._pop()
+        self.error = "" if self._leaving.is_set() else self.error or ending.reason
+        return refused
+
+    async def _run_live(self, tap: Tap) -> None:
+        async with open_live(self.spec, tap, self._revision) as live:
+            await self._first_listing(live)
+            if not tap.ending.event.is_set():
+                self._live, self._was_up, self.error = live, True, ""
+                self._become("up")
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._run_follower, live)
+                nursery.start_soon(live.run_subscription)
+                nursery.start_soon(self._notices.run)
+                nursery.start_soon(_cancel_at, tap.ending.event, nursery.cancel_scope)
+                nursery.start_soon(_cancel_at, self._leaving, nursery.cancel_scope)
+            self._pop()
+
+    async def _first_listing(self, live: Live) -> None:
+        """All or nothing. Raises ConnectFailed."""
+        listing = await self._list(live)
+        if self._approved is None and self.spec.origin == "model":
+            self._approved = {offer.raw: offer.digest for offer in listing.offers}
+        try:
+            self._take(listing)
+        except (BadSpec, NameConflict) as error:
+            raise ConnectFailed(f"its tools cannot be registered: {error}", lasting=True) from None
+
+    async def _run_follower(self, live: Live) -> None:
+        """List the tools again whenever the server says that they have changed."""
+        while True:
+            await self._changed.wait()
+            await trio.sleep(SETTLE_S)
+            self._changed = trio.Event()
+            before = self._taken
+            try:
+                self._take(await self._list(live))
+            except (ConnectFailed, BadSpec, NameConflict) as error:
+                # What is registered stays: it is the last list that made sense.
+                log.warning("mcp_list_not_taken", connection=self.spec.name, reason=str(error))
+            else:
+                if self._taken != before:
+                    self._become("up")
+            await trio.sleep(BETWEEN_LISTS_S)
+
+    async def _list(self, live: Live) -> Listing:
+        provider = self.spec.provider
+        others = {tool.name for tool in self._registry.snapshot().specs if tool.provider != provider}
+        with trio.move_on_after(self.spec.connect_timeout_s):
+            return await listed(live, self.spec, others)
+        raise ConnectFailed(f"it did not list its tools within {self.spec.connect_timeout_s:g} s")
+
+    # --- what the owner and the tap do at once ----------------------------------------------------------------
+
+    def _take(self, listing: Listing) -> None:
+        """Register what is approved of the list, and nothing else. Raises BadSpec, NameConflict."""
+        before = self._taken
+        wanted = {offer.raw: offer for offer in listing.offers if self._may_take(offer)}
+        names = {offer.spec.name for offer in wanted.values()}
+        self._listing, self._taken = listing, wanted
+        for offer in before.values():
+            if offer.spec.name not in names:
+                self._registry.unregister(offer.spec.name, self.spec.provider)
+        for raw, offer in wanted.items():
+            if before.get(raw) != offer:
+                self._registry.register(McpTool(self, offer))
+
+    def _may_take(self, offer: Offer) -> bool:
+        return self._approved is None or self._approved.get(offer.raw) == offer.digest
+
+    def _hear(self, method: str, params: JsonObject) -> None:
+        if method == LIST_CHANGED:
+            self._changed.set()
+        else:
+            self._notices.put(method, params)
+
+    def _lost(self, ending: Ending) -> None:
+        """The tools go at once: a model should not be offered what cannot run."""
+        was_up = self._live is not None
+        self._pop()
+        if was_up and not self._leaving.is_set():
+            self.error = ending.reason
+            self._become("down")
+
+    def _pop(self) -> None:
+        self._live, self._taken = None, {}
+        self._registry.unregister_provider(self.spec.provider)
+
+    def _become(self, state: State) -> None:
+        changed = state != self.state or state == "up"
+        self.state = state
+        if state != "connecting":
+            self.tried.set()
+        if changed:
+            self._told.on_state(ServerState(self.spec.name, state, self.error, len(self._taken), self.restarts))
+
+
+async def _cancel_at(event: trio.Event, scope: trio.CancelScope) -> None:
+    await event.wait()
+    scope.cancel()
+
+
+def _reason(errors: tuple[Exception, ...], ending: Ending) -> str:
+    """Our own words first, then why the connection ended, then whatever the SDK ran into."""
+    ours = next((str(error) for error in errors if isinstance(error, ConnectFailed)), "")
+    return ours or ending.reason or f"{type(errors[0]).__name__}: {errors[0]}"[:300]

@@ -1,0 +1,78 @@
+"""Which addresses an MCP server's URL leads to, and whether hookgate may connect there and send a token."""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import dataclass
+from ipaddress import IPv6Address, ip_address
+from urllib.parse import SplitResult, urlsplit
+
+import trio
+
+from hookgate.tools.addresses import is_local_name, is_public
+from hookgate.tools.mcp.server import ConnectFailed
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A checked host: every request to it goes to one of these addresses, whatever the name means later."""
+
+    host: str
+    addresses: tuple[str, ...]
+
+
+async def checked(url: str, token: str | None, allow_private: bool) -> Endpoint:
+    """Raises ConnectFailed: no http(s) URL, an address that is not public, a token that others could read."""
+    parts = _parts(url)
+    host = str(parts.hostname)
+    if not allow_private and is_local_name(host):
+        raise _refused(host)
+    addresses = await _resolved(host, parts.port or (443 if parts.scheme == "https" else 80))
+    if not allow_private and not all(is_public(address) for address in addresses):
+        raise _refused(host)
+    if token is not None and parts.scheme != "https" and not all(map(_is_loopback, addresses)):
+        raise ConnectFailed("a token is sent over https only", lasting=True)
+    return Endpoint(host, addresses)
+
+
+def url_problem(url: str) -> str | None:
+    """What is wrong with the form of a URL, for a refusal that comes before anything is resolved."""
+    try:
+        _parts(url)
+    except ConnectFailed as error:
+        return str(error)
+    return None
+
+
+def _parts(url: str) -> SplitResult:
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise ConnectFailed(f"{url[:200]!r} is not a URL", lasting=True) from None
+    if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
+        raise ConnectFailed("the URL must read http://HOST... or https://HOST...", lasting=True)
+    if "@" in parts.netloc:
+        raise ConnectFailed("the URL must not carry a user name or password", lasting=True)
+    return parts
+
+
+async def _resolved(host: str, port: int) -> tuple[str, ...]:
+    try:
+        found = await trio.socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise ConnectFailed(f"{host}: {error}") from None
+    return tuple(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+def _refused(host: str) -> ConnectFailed:
+    # The address itself is not told: what a name means inside is nobody's business.
+    return ConnectFailed(
+        f"{host} is not on the public internet (rule public_addresses); an operator may allow it", lasting=True
+    )
+
+
+def _is_loopback(address: str) -> bool:
+    ip = ip_address(address.partition("%")[0])
+    mapped = ip.ipv4_mapped if isinstance(ip, IPv6Address) else None
+    return (mapped or ip).is_loopback

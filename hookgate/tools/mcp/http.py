@@ -1,0 +1,150 @@
+"""An MCP server over streamable HTTP: only to checked addresses, past no proxy, with limits on time and size.
+
+Knows no tool. Everything that the SDK would let bring a connection down, or keep one open for ever, ends here.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from functools import cache
+from typing import TYPE_CHECKING
+
+import trio
+
+from hookgate.protocol.framing import MAX_MESSAGE_BYTES
+from hookgate.tools.mcp.answers import CLOSED, bounded, members, refusal
+from hookgate.tools.mcp.endpoint import Endpoint, checked
+from hookgate.tools.mcp.server import ServerSpec
+from hookgate.tools.mcp.tap import ReadTap, Tap, WriteTap
+
+if TYPE_CHECKING:
+    import httpx2
+    from mcp.client._transport import TransportStreams
+
+CONNECT_S = 10.0
+NOTICE_S = 5.0
+"""How long the server may take to accept a notification, while everything else waits behind it."""
+GRACE_S = 30.0
+"""How much longer than a call's own deadline its connection is kept, so that the deadline speaks first."""
+MAX_REDIRECTS = 5
+MAX_NOTICE_BYTES = 1 << 16
+_OF_ONE_MESSAGE = ("content-length", "content-type", "transfer-encoding", "mcp-method", "mcp-name")
+
+
+@asynccontextmanager
+async def open_http(spec: ServerSpec, tap: Tap) -> AsyncGenerator[TransportStreams]:
+    """The two streams of a connection. Raises ConnectFailed for a URL that may not be used; a server that cannot
+    be reached shows at the first request, and ends the tap."""
+    import httpx2
+    from mcp.client.streamable_http import streamable_http_client
+
+    endpoint = await checked(spec.url, spec.token, spec.allow_private)
+    trust = await trio.to_thread.run_sync(_trust) if spec.url.startswith("https:") else _no_trust()
+    transport = _transport(spec, endpoint, tap, trust)
+    headers = {"User-Agent": "hookgate", "Accept-Encoding": "identity"}
+    if spec.token is not None:
+        headers["Authorization"] = f"Bearer {spec.token}"
+    async with (
+        httpx2.AsyncClient(
+            transport=transport, headers=headers, trust_env=False, max_redirects=MAX_REDIRECTS, timeout=None
+        ) as client,
+        streamable_http_client(spec.url, http_client=client, max_sse_event_size=MAX_MESSAGE_BYTES) as (read, write),
+    ):
+        yield ReadTap(read, tap), WriteTap(write, tap)
+
+
+@cache
+def _trust() -> ssl.SSLContext:
+    """Loading the trust store takes about 100 ms, so once, in a thread."""
+    import httpx2
+
+    return httpx2.create_ssl_context(trust_env=False)
+
+
+@cache
+def _no_trust() -> ssl.SSLContext:
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
+def _transport(spec: ServerSpec, endpoint: Endpoint, tap: Tap, trust: ssl.SSLContext) -> httpx2.AsyncBaseTransport:
+    """The class is made here because its base comes with the SDK."""
+    import httpx2
+
+    class Checked(httpx2.AsyncBaseTransport):
+        def __init__(self) -> None:
+            self._inner = httpx2.AsyncHTTPTransport(verify=trust, trust_env=False)
+
+        async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+            if request.url.host != endpoint.host:
+                # The SDK follows no redirect to another host; should it ever, the token stays here.
+                raise httpx2.ConnectError("that host was never checked")
+            notice = _is_notice(await request.aread())
+            # A call's own deadline comes first: it cancels the call and leaves the connection.
+            with trio.move_on_after(NOTICE_S if notice else spec.timeout_s + GRACE_S):
+                return await self._sent(request)
+            return httpx2.Response(202, request=request) if notice else refusal(request, CLOSED, "it did not answer")
+
+        async def aclose(self) -> None:
+            await self._inner.aclose()
+
+        async def _sent(self, request: httpx2.Request) -> httpx2.Response:
+            patience = None if request.method == "GET" else spec.timeout_s + GRACE_S
+            limits = httpx2.Timeout(CONNECT_S, read=patience, write=patience, pool=CONNECT_S)
+            for address in endpoint.addresses:
+                try:
+                    response = await self._inner.handle_async_request(_addressed(request, address, limits))
+                except (httpx2.ConnectError, httpx2.ConnectTimeout):
+                    continue
+                if response.status_code == 404 and "mcp-session-id" in request.headers:
+                    tap.ending.end("the server has forgotten this connection")
+                return await bounded(request, response, tap, Sender(self, request))
+            tap.ending.end(f"{endpoint.host} cannot be reached")
+            raise httpx2.ConnectError(f"{endpoint.host} cannot be reached")
+
+    class Sender:
+        """Requests beside the one that waits: to the same place, with the same identity."""
+
+        def __init__(self, transport: Checked, like: httpx2.Request) -> None:
+            self._transport, self._like = transport, like
+            self._headers = {name: value for name, value in like.headers.items() if name not in _OF_ONE_MESSAGE}
+
+        async def post(self, body: bytes) -> None:
+            request = httpx2.Request(
+                "POST", self._like.url, headers={**self._headers, "content-type": "application/json"}, content=body
+            )
+            response = await self._transport.handle_async_request(request)
+            await response.aclose()
+
+        async def resume(self, event_id: str) -> httpx2.Response:
+            headers = {**self._headers, "accept": "text/event-stream", "last-event-id": event_id}
+            request = httpx2.Request("GET", self._like.url, headers=headers)
+            return await self._transport.handle_async_request(request)
+
+    return Checked()
+
+
+def _addressed(request: httpx2.Request, address: str, limits: httpx2.Timeout) -> httpx2.Request:
+    """The same request to a checked address; name and certificate are those of the URL."""
+    import httpx2
+
+    return httpx2.Request(
+        request.method,
+        request.url.copy_with(host=address),
+        headers=request.headers,
+        stream=request.stream,
+        extensions={
+            **request.extensions,
+            "sni_hostname": request.url.raw_host.decode("ascii"),
+            "timeout": limits.as_dict(),
+        },
+    )
+
+
+def _is_notice(body: bytes) -> bool:
+    """Whether this is a message that has no answer: a notification, or our answer to a request of the server's."""
+    if not body or len(body) > MAX_NOTICE_BYTES:
+        return False
+    message = members(body)
+    return bool(message) and not ("id" in message and "method" in message)

@@ -1,0 +1,190 @@
+"""Connections together with their rows in the catalog: what is made at run time, what comes back after a restart.
+
+Asks nobody: whoever calls has the approval.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import structlog
+import trio
+
+from hookgate.protocol.catalog import Catalog, RowState, ServerRow, StoreFailed
+from hookgate.tools.errors import ToolError
+from hookgate.tools.mcp.asked import SECRET, Asked, read_row
+from hookgate.tools.mcp.connections import CLOSE_S, Connections
+from hookgate.tools.mcp.server import ServerSpec, ServerStatus
+
+log = structlog.get_logger("hookgate.mcp")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where connections made at run time live: the workspace, the environment that their programs get, and the
+    secrets that may be named (None: there is no such secret, or it may not be named)."""
+
+    workspace: Path
+    environment: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    secret: Callable[[str], str | None] = lambda _name: None
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A row of the catalog and whether it may start."""
+
+    row: ServerRow
+    state: RowState
+
+
+class Roster:
+    """`configured`: names of the operator's servers, which no row can take."""
+
+    def __init__(
+        self,
+        connections: Connections,
+        catalog: Catalog | None,
+        place: Place,
+        configured: frozenset[str] = frozenset(),
+    ) -> None:
+        self.connections = connections
+        self._catalog, self._place, self._configured = catalog, place, configured
+
+    async def add(self, asked: Asked) -> ServerStatus:
+        """Connect, then keep it; neither, if one fails. Raises ToolError."""
+        row = self._row(asked.name)
+        if row is not None and row.origin == "operator":
+            raise ToolError("permission", "mcp_connect", f"the connection {asked.name} belongs to the operator")
+        status = await self.connections.connect(self.spec(asked))
+        fresh = ServerRow(
+            name=asked.name,
+            transport=asked.transport,
+            params=asked.params,
+            origin="model",
+            workspace=self._workspace,
+            secret_ref=asked.secret,
+            tool_hashes=status.hashes,
+        )
+        try:
+            await self._put(fresh)
+        except BaseException:
+            with trio.move_on_after(CLOSE_S, shield=True):
+                await self.connections.disconnect(asked.name)
+            raise
+        return status
+
+    async def remove(self, name: str) -> bool:
+        """The row and the connection. Whether there was one. Raises ToolError for an operator's."""
+        status, row = self.connections.status(name), self._row(name)
+        origins = {it.origin for it in (status, row) if it is not None}
+        if "operator" in origins:
+            raise ToolError("permission", "mcp_disconnect", f"the connection {name} belongs to the operator")
+        if row is not None and self._catalog is not None:
+            try:
+                await self._catalog.remove_server(name, row.workspace)
+            except StoreFailed as error:
+                raise ToolError("transient", "mcp_disconnect", f"the catalog was not changed: {error}") from None
+        await self.connections.disconnect(name)
+        return bool(origins)
+
+    async def approve(self, name: str, by: str) -> ServerStatus:
+        """For a person: start a connection that waits, or take the tools that wait, now and after every restart.
+
+        Raises ToolError.
+        """
+        row = self._row(name)
+        status = self.connections.approve(name)
+        if status is None:
+            if row is None:
+                raise ToolError("not_found", "mcp_approve", f"there is no MCP connection named {name!r}")
+            status = await self.connections.connect(self.spec(read_row(row)))
+        if row is not None:
+            hashes = status.hashes or row.tool_hashes
+            await self._put(replace(row, tool_hashes=hashes, approved_by=by, approved_at=time.time()))
+        return status
+
+    # --- after a restart ------------------------------------------------------------------------------------
+
+    def kept(self) -> tuple[Kept, ...]:
+        """Every row by name, with its state."""
+        if self._catalog is None:
+            return ()
+        return tuple(Kept(row, self._state(row)) for row in self._catalog.servers(self._workspace))
+
+    def restore(self) -> tuple[Kept, ...]:
+        """Start the rows that may; waits for none. The others, for whoever shows them."""
+        waiting: list[Kept] = []
+        for kept in self.kept():
+            if kept.state == "ok":
+                self._start(kept.row)
+            else:
+                waiting.append(kept)
+                log.info("mcp_not_started", connection=kept.row.name, state=kept.state)
+        return tuple(waiting)
+
+    def _start(self, row: ServerRow) -> None:
+        approved = row.tool_hashes if row.origin == "model" else None
+        try:
+            self.connections.start(replace(self.spec(read_row(row)), origin=row.origin), approved)
+        except ToolError as error:
+            log.warning("mcp_not_started", connection=row.name, reason=error.reason)
+
+    def _state(self, row: ServerRow) -> RowState:
+        if not row.enabled:
+            return "disabled"
+        if row.name in self._configured:
+            return "shadowed"
+        if row.origin == "model" and row.approved_by is None:
+            return "needs_approval"
+        return "ok" if self._usable(row) else "missing"
+
+    def _usable(self, row: ServerRow) -> bool:
+        """Whether its program and its secrets are still there."""
+        try:
+            spec = self.spec(read_row(row))
+        except ToolError:
+            return False
+        return spec.transport == "http" or not Path(spec.command[0]).is_absolute() or Path(spec.command[0]).exists()
+
+    # --- rows and specs -------------------------------------------------------------------------------------
+
+    def spec(self, asked: Asked) -> ServerSpec:
+        """Raises ToolError where a secret is not there."""
+        environment = {name: self._resolved(value) for name, value in asked.env.items()}
+        return ServerSpec(
+            asked.name,
+            asked.transport,
+            asked.command,
+            directory=str(self._place.workspace),
+            environment={**self._place.environment, **environment},
+            url=asked.url,
+            token=self._resolved(asked.secret) if asked.secret else None,
+            origin="model",
+        )
+
+    def _resolved(self, value: str) -> str:
+        if not value.startswith(SECRET):
+            return value
+        found = self._place.secret(value.removeprefix(SECRET))
+        if found is None:
+            raise ToolError("validation", "mcp_connect", f"{value} is no secret that may be used here")
+        return found
+
+    @property
+    def _workspace(self) -> str:
+        return str(self._place.workspace)
+
+    def _row(self, name: str) -> ServerRow | None:
+        rows = self._catalog.servers(self._workspace) if self._catalog is not None else ()
+        return next((row for row in rows if row.name == name), None)
+
+    async def _put(self, row: ServerRow) -> None:
+        if self._catalog is None:
+            return
+        try:
+            await self._catalog.put_server(row)
+        except StoreFailed as error:
+            raise ToolError("transient", "mcp_connect", f"the connection cannot be kept: {error}") from None
