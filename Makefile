@@ -4,12 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 GO = $(shell command -v go || command -v $(abspath $(BIN))/go)
 
-.PHONY: demo test lint bench fuzz format plugins clean
+.PHONY: demo test lint bench fuzz format plugins mcp-servers clean
 
 demo: $(VENV)/.run plugins
 	@$(BIN)/hookgate demo
 
-test: $(VENV)/.dev $(VENV)/.go
+test: $(VENV)/.dev $(VENV)/.go $(VENV)/.mcp
 	$(BIN)/pytest -q
 
 lint: $(VENV)/.dev
@@ -52,6 +52,18 @@ $(VENV)/.dev: $(VENV)/.run requirements/dev.lock
 $(VENV)/.go: $(VENV)/.dev requirements/go.lock
 	@if command -v go >/dev/null; then :; else \
 	$(BIN)/uv pip install --python $(BIN)/python --require-hashes -r requirements/go.lock; fi
+	@touch $@
+
+# MCP servers that others have published, for the tests alone; in places of their own, for they pin what they like.
+mcp-servers: $(VENV)/.mcp
+
+$(VENV)/.mcp: $(VENV)/.dev requirements/mcp-servers.lock tests/tools/mcp/npm/package.json tests/tools/mcp/npm/package-lock.json
+	$(BIN)/uv venv -q --clear --python $(BIN)/python $(VENV)/mcp-servers
+	$(BIN)/uv pip install -q --python $(VENV)/mcp-servers/bin/python --require-hashes -r requirements/mcp-servers.lock
+	@if command -v npm >/dev/null; then mkdir -p $(VENV)/mcp-node \
+	&& cp tests/tools/mcp/npm/package.json tests/tools/mcp/npm/package-lock.json $(VENV)/mcp-node/ \
+	&& npm ci --silent --ignore-scripts --no-audit --no-fund --prefix $(VENV)/mcp-node; \
+	else echo "no npm on PATH: the tests with npm's MCP servers are skipped"; fi
 	@touch $@
 
 clean:

@@ -16,6 +16,7 @@ from hookgate.cli.models import model_of
 from hookgate.cli.plans import plans, restarts
 from hookgate.cli.redacting import make_redactor
 from hookgate.cli.toolset import More, Place, Toolset, all_rules, open_more_tools, open_toolset
+from hookgate.cli.zot import ExtensionFlags, Extensions, Joints
 from hookgate.config import ConfigError
 from hookgate.hooks.gate import Gate
 from hookgate.hooks.mounts import Mounts, open_mounts
@@ -24,6 +25,7 @@ from hookgate.loop.agent import Agent, Retries
 from hookgate.loop.gateway import Gateway
 from hookgate.protocol.interfaces import Channel, Provider
 from hookgate.protocol.payloads import RegistryChanged
+from hookgate.protocol.zot.surface import Surface
 from hookgate.sections import Config, ProviderSection
 from hookgate.tools.registry import Change
 from hookgate.tools.schema_spec import spec_problem
@@ -32,7 +34,8 @@ from hookgate.tools.schema_spec import spec_problem
 @dataclass(frozen=True)
 class Setup:
     """What to run: `base` is the folder that relative paths of the configuration count from. `recording`: keep what
-    files were before a turn changed them. `secrets`: values to redact besides those that the configuration names."""
+    files were before a turn changed them. `secrets`: values to redact besides those that the configuration names.
+    `extensions` None: no zot extensions; `surfaces`: by channel, those that show what extensions say."""
 
     config: Config
     base: Path
@@ -42,6 +45,8 @@ class Setup:
     file: Path | None = None
     recording: bool = False
     secrets: tuple[str, ...] = ()
+    extensions: ExtensionFlags | None = None
+    surfaces: Mapping[str, Surface] = field(default_factory=dict[str, Surface])
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,7 @@ class Runtime:
     gateway: Gateway
     tools: Toolset
     more: More
+    extensions: Extensions | None = None
 
 
 @asynccontextmanager
@@ -74,16 +80,38 @@ async def open_runtime(setup: Setup) -> AsyncGenerator[Runtime]:
                 providers[name] = await open_provider(stack, name, section, setup.base)
         tools = await open_toolset(stack, place)
         tools.registry.listen(lambda change: gate.events.emit(_told(change)))
-        mounts = Mounts(gate, restarts(config.hooks.defaults), setup.inside)
-        await stack.enter_async_context(open_mounts(mounts, plans(config, setup.base)))
+        extensions = make_extensions(setup, tools)
+        inside = (*own_guards(config, tools), *(extensions.inside if extensions else ()), *setup.inside)
+        mounts = Mounts(gate, restarts(config.hooks.defaults), inside)
+        hooks = plans(config, setup.base)
+        await stack.enter_async_context(open_mounts(mounts, extensions.beside(hooks) if extensions else hooks))
         agent = make_agent(config, providers, gate, tools)
-        gateway = Gateway(agent, {channel.name: channel for channel in setup.channels})
+        channels = {channel.name: channel for channel in setup.channels}
+        gateway = Gateway(agent, channels, extensions.commands if extensions else None)
         more = await open_more_tools(stack, place, tools, gateway.tell)
         agent.desk.adopt(all_rules(config, more.workshop))
         nursery = await stack.enter_async_context(trio.open_nursery())
         nursery.start_soon(gateway.run)
-        yield Runtime(setup, agent, gate, mounts, gateway, tools, more)
+        if extensions:
+            nursery.start_soon(extensions.surfaces.run, channels, gateway.submit)
+        yield Runtime(setup, agent, gate, mounts, gateway, tools, more, extensions)
         nursery.cancel_scope.cancel()
+
+
+def make_extensions(setup: Setup, tools: Toolset) -> Extensions | None:
+    if setup.extensions is None:
+        return None
+    names = [channel.name for channel in setup.channels]
+    joints = Joints(tools.registry, names, setup.surfaces, tools.around.redactor.text)
+    return Extensions(setup.config, setup.extensions, joints)
+
+
+def own_guards(config: Config, tools: Toolset) -> tuple[Mount, ...]:
+    """The guards that come with hookgate, where they are on."""
+    from hookgate.cli.guards import guard_mounts
+
+    workspace = configuration.workspace_folder(config)
+    return guard_mounts(config.guards, workspace, lambda name: tools.registry.snapshot().spec(name))
 
 
 def _told(change: Change) -> RegistryChanged:

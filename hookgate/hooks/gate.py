@@ -249,7 +249,9 @@ class Gate:
             answer = decision.settled(mount.name, stage, answer, mount.rules.policy(stage))
         if (stats := self.stats.get(mount.name)) is not None:
             stats.record(duration_ns, failed)
-        if self.events.heard(GateDecision):
+        # A guard of hookgate's own that has nothing to say is no news, and there are several at every call.
+        silent = mount.rules.inside and answer is CONTINUE
+        if not silent and self.events.heard(GateDecision):
             self._record(mount, question, (answer, failed, duration_ns))
         return answer
 

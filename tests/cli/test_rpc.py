@@ -1,0 +1,388 @@
+"""`hookgate rpc`: every command's response, and the order of the events of prompts and compactions."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hookgate import __version__
+from tests.cli.rpc_client import Client, Frame, one, open_rpc, scripted, types
+from tests.model_server import calls, cut, fails, hang, open_model_server, says
+
+PLAIN = ["turn_start", "assistant_start", "text_delta", "usage", "assistant_message", "turn_end"]
+CALLED = [
+    *("turn_start", "assistant_start", "tool_use_start", "tool_use_args", "tool_use_end", "usage"),
+    *("assistant_message", "tool_call", "turn_end"),
+]
+BASH: Frame = {"name": "bash", "arguments": {"command": "echo hi"}, "id": "c1"}
+STARTED = {"type": "response", "id": "1", "command": "prompt", "success": True, "data": {"started": True}}
+
+
+async def prompted(client: Client, message: str, **members: Any) -> list[Frame]:
+    """The response and the events of one prompt."""
+    await client.send("prompt", message=message, **members)
+    return await client.done()
+
+
+def ok(command: str, data: Any = None, id: object = "1") -> Frame:
+    more = {} if data is None else {"data": data}
+    return {"type": "response", "id": id, "command": command, "success": True, **more}
+
+
+def bad(command: str, error: str, id: object = "1") -> Frame:
+    named = {} if id is None else {"id": id}
+    return {"type": "response", **named, "command": command, "success": False, "error": error}
+
+
+# --- responses ----------------------------------------------------------------------------------------------
+
+
+async def test_every_command_of_an_idle_program_has_its_response(tmp_path: Path) -> None:
+    usage = {"input": 0, "output": 0, "cache_read": 0, "cache_write": 0, "cost_usd": 0.0}
+    state = {"provider": "p", "model": "m", "cwd": str(tmp_path), "message_count": 0, "busy": False}
+    models = [
+        {"id": name, "provider": "p", "context_window": window, "max_output": 0, "reasoning": False}
+        for name, window in (("m", 0), ("other", 1000))
+    ]
+    hello = {"protocol_version": 1, "version": __version__, "provider": "p", "model": "m"}
+    async with open_rpc(scripted(tmp_path)) as client:
+        assert await client.ask("hello", id="1") == ok("hello", hello)
+        assert await client.ask("ping", id="1") == ok("ping", {"pong": True})
+        assert await client.ask("get_state", id="1") == ok("get_state", {**state, "usage": usage, "reasoning": ""})
+        assert await client.ask("get_messages", id="1") == ok("get_messages", {"messages": []})
+        assert await client.ask("get_models", id="1") == ok("get_models", {"models": models})
+        assert await client.ask("clear", id="1") == ok("clear")
+        assert await client.ask("abort", id="1") == ok("abort")
+        assert await client.ask("set_model", id="1", model="other") == ok("set_model", {"model": "other"})
+        unknown = bad("set_model", 'unknown model "x" (provider="p")')
+        assert await client.ask("set_model", id="1", model="x") == unknown
+        levels = bad("set_reasoning", "reasoning must be off|minimum|low|medium|high|xhigh|max")
+        assert await client.ask("set_reasoning", id="1", reasoning="hard") == levels
+        low, off = {"reasoning": "low"}, {"reasoning": ""}
+        assert await client.ask("set_reasoning", id="1", reasoning="low") == ok("set_reasoning", low)
+        assert await client.ask("set_reasoning", id="1", reasoning="off") == ok("set_reasoning", off)
+        assert await client.ends() == 0
+        assert await client.rest() == []
+
+
+@pytest.mark.parametrize(
+    ("line", "answer"),
+    [
+        (b'{"type":"ping","id":7}', ok("ping", {"pong": True}, id=7)),
+        (b'{"type":"ping","id":1.5}', ok("ping", {"pong": True}, id=1.5)),
+        (b'{"type":"nope","id":"1"}', bad("nope", "unknown command")),
+        (b'{"id":"1"}', bad("", "unknown command")),
+        (b'{"type":"nope","id":null}', bad("nope", "unknown command", None)),
+        (b'{"type":"prompt","id":"1","message":7}', bad("prompt", "message must be a string")),
+        (b'{"type":"prompt","id":"1","images":{}}', bad("prompt", "images must be an array")),
+        (b'{"type":"approve","id":"1","approval":"A1"}', bad("approve", 'no approval "A1" waits')),
+        (b'{"type":"ext_command","id":"1","name":"/x"}', bad("ext_command", "no extension registered for /x")),
+        (b'{"type":"panel_key","id":"1","key":"up"}', ok("panel_key")),
+    ],
+)
+async def test_a_line_gets_its_answer(tmp_path: Path, line: bytes, answer: Frame) -> None:
+    async with open_rpc(scripted(tmp_path)) as client:
+        await client.raw(line)
+        assert await client.next() == answer
+
+
+@pytest.mark.parametrize("line", [b"{", b"[1]", b'"x"', b'{"type":"ping","id":true}', b'{"type":"ping","id":{}}'])
+async def test_a_malformed_line_is_answered_without_a_name_and_the_next_is_read(tmp_path: Path, line: bytes) -> None:
+    async with open_rpc(scripted(tmp_path)) as client:
+        await client.raw(b"\n \r")
+        await client.raw(line)
+        answer = await client.next()
+        assert answer == {**bad("", answer["error"], None)}
+        assert answer["error"].startswith("malformed json: ")
+        assert (await client.ask("ping"))["data"] == {"pong": True}
+
+
+async def test_a_line_over_the_limit_is_answered_with_an_error_and_the_next_is_read(tmp_path: Path) -> None:
+    async with open_rpc(scripted(tmp_path)) as client:
+        await client.raw(b'{"type":"prompt","message":"' + b"x" * (17 << 20) + b'"}')
+        assert (await client.next())["error"].startswith("malformed json: a line over ")
+        assert (await client.ask("ping"))["success"]
+
+
+async def test_a_picture_that_is_no_base64_is_refused(tmp_path: Path) -> None:
+    async with open_rpc(scripted(tmp_path)) as client:
+        answer = await client.ask("prompt", message="see", images=[{"mime_type": "image/png", "data": "%"}])
+        assert not answer["success"]
+        assert answer["error"].startswith("images[0]: bad base64")
+
+
+# --- prompts ------------------------------------------------------------------------------------------------
+
+
+async def test_a_plain_prompt_is_told_in_order(tmp_path: Path) -> None:
+    async with open_rpc(scripted(tmp_path, {"text": "Hi there."})) as client:
+        frames = await prompted(client, "hello", id="1")
+        assert frames[0] == STARTED
+        assert types(frames[1:]) == ["user_message", *PLAIN, "done"]
+        assert one(frames, "user_message")["content"] == [{"type": "text", "text": "hello"}]
+        assert "".join(f["delta"] for f in frames if f["type"] == "text_delta") == "Hi there."
+        assert one(frames, "assistant_message")["content"] == [{"type": "text", "text": "Hi there."}]
+        assert one(frames, "turn_end") == {"type": "turn_end", "stop": "end"}
+        usage = one(frames, "usage")
+        assert usage["cumulative"] == {name: usage[name] for name in usage["cumulative"]}
+        assert usage["cost_usd"] == pytest.approx((usage["input"] + 2 * usage["output"]) / 1e6)
+
+
+async def test_a_prompt_with_one_tool_call_is_told_in_order(tmp_path: Path) -> None:
+    async with open_rpc(scripted(tmp_path, {"calls": [BASH]}, {"text": "Done."})) as client:
+        frames = await prompted(client, "go")
+        assert types(frames) == [
+            *("response", "user_message", *CALLED, "tool_progress", "tool_result"),
+            *(*PLAIN, "done"),
+        ]
+        assert one(frames, "tool_call") == {"type": "tool_call", "id": "c1", "name": "bash", "args": BASH["arguments"]}
+        result = one(frames, "tool_result")
+        assert (result["id"], result["is_error"]) == ("c1", False)
+        assert result["content"][0]["text"].startswith("$ echo hi\n\nhi\n\n[exit 0]  Took ")
+        assert [f["step"] for f in frames if f["type"] == "turn_start"] == [1, 2]
+        assert [f["stop"] for f in frames if f["type"] == "turn_end"] == ["tool_use", "end"]
+
+
+async def test_the_transcript_shows_calls_results_and_counted_pictures(tmp_path: Path) -> None:
+    picture = {"mime_type": "image/png", "data": base64.b64encode(b"12345").decode()}
+    async with open_rpc(scripted(tmp_path, {"calls": [{**BASH, "arguments": {"command": "false"}}]})) as client:
+        await prompted(client, "go", images=[picture])
+        messages = (await client.ask("get_messages"))["data"]["messages"]
+        user, assistant, tool, last = messages
+        assert user["content"] == [
+            {"type": "text", "text": "go"},
+            {"type": "image", "mime_type": "image/png", "bytes": 5},
+        ]
+        call = {"type": "tool_call", "id": "c1", "name": "bash", "args": {"command": "false"}}
+        assert assistant["content"] == [call]
+        assert (tool["role"], tool["content"][0]["call_id"], tool["content"][0]["is_error"]) == ("tool", "c1", True)
+        assert last["role"] == "assistant"
+        assert [m["time"] for m in messages] == sorted(m["time"] for m in messages)
+        assert (await client.ask("get_state"))["data"]["message_count"] == 4
+
+
+async def test_prompts_run_in_the_order_in_which_they_came(tmp_path: Path) -> None:
+    async with open_rpc(scripted(tmp_path)) as client:
+        for number in range(5):
+            await client.send("prompt", id=number, message=f"number {number}")
+        for number in range(5):
+            frames = await client.done()
+            assert types(frames)[:2] == ["response", "user_message"]
+            assert (frames[0]["id"], frames[0]["data"]) == (number, {"started": True})
+            assert one(frames, "user_message")["content"][0]["text"] == f"number {number}"
+
+
+async def test_over_64_waiting_prompts_the_next_is_refused(tmp_path: Path) -> None:
+    async with open_rpc(scripted(tmp_path, {"text": "wait", "hang": True})) as client:
+        await client.send("prompt", message="first")
+        await client.until("text_delta")
+        for number in range(65):
+            await client.send("prompt", id=number, message="more")
+        assert await client.next() == bad("prompt", "too many prompts wait already", 64)
+
+
+async def test_a_slash_reaches_the_model_as_text(tmp_path: Path) -> None:
+    async with open_rpc(scripted(tmp_path)) as client:
+        for text in ("/new", "/stop", "/compact", ""):
+            frames = await prompted(client, text)
+            said = one(frames, "assistant_message")["content"][0]["text"]
+            assert said == (text or "(nothing to echo)")
+
+
+async def test_a_command_that_would_change_a_running_turn_is_refused(tmp_path: Path) -> None:
+    busy = "agent is busy; wait for completion or abort before retrying"
+    async with open_rpc(scripted(tmp_path, {"text": "wait", "hang": True})) as client:
+        await client.send("prompt", message="go")
+        await client.until("text_delta")
+        assert (await client.ask("get_state"))["data"]["busy"]
+        assert await client.ask("clear", id="1") == bad("clear", busy)
+        assert await client.ask("set_model", id="1", model="other") == bad("set_model", busy)
+        assert await client.ask("set_reasoning", id="1", reasoning="low") == bad("set_reasoning", busy)
+        assert (await client.ask("get_state"))["data"]["model"] == "m"
+
+
+async def test_clear_forgets_the_conversation(tmp_path: Path) -> None:
+    async with open_rpc(scripted(tmp_path)) as client:
+        await prompted(client, "remember me")
+        assert (await client.ask("clear"))["success"]
+        assert (await client.ask("get_messages"))["data"] == {"messages": []}
+        assert (await client.ask("get_state"))["data"]["usage"]["output"] > 0
+        assert types(await prompted(client, "again"))[-1] == "done"
+
+
+async def test_a_model_that_was_set_is_asked_next(tmp_path: Path) -> None:
+    async with open_model_server() as server, open_rpc(tmp_path, *at(server.base_url), env=KEY) as client:
+        # Before anything is open, and after it.
+        assert (await client.ask("set_model", model="gpt-4o"))["success"]
+        await prompted(client, "one")
+        assert (await client.ask("set_model", model="openai/gpt-5"))["data"] == {"model": "gpt-5"}
+        await prompted(client, "two")
+        assert [request.body["model"] for request in server.requests] == ["gpt-4o", "gpt-5"]
+        assert (await client.ask("get_state"))["data"]["model"] == "gpt-5"
+
+
+# --- failures -----------------------------------------------------------------------------------------------
+
+KEY = {"OPENAI_API_KEY": "k"}
+
+
+def at(url: str) -> tuple[str, ...]:
+    return ("--provider", "openai", "--model", "gpt-4.1", "--base-url", url)
+
+
+async def test_a_provider_that_refuses_is_told_before_done(tmp_path: Path) -> None:
+    async with (
+        open_model_server(fails(400, "no such thing")) as server,
+        open_rpc(tmp_path, *at(server.base_url), env=KEY) as client,
+    ):
+        frames = await prompted(client, "go")
+        assert types(frames) == ["response", "user_message", "turn_start", "turn_end", "error", "done"]
+        assert one(frames, "turn_end")["stop"] == "error"
+        assert one(frames, "turn_end")["error"]
+        assert one(frames, "error")["message"].startswith("The model call failed (format)")
+
+
+async def test_a_reply_that_breaks_off_keeps_its_text(tmp_path: Path) -> None:
+    toml = '[agent]\nmodel = "o/m"\nretries = 0\n[providers.o]\nkind = "openai"\n'
+    async with open_model_server(cut(says("one ", "two ", "three"), 3)) as server:
+        (tmp_path / "hookgate.toml").write_text(f'{toml}base_url = "{server.base_url}"\n')
+        async with open_rpc(tmp_path) as client:
+            frames = await prompted(client, "go")
+            assert types(frames) == [
+                *("response", "user_message", "turn_start", "assistant_start", "text_delta", "assistant_message"),
+                *("turn_end", "error", "done"),
+            ]
+            assert one(frames, "assistant_message")["content"][0]["text"].startswith("one")
+            assert one(frames, "turn_end")["stop"] == "error"
+
+
+async def test_the_step_limit_is_an_error_after_the_last_results(tmp_path: Path) -> None:
+    folder = scripted(tmp_path, {"calls": [BASH]}, {"calls": [BASH]}, {"text": "never"})
+    async with open_rpc(folder, "--max-steps", "2") as client:
+        frames = await prompted(client, "go")
+        assert types(frames)[-3:] == ["tool_result", "error", "done"]
+        assert one(frames, "error")["message"] == "max steps (2) exceeded"
+
+
+# --- abort --------------------------------------------------------------------------------------------------
+
+
+async def test_an_abort_while_the_model_speaks_keeps_its_text_and_starts_the_next(tmp_path: Path) -> None:
+    async with open_rpc(scripted(tmp_path, {"text": "So far", "hang": True})) as client:
+        await client.send("prompt", id="1", message="go")
+        await client.send("prompt", id="2", message="next")
+        await client.until("text_delta")
+        await client.send("abort", id="3")
+        frames = [f for f in await client.done() if f["type"] != "text_delta"]
+        assert frames[0] == ok("abort", id="3")
+        assert types(frames) == ["response", "usage", "assistant_message", "turn_end", "done"]
+        assert one(frames, "turn_end") == {"type": "turn_end", "stop": "aborted", "error": "context canceled"}
+        assert one(frames, "assistant_message")["content"][0]["text"].strip() in ("So", "So far")
+        assert (await client.done())[0] == ok("prompt", {"started": True}, id="2")
+
+
+async def test_an_abort_in_a_tool_answers_every_call_of_the_batch(tmp_path: Path) -> None:
+    first: Frame = {"name": "bash", "arguments": {"command": "echo up; sleep 60"}, "id": "c1"}
+    second: Frame = {"name": "write", "arguments": {"path": "made.txt", "content": "x"}, "id": "c2"}
+    async with open_rpc(scripted(tmp_path, {"calls": [first, second]})) as client:
+        await client.send("prompt", message="go")
+        await client.until("tool_progress")
+        await client.send("abort")
+        frames = await client.done()
+        assert types(frames) == ["response", "tool_result", "done"]
+        results = [f for f in frames if f["type"] == "tool_result"]
+        assert [(r["id"], r["is_error"]) for r in results] == [("c1", True), ("c2", True)]
+        assert not (tmp_path / "made.txt").exists()
+        shown = (await client.ask("get_messages"))["data"]["messages"][-2:]
+        assert [m["content"][0]["is_error"] for m in shown] == [True, True]
+
+
+async def test_an_abort_before_anything_began_leaves_the_queue_alone(tmp_path: Path) -> None:
+    slow = f'[hooks.processes.slow]\ncommand = ["sleep", "60"]\nintercept = ["before_tool"]\n{HELLO}'
+    async with open_rpc(scripted(tmp_path, more=slow)) as client:
+        await client.send("prompt", id="1", message="one")
+        await client.send("prompt", id="2", message="two")
+        assert await client.ask("abort", id="3") == ok("abort", id="3")
+        first = await client.done()
+        assert [f["type"] for f in first] == ["response", "done"]
+        assert first[0]["id"] == "1"
+        second = await client.done()
+        assert one(second, "user_message")["content"][0]["text"] == "two"
+
+
+HELLO = "[hooks.defaults]\nhello_timeout_ms = 1500\n"
+
+
+async def test_ping_and_hello_are_answered_while_a_hook_is_mute(tmp_path: Path) -> None:
+    slow = f'[hooks.processes.slow]\ncommand = ["sleep", "60"]\nintercept = ["before_tool"]\n{HELLO}'
+    async with open_rpc(scripted(tmp_path, more=slow)) as client:
+        await client.send("prompt", id="1", message="one")
+        assert (await client.ask("ping", id="2"))["id"] == "2"
+        assert (await client.ask("hello", id="3"))["id"] == "3"
+        assert (await client.ask("get_state", id="4"))["data"]["busy"]
+        assert (await client.done())[0]["id"] == "1"
+
+
+# --- compaction ---------------------------------------------------------------------------------------------
+
+
+async def test_a_compaction_ends_with_its_summary_and_done_and_is_paid_for(tmp_path: Path) -> None:
+    folder = scripted(tmp_path, {"when": "Sum up", "text": "They greeted."})
+    async with open_rpc(folder) as client:
+        for word in ("a", "b", "c"):
+            await prompted(client, word)
+        before = (await client.ask("get_state"))["data"]["usage"]["output"]
+        await client.send("compact", id="1")
+        frames = await client.done()
+        assert frames[0] == ok("compact", {"started": True})
+        assert types(frames) == ["response", "compact_done", "done"]
+        assert one(frames, "compact_done")["summary"] == "They greeted."
+        messages = (await client.ask("get_messages"))["data"]["messages"]
+        assert messages[0]["content"][0]["text"] == "## Context Summary (compacted)\n\nThey greeted."
+        assert len(messages) == 5
+        assert (await client.ask("get_state"))["data"]["usage"]["output"] > before
+
+
+async def test_a_compaction_of_too_little_is_an_error_and_done(tmp_path: Path) -> None:
+    async with open_rpc(scripted(tmp_path)) as client:
+        await client.send("compact")
+        assert [f.get("message") for f in await client.done()][1:] == ["nothing to compact", None]
+        await prompted(client, "a")
+        await client.send("compact")
+        error = one(await client.done(), "error")
+        assert error["message"] == "nothing to compact: keep-tail covers the whole transcript"
+
+
+async def test_an_aborted_compaction_is_done_and_changes_nothing(tmp_path: Path) -> None:
+    folder = scripted(tmp_path, {"when": "Sum up", "text": "So", "hang": True})
+    async with open_rpc(folder) as client:
+        for word in ("a", "b", "c"):
+            await prompted(client, word)
+        await client.send("compact")
+        assert (await client.next())["data"] == {"started": True}
+        await client.send("abort", id="1")
+        assert [f["type"] for f in await client.done()] == ["response", "done"]
+        assert (await client.ask("get_state"))["data"]["message_count"] == 6
+        assert types(await prompted(client, "d"))[-1] == "done"
+
+
+# --- the model's stream -------------------------------------------------------------------------------------
+
+
+async def test_tools_of_a_served_model_run_and_a_hanging_reply_can_be_aborted(tmp_path: Path) -> None:
+    call = ("c9", "bash", '{"command": "echo served"}')
+    async with (
+        open_model_server(calls(call), hang(says("never ", "ending"), 2)) as server,
+        open_rpc(tmp_path, *at(server.base_url), env=KEY) as client,
+    ):
+        await client.send("prompt", message="go")
+        frames = await client.until("text_delta")
+        assert "served" in one(frames, "tool_result")["content"][0]["text"]
+        usage = one(frames, "usage")
+        assert usage["cost_usd"] == pytest.approx((7 * 2.0 + 3 * 8.0) / 1e6)
+        await client.send("abort")
+        assert one(await client.done(), "turn_end")["stop"] == "aborted"
+        assert await client.ends() == 0
