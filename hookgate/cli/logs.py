@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 
 import orjson
 import structlog
 
 from hookgate.channels.printable import printable
+from hookgate.protocol.interfaces import Redactor
 from hookgate.sections import LogSection
 
 
@@ -27,11 +30,33 @@ def set_up_logs(section: LogSection) -> None:
         else [structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback)]
     )
     structlog.configure(
-        processors=[*shared, *last],
+        processors=[*shared, *last, _redact],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[section.level.upper()]),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )
+
+
+@contextmanager
+def redacted_logs(redactor: Redactor) -> Generator[None]:
+    """While a runtime is open no line of the log has its secrets; those of several are all kept out."""
+    _redactors.append(redactor)
+    try:
+        yield
+    finally:
+        _redactors.remove(redactor)
+
+
+_redactors: list[Redactor] = []
+"""There is one log in a process, whatever runs in it."""
+
+
+def _redact(_logger: object, _method: str, line: str | bytes) -> str | bytes:
+    """The last step, so that tracebacks pass it too."""
+    text = line.decode("utf-8", "replace") if isinstance(line, bytes) else line
+    for redactor in _redactors:
+        text = redactor.text(text)
+    return text
 
 
 def _harmless(_logger: object, _method: str, event: structlog.types.EventDict) -> structlog.types.EventDict:

@@ -12,6 +12,7 @@ import trio
 
 from hookgate import config as configuration
 from hookgate.approvals.desk import Desk
+from hookgate.cli.logs import redacted_logs
 from hookgate.cli.models import model_of
 from hookgate.cli.plans import plans, restarts
 from hookgate.cli.redacting import make_redactor
@@ -72,6 +73,7 @@ async def open_runtime(setup: Setup) -> AsyncGenerator[Runtime]:
         raise ConfigError('agent.model is not set: write it PROVIDER/MODEL, for example "openai/gpt-5-mini"')
     async with AsyncExitStack() as stack:
         redactor = make_redactor(config, setup.secrets)
+        stack.enter_context(redacted_logs(redactor))
         place = Place(config, setup.base, setup.file, redactor, setup.recording)
         gate = Gate(frozenset({*config.providers, *setup.providers}), redactor, spec_problem)
         providers = dict(setup.providers)

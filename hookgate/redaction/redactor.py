@@ -63,12 +63,17 @@ class Redactor:
     def _text(self, text: str, depth: int) -> str:
         if len(text) < MIN_CHARS:
             return text
+        redacted = self._redacted(text, depth)
+        # The very same where nothing was found: what holds it then stays as it is too.
+        return text if redacted == text else redacted
+
+    def _redacted(self, text: str, depth: int) -> str:
         for form in self._forms:
             if form in text:
                 text = text.replace(form, self._hide(form))
         low = text.lower()
-        escaped = "\\u" in low
-        if not escaped and not any(needle in low for needle in self._needles):
+        # In JSON an escape may hide any letter.
+        if "\\u" not in low and not any(needle in low for needle in self._needles):
             return text
         document = _document(text) if depth < MAX_DEPTH else None
         if document is not None:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from hookgate.redaction.keys import Keys
-from hookgate.redaction.shapes import FLAG, HEADER, PEM, SCHEME, SEPARATOR, Shape, key_pattern
+from hookgate.redaction.shapes import FLAG, HEADER, KEY_NEEDLES, PEM, SCHEME, SEPARATOR, Shape, key_pattern
 
 # No secret's shape but a key block goes on over the end of a line; a run of printable ASCII may be a part of any.
 _BLOCK = re.compile(PEM)
@@ -27,14 +27,16 @@ class Held:
         # A form without blanks that has begun lies in the last run of characters, which is held anyway.
         self._spread = tuple(form for form in self._forms if not _PLAIN.fullmatch(form))
         self._shapes = tuple(shapes)
-        unfinished = (
-            rf"{HEADER}[^\r\n]*+\Z",
-            rf"{key_pattern(keys.words)}(?:[ \t]*+|{SEPARATOR}(?:{_VALUE}))\Z",
-            rf"{FLAG}[ \t]*+(?:{_VALUE})\Z",
-            r"(?<!\w)bearer[ \t]++\S*+\Z",
-            r"://[^\s/?#\"'<>]*+\Z",
+        self._unfinished = (
+            _begun(("authorization:", "cookie:"), rf"{HEADER}[^\r\n]*+\Z"),
+            _begun(
+                (*KEY_NEEDLES, *keys.needles),
+                rf"{key_pattern(keys.words)}(?:[ \t]*+|{SEPARATOR}(?:{_VALUE}))\Z",
+            ),
+            _begun(("pass",), rf"{FLAG}[ \t]*+(?:{_VALUE})\Z"),
+            _begun(("bearer",), r"(?<!\w)bearer[ \t]++\S*+\Z"),
+            _begun(("://",), r"://[^\s/?#\"'<>]*+\Z"),
         )
-        self._unfinished = tuple(re.compile(pattern, re.ASCII | re.IGNORECASE) for pattern in unfinished)
 
     def held_from(self, text: str) -> int:
         if _may_be_document(text):
@@ -48,9 +50,9 @@ class Held:
         start = text.rfind("\n") + 1
         if len(text) - start > _WINDOW:
             return start
-        begun = (found.start() for it in self._unfinished if (found := it.search(text, start)))
-        held = min((_run_from(text), *begun))
         low = text[start:].lower()
+        begun = (it.search(text, start) for needles, it in self._unfinished if any(one in low for one in needles))
+        held = min((_run_from(text), *(found.start() for found in begun if found)))
         likely = (shape.pattern for shape in self._shapes if shape.may_be_in(low))
         spans = [it.span() for pattern in likely for it in pattern.finditer(text, start)]
         # Not inside a secret that is whole: neither of its halves would be found.
@@ -64,6 +66,11 @@ class Held:
             if form in text:
                 text = text.replace(form, "~" * len(form))
         return text
+
+
+def _begun(needles: tuple[str, ...], pattern: str) -> tuple[tuple[str, ...], re.Pattern[str]]:
+    """A secret that may go on where the text ends, and what is in lower case in every text with one."""
+    return needles, re.compile(pattern, re.ASCII | re.IGNORECASE)
 
 
 def _run_from(text: str) -> int:

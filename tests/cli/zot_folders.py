@@ -51,9 +51,10 @@ for line in sys.stdin:
 """
 
 
-def extension(folder: Path, name: str, *arguments: object, **members: Any) -> Path:
-    """The extension with every manner, in a folder of its own; further arguments are its manner and what goes with it."""
-    args = [str(EXTENSION), *(it if isinstance(it, str) else json.dumps(it) for it in arguments), str(folder)]
+def extension(folder: Path, name: str, *more: dict[str, Any], mode: str = "plain", **members: Any) -> Path:
+    """The extension with every manner in a folder of its own; `more` are frames that it sends at its start."""
+    # The folder's path marks its process as this test's.
+    args = [str(EXTENSION), mode, json.dumps(more), str(folder)]
     return _manifest(folder / name, {"name": name, "exec": sys.executable, "args": args, **members})
 
 

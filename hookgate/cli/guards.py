@@ -1,0 +1,157 @@
+"""The configured guards as hooks of this process: which stands where, in which order, enforcing or in audit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import structlog
+
+from hookgate.guards.edited_tests import TestEditGuard
+from hookgate.guards.fan_out import FanOutGuard
+from hookgate.guards.kept import SpecOf
+from hookgate.guards.loop import Limits, LoopGuard
+from hookgate.guards.plan_first import PlanFirstGuard
+from hookgate.guards.read_first import ReadFirstGuard
+from hookgate.guards.shell.guard import TOOL, ShellGuard
+from hookgate.hooks.inside import Judge
+from hookgate.hooks.rules import Mode, Mount, Rules
+from hookgate.protocol.answers import CONTINUE, Answer, Failed
+from hookgate.protocol.events import Event
+from hookgate.protocol.hello import Hello
+from hookgate.protocol.match import Globs, Matcher, Observed
+from hookgate.protocol.stages import Question, Stage
+from hookgate.sections import GuardsSection
+from hookgate.sections import LoopGuard as LoopSection
+
+log = structlog.get_logger("hookgate.guards")
+
+_FIRST = -1000
+"""The priority of the first guard: it counts every call, whoever refuses it later."""
+_EARLY = ("turn_end", "tool_exec_skipped")
+_ENDED = (*_EARLY, "tool_exec_end")
+
+
+class GuardHook:
+    """Asks the guard without a deadline: a guard waits for nobody, and a deadline costs more than its answer.
+
+    What it raises is a failure, which its rules turn into a refusal.
+    """
+
+    def __init__(self, name: str, judges: Mapping[Stage, Judge], hear: Callable[[Event], None] | None = None) -> None:
+        self.name = name
+        self.declared = Hello()
+        self._judges = judges
+        self._hear = hear
+
+    async def ask(self, question: Question, timeout_s: float) -> Answer:
+        judge = self._judges.get(question.stage)
+        if judge is None:
+            return CONTINUE
+        try:
+            return await judge(question)
+        except Exception as error:
+            log.exception("guard_failed", hook=self.name, stage=question.stage)
+            return Failed(f"{type(error).__name__}: {error}")
+
+    def notify(self, event: Event) -> None:
+        if self._hear is None:
+            return
+        try:
+            self._hear(event)
+        except Exception:
+            log.exception("guard_failed", hook=self.name, kind=event.kind)
+
+
+@dataclass(frozen=True)
+class _Guard:
+    """One guard, ready to be mounted. Empty `tools`: asked about every tool."""
+
+    name: str
+    mode: Mode
+    judges: Mapping[Stage, Judge]
+    hear: Callable[[Event], None] | None = None
+    observes: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+
+
+def guard_mounts(section: GuardsSection, workspace: Path, spec_of: SpecOf) -> tuple[Mount, ...]:
+    """The guards that are not off, in the order in which they are asked; redaction is none of them.
+
+    `spec_of`: the visible tool of a name, now.
+    """
+    root = str(workspace)
+    guards = (
+        _loop(section.loop, spec_of),
+        _fan_out(section, spec_of),
+        _plan_first(section, spec_of),
+        _test_edit(section, root, spec_of),
+        _read_first(section, root, spec_of),
+        _shell(section),
+    )
+    return tuple(_mount(number, guard) for number, guard in enumerate(guards) if guard.mode != "off")
+
+
+def _mount(number: int, guard: _Guard) -> Mount:
+    rules = Rules(
+        stages=frozenset(guard.judges),
+        observe=Observed(guard.observes),
+        match=Matcher({"tools": Globs(guard.tools)} if guard.tools else {}),
+        priority=_FIRST + number,
+        mode=guard.mode,
+        on_failure={Stage.BEFORE_TOOL: "deny"},
+        inside=True,
+    )
+    return Mount(GuardHook(f"guard:{guard.name}", guard.judges, guard.hear), rules)
+
+
+def _loop(section: LoopSection, spec_of: SpecOf) -> _Guard:
+    limits = Limits(
+        same_advice=section.same_advice,
+        same_refuse=section.same_refuse,
+        tool_advice=section.tool_advice,
+        tool_refuse=section.tool_refuse,
+        advice_limit=section.advice_limit,
+        repeats=section.repeats,
+    )
+    it = LoopGuard(limits, spec_of)
+    judges = {
+        Stage.BEFORE_LLM: it.before_llm,
+        Stage.BEFORE_TOOL: it.before_tool,
+        Stage.AFTER_TOOL: it.after_tool,
+    }
+    return _Guard("loop", section.mode, judges, it.hear, _ENDED)
+
+
+def _fan_out(section: GuardsSection, spec_of: SpecOf) -> _Guard:
+    limits = section.fan_out.limits
+    it = FanOutGuard(limits, spec_of)
+    judges = _around(it.before_tool, it.after_tool)
+    # A tool without a limit costs nothing; and where none has one, no tool does.
+    return _Guard("fan_out", section.fan_out.mode if limits else "off", judges, it.hear, _EARLY, tuple(limits))
+
+
+def _plan_first(section: GuardsSection, spec_of: SpecOf) -> _Guard:
+    it = PlanFirstGuard(section.plan_first.plan_tools, spec_of)
+    judges = _around(it.before_tool, it.after_tool)
+    return _Guard("plan_first", section.plan_first.mode, judges, it.hear, ("turn_end",))
+
+
+def _test_edit(section: GuardsSection, root: str, spec_of: SpecOf) -> _Guard:
+    it = TestEditGuard(root, section.test_edit.refuse, spec_of)
+    return _Guard("test_edit", section.test_edit.mode, _around(it.before_tool, it.after_tool))
+
+
+def _read_first(section: GuardsSection, root: str, spec_of: SpecOf) -> _Guard:
+    it = ReadFirstGuard(root, section.read_before_write.strict, spec_of)
+    return _Guard("read_before_write", section.read_before_write.mode, _around(it.before_tool, it.after_tool))
+
+
+def _shell(section: GuardsSection) -> _Guard:
+    it = ShellGuard(section.shell.profile)
+    return _Guard("shell", section.shell.mode, {Stage.BEFORE_TOOL: it.before_tool}, tools=(TOOL,))
+
+
+def _around(before: Judge, after: Judge) -> Mapping[Stage, Judge]:
+    return {Stage.BEFORE_TOOL: before, Stage.AFTER_TOOL: after}

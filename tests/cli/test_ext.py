@@ -1,0 +1,392 @@
+"""`hookgate ext` as a person runs it: texts, streams, exit statuses."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+
+from hookgate.extensions.logs import ExtensionLog
+from tests.cli.program import DEADLINE_S, HOOKGATE, environment, open_terminal, run
+from tests.extensions.made import extension, repository
+
+EXTENSION = str(Path(__file__).parents[1] / "children" / "zot_ext.py")
+HOME = ".local/state/zot"
+OWN = ".local/share/hookgate/extensions"
+
+
+@dataclass(frozen=True)
+class Ended:
+    status: int
+    out: str
+    err: str
+
+
+async def ext(folder: Path, *arguments: str, stdin: str = "") -> Ended:
+    ended = await run(folder, "ext", *arguments, stdin=stdin.encode())
+    return Ended(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
+
+
+def own(folder: Path, name: str, called: str = "", **members: Any) -> Path:
+    return extension(folder / OWN / name, called, **members)
+
+
+def project(folder: Path, name: str, called: str = "", **members: Any) -> Path:
+    return extension(folder / ".zot/extensions" / name, called, **members)
+
+
+def python(mode: str, *more: str) -> dict[str, Any]:
+    """Members of a manifest that starts the tests' own extension."""
+    return {"exec": sys.executable, "args": [EXTENSION, mode, *more]}
+
+
+# --- help ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("arguments", [(), ("help",)])
+async def test_help_is_on_stderr_and_no_failure(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    ended = await ext(tmp_path, *arguments)
+    assert (ended.status, ended.out) == (0, "")
+    for command in ("list", "install", "enable", "disable", "remove", "logs", "doctor"):
+        assert f"\n  {command} " in ended.err
+
+
+async def test_an_unknown_subcommand_is_named_after_the_help(tmp_path: Path) -> None:
+    ended = await ext(tmp_path, "uninstall", "x")
+    assert (ended.status, ended.out) == (1, "")
+    assert "\n  remove " in ended.err
+    assert ended.err.endswith("\nhookgate: unknown ext subcommand: uninstall\n")
+
+
+@pytest.mark.parametrize("command", ["enable", "disable", "remove", "rm", "logs", "install"])
+async def test_a_missing_name_shows_the_usage(tmp_path: Path, command: str) -> None:
+    ended = await ext(tmp_path, command)
+    what, shown = ("<path|git-url>" if command == "install" else "<name>"), command.replace("rm", "remove")
+    assert ended == Ended(1, "", f"hookgate: usage: hookgate ext {shown} {what}\n")
+
+
+# --- list ---------------------------------------------------------------------------------------------------
+
+
+async def test_nothing_installed_is_said_on_stderr(tmp_path: Path) -> None:
+    assert await ext(tmp_path, "list") == Ended(0, "", "no extensions installed\n")
+
+
+async def test_the_table_has_the_projects_first_and_shows_broken_ones(tmp_path: Path) -> None:
+    own(tmp_path, "weather", version="1.2.0", language="go")
+    extension(tmp_path / HOME / "extensions/old", enabled=False)
+    project(tmp_path, "p", "mine\u0301", version="\x1b[31m")
+    torn = own(tmp_path, "torn")
+    (torn / "extension.json").write_text("[]")
+    ended = await ext(tmp_path, "list")
+    assert (ended.status, ended.err) == (0, "")
+    assert [line.split() for line in ended.out.splitlines()] == [
+        ["scope", "name", "version", "enabled", "language", "dir"],
+        ["project", "mine\u0301", "\\x1b[31m", "yes", "-", f"{tmp_path}/.zot/extensions/p"],
+        ["global", "torn", "-", "-", "-", str(torn), *"(parse manifest: it must be an object, not an array)".split()],
+        ["global", "weather", "1.2.0", "yes", "go", f"{tmp_path}/{OWN}/weather"],
+        ["global", "old", "-", "no", "-", f"{tmp_path}/{HOME}/extensions/old"],
+    ]
+    assert len({line.index(str(tmp_path)) for line in ended.out.splitlines()[1:]}) == 1
+
+
+async def test_a_folder_that_cannot_be_listed_is_a_plain_line(tmp_path: Path) -> None:
+    (tmp_path / OWN).parent.mkdir(parents=True)
+    (tmp_path / OWN).write_text("")
+    project(tmp_path, "p")
+    ended = await ext(tmp_path, "list")
+    assert ended.status == 1
+    assert ended.err == f"hookgate: extension load: {tmp_path}/{OWN}: cannot be listed: Not a directory\n"
+    assert "project" in ended.out
+
+
+async def test_zots_home_comes_from_the_configuration(tmp_path: Path) -> None:
+    (tmp_path / "hookgate.toml").write_text(f'[zot]\nhome = "{tmp_path}/elsewhere"\n')
+    extension(tmp_path / "elsewhere/extensions/there")
+    assert f"{tmp_path}/elsewhere/extensions/there" in (await ext(tmp_path, "list")).out
+
+
+# --- install ------------------------------------------------------------------------------------------------
+
+
+async def test_a_folder_and_a_dot_are_installed(tmp_path: Path) -> None:
+    extension(tmp_path / "weather")
+    assert await ext(tmp_path, "install", "./weather") == Ended(0, "", f"installed {tmp_path}/{OWN}/weather\n")
+    extension(tmp_path, "here")
+    # HOME holds the folder that it would be copied to.
+    ended = await ext(tmp_path, "install", ".")
+    assert ended.status == 1
+    assert "holds the folder that extensions are installed to" in ended.err
+
+
+async def test_a_repository_is_installed(tmp_path: Path) -> None:
+    url = f"file://{repository(extension(tmp_path / 'source'), tmp_path / 'weather.git')}"
+    assert await ext(tmp_path, "install", url) == Ended(0, "", f"installed {tmp_path}/{OWN}/weather\n")
+    again = await ext(tmp_path, "install", url)
+    text = f"hookgate: destination {tmp_path}/{OWN}/weather already exists; remove it first\n"
+    assert again == Ended(1, "", text)
+
+
+async def test_what_cannot_be_installed_says_why_and_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "file").write_text("")
+    texts = {
+        "empty": "source lacks extension.json",
+        "file": "not a directory: file",
+        "nowhere": "not a directory: nowhere",
+    }
+    for source, text in texts.items():
+        assert await ext(tmp_path, "install", source) == Ended(1, "", f"hookgate: {text}\n")
+    ended = await ext(tmp_path, "install", f"{tmp_path}/nowhere.git")
+    assert ended.status == 1
+    assert ended.err.startswith("hookgate: git clone: fatal: ")
+    assert len(ended.err.splitlines()) == 1
+    ended = await ext(tmp_path, "install", "--", "-x.git")
+    assert ended == Ended(1, "", "hookgate: git clone: '-x.git' is an option, not a URL\n")
+    assert not any((tmp_path / OWN).iterdir())
+
+
+async def test_a_full_disk_is_a_plain_line_and_leaves_nothing(tmp_path: Path) -> None:
+    (extension(tmp_path / "weather") / "large").write_bytes(b"x" * 200_000)
+    limited = ["sh", "-c", 'ulimit -f 64; exec "$0" "$@"', *HOOKGATE, "ext", "install", "./weather"]
+    with trio.fail_after(DEADLINE_S):
+        ended = await trio.run_process(
+            limited, capture_stdout=True, capture_stderr=True, check=False, cwd=tmp_path, env=environment(tmp_path)
+        )
+    assert (ended.returncode, ended.stdout) == (1, b"")
+    assert ended.stderr == f"hookgate: copy: {tmp_path}/weather/large: File too large\n".encode()
+    assert os.listdir(tmp_path / OWN) == []
+
+
+async def test_a_folder_that_may_not_be_written_is_a_plain_line(tmp_path: Path) -> None:
+    (tmp_path / ".local").write_text("")
+    extension(tmp_path / "weather")
+    ended = await ext(tmp_path, "install", "./weather")
+    assert (ended.status, len(ended.err.splitlines())) == (1, 1)
+    assert ended.err.startswith("hookgate: ")
+    assert "Not a directory" in ended.err
+
+
+# --- enable, disable, remove --------------------------------------------------------------------------------
+
+
+async def test_an_extension_is_switched_off_and_on_by_either_name(tmp_path: Path) -> None:
+    file = own(tmp_path, "folder", "name", enabled=True, args=["a"]) / "extension.json"
+    before = file.read_text()
+    assert await ext(tmp_path, "disable", "folder") == Ended(0, "", "disabled folder\n")
+    assert file.read_text() == before.replace("true", "false")
+    assert " no " in (await ext(tmp_path, "list")).out
+    assert await ext(tmp_path, "enable", "name") == Ended(0, "", "enabled name\n")
+    assert file.read_text() == before
+
+
+@pytest.mark.parametrize("command", ["enable", "disable", "remove"])
+async def test_an_unknown_name_is_told(tmp_path: Path, command: str) -> None:
+    own(tmp_path, "weather")
+    for name in ("wether", "../weather", ".", "/"):
+        assert await ext(tmp_path, command, name) == Ended(1, "", f'hookgate: extension "{name}" not found\n')
+
+
+@pytest.mark.parametrize("command", ["disable", "remove"])
+async def test_an_ambiguous_name_lists_the_paths_and_changes_nothing(tmp_path: Path, command: str) -> None:
+    directories = [project(tmp_path, "a", "same"), own(tmp_path, "same", "b")]
+    before = [(it / "extension.json").read_text() for it in directories]
+    ended = await ext(tmp_path, command, "same", stdin="y\n")
+    assert (ended.status, ended.out) == (1, "")
+    assert ended.err.splitlines()[1:] == [f"  {it}" for it in directories]
+    assert [(it / "extension.json").read_text() for it in directories] == before
+
+
+async def test_a_path_chooses_one_of_several(tmp_path: Path) -> None:
+    first, second = project(tmp_path, "same"), own(tmp_path, "same")
+    assert (await ext(tmp_path, "remove", "--yes", "./.zot/extensions/same")).err == f"removed {first}\n"
+    assert (first.exists(), second.exists()) == (False, True)
+
+
+@pytest.mark.parametrize("answer", ["", "\n", "n\n", "yes\n", "N\n", " yy\n"])
+async def test_only_a_y_removes(tmp_path: Path, answer: str) -> None:
+    directory = own(tmp_path, "weather")
+    ended = await ext(tmp_path, "remove", "weather", stdin=answer)
+    assert ended == Ended(0, "", f"remove {directory} ? [y/N] aborted\n")
+    assert (directory / "extension.json").exists()
+
+
+@pytest.mark.parametrize("answer", ["y\n", "Y\n", "y"])
+async def test_a_y_removes(tmp_path: Path, answer: str) -> None:
+    directory = own(tmp_path, "weather")
+    ended = await ext(tmp_path, "rm", "weather", stdin=answer)
+    assert ended == Ended(0, "", f"remove {directory} ? [y/N] removed {directory}\n")
+    assert os.listdir(tmp_path / OWN) == []
+
+
+@pytest.mark.parametrize("flag", ["--yes", "-y"])
+async def test_with_yes_nothing_is_asked(tmp_path: Path, flag: str) -> None:
+    directory = own(tmp_path, "weather")
+    assert await ext(tmp_path, "remove", "weather", flag) == Ended(0, "", f"removed {directory}\n")
+    assert not directory.exists()
+
+
+async def test_a_broken_extension_can_be_removed_but_not_enabled(tmp_path: Path) -> None:
+    directory = own(tmp_path, "torn", exec="")
+    ended = await ext(tmp_path, "enable", "torn")
+    assert ended == Ended(1, "", f"hookgate: {directory}: manifest: exec is required\n")
+    assert (await ext(tmp_path, "rm", "-y", "torn")).status == 0
+
+
+# --- logs ---------------------------------------------------------------------------------------------------
+
+
+def log(folder: Path, name: str, max_bytes: int = 1024 * 1024) -> ExtensionLog:
+    return ExtensionLog(folder / HOME / "logs" / f"ext-{name}.log", max_bytes)
+
+
+async def test_a_log_is_shown_as_it_stands(tmp_path: Path) -> None:
+    own(tmp_path, "folder", "weather")
+    log(tmp_path, "weather").lines([b"\x1b[31mred", b"\xff"])
+    for name in ("weather", "folder"):
+        ended = await run(tmp_path, "ext", "logs", name)
+        assert (ended.returncode, ended.stdout, ended.stderr) == (0, b"\x1b[31mred\n\xff\n", b"")
+
+
+async def test_a_log_of_what_is_not_installed_any_more_is_shown(tmp_path: Path) -> None:
+    log(tmp_path, "gone").host("exited")
+    assert (await ext(tmp_path, "logs", "gone")).out == "[zot] exited\n"
+
+
+@pytest.mark.parametrize("flags", [(), ("-f",)])
+async def test_without_a_log_its_path_is_told(tmp_path: Path, flags: tuple[str, ...]) -> None:
+    own(tmp_path, "weather")
+    path = tmp_path / HOME / "logs/ext-weather.log"
+    ended = await ext(tmp_path, "logs", "weather", *flags)
+    assert ended == Ended(1, "", f'hookgate: no log for "weather" at {path}\n')
+
+
+async def test_a_log_is_never_read_from_elsewhere(tmp_path: Path) -> None:
+    (tmp_path / HOME / "logs" / "ext-a").mkdir(parents=True)
+    (tmp_path / "secret.log").write_text("secret")
+    ended = await ext(tmp_path, "logs", "a/../../../../../secret")
+    assert (ended.status, ended.out) == (1, "")
+
+
+async def test_a_terminal_gets_no_control_characters(tmp_path: Path) -> None:
+    log(tmp_path, "weather").lines([b"a\x1b]0;title\x07b", "é".encode()])
+    async with open_terminal(tmp_path, "ext", "logs", "weather") as screen:
+        await screen.sees("a\\x1b]0;title\\x07b")
+        await screen.sees("é")
+        assert await screen.ends() == 0
+
+
+@asynccontextmanager
+async def following(folder: Path, name: str) -> AsyncGenerator[tuple[trio.Process, trio.abc.ReceiveStream]]:
+    process = await trio.lowlevel.open_process(
+        [*HOOKGATE, "ext", "logs", "-f", name],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        cwd=folder,
+        env=environment(folder),
+    )
+    assert process.stdout
+    try:
+        async with process.stdout:
+            with trio.fail_after(DEADLINE_S):
+                yield process, process.stdout
+    finally:
+        with trio.CancelScope(shield=True):
+            if process.poll() is None:
+                process.kill()
+            await process.wait()
+
+
+async def until(stream: trio.abc.ReceiveStream, end: bytes) -> bytes:
+    seen = b""
+    while not seen.endswith(end):
+        data = await stream.receive_some()
+        assert data, seen
+        seen += data
+    return seen
+
+
+async def test_a_followed_log_goes_on_over_rotation_until_ctrl_c(tmp_path: Path) -> None:
+    written = log(tmp_path, "weather", max_bytes=64)
+    written.lines([b"first"])
+    async with following(tmp_path, "weather") as (process, stream):
+        assert await until(stream, b"first\n") == b"first\n"
+        for number in range(40):
+            written.lines([b"%020d" % number])
+            assert await until(stream, b"%020d\n" % number) == b"%020d\n" % number
+            if number > 4:
+                break
+        assert (written.path.parent / "ext-weather.log.2").exists()
+        process.send_signal(signal.SIGINT)
+        assert await process.wait() == 0
+        assert await stream.receive_some() == b""
+
+
+async def test_a_followed_log_ends_quietly_when_nobody_reads_it(tmp_path: Path) -> None:
+    written = log(tmp_path, "weather")
+    written.lines([b"first"])
+    async with following(tmp_path, "weather") as (process, stream):
+        await until(stream, b"first\n")
+        await stream.aclose()
+        written.lines([b"more"])
+        assert await process.wait() == 0
+
+
+# --- doctor -------------------------------------------------------------------------------------------------
+
+
+async def test_the_doctor_starts_each_and_tells_what_is_odd(tmp_path: Path) -> None:
+    project(tmp_path, "a", "first", **python("plain"), version="1")
+    own(tmp_path, "b", "second", **python("plain"))
+    own(tmp_path, "c", "absent", exec="./absent")
+    own(tmp_path, "d", "first")
+    own(tmp_path, "e", "off", enabled=False)
+    own(tmp_path, "f", exec="")
+    ended = await ext(tmp_path, "doctor")
+    logs = f"{tmp_path}/{HOME}/logs"
+    found = tmp_path / OWN
+    ready = ["  ready: it said so", "  tools: do", "  commands: /Do"]
+    assert (ended.status, ended.err) == (1, "")
+    assert ended.out.splitlines() == [
+        f"first 1 (project) {tmp_path}/.zot/extensions/a",
+        f"  command: {sys.executable} {EXTENSION} plain",
+        *ready,
+        f"  log: {logs}/ext-first.log",
+        f"second - (global) {found}/b",
+        f"  command: {sys.executable} {EXTENSION} plain",
+        *ready,
+        f"  log: {logs}/ext-second.log",
+        f"absent - (global) {found}/c",
+        f"  command: {found}/c/absent",
+        f"  extension load: {found}/c: spawn: {found}/c/absent: No such file or directory",
+        f"  log: {logs}/ext-absent.log",
+        "conflict: tool do of second: first has it",
+        "conflict: command /Do of second: first has it",
+        f"disabled: off {found}/e",
+        f"not loaded: extension first: {found}/d is not loaded, {tmp_path}/.zot/extensions/a comes first",
+        f"extension load: {found}/f: manifest: exec is required",
+    ]
+
+
+async def test_a_healthy_set_is_no_failure_and_a_named_folder_is_looked_at_too(tmp_path: Path) -> None:
+    (tmp_path / "hookgate.toml").write_text("[zot.extensions.quiet]\nenabled = false\n")
+    own(tmp_path, "quiet", **python("plain"))
+    named = extension(tmp_path / "named", **python("plain"))
+    ended = await ext(tmp_path, "doctor", "-e", str(named))
+    assert (ended.status, ended.err) == (0, "")
+    assert ended.out.startswith(f"named - (ext) {named}\n")
+    assert "  off: the configuration does not enable it\n" in ended.out
+
+
+async def test_the_doctor_of_nothing_says_so(tmp_path: Path) -> None:
+    assert await ext(tmp_path, "doctor") == Ended(0, "no extensions installed\n", "")

@@ -1,0 +1,232 @@
+"""`hookgate rpc`: how it starts and ends, who may talk to it, who may say yes, and what is left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+import trio
+
+from hookgate.cli.rpc_flags import BadFlags, parse_flags
+from tests.cli.program import HOOKGATE, hook, none_left, open_fifo, processes_of, run
+from tests.cli.rpc_client import Frame, one, open_rpc, scripted, types
+from tests.model_server import open_model_server, says
+
+TOKEN = {"ZOTCORE_RPC_TOKEN": "s3cret"}
+APPROVED = '[[approvals]]\nname = "ask"\ntools = ["bash"]\n'
+BASH: Frame = {"name": "bash", "arguments": {"command": "echo hi"}, "id": "c1"}
+GONE_WITHIN_S = 3.2
+
+
+# --- the end of stdin ---------------------------------------------------------------------------------------
+
+
+async def test_what_was_asked_before_the_end_of_stdin_is_done_before_it_exits(tmp_path: Path) -> None:
+    lines = b'{"type":"prompt","id":"1","message":"one"}\n{"type":"prompt","id":"2","message":"two"}'
+    ended = await run(scripted(tmp_path), "rpc", stdin=lines)
+    assert (ended.returncode, ended.stderr) == (0, b"")
+    assert ended.stdout.count(b'{"type":"done"}\n') == 2
+
+
+async def test_stdin_and_stdout_may_be_files(tmp_path: Path) -> None:
+    scripted(tmp_path)
+    (tmp_path / "in").write_text('{"type":"prompt","message":"%s"}\n' % ("word " * 20_000))
+    with open(tmp_path / "in", "rb") as lines, open(tmp_path / "out", "wb") as out:
+        with trio.fail_after(20):
+            await trio.run_process([*HOOKGATE, "rpc"], stdin=lines, stdout=out, cwd=tmp_path)
+    assert (tmp_path / "out").read_bytes().endswith(b'{"type":"done"}\n')
+
+
+async def test_an_idle_program_exits_at_once(tmp_path: Path) -> None:
+    ended = await run(scripted(tmp_path), "rpc")
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, b"", b"")
+
+
+# --- signals, and nobody who reads --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_a_signal_leaves_no_child_behind(tmp_path: Path, number: signal.Signals) -> None:
+    call = {"name": "bash", "arguments": {"command": "echo up > up; sleep 300"}}
+    folder = scripted(tmp_path, {"calls": [call]}, more=hook(tmp_path, "guard", 'intercept = ["before_tool"]'))
+    async with open_fifo(tmp_path / "up") as fifo, open_rpc(folder) as client:
+        await client.send("prompt", message="go")
+        await fifo.rings()
+        assert processes_of(tmp_path)
+        client.process.send_signal(number)
+        assert await client.exits(GONE_WITHIN_S) == 128 + number
+        await none_left(tmp_path)
+
+
+async def test_it_ends_when_nobody_reads_any_more_even_while_a_silent_tool_runs(tmp_path: Path) -> None:
+    call = {"name": "bash", "arguments": {"command": "echo up > up; sleep 300"}}
+    async with open_fifo(tmp_path / "up") as fifo, open_rpc(scripted(tmp_path, {"calls": [call]})) as client:
+        await client.send("prompt", message="go")
+        await fifo.rings()
+        await client.stdout.aclose()
+        assert await client.exits(GONE_WITHIN_S) == 1
+        await none_left(tmp_path)
+
+
+async def test_a_reader_who_is_slow_loses_nothing(tmp_path: Path) -> None:
+    steps = [{"text": f"{number} " + "x" * 100_000} for number in range(20)]
+    async with open_rpc(scripted(tmp_path, *steps)) as client:
+        for number in range(20):
+            await client.send("prompt", id=number, message="go")
+        await client.send("ping", id="late")
+        frames: list[Frame] = []
+        for _ in range(20):
+            frames += await client.done()
+        said = [f["content"][0]["text"] for f in frames if f["type"] == "assistant_message"]
+        assert [text.split()[0] for text in said] == [str(number) for number in range(20)]
+        assert all(len(text.split()[1]) == 100_000 for text in said)
+
+
+# --- the token ----------------------------------------------------------------------------------------------
+
+
+async def test_before_hello_with_the_token_nothing_else_is_answered(tmp_path: Path) -> None:
+    async with open_rpc(scripted(tmp_path), env=TOKEN) as client:
+        await client.raw(b"nope")
+        assert (await client.next())["error"].startswith("malformed json: ")
+        for command in ("ping", "nope", "prompt"):
+            answer = await client.ask(command, id="1")
+            assert answer["error"] == "auth required: send hello with token first"
+        assert (await client.ask("hello", token="s3cret"))["success"]
+        assert (await client.ask("ping"))["success"]
+        assert await client.ends() == 0
+
+
+@pytest.mark.parametrize("given", [{}, {"token": "wrong"}, {"token": "s3cret "}])
+async def test_hello_without_the_token_ends_it(tmp_path: Path, given: Frame) -> None:
+    async with open_rpc(scripted(tmp_path), env=TOKEN) as client:
+        await client.send("hello", id="1", **given)
+        refused = {"type": "response", "id": "1", "command": "hello", "success": False, "error": "invalid token"}
+        assert await client.next() == refused
+        assert await client.exits() == 1
+        assert client.stderr == b"hookgate: rpc: bad auth token\n"
+
+
+async def test_commands_of_the_model_do_not_see_the_token(tmp_path: Path) -> None:
+    call = {"name": "bash", "arguments": {"command": "env"}}
+    async with open_rpc(scripted(tmp_path, {"calls": [call]}), env=TOKEN) as client:
+        await client.send("hello", token="s3cret")
+        await client.send("prompt", message="go")
+        assert "s3cret" not in str(await client.done())
+
+
+# --- approvals ----------------------------------------------------------------------------------------------
+
+
+async def test_what_needs_an_approval_is_denied_at_once(tmp_path: Path) -> None:
+    async with open_rpc(scripted(tmp_path, {"calls": [BASH]}, more=APPROVED)) as client:
+        await client.send("prompt", message="go")
+        frames = await client.done()
+        result = one(frames, "tool_result")
+        assert result["is_error"]
+        assert "--rpc-approvals" in result["content"][0]["text"]
+        assert "approval_request" not in types(frames)
+
+
+@pytest.mark.parametrize("approved", [True, False, 1])
+async def test_the_other_end_may_decide(tmp_path: Path, approved: object) -> None:
+    async with open_rpc(scripted(tmp_path, {"calls": [BASH]}, more=APPROVED), "--rpc-approvals") as client:
+        await client.send("prompt", message="go")
+        asked = (await client.until("approval_request"))[-1]
+        assert (asked["tool"], asked["args"], asked["asked_by"]) == ("bash", {"command": "echo hi"}, "rule:ask")
+        await client.send("approve", id="9", approval=asked["approval"], approved=approved)
+        frames = await client.done()
+        assert frames[0] == {"type": "response", "id": "9", "command": "approve", "success": True}
+        assert one(frames, "tool_result")["is_error"] == (approved is not True)
+
+
+async def test_an_approval_that_waits_at_the_end_of_stdin_is_denied(tmp_path: Path) -> None:
+    async with open_rpc(scripted(tmp_path, {"calls": [BASH]}, more=APPROVED), "--rpc-approvals") as client:
+        await client.send("prompt", message="go")
+        await client.until("approval_request")
+        assert await client.ends() == 0
+        frames = await client.rest()
+        assert one(frames, "tool_result")["is_error"]
+        assert frames[-1] == {"type": "done"}
+
+
+# --- what cannot start --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (("--nope",), 'unknown flag "--nope"\n'),
+        (("--provider",), 'flag "--provider" needs a value\n'),
+        (("--max-steps", "0"), 'flag "--max-steps" needs a number from 1 on, not "0"\n'),
+        (("stray",), 'unexpected argument "stray"\n'),
+    ],
+)
+async def test_wrong_flags_are_named_after_the_help(tmp_path: Path, flags: tuple[str, ...], said: str) -> None:
+    ended = await run(tmp_path, "rpc", *flags)
+    assert (ended.returncode, ended.stdout) == (1, b"")
+    assert ended.stderr.decode().startswith("Usage: hookgate rpc [FLAGS]")
+    assert ended.stderr.decode().endswith("\n" + said)
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        ((), "no model and no credentials"),
+        (("--provider", "anthropic"), 'no credentials for provider "anthropic": set ANTHROPIC_API_KEY'),
+        (("--provider", "nobody"), 'unknown provider "nobody" (known: anthropic, openai)'),
+        (("--provider", "openai", "--api-key", "k", "--cwd", "nowhere"), "--cwd nowhere: No such file or directory"),
+        (("--provider", "openai", "--api-key", "k", "--reasoning", "hard"), "reasoning must be off|"),
+        (("--config", "none.toml"), "none.toml: there is no such file"),
+    ],
+)
+async def test_without_a_model_or_credentials_no_frame_is_written(
+    tmp_path: Path, flags: tuple[str, ...], said: str
+) -> None:
+    ended = await run(tmp_path, "rpc", *flags, stdin=b'{"type":"ping"}\n')
+    assert (ended.returncode, ended.stdout) == (1, b"")
+    assert ended.stderr.decode().startswith("hookgate: rpc: ")
+    assert said in ended.stderr.decode()
+
+
+async def test_a_required_hook_that_fails_is_one_line_and_status_1(tmp_path: Path) -> None:
+    more = '[hooks.processes.gone]\ncommand = ["/nowhere/hook"]\nintercept = ["before_tool"]\nrequired = true\n'
+    async with open_rpc(scripted(tmp_path, more=more)) as client:
+        assert await client.exits() == 1
+        assert client.stderr.decode().startswith("hookgate: rpc: ")
+
+
+def test_flags_are_read_in_both_spellings() -> None:
+    flags = parse_flags(["--model=m=1", "-e", "a", "--ext=b", "--append-system-prompt", "x", "--no-tools"])
+    assert (flags.model, flags.extensions, flags.system_more) == ("m=1", ("a", "b"), ("x",))
+    assert flags.settings(None).tools == ()
+    assert parse_flags(["--tools", "read, ls,"]).settings(None).tools == ("read", "ls")
+    with pytest.raises(BadFlags):
+        parse_flags(["-x"])
+
+
+# --- as zot -------------------------------------------------------------------------------------------------
+
+
+async def test_a_program_named_zot_is_found_on_path_and_serves_an_openai_model(tmp_path: Path) -> None:
+    zot = tmp_path / "zot"
+    zot.write_text(f"#!{sys.executable}\nfrom hookgate.__main__ import main\nmain()\n")
+    zot.chmod(0o755)
+    async with open_model_server(says("From ", "afar.")) as server:
+        path = f"{tmp_path}:{os.environ['PATH']}"
+        env = {"PATH": path, "PYTHONPATH": str(Path(__file__).parents[2])}
+        flags = ("--provider", "openai", "--model", "m", "--base-url", server.base_url, "--api-key", "key")
+        more = ("--system-prompt", "Be brief.", "--append-system-prompt", "Be kind.", "--no-tools")
+        async with open_rpc(tmp_path, *flags, *more, command=("zot", "rpc"), env=env) as client:
+            await client.send("prompt", message="hello")
+            frames = await client.done()
+            assert one(frames, "assistant_message")["content"][0]["text"] == "From afar."
+        assert server.requests[0].headers["authorization"] == "Bearer key"
+        body = server.requests[0].body
+        assert body["messages"][0] == {"role": "system", "content": "Be brief.\n\nBe kind."}
+        assert "tools" not in body
+    ended = await trio.run_process([str(zot), "rpc", "--nope"], check=False, capture_stderr=True, env=env)
+    assert ended.stderr.startswith(b"Usage: zot rpc [FLAGS]")

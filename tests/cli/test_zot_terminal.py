@@ -1,0 +1,241 @@
+"""`hookgate chat` with extensions on a terminal: panels and their keys, notes at the prompt, text for the editor."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.program import PROMPT, Screen, configured, none_left, open_terminal
+from tests.cli.zot_folders import command, do, extension, panel_extension, project
+from tests.model_server import open_model_server, says
+
+NOWHERE = "http://127.0.0.1:9/v1"
+CTRL_C, CTRL_D, ESC = "\x03", "\x04", "\x1b"
+
+
+async def leaves(screen: Screen, folder: Path) -> None:
+    await screen.line("/quit")
+    assert await screen.ends() == 0
+    await none_left(folder)
+    assert "Traceback" not in screen.shown
+
+
+async def opened(screen: Screen) -> None:
+    await screen.line("/rows")
+    await screen.sees("Rows ──")
+    await screen.sees("esc closes")
+
+
+@pytest.mark.parametrize(
+    ("typed", "key"),
+    [
+        *(("\x1b[A", "up"), ("\x1b[B", "down"), ("\x1b[C", "right"), ("\x1bOD", "left"), ("\r", "enter")),
+        *(("\t", "tab"), ("\x7f", "backspace"), ("\x1b[3~", "delete"), ("\x1b[H", "home"), ("\x1b[4~", "end")),
+        *(("\x1b[5~", "pageup"), ("\x1b[6~", "pagedown"), ("é", "rune:é"), (" ", "rune: "), ("\x1b[15~", "unknown")),
+    ],
+)
+async def test_each_key_reaches_the_panel_under_its_name(tmp_path: Path, typed: str, key: str) -> None:
+    panel_extension(project(tmp_path))
+    async with open_terminal(configured(tmp_path, NOWHERE), "chat") as screen:
+        await opened(screen)
+        await screen.type(typed)
+        await screen.sees(f"last {key}")
+        await screen.type(ESC)
+        await leaves(screen, tmp_path)
+
+
+@pytest.mark.parametrize("key", [ESC, CTRL_C])
+async def test_esc_and_ctrl_c_close_the_panel_and_its_owner_hears_no_key(tmp_path: Path, key: str) -> None:
+    panel_extension(project(tmp_path))
+    async with open_terminal(configured(tmp_path, NOWHERE), "chat") as screen:
+        await opened(screen)
+        await screen.type("\x1b[B")
+        await screen.sees("> row 1")
+        await screen.type(key)
+        await screen.line("/heard")
+        await screen.sees("[panel] last closed rows")
+        await leaves(screen, tmp_path)
+    assert "Ctrl-C again" not in screen.shown
+
+
+async def test_a_panel_is_drawn_over_its_last_drawing(tmp_path: Path) -> None:
+    panel_extension(project(tmp_path))
+    async with open_terminal(configured(tmp_path, NOWHERE), "chat") as screen:
+        await opened(screen)
+        await screen.type("j")
+        await screen.sees("last rune:j")
+        assert b"\x1b[6A\r\x1b[J" in screen.raw
+        await screen.type(ESC)
+        await leaves(screen, tmp_path)
+
+
+async def test_the_owner_closes_its_panel_and_the_prompt_is_back(tmp_path: Path) -> None:
+    panel_extension(project(tmp_path))
+    async with (
+        open_model_server(says("Hello.")) as server,
+        open_terminal(configured(tmp_path, server.base_url), "chat") as screen,
+    ):
+        await opened(screen)
+        await screen.type("x")
+        await screen.line("hello")
+        await screen.sees("Hello.")
+        await leaves(screen, tmp_path)
+
+
+async def test_a_displaced_panel_is_closed_and_the_other_one_takes_the_keys(tmp_path: Path) -> None:
+    panel_extension(project(tmp_path))
+    async with open_terminal(configured(tmp_path, NOWHERE), "chat") as screen:
+        await opened(screen)
+        await screen.type("!")
+        await screen.sees("Other ──")
+        await screen.type(ESC)
+        await screen.line("/heard")
+        await screen.sees("[panel] last closed other")
+        await leaves(screen, tmp_path)
+
+
+async def test_a_message_submitted_from_a_panel_is_answered_and_the_panel_is_there_again(tmp_path: Path) -> None:
+    panel_extension(project(tmp_path))
+    async with (
+        open_model_server(says("Noted.")) as server,
+        open_terminal(configured(tmp_path, server.base_url), "chat") as screen,
+    ):
+        await opened(screen)
+        await screen.type("s")
+        await screen.sees("[panel] from the panel")
+        await screen.sees("Noted.")
+        await screen.sees("esc closes")
+        await screen.type("k")
+        await screen.sees("last rune:k")
+        await screen.type(ESC)
+        await leaves(screen, tmp_path)
+    assert [it.body["messages"][-1]["content"] for it in server.requests] == ["from the panel"]
+
+
+async def test_ctrl_d_in_a_panel_is_a_key_and_sigterm_ends_it_cleanly(tmp_path: Path) -> None:
+    panel_extension(project(tmp_path))
+    async with open_terminal(configured(tmp_path, NOWHERE), "chat") as screen:
+        await opened(screen)
+        await screen.type(CTRL_D)
+        await screen.sees("last unknown")
+        screen.process.terminate()
+        assert await screen.ends() == 0
+    await none_left(tmp_path)
+
+
+async def test_a_note_that_comes_at_the_prompt_stands_above_what_is_typed(tmp_path: Path) -> None:
+    """The extension speaks when the folder gets a file: nobody has asked it anything."""
+    _waker(tmp_path, {"type": "notify", "level": "info", "message": "the build is done"})
+    async with (
+        open_model_server(says("Hello.")) as server,
+        open_terminal(configured(tmp_path, server.base_url), "chat") as screen,
+    ):
+        await screen.sees(PROMPT)
+        await screen.type("hel")
+        await screen.sees("hel")
+        (tmp_path / "wake").touch()
+        await screen.sees("[waker] the build is done")
+        await screen.sees("> hel")
+        await screen.type("lo\n")
+        await screen.sees("Hello.")
+        await leaves(screen, tmp_path)
+    assert server.requests[0].body["messages"][-1]["content"] == "hello"
+
+
+async def test_a_message_submitted_at_the_prompt_is_answered_and_what_was_typed_stays(tmp_path: Path) -> None:
+    _waker(tmp_path, {"type": "submit", "text": "wake up"})
+    async with (
+        open_model_server(says("Awake."), says("Hello.")) as server,
+        open_terminal(configured(tmp_path, server.base_url), "chat") as screen,
+    ):
+        await screen.sees(PROMPT)
+        await screen.type("hel")
+        await screen.sees("hel")
+        (tmp_path / "wake").touch()
+        await screen.sees("Awake.")
+        await screen.sees("> hel")
+        await screen.type("lo\n")
+        await screen.sees("Hello.")
+        await leaves(screen, tmp_path)
+    assert [it.body["messages"][-1]["content"] for it in server.requests] == ["wake up", "hello"]
+
+
+async def test_a_panel_that_opens_at_the_prompt_takes_the_keys_after_enter(tmp_path: Path) -> None:
+    panel = {"id": "p", "title": "Sudden", "lines": ["here"]}
+    _waker(tmp_path, {"type": "open_panel", "panel": panel})
+    async with open_terminal(configured(tmp_path, NOWHERE), "chat") as screen:
+        await screen.sees(PROMPT)
+        (tmp_path / "wake").touch()
+        await screen.sees("Sudden ──")
+        await screen.line("")
+        await screen.sees("Sudden ──")
+        await screen.type(ESC)
+        await screen.line("/seen")
+        await screen.sees("[waker] seen panel_close")
+        await leaves(screen, tmp_path)
+
+
+async def test_inserted_text_stands_in_the_editor(tmp_path: Path) -> None:
+    extension(project(tmp_path), "ext")
+    async with (
+        open_model_server(says("Done.")) as server,
+        open_terminal(configured(tmp_path, server.base_url), "chat") as screen,
+    ):
+        await screen.line(do(answer={"action": "insert", "insert": "please "}))
+        await screen.sees("> please ")
+        await screen.type("go on\n")
+        await screen.sees("Done.")
+        await leaves(screen, tmp_path)
+    assert server.requests[0].body["messages"][-1]["content"] == "please go on"
+
+
+async def test_tab_completes_a_command_of_an_extension(tmp_path: Path) -> None:
+    extension(project(tmp_path), "ext", command("summon"))
+    async with open_terminal(configured(tmp_path, NOWHERE), "chat") as screen:
+        await screen.line("/summ\tthe daemon")
+        await screen.sees("[ext] summon the daemon")
+        await leaves(screen, tmp_path)
+
+
+async def test_ctrl_c_ends_the_wait_for_a_silent_command(tmp_path: Path) -> None:
+    extension(project(tmp_path), "ext")
+    async with open_terminal(configured(tmp_path, NOWHERE), "chat") as screen:
+        note = {"type": "notify", "level": "info", "message": "thinking"}
+        await screen.line(do(frames=[note], silent=True))
+        await screen.sees("[ext] thinking")
+        await screen.type(CTRL_C)
+        await screen.sees("Stopped.")
+        await leaves(screen, tmp_path)
+
+
+def _waker(folder: Path, frame: dict[str, object]) -> None:
+    """An extension that sends this frame by itself when the file `wake` is there."""
+    directory = project(folder) / "waker"
+    directory.mkdir(parents=True)
+    (directory / "waker.py").write_text(WAKER.format(frame=frame, wake=str(folder / "wake")))
+    (directory / "extension.json").write_text('{"name": "waker", "exec": "python3", "args": ["waker.py"]}')
+
+
+WAKER = """
+import json, os, sys, threading, time
+
+def say(**frame):
+    os.write(1, json.dumps(frame).encode() + b"\\n")
+
+def wake():
+    while not os.path.exists({wake!r}):
+        time.sleep(0.01)
+    say(**{frame!r})
+
+say(type="hello", name="waker", version="1")
+say(type="register_command", name="seen")
+say(type="ready")
+threading.Thread(target=wake, daemon=True).start()
+seen = ""
+for line in sys.stdin:
+    frame = json.loads(line)
+    if frame["type"] == "command_invoked":
+        say(type="command_response", id=frame["id"], action="display", display="seen " + seen)
+    seen = frame["type"]
+"""

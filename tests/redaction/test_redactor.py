@@ -1,0 +1,295 @@
+"""What is replaced, what stays, and that nothing else changes."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode, urlsafe_b64encode
+from time import process_time
+from urllib.parse import quote, quote_plus
+
+import pytest
+from hypothesis import given, settings
+
+from hookgate.redaction import Redactor, holds_marker
+from hookgate.redaction.marks import MARKER
+from tests.redaction.corpus import PLAIN, SECRETS, texts, values
+
+REDACTOR = Redactor(SECRETS, keys=("pin-code",), salt=b"salt")
+MANY = settings(max_examples=300, deadline=None)
+
+
+def redacted(text: str) -> str:
+    """With `<*>` for every replacement."""
+    return MARKER.sub("<*>", REDACTOR.text(text))
+
+
+# --- known values ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+@pytest.mark.parametrize(
+    "written",
+    [
+        lambda s: s,
+        lambda s: quote(s),
+        lambda s: quote(s, safe=""),
+        lambda s: quote_plus(s),
+        lambda s: quote(s, safe="").lower() if s.islower() else quote(s, safe=""),
+        lambda s: b64encode(s.encode()).decode(),
+        lambda s: urlsafe_b64encode(s.encode()).decode(),
+        lambda s: json.dumps(s)[1:-1],
+        lambda s: json.dumps(s, ensure_ascii=False)[1:-1],
+    ],
+)
+def test_a_known_value_is_replaced_in_every_spelling(secret: str, written: object) -> None:
+    spelled = written(secret)  # type: ignore[operator]
+    assert redacted(f"before {spelled} after") == "before <*> after"
+
+
+@pytest.mark.parametrize("before", ["", "u", "us", "user:", "user1:"])
+def test_a_known_value_is_found_inside_longer_base64(before: str) -> None:
+    header = b64encode(f"{before}{SECRETS[0]}{before}".encode()).decode()
+    found = redacted(f"x {header} y")
+    assert "<*>" in found
+    assert len(found) < len(before) * 4 + 24
+
+
+def test_a_value_of_fewer_than_eight_characters_is_left_alone() -> None:
+    assert Redactor(["1234567", "       1234567 "]).text("a 1234567 b") == "a 1234567 b"
+    assert Redactor(["12345678\n"]).text("a 12345678 b") != "a 12345678 b"
+
+
+def test_equal_secrets_are_visible_as_equal_and_others_as_others() -> None:
+    one, same, other = REDACTOR.text("password=abcdefgh1 password=abcdefgh1 password=abcdefgh2").split()
+    assert one == same != other
+    assert Redactor((), salt=b"another").text("password=abcdefgh1") != one
+
+
+@MANY
+@given(texts)
+def test_no_known_value_survives_in_any_text(text: str) -> None:
+    after = REDACTOR.text(text)
+    assert not any(secret in after for secret in SECRETS)
+
+
+@MANY
+@given(texts)
+def test_redacting_twice_changes_nothing_more(text: str) -> None:
+    once = REDACTOR.text(text)
+    assert REDACTOR.text(once) == once
+
+
+@MANY
+@given(values)
+def test_a_value_stays_json_and_redacting_it_twice_changes_nothing_more(value: object) -> None:
+    once = REDACTOR.value(value)  # type: ignore[arg-type]
+    assert json.loads(json.dumps(once)) == once
+    assert REDACTOR.value(once) == once
+
+
+# --- by shape -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Authorization: Bearer abc", "Authorization: <*>"),
+        ("authorization: Basic YTpi \nnext", "authorization: <*> \nnext"),
+        ("> Proxy-Authorization: Digest a=b, c=d\r\n>", "> Proxy-Authorization: <*>\r\n>"),
+        ("Cookie: a=b; c=d", "Cookie: <*>"),
+        ("Set-Cookie: sid=1; Path=/", "Set-Cookie: <*>"),
+        ("curl -H 'Authorization: Bearer a b' http://h", "curl -H 'Authorization: <*>' http://h"),
+        ('curl -H "Cookie: a=b" http://h', 'curl -H "Cookie: <*>" http://h'),
+        ("a Bearer abcdefghijkl b", "a Bearer <*> b"),
+        ("a Bearer abcdefghijk b", "a Bearer abcdefghijk b"),
+        ("password=abcdefgh", "password=<*>"),
+        ("password=abcdefg", "password=abcdefg"),
+        ("DB_PASSWORD: abcdefgh # x", "DB_PASSWORD: <*> # x"),
+        ("pass-word = 'a bc def gh'", "pass-word = '<*>'"),
+        ("passwd => abcdefgh", "passwd => <*>"),
+        ("apiKey:=abcdefgh", "apiKey:=<*>"),
+        ("x-api-key: abcdefgh", "x-api-key: <*>"),
+        ("AWS_SECRET_ACCESS_KEY=abcd/efgh+ij", "AWS_SECRET_ACCESS_KEY=<*>"),
+        ("access_token=abcdefgh&next=1", "access_token=<*>&next=1"),
+        ("token: Bearer abcdefgh", "token: <*>"),
+        ("f(token=abcdefgh)", "f(token=<*>)"),
+        ('headers["token"] = "abcdefgh"', 'headers["token"] = "<*>"'),
+        ('log: {"token": "abcdefgh", "n": 1} end', 'log: {"token": "<*>", "n": 1} end'),
+        ('log: {"token": "abc\\"defgh"} end', 'log: {"token": "<*>"} end'),
+        ('cut: {"token": "abcdefgh', 'cut: {"token": "<*>'),
+        (r'twice: "{\"token\": \"abcdefgh\"}" end', r'twice: "{\"token\": \"<*>\"}" end'),
+        ("'secret': 'abcdefgh'", "'secret': '<*>'"),
+        ("pin_code: abcdefgh", "pin_code: <*>"),
+        ("mysql --password hunter -u x", "mysql --password <*> -u x"),
+        ("mysql --password=x -u x", "mysql --password=<*> -u x"),
+        ("tool --db-password 'a b'", "tool --db-password '<*>'"),
+        ("postgres://user:pw@host/db", "postgres://<*>@host/db"),
+        ("https://abcdefgh@host", "https://<*>@host"),
+        ("id AKIAABCDEFGHIJKLMNOP.", "id <*>."),
+        ("ASIAABCDEFGHIJKLMNOP", "<*>"),
+        ("ghp_" + "a" * 36, "<*>"),
+        ("gho_" + "a" * 36, "<*>"),
+        ("github_pat_" + "a1_" * 10, "<*>"),
+        ("sk-" + "a" * 20, "<*>"),
+        ("sk-ant-api03-" + "a-_" * 10, "<*>"),
+        ("xoxb-1234567890-abc", "<*>"),
+        ("AIza" + "a" * 35, "<*>"),
+        ("eyJhbGci.eyJzdWIi.c2ln x", "<*> x"),
+        ("a\n-----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY-----\nb", "a\n<*>\nb"),
+        ("a -----BEGIN PRIVATE KEY-----\nMII-cut", "a <*>"),
+        ("-----BEGIN OPENSSH PRIVATE KEY-----\na--b\n-----END OPENSSH PRIVATE KEY-----", "<*>"),
+    ],
+)
+def test_a_secret_is_known_by_its_shape(text: str, expected: str) -> None:
+    assert redacted(text) == expected
+
+
+@pytest.mark.parametrize("text", PLAIN)
+def test_a_text_without_secrets_stays_as_it_is(text: str) -> None:
+    assert REDACTOR.text(text) is text
+
+
+# --- by key ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        *("password", "PASSWORD", "pass_word", "user-passwd", "mySecret", "api_key", "X-API-KEY", "apiKeyId"),
+        *("aws_access_key", "private-key", "Authorization", "cookies", "credentials", "token", "refreshToken"),
+        *("pinCode", "PIN-CODE"),
+    ],
+)
+def test_the_string_under_a_telling_key_is_replaced_however_short(key: str) -> None:
+    after = REDACTOR.value({key: "x", "n": [{key: ["y", {"z": "w"}]}]})
+    hidden = REDACTOR.value({"password": "x"})["password"]  # type: ignore[index,call-overload]
+    assert after[key] == hidden  # type: ignore[index,call-overload]
+    assert '"y"' not in json.dumps(after)
+    assert '"w"' not in json.dumps(after)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"max_tokens": "1", "token_count": "2", "next_page_token": "abcdefgh", "nextPageToken": "x", "tokens": "y"},
+        {"password": 7, "secret": True, "token": None, "cookie": "", "credential": [], "api_key": 1.5},
+        ["a", 1, {"b": ("c", None)}],
+        "plain",
+        [[[[["deep"]]]]],
+    ],
+)
+def test_other_keys_numbers_booleans_and_nothing_stay_and_the_object_is_the_same(value: object) -> None:
+    assert REDACTOR.value(value) is value  # type: ignore[arg-type]
+
+
+def test_json_inside_a_string_is_read_by_key_and_keeps_its_layout() -> None:
+    spread = json.dumps({"a": {"token": "x"}, "n": 1.5}, indent=2)
+    after = REDACTOR.value({"out": f"\n{spread}\n"})
+    hidden = REDACTOR.value({"token": "x"})["token"]  # type: ignore[index,call-overload]
+    assert after == {"out": "\n" + json.dumps({"a": {"token": hidden}, "n": 1.5}, indent=2) + "\n"}
+    assert REDACTOR.text('{"token":"x","b":[1,2]}') == f'{{"token":"{hidden}","b":[1,2]}}'
+    assert REDACTOR.text('{"a": "{\\"token\\": \\"x\\"}"}') == json.dumps({"a": json.dumps({"token": hidden})})
+
+
+def test_a_key_that_is_a_secret_is_replaced_too() -> None:
+    assert REDACTOR.value({SECRETS[0]: 1}) == {REDACTOR.text(SECRETS[0]): 1}
+
+
+def test_what_is_nested_too_deep_is_replaced_whole_and_never_raises() -> None:
+    value: object = SECRETS[0]
+    for _ in range(5000):
+        value = [value]
+    after = REDACTOR.value(value)  # type: ignore[arg-type]
+    depth = 0
+    while isinstance(after, list):
+        after, depth = after[0], depth + 1
+    assert isinstance(after, str)
+    assert holds_marker(after)
+    assert 100 < depth < 1000
+
+
+def test_a_key_block_in_a_value_does_not_break_the_document() -> None:
+    text = json.dumps({"key": "-----BEGIN PRIVATE KEY-----\nMII", "h": "Authorization: x", "n": 1})
+    after = json.loads(REDACTOR.text(text))
+    assert after["n"] == 1
+    assert holds_marker(after["key"])
+    assert holds_marker(after["h"])
+
+
+# --- markers --------------------------------------------------------------------------------------------------
+
+
+@MANY
+@given(texts)
+def test_the_marker_of_a_replacement_is_found_again(text: str) -> None:
+    after = REDACTOR.text(text)
+    assert after == text or REDACTOR.marker(after)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[REDACTED]", "[REDACTED:", "[REDACTED:xyz1]", "[REDACTED:abc]", "REDACTED:ab12"]
+)
+def test_what_only_looks_like_a_marker_is_none(text: str) -> None:
+    assert not REDACTOR.marker(text)
+
+
+# --- time -----------------------------------------------------------------------------------------------------
+
+UNITS = (
+    *(
+        "{",
+        "[",
+        '"',
+        "\\",
+        "token",
+        "token=",
+        "token: ",
+        "token:\\",
+        "tokentoken-",
+        "token='",
+        "eyJ",
+        "eyJ.",
+        "eyJa.",
+    ),
+    *(
+        "sk-",
+        "://",
+        "://a@",
+        "://a:",
+        "bearer ",
+        "AKIA",
+        "ghp_",
+        "xoxb-",
+        "-----BEGIN PRIVATE KEY-----",
+        "-----BEGIN ",
+    ),
+    *("-", "--password ", "authorization:", "'cookie:", '"cookie:\\', "[REDACTED:ab12]", "[REDACTED:", "1,", "{},"),
+    *(
+        '"a",',
+        '"abcdefgh",',
+        'token: \\\\\\\\"',
+        "é",
+        "\n",
+        "a=a ",
+        "password=abcdefgh ",
+        "pass-",
+        "\\u0041",
+        "hunter2-",
+    ),
+)
+
+
+@pytest.mark.parametrize("before", ["token ", '["token",'])
+@pytest.mark.parametrize("unit", UNITS)
+def test_a_hostile_mebibyte_takes_no_longer_than_its_length_explains(unit: str, before: str) -> None:
+    """Measured at under 0.2 s each; what grows with the square takes minutes."""
+    text = before + unit * ((1 << 20) // len(unit.encode())) + ("1]" if before.startswith("[") else "")
+    started = process_time()
+    REDACTOR.text(text)
+    assert process_time() - started < 2
+
+
+def test_more_keys_than_are_remembered_are_judged_all_the_same() -> None:
+    for number in range(3000):
+        assert REDACTOR.value({f"k{number}": "x"}) == {f"k{number}": "x"}
+    assert holds_marker(str(REDACTOR.value({"password": "x"})))
