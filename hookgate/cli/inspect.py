@@ -54,7 +54,10 @@ def _loaded(config_file: Path | None) -> tuple[Config, Path]:
         raise
 
 
-BUILTINS = ("bash", "edit", "ls", "read", "web_fetch", "write")
+BUILTINS = (
+    *("bash", "bash_kill", "bash_output", "edit", "glob", "grep", "ls", "read", "web_fetch", "write"),
+    *("new_tool", "unregister_tool", "mcp_connect", "mcp_disconnect", "mcp_list"),
+)
 
 
 def _notes(config: Config, file: Path, workspace: Path) -> Iterator[str]:
@@ -126,7 +129,7 @@ def configured(config_file: Path | None) -> list[dict[str, Any]]:
 def describe(plan: Plan, state: str) -> dict[str, Any]:
     rules = plan.rules
     return {
-        "name": plan.spec.name,
+        "name": plan.name,
         "state": state,
         "priority": rules.priority,
         "mode": rules.mode,
