@@ -18,6 +18,7 @@ from benchmarks import (
     startup,
     tool_calls,
     tool_texts,
+    zot_intercept,
 )
 from benchmarks.echo import build_echo
 from benchmarks.figures import Figure, Run
@@ -35,6 +36,7 @@ BENCHMARKS = {
     "sessions": sessions,
     "tool_calls": tool_calls,
     "tool_texts": tool_texts,
+    "zot_intercept": zot_intercept,
 }
 README = Path(__file__).parents[1] / "README.md"
 LONGEST_S = 120.0
