@@ -182,6 +182,8 @@ class Gate:
         A hook that did not match a call's first name but matches the one it was renamed to is asked too: a rename
         must not slip past a guard. Each hook is asked at most once.
         """
+        if not self._chains[question.stage]:
+            return _Walked(question)
         matching, known, seen, asked = self._matching(question), self._matches, question, set[str]()
         owner = owners.get(question.tool, "")
         self._audit(question, matching)
@@ -211,6 +213,8 @@ class Gate:
 
     def _matching(self, question: Question) -> tuple[Mount, ...]:
         """The hooks of a stage whose match covers the question: the same for every call of a chat to a tool."""
+        if not self._chains[question.stage]:
+            return ()
         step = question.step
         key = (question.stage, step.chat, question.tool, question.model, step.agent)
         known = self._matches.get(key)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from time import perf_counter_ns
 from typing import cast
@@ -17,7 +17,7 @@ from hookgate.loop.finish import redacted, started
 from hookgate.protocol.inside import CallProgressed
 from hookgate.protocol.values import Finished, JsonObject, ToolResult
 from hookgate.tools import whose
-from hookgate.tools.dispatch import execute, rendered
+from hookgate.tools.dispatch import rendered, run
 from hookgate.tools.errors import ToolError
 from hookgate.tools.failures import failed
 
@@ -75,19 +75,23 @@ async def _run(batch: Batch, item: Ready) -> ToolResult:
         async with around.lease.held(item.spec.lease, call.name):
             with working_for(batch.step.chat), _heard(batch, call.id):
                 if item.spec.lease != "write":
-                    return await execute(item.tool, call)
+                    return await run(item.tool, call)
                 return await _recorded(around, item)
     except ToolError as error:
         return rendered(failed(call.name, error))
 
 
-@contextmanager
-def _heard(batch: Batch, call_id: str) -> Generator[None]:
+def _heard(batch: Batch, call_id: str) -> AbstractContextManager[None]:
     """What the call prints while it runs reaches those who watch, where there are any."""
+    return _telling(batch, call_id) if batch.agent.gate.events.heard(CallProgressed) else _NOBODY
+
+
+_NOBODY = nullcontext()
+
+
+@contextmanager
+def _telling(batch: Batch, call_id: str) -> Generator[None]:
     events, redactor = batch.agent.gate.events, batch.agent.around.redactor
-    if not events.heard(CallProgressed):
-        yield
-        return
 
     def tell(piece: str) -> None:
         events.emit(CallProgressed(call_id, redactor.text(piece)), batch.step)
@@ -104,10 +108,10 @@ async def _recorded(around: Around, item: Ready) -> ToolResult:
     if around.recorder is not None:
         await around.recorder.before(call)
 
-    async def run() -> ToolResult:
-        return await execute(item.tool, call)
+    async def execute() -> ToolResult:
+        return await run(item.tool, call)
 
-    result = await around.observe(call, run) if around.observe is not None else await run()
+    result = await around.observe(call, execute) if around.observe is not None else await execute()
     if around.recorder is not None:
         await around.recorder.after(call, result)
     return result

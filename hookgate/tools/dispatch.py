@@ -17,7 +17,17 @@ from hookgate.tools.failures import failed, failure, not_found
 from hookgate.tools.schema import problems
 from hookgate.tools.text import clean, cut, nearly_within_limits
 
-__all__ = ["Decoding", "Threaded", "execute", "failure", "invalid", "not_found", "rendered", "settled_arguments"]
+__all__ = [
+    "Decoding",
+    "Threaded",
+    "execute",
+    "failure",
+    "invalid",
+    "not_found",
+    "rendered",
+    "run",
+    "settled_arguments",
+]
 
 _log = structlog.get_logger(__name__)
 
@@ -56,10 +66,13 @@ def settled_arguments(
 async def execute(tool: Tool, call: ToolCall) -> ToolResult:
     """Settle the arguments, run within `spec.timeout_s`, render. Raises nothing but Cancelled."""
     settled = settled_arguments(tool, call)
-    if isinstance(settled, ToolResult):
-        return rendered(settled)
+    return rendered(settled) if isinstance(settled, ToolResult) else await run(tool, settled)
+
+
+async def run(tool: Tool, call: ToolCall) -> ToolResult:
+    """Execute a call whose arguments are settled. Raises nothing but Cancelled."""
     try:
-        result = await _within_deadline(tool, settled)
+        result = await _within_deadline(tool, call)
     except Exception as error:
         _record(call, error)
         return rendered(failed(call.name, error))

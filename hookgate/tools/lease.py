@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import trio
@@ -25,6 +23,21 @@ class _Holder:
     turn: trio.Event | None = None
 
 
+class _Held:
+    """Every call passes one, so it is no generator: that would cost several times as much."""
+
+    __slots__ = ("_holder", "_lease")
+
+    def __init__(self, lease: Lease, holder: _Holder) -> None:
+        self._lease, self._holder = lease, holder
+
+    async def __aenter__(self) -> None:
+        await self._lease.acquire(self._holder)
+
+    async def __aexit__(self, *_error: object) -> None:
+        self._lease.release(self._holder)
+
+
 class Lease:
     """Held by a call while it runs. A waiting writer lets no later reader pass, so nobody starves."""
 
@@ -33,17 +46,16 @@ class Lease:
         self._held: list[_Holder] = []
         self._waiting: deque[_Holder] = deque()
 
-    @asynccontextmanager
-    async def held(self, access: Access, name: str) -> AsyncGenerator[None]:
-        """Raises ToolError (transient), naming who has it, where the wait is too long."""
-        if access == "none":
-            yield
-            return
-        holder = _Holder(access, name)
-        await self._acquire(holder)
-        try:
-            yield
-        finally:
+    def held(self, access: Access, name: str) -> _Held:
+        """An async context manager. Raises ToolError (transient), naming who has it, where the wait is too long."""
+        return _Held(self, _Holder(access, name))
+
+    async def acquire(self, holder: _Holder) -> None:
+        if holder.access != "none":
+            await self._acquire(holder)
+
+    def release(self, holder: _Holder) -> None:
+        if holder.access != "none":
             self._leave(holder)
 
     async def _acquire(self, holder: _Holder) -> None:

@@ -125,6 +125,8 @@ class Selection:
 
     def rules(self, spec: ToolSpec, channel: str) -> ArgumentRules:
         """What stands under the arguments of a call of this tool, and the other names that they may have."""
+        if not self._preferences and not self._aliases and not spec.preference.overrides:
+            return NO_RULES
         aliases = self._aliases.get(spec.name, {})
         overrides = self.preference(spec, channel).overrides
         unknown = unknown_arguments(spec.parameters, overrides)
