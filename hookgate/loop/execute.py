@@ -15,6 +15,7 @@ from hookgate.loop.around import Around
 from hookgate.loop.batch import Batch, Ready
 from hookgate.loop.finish import redacted, started
 from hookgate.protocol.inside import CallProgressed
+from hookgate.protocol.payloads import ToolExecStart
 from hookgate.protocol.values import Finished, JsonObject, ToolResult
 from hookgate.tools import whose
 from hookgate.tools.dispatch import rendered, run
@@ -46,15 +47,19 @@ async def execute_all(batch: Batch, ready: Sequence[Ready]) -> dict[str, Finishe
 async def _execute(batch: Batch, item: Ready) -> Finished:
     batch.used.add(item.spec.provider)
     call, tally, redactor = item.call, batch.agent.tally, batch.agent.around.redactor
-    batch.agent.gate.events.emit(started(call), batch.step)
+    events = batch.agent.gate.events
+    if events.heard(ToolExecStart):
+        events.emit(started(call), batch.step)
     begun = perf_counter_ns()
     result = await _result(batch, item)
     duration_ns = perf_counter_ns() - begun
     tally.executed -= result.cached
     tally.cached += result.cached
     # What comes back from here is executed no more, so hooks see it as everybody else does.
-    arguments = cast("JsonObject", redactor.value(call.arguments))
-    return Finished(replace(call, arguments=arguments), redacted(redactor, result), duration_ns)
+    arguments = redactor.value(call.arguments)
+    if arguments is not call.arguments:
+        call = replace(call, arguments=cast("JsonObject", arguments))
+    return Finished(call, redacted(redactor, result), duration_ns)
 
 
 async def _result(batch: Batch, item: Ready) -> ToolResult:

@@ -31,7 +31,9 @@ async def finish(batch: Batch, finished: Finished) -> ToolResult:
     if judged is not finished.result:
         judged = redacted(batch.agent.around.redactor, rendered(judged))
     result = await _delivered(batch, judged)
-    batch.agent.gate.events.emit(_ended(finished.call, result, finished.duration_ns), batch.step)
+    events = batch.agent.gate.events
+    if events.heard(ToolExecEnd):
+        events.emit(_ended(finished.call, result, finished.duration_ns), batch.step)
     return result
 
 
@@ -68,6 +70,9 @@ def closed(batch: Batch, item: Settled) -> ToolResult:
 
 
 def tell_ended(batch: Batch, item: Ready | Settled, result: ToolResult) -> None:
+    events = batch.agent.gate.events
+    if not events.heard(CallEnded):
+        return
     call = item.call if isinstance(item.call, ToolCall) else ToolCall(item.call.id, item.call.name, {})
     ran = isinstance(item, Ready)
     status: CallStatus = "completed"
@@ -80,7 +85,7 @@ def tell_ended(batch: Batch, item: Ready | Settled, result: ToolResult) -> None:
         )
         status = "timed_out" if timed_out else "failed" if ran else "blocked"
     raw = item.call.arguments if isinstance(item.call, ProposedCall) else ""
-    batch.agent.gate.events.emit(CallEnded(call, result, status, ran, raw), batch.step)
+    events.emit(CallEnded(call, result, status, ran, raw), batch.step)
 
 
 def redacted(redactor: Redactor, result: ToolResult) -> ToolResult:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 
 import trio
 
 from hookgate.loop.agent import Agent
-from hookgate.loop.session import CompactionAsked, Session
+from hookgate.loop.commands import Commands, Invocation
+from hookgate.loop.session import CompactionAsked, Job, Session
 from hookgate.protocol.interfaces import Channel
 from hookgate.protocol.values import Inbound, Outbound
 
@@ -15,13 +17,15 @@ BUSY = "I am still busy here and the queue is full. Please send this again later
 
 
 class Gateway:
-    """`channels` by name. A session lives as long as the gateway; it costs a task only while it has work."""
+    """`channels` by name; `commands`: those beside its own. A session lives as long as the gateway; it costs a task
+    only while it has work."""
 
-    def __init__(self, agent: Agent, channels: Mapping[str, Channel]) -> None:
+    def __init__(self, agent: Agent, channels: Mapping[str, Channel], commands: Commands | None = None) -> None:
         self.sessions: dict[str, Session] = {}
         self._agent = agent
         self._channels = channels
-        self._work, self._inbox = trio.open_memory_channel[Session](1000)
+        self._commands = commands
+        self._work, self._inbox = trio.open_memory_channel[Callable[[], Awaitable[None]]](1000)
 
     async def receive(self, inbound: Inbound) -> None:
         """Take a message in: returns once it is queued, answered as a command, or refused."""
@@ -29,23 +33,30 @@ class Gateway:
         if command is not None:
             await self._reply(inbound, command)
             return
-        session = self._session(inbound)
-        compacting = inbound.text.strip().lower() == "/compact"
-        if session.offer(CompactionAsked(inbound.chat) if compacting else inbound):
-            await self._work.send(session)
+        if self._commands and (invocation := self._commands.read(inbound)):
+            await self._begin(self._commands, invocation)
+        elif inbound.text.strip().lower() == "/compact":
+            await self._queue(inbound, CompactionAsked(inbound.chat))
         else:
-            await self._reply(inbound, BUSY)
+            await self._queue(inbound, inbound)
+
+    async def submit(self, inbound: Inbound) -> None:
+        """Take a message in that is none of a person's: no command, whatever it says."""
+        await self._queue(inbound, inbound)
 
     async def idle(self, session_key: str) -> None:
         """Until this conversation has answered everything."""
+        if self._commands:
+            await self._commands.idle(session_key)
         session = self.sessions.get(session_key)
         if session is not None:
             await session.idle()
 
     def stop(self, session_key: str) -> bool:
-        """End the running turn of a conversation; False when there is none."""
+        """End the running turn and the running commands of a conversation; False when there are none."""
         session = self.sessions.get(session_key)
-        return session is not None and session.stop()
+        ended = self._commands is not None and self._commands.stop(session_key)
+        return (session is not None and session.stop()) or ended
 
     def tell(self, provider: str, text: str) -> None:
         """A report for the model, in every conversation that uses this provider's tools."""
@@ -56,11 +67,34 @@ class Gateway:
         """Work until cancelled. Conversations run side by side."""
         try:
             async with trio.open_nursery() as nursery:
-                async for session in self._inbox:
-                    nursery.start_soon(session.run)
+                async for work in self._inbox:
+                    nursery.start_soon(work)
         finally:
             for session in self.sessions.values():
                 session.close("shutdown")
+
+    async def _queue(self, inbound: Inbound, job: Job) -> None:
+        session = self._session(inbound)
+        if session.offer(job):
+            await self._work.send(session.run)
+        else:
+            await self._reply(inbound, BUSY)
+
+    async def _begin(self, commands: Commands, invocation: Invocation) -> None:
+        commands.begin(invocation)
+        try:
+            await self._work.send(partial(self._invoke, commands, invocation))
+        except BaseException:
+            commands.end(invocation)
+            raise
+
+    async def _invoke(self, commands: Commands, invocation: Invocation) -> None:
+        try:
+            prompt = await commands.run(invocation)
+            if prompt is not None:
+                await self.submit(prompt)
+        finally:
+            commands.end(invocation)
 
     def _command(self, inbound: Inbound) -> str | None:
         """What a command answers (empty: nothing to say); None for a message that is none."""
@@ -76,6 +110,8 @@ class Gateway:
 
     def _renewed(self, key: str) -> str:
         self._agent.desk.forget(key)
+        if self._commands:
+            self._commands.forget(key)
         session = self.sessions.get(key)
         dropped = session.renew() if session else 0
         return "A new conversation." + (f" Waiting messages dropped: {dropped}." if dropped else "")

@@ -15,7 +15,6 @@ import trio
 from hookgate.protocol.interfaces import Channel
 from hookgate.protocol.values import Chat, Inbound, Outbound, OutboundKind
 from hookgate.protocol.zot.frames import Level, Panel
-from hookgate.protocol.zot.panels import panel_text
 from hookgate.protocol.zot.surface import Surface
 
 log = structlog.get_logger("hookgate.loop")
@@ -36,12 +35,18 @@ class Editor(Protocol):
 
 
 @dataclass(frozen=True)
-class _Said:
-    outbound: Outbound
-    done: trio.Event
+class _Shown:
+    """The open panel, and the chat that it was opened in; None: nobody's."""
+
+    extension: str
+    panel: Panel
+    chat: Chat | None
+
+    def is_of(self, extension: str, panel: Panel) -> bool:
+        return (self.extension, self.panel.id) == (extension, panel.id)
 
 
-_Job = Outbound | Inbound | _Said
+_Job = Outbound | Inbound | trio.Event
 
 
 class Surfaces:
@@ -54,7 +59,7 @@ class Surfaces:
         self._own = own
         self._redact = redact
         self._queues = {name: trio.open_memory_channel[_Job](MAX_WAITING) for name in channels}
-        self._shown: tuple[str, Panel, Chat] | None = None
+        self._panel: _Shown | None = None
 
     async def run(self, channels: Mapping[str, Channel], submit: Submit) -> None:
         """Deliver until cancelled: each channel in order, none waiting for another."""
@@ -77,15 +82,14 @@ class Surfaces:
 
     def panel(self, extension: str, panel: Panel, chat: Chat | None) -> None:
         """In a chat that shows no panels it is a message, sent again only when it looks different."""
-        panel = self._redacted(panel)
-        for surface in self._owners(chat):
-            surface.panel(extension, panel, chat)
-        if chat is not None and self._shown != (extension, panel, chat):
-            self._shown = (extension, panel, chat)
-            self._write(chat, panel_text(panel))
+        before = self._panel
+        if before is not None and before.is_of(extension, panel):
+            # Drawn again, by whatever call: it stays where it was opened.
+            chat = before.chat
+        self._show(_Shown(extension, self._redacted(panel), chat))
 
     def panel_close(self, extension: str, panel_id: str) -> None:
-        self._shown = None
+        self._panel = None
         for surface in self._own.values():
             surface.panel_close(extension, panel_id)
 
@@ -100,9 +104,14 @@ class Surfaces:
 
     async def say(self, chat: Chat, text: str, kind: OutboundKind = "notice") -> None:
         """A message that is delivered, after all that was noted before it, when this returns."""
-        said = _Said(Outbound(chat, self._redact(text), kind=kind), trio.Event())
-        await self._queues[chat.channel][0].send(said)
-        await said.done.wait()
+        await self._queues[chat.channel][0].send(Outbound(chat, self._redact(text), kind=kind))
+        await self.settled(chat)
+
+    async def settled(self, chat: Chat) -> None:
+        """Until all that was noted for this chat's channel before is delivered."""
+        mark = trio.Event()
+        await self._queues[chat.channel][0].send(mark)
+        await mark.wait()
 
     async def insert(self, extension: str, text: str, chat: Chat) -> None:
         """Into the person's editor; where there is none it is shown."""
@@ -112,7 +121,20 @@ class Surfaces:
         else:
             await self.say(chat, noted(extension, text))
 
+    def move_panel(self, extension: str, panel: Panel, chat: Chat) -> None:
+        """Somebody there asked for it, so it is shown there from now on."""
+        if self._panel is not None and self._panel.chat != chat:
+            self.panel_close(extension, panel.id)
+            self._show(_Shown(extension, self._redacted(panel), chat))
+
     # --- routing ---
+
+    def _show(self, shown: _Shown) -> None:
+        before, self._panel = self._panel, shown
+        for surface in self._owners(shown.chat):
+            surface.panel(shown.extension, shown.panel, shown.chat)
+        if before != shown:
+            self._write(shown.chat, noted(shown.extension, panel_text(shown.panel)))
 
     def _owners(self, chat: Chat | None) -> tuple[Surface, ...]:
         if chat is None:
@@ -143,14 +165,19 @@ def noted(extension: str, text: str) -> str:
     return "\n".join(f"[{extension}] {line}" for line in text.splitlines() or [""])
 
 
+def panel_text(panel: Panel) -> str:
+    """A panel where it cannot be drawn."""
+    parts = (panel.title, "\n".join(panel.lines), panel.footer)
+    return "\n".join(part for part in parts if part)
+
+
 async def _deliver(channel: Channel, inbox: trio.MemoryReceiveChannel[_Job], submit: Submit) -> None:
     async for job in inbox:
         match job:
             case Inbound():
                 await submit(job)
-            case _Said(outbound=outbound, done=done):
-                await _send(channel, outbound)
-                done.set()
+            case trio.Event():
+                job.set()
             case _:
                 await _send(channel, job)
 
