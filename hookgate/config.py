@@ -13,7 +13,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from hookgate.mistakes import mistakes
-from hookgate.sections import Config, HookSection, McpSection
+from hookgate.sections import Config, HookSection, McpSection, ZotExtension
 
 FILE_NAME = "hookgate.toml"
 BASE_ENVIRONMENT = ("PATH", "HOME", "LANG", "TMPDIR")
@@ -81,6 +81,11 @@ def secret(name: str) -> str | None:
     return value
 
 
+def git_environment() -> dict[str, str]:
+    """What `git clone` starts from: all of it, for keys, agents, proxies and credential helpers."""
+    return dict(os.environ)
+
+
 def rpc_token() -> str:
     """What a client must say at first where it is set: see `hookgate rpc`."""
     return os.environ.get("ZOTCORE_RPC_TOKEN", "")
@@ -103,6 +108,12 @@ def server_environment(section: McpSection) -> dict[str, str]:
     return {**base_environment(), **passed, **section.env}
 
 
+def extension_variables(section: ZotExtension) -> dict[str, str]:
+    """What an extension sees beside the base set: what its section passes and lists."""
+    passed = {name: os.environ[name] for name in section.env_pass if name in os.environ}
+    return {**passed, **section.env}
+
+
 def named_secrets(names: Iterable[str]) -> tuple[str, ...]:
     """The values of these environment variables, where they are set: what redaction must know literally."""
     return tuple(value for name in names if (value := os.environ.get(name, "")))
@@ -122,6 +133,20 @@ def store_file(config: Config) -> Path:
 def dynamic_folder(config: Config) -> Path:
     """Where tools that were made at run time live, a folder each."""
     return Path(config.dynamic.folder).expanduser() if config.dynamic.folder else state_directory() / "tools"
+
+
+def zot_home(config: Config) -> Path:
+    """Where zot keeps its things: configured, else `$ZOT_HOME`, else zot's usual folder."""
+    if config.zot.home:
+        return Path(config.zot.home).expanduser().absolute()
+    given = os.environ.get("ZOT_HOME")
+    return Path(given).absolute() if given else state_directory().with_name("zot")
+
+
+def extensions_folder() -> Path:
+    """Where `hookgate ext install` puts extensions: `$XDG_DATA_HOME/hookgate/extensions`."""
+    base = os.environ.get("XDG_DATA_HOME")
+    return (Path(base) if base else Path.home() / ".local" / "share") / "hookgate" / "extensions"
 
 
 def runtime_directory() -> Path:

@@ -341,6 +341,33 @@ class McpDefaults(Section):
     servers: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{1,63}$")], McpSection] = Field(default_factory=dict)
 
 
+class ZotExtension(Section):
+    """One extension, by its manifest's name. `timeout_ms`: how long an interception may take; `match`: the chats that
+    have its tools and commands, and the calls that it is asked about."""
+
+    enabled: bool = True
+    fail_closed: bool | None = None
+    env: dict[str, str] = Field(default_factory=dict)
+    env_pass: tuple[str, ...] = ()
+    match: MatchSection = _nested()
+    timeout_ms: Milliseconds | None = None
+
+
+class ZotSection(Section):
+    """zot extensions. `discover`: whether those of the project are loaded as well; unset, a chat does and a daemon
+    does not. `home`: empty for zot's usual one; `version`: what they are told of zot's, empty for hookgate's.
+    `priority`: of all of them among the hooks."""
+
+    enabled: bool = True
+    discover: bool | None = None
+    home: str = ""
+    version: str = ""
+    priority: int = 0
+    fail_closed: bool = False
+    hello_timeout_ms: Milliseconds = 10_000
+    extensions: dict[str, ZotExtension] = Field(default_factory=dict)
+
+
 class StoreSection(Section):
     path: str = ""
 
@@ -367,6 +394,7 @@ class Config(Section):
     guards: GuardsSection = _nested()
     dynamic: DynamicSection = _nested()
     mcp: McpDefaults = _nested()
+    zot: ZotSection = _nested()
     store: StoreSection = _nested()
     log: LogSection = _nested()
     control: ControlSection = _nested()

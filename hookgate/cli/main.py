@@ -9,9 +9,11 @@ from typing import Any
 import click
 
 from hookgate import __version__
+from hookgate.cli.ext_commands import ext
 from hookgate.cli.tools_commands import tools
 
 FILE = click.Path(dir_okay=False, path_type=Path)
+FOLDER = click.Path(path_type=Path)
 config_option = click.option("--config", "config_file", type=FILE, help="Instead of ./hookgate.toml.")
 control_option = click.option("--control", type=FILE, help="The control socket's path.")
 
@@ -31,11 +33,18 @@ def hookgate() -> None:
 @click.option("--trace", is_flag=True, help="Show what every hook decided, and how long it took.")
 @click.option("--events", type=FILE, help="Append every event and gate decision to this file, as JSON lines.")
 @click.option("--diff", is_flag=True, help="After each turn, show what it changed in the workspace.")
-def chat(config_file: Path | None, control: Path | None, once: str | None, **shown: Any) -> None:  # noqa: ANN401 - flags of several kinds
+@click.option("-e", "--ext", multiple=True, type=FOLDER, help="Load the extension in this folder; may be repeated.")
+@click.option("--no-ext", is_flag=True, help="Load no extensions but those of --ext.")
+def chat(
+    config_file: Path | None,
+    control: Path | None,
+    once: str | None,
+    **more: Any,  # noqa: ANN401 - flags of several kinds
+) -> None:
     """Talk to the configured model."""
     from hookgate.cli.chat import Flags, run_chat
 
-    flags = Flags(config_file, once, control=control, **shown)
+    flags = Flags(config_file, once, control=control, **more)
     run(lambda: run_chat(flags))
 
 
@@ -152,6 +161,7 @@ def control(method: str, params: str, control: Path | None) -> None:
 
 
 hookgate.add_command(tools)
+hookgate.add_command(ext)
 
 
 # --- how every command ends ---------------------------------------------------------------------------------

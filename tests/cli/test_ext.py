@@ -15,7 +15,12 @@ from typing import Any
 import pytest
 import trio
 
+from hookgate.cli.ext_doctor import OUR_TOOLS
 from hookgate.extensions.logs import ExtensionLog
+from hookgate.tools.background import open_background
+from hookgate.tools.builtin import Parts, builtin_tools
+from hookgate.tools.sandbox import Sandbox
+from hookgate.tools.workspace import Workspace
 from tests.cli.program import DEADLINE_S, HOOKGATE, environment, open_terminal, run
 from tests.extensions.made import extension, repository
 
@@ -89,10 +94,10 @@ async def test_the_table_has_the_projects_first_and_shows_broken_ones(tmp_path: 
     (torn / "extension.json").write_text("[]")
     ended = await ext(tmp_path, "list")
     assert (ended.status, ended.err) == (0, "")
-    assert [line.split() for line in ended.out.splitlines()] == [
+    assert [line.split(maxsplit=5) for line in ended.out.splitlines()] == [
         ["scope", "name", "version", "enabled", "language", "dir"],
         ["project", "mine\u0301", "\\x1b[31m", "yes", "-", f"{tmp_path}/.zot/extensions/p"],
-        ["global", "torn", "-", "-", "-", str(torn), *"(parse manifest: it must be an object, not an array)".split()],
+        ["global", "torn", "-", "-", "-", f"{torn}  (parse manifest: it must be an object, not an array)"],
         ["global", "weather", "1.2.0", "yes", "go", f"{tmp_path}/{OWN}/weather"],
         ["global", "old", "-", "no", "-", f"{tmp_path}/{HOME}/extensions/old"],
     ]
@@ -386,6 +391,13 @@ async def test_a_healthy_set_is_no_failure_and_a_named_folder_is_looked_at_too(t
     assert (ended.status, ended.err) == (0, "")
     assert ended.out.startswith(f"named - (ext) {named}\n")
     assert "  off: the configuration does not enable it\n" in ended.out
+
+
+async def test_the_doctor_knows_all_tools_of_ours(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path)
+    async with open_background(tmp_path) as background:
+        parts = Parts(workspace, Sandbox("none", workspace.root, workspace.root, ""), {}, background)
+        assert {tool.spec.name for tool in builtin_tools(parts)} <= set(OUR_TOOLS)
 
 
 async def test_the_doctor_of_nothing_says_so(tmp_path: Path) -> None:

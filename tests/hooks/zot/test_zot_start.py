@@ -13,7 +13,6 @@ from hookgate.hooks import pipes
 from hookgate.hooks.child import HelloFailed
 from hookgate.hooks.zot import handshake
 from hookgate.hooks.zot.extension import open_extension
-from hookgate.hooks.zot.journal import LogFile
 from hookgate.hooks.zot.spec import extension_environment
 from hookgate.protocol.stages import Stage
 from tests.hooks.processes import DEADLINE_S, gone, living, open_deadlines, until
@@ -169,24 +168,6 @@ async def test_stderr_goes_to_the_journal_to_its_last_word() -> None:
         with trio.fail_after(DEADLINE_S):
             await extension.ended.wait()
     assert theatre.journal.stderr == [b"trace", b"last word"]
-
-
-def test_a_log_file_takes_lines_and_is_rotated_when_it_is_full(tmp_path: Path) -> None:
-    path = tmp_path / "logs" / "ext-a.log"
-    log = LogFile(path, max_bytes=100)
-    log.lines([b"one", b"\xff"])
-    log.host("two\nthree")
-    assert path.read_bytes() == b"one\n\xff\n[zot] two three\n"
-    log.lines([b"x" * 100])
-    assert not path.exists()
-    log.lines([b"new"])
-    assert path.read_bytes() == b"new\n"
-    assert path.with_name("ext-a.log.1").read_bytes().endswith(b"x" * 100 + b"\n")
-
-
-def test_a_log_file_that_cannot_be_written_raises_nothing(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    LogFile(tmp_path / "file" / "ext-a.log").host("x")
 
 
 # --- the end ---

@@ -18,7 +18,7 @@ from hookgate.protocol.answers import CONTINUE, Failed
 from hookgate.protocol.events import Event
 from hookgate.protocol.inside import CallEnded, ReplyEnded, SessionBegan, StepBegan
 from hookgate.protocol.stages import Question, Stage
-from hookgate.protocol.values import ProposedCall, ToolCall, ToolResult
+from hookgate.protocol.values import ToolCall, ToolResult
 from tests.hooks.doubles import STEP
 from tests.hooks.processes import until
 from tests.hooks.zot.extensions import Theatre, judged, open_ext, received, run, told

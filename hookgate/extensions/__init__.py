@@ -1,0 +1,1 @@
+"""zot extensions on disk: their folders, manifests, logs, how they are installed. Starts none of them."""

@@ -1,0 +1,193 @@
+"""Which extensions there are and which of them are loaded, in what order. Starts nothing, logs nothing.
+
+`look` reads the folders; `arranged` decides, and is pure.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from hookgate.extensions.manifest import BadManifest, Manifest, NoManifest, read_manifest
+
+Scope = Literal["ext", "project", "global"]
+"""Named by `--ext`; found in the project; found in a folder of the user's."""
+
+PROJECT_FOLDERS = (".hookgate/extensions", ".zot/extensions")
+ZOT_FOLDER = "extensions"
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where extensions live. `project` is the user's working folder, None: nothing there may run.
+
+    `own` is hookgate's folder of extensions, where they are installed; `home` is zot's home.
+    """
+
+    project: Path | None
+    own: Path
+    home: Path
+
+    @property
+    def folders(self) -> tuple[tuple[Scope, Path], ...]:
+        """In load order."""
+        mine: list[tuple[Scope, Path]] = []
+        if self.project is not None:
+            mine.extend(("project", self.project / folder) for folder in PROJECT_FOLDERS)
+        return (*mine, ("global", self.own), ("global", self.home / ZOT_FOLDER))
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One extension, or a folder of them, that cannot be loaded; the others can."""
+
+    directory: Path
+    reason: str
+
+    @property
+    def text(self) -> str:
+        return f"extension load: {self.directory}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A folder that holds an extension, or a manifest that is none: then `broken` says why."""
+
+    scope: Scope
+    directory: Path
+    manifest: Manifest | None = None
+    broken: str = ""
+
+    @property
+    def name(self) -> str:
+        """The manifest's, else the folder's."""
+        return self.manifest.name if self.manifest else self.directory.name
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An extension to start: `command` in `directory`; `index` is its place in the load order, from 0."""
+
+    name: str
+    directory: Path
+    command: tuple[str, ...]
+    index: int
+    scope: Scope
+    manifest: Manifest
+
+
+@dataclass(frozen=True, slots=True)
+class Shadowed:
+    """An extension that is not loaded since `by` comes before it, under the same name or folder name."""
+
+    entry: Entry
+    by: Path
+
+    @property
+    def text(self) -> str:
+        return f"extension {self.entry.name}: {self.entry.directory} is not loaded, {self.by} comes first"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """`candidates` in load order. `disabled` may be listed; none of the rest is started."""
+
+    candidates: tuple[Candidate, ...] = ()
+    disabled: tuple[Entry, ...] = ()
+    shadowed: tuple[Shadowed, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+def find(named: Sequence[Path], places: Places | None) -> Found:
+    """What is to be loaded: the folders named by `--ext`, then those at the places; None (`--no-ext`): only those."""
+    entries = [_named(path) for path in named]
+    problems: tuple[Problem, ...] = ()
+    if places is not None:
+        installed, problems = look(places)
+        entries.extend(installed)
+    return arranged(entries, problems)
+
+
+def look(places: Places) -> tuple[list[Entry], tuple[Problem, ...]]:
+    """Every extension at these places in load order, and the folders that cannot be listed."""
+    entries: list[Entry] = []
+    problems: list[Problem] = []
+    for scope, folder in places.folders:
+        try:
+            directories = _directories(folder)
+        except OSError as error:
+            problems.append(Problem(folder, f"cannot be listed: {error.strerror}"))
+            continue
+        entries.extend(entry for directory in directories if (entry := _installed(scope, directory)) is not None)
+    return entries, tuple(problems)
+
+
+def arranged(entries: Iterable[Entry], problems: tuple[Problem, ...] = ()) -> Found:
+    """Of one manifest name the first counts; a project's folder hides the user's of the same name."""
+    candidates: dict[str, Candidate] = {}
+    disabled: list[Entry] = []
+    shadowed: list[Shadowed] = []
+    broken = list(problems)
+    of_project: dict[str, Path] = {}
+    for entry in entries:
+        hides = of_project.get(entry.directory.name) if entry.scope == "global" else None
+        if entry.scope == "project":
+            of_project.setdefault(entry.directory.name, entry.directory)
+        if hides is not None:
+            shadowed.append(Shadowed(entry, hides))
+        elif entry.manifest is None:
+            broken.append(Problem(entry.directory, entry.broken))
+        elif not entry.manifest.enabled:
+            disabled.append(entry)
+        elif (first := candidates.get(entry.name)) is not None:
+            # One folder may be named and found as well.
+            if first.directory != entry.directory:
+                shadowed.append(Shadowed(entry, first.directory))
+        else:
+            candidates[entry.name] = _candidate(entry, entry.manifest, len(candidates))
+    return Found(tuple(candidates.values()), tuple(disabled), tuple(shadowed), tuple(broken))
+
+
+def _candidate(entry: Entry, manifest: Manifest, index: int) -> Candidate:
+    command = manifest.command(entry.directory)
+    return Candidate(manifest.name, entry.directory, command, index, entry.scope, manifest)
+
+
+def _directories(folder: Path) -> list[Path]:
+    """Sorted by name. Those that begin with a dot are half installed or half removed."""
+    folder = Path(os.path.abspath(folder))
+    try:
+        names = os.listdir(folder)
+    except FileNotFoundError:
+        return []
+    return [folder / name for name in sorted(names, key=os.fsencode) if not name.startswith(".")]
+
+
+def _named(path: Path) -> Entry:
+    directory = Path(os.path.abspath(path))
+    try:
+        return _read("ext", directory)
+    except NoManifest as error:
+        return Entry("ext", directory, broken=str(error))
+
+
+def _installed(scope: Scope, directory: Path) -> Entry | None:
+    """None where there is no manifest: that is something else, or a plain file beside the folders."""
+    try:
+        entry = _read(scope, directory)
+    except NoManifest:
+        return None
+    return entry if entry.manifest or directory.is_dir() else None
+
+
+def _read(scope: Scope, directory: Path) -> Entry:
+    """Raises NoManifest."""
+    try:
+        return Entry(scope, directory, read_manifest(directory))
+    except NoManifest:
+        raise
+    except BadManifest as error:
+        return Entry(scope, directory, broken=str(error))

@@ -1,0 +1,58 @@
+"""Extensions that are there already: found by name, switched on and off, removed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from secrets import token_hex
+
+from hookgate.extensions.discovery import Entry
+from hookgate.extensions.folders import Refused
+from hookgate.extensions.manifest import FILE_NAME, BadManifest, parse_manifest, read_bytes
+from hookgate.extensions.switch import switched
+
+
+def named(name: str, entries: Iterable[Entry]) -> Entry:
+    """The one whose folder or manifest has this name; of several a path chooses. Raises Refused."""
+    entries = list(entries)
+    if os.sep in name:
+        path = os.path.abspath(name)
+        matches = [entry for entry in entries if str(entry.directory) == path]
+    else:
+        matches = [entry for entry in entries if name in (entry.name, entry.directory.name)]
+    if not matches:
+        raise Refused(f'extension "{name}" not found')
+    if len(matches) > 1:
+        paths = "".join(f"\n  {entry.directory}" for entry in matches)
+        raise Refused(f'extension "{name}" is more than one; give the path of one:{paths}')
+    return matches[0]
+
+
+def switch(entry: Entry, *, enabled: bool) -> None:
+    """Set `enabled` in its manifest; nothing is written where it says so already. Raises Refused, or OSError."""
+    file = Path(os.path.realpath(entry.directory / FILE_NAME))
+    try:
+        data = read_bytes(file)
+        manifest = parse_manifest(data)
+    except BadManifest as error:
+        raise Refused(f"{entry.directory}: {error}") from None
+    if manifest.enabled != enabled:
+        _replace(file, switched(data.decode("utf-8"), enabled=enabled).encode("utf-8"))
+
+
+def _replace(file: Path, data: bytes) -> None:
+    """Whole or not at all, with the mode that it had."""
+    mode = file.stat().st_mode & 0o7777
+    aside = file.with_name(f".{file.name}.{token_hex(6)}")
+    try:
+        with aside.open("xb") as opened:
+            os.fchmod(opened.fileno(), mode)
+            opened.write(data)
+            opened.flush()
+            os.fsync(opened.fileno())
+        aside.replace(file)
+    finally:
+        with suppress(FileNotFoundError):
+            aside.unlink()
