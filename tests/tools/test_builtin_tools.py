@@ -48,7 +48,7 @@ def test_they_register_as_reserved(tools: tuple[Tool, ...]) -> None:
     registry = Registry()
     for tool in tools:
         registry.register(tool, reserved=True)
-    assert len(registry.snapshot().specs) == registry.version == 6
+    assert len(registry.snapshot().specs) == registry.version == 8
     with pytest.raises(NameConflict):
         registry.register(_Stranger())
 

@@ -1,0 +1,274 @@
+"""Commands and words of extensions between the gateway and the chats, with doubles for both ends."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+import trio
+
+from hookgate.hooks.zot.roster import Command
+from hookgate.loop.commands import Commands, Invocation
+from hookgate.loop.surface import MAX_WAITING, Surfaces
+from hookgate.protocol.values import Chat, Inbound, Outbound
+from hookgate.protocol.zot.answers import CommandAnswer
+from hookgate.protocol.zot.frames import Panel
+from tests.loop.recording import CHAT, DEADLINE_S, OTHER, Room
+
+DESK = Chat("desk", "terminal")
+PANEL = Panel("p", "Rows", ("one",), "end")
+
+
+@dataclass
+class Source:
+    """Commands that answer at once, or never when there is no answer."""
+
+    answer: CommandAnswer | None = None
+    commands: Sequence[Command] = (Command("Do", "does", "ext"), Command("stop", "never", "ext"))
+    asked: list[tuple[str, str, Chat | None]] = field(default_factory=list[tuple[str, str, "Chat | None"]])
+    forgotten: list[str] = field(default_factory=list[str])
+    asking: trio.Event = field(default_factory=trio.Event)
+
+    async def command(self, name: str, args: str, chat: Chat | None) -> CommandAnswer:
+        self.asked.append((name, args, chat))
+        self.asking.set()
+        await trio.lowlevel.checkpoint()
+        while self.answer is None:
+            await trio.sleep_forever()
+        return self.answer
+
+    def forget_session(self, session: str) -> None:
+        self.forgotten.append(session)
+
+
+class Desk:
+    """An operator's surface with an editor."""
+
+    def __init__(self) -> None:
+        self.shown: list[tuple[Any, ...]] = []
+
+    def note(self, extension: str, level: str, text: str, chat: Chat | None) -> None:
+        self.shown.append(("note", extension, level, text, chat))
+
+    def clear_notes(self, extension: str) -> None:
+        self.shown.append(("clear", extension))
+
+    def panel(self, extension: str, panel: Panel, chat: Chat | None) -> None:
+        self.shown.append(("panel", extension, panel, chat))
+
+    def panel_close(self, extension: str, panel_id: str) -> None:
+        self.shown.append(("close", extension, panel_id))
+
+    def submit(self, extension: str, text: str, chat: Chat | None) -> None:
+        self.shown.append(("submit", extension, text, chat))
+
+    def insert(self, text: str) -> None:
+        self.shown.append(("insert", text))
+
+
+@dataclass
+class House:
+    """A desk with a surface of its own, and a room that takes messages alone."""
+
+    surfaces: Surfaces
+    desk: Desk
+    room: Room
+    submitted: list[Inbound]
+
+    async def settle(self) -> list[str]:
+        await self.surfaces.settled(CHAT)
+        return [outbound.text for outbound in self.room.sent]
+
+
+@asynccontextmanager
+async def open_house() -> AsyncGenerator[House]:
+    desk, room, submitted = Desk(), Room([]), list[Inbound]()
+    surfaces = Surfaces(("desk", "test"), {"desk": desk}, lambda text: text.replace("secret", "<mark>"))
+
+    async def submit(inbound: Inbound) -> None:
+        await trio.lowlevel.checkpoint()
+        submitted.append(inbound)
+
+    with trio.fail_after(DEADLINE_S):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(surfaces.run, {"desk": Room([]), "test": room}, submit)
+            yield House(surfaces, desk, room, submitted)
+            nursery.cancel_scope.cancel()
+
+
+# --- where words go -----------------------------------------------------------------------------------------
+
+
+async def test_words_reach_the_chat_they_concern_and_operators_where_they_concern_none() -> None:
+    async with open_house() as house:
+        for chat, text in (
+            (CHAT, "to a chat"),
+            (DESK, "to the desk"),
+            (None, "to nobody"),
+            (Chat("gone", "1"), "lost"),
+        ):
+            house.surfaces.note("ext", "info", text, chat)
+        assert await house.settle() == ["[ext] to a chat"]
+        assert house.room.sent[0] == Outbound(CHAT, "[ext] to a chat", kind="notice")
+        assert house.desk.shown == [
+            ("note", "ext", "info", "to the desk", DESK),
+            ("note", "ext", "info", "to nobody", None),
+        ]
+
+
+async def test_all_that_is_shown_is_redacted() -> None:
+    async with open_house() as house:
+        house.surfaces.note("ext", "info", "secret", CHAT)
+        house.surfaces.panel("ext", Panel("p", "secret", ("secret",), "secret"), CHAT)
+        await house.surfaces.say(CHAT, "secret")
+        assert "secret" not in "".join(await house.settle())
+
+
+async def test_a_panel_stays_in_the_chat_where_it_was_opened_whoever_has_it_drawn_again() -> None:
+    other = Panel("p", "Rows", ("two",), "end")
+    async with open_house() as house:
+        house.surfaces.panel("ext", PANEL, CHAT)
+        house.surfaces.panel("ext", PANEL, None)
+        house.surfaces.panel("ext", other, DESK)
+        assert await house.settle() == ["[ext] Rows\n[ext] one\n[ext] end", "[ext] Rows\n[ext] two\n[ext] end"]
+        assert house.desk.shown == []
+        house.surfaces.move_panel("ext", other, DESK)
+        assert house.desk.shown == [("close", "ext", "p"), ("panel", "ext", other, DESK)]
+        house.surfaces.panel_close("ext", "p")
+        house.surfaces.panel("ext", PANEL, None)
+        assert house.desk.shown[-1] == ("panel", "ext", PANEL, None)
+
+
+async def test_a_submitted_text_is_a_message_of_its_chat_and_the_desks_own_business() -> None:
+    async with open_house() as house:
+        for chat in (CHAT, DESK, None):
+            house.surfaces.submit("ext", "/new", chat)
+        await house.settle()
+        assert house.submitted == [Inbound(CHAT, "/new")]
+        assert house.desk.shown == [("submit", "ext", "/new", DESK), ("submit", "ext", "/new", None)]
+
+
+async def test_a_chat_that_cannot_be_reached_loses_its_note_and_nothing_else() -> None:
+    async with open_house() as house:
+        house.room.broken = {"notice"}
+        house.surfaces.note("ext", "info", "lost", CHAT)
+        await house.surfaces.say(CHAT, "comes", "output")
+        assert await house.settle() == ["comes"]
+
+
+async def test_a_flood_of_notes_is_cut_and_nobody_waits() -> None:
+    async with open_house() as house:
+        for number in range(3 * MAX_WAITING):
+            house.surfaces.note("ext", "info", str(number), CHAT)
+        assert len(await house.settle()) in (MAX_WAITING, MAX_WAITING + 1)
+
+
+# --- commands -----------------------------------------------------------------------------------------------
+
+
+def read(commands: Commands, text: str, chat: Chat = CHAT) -> tuple[str, str] | None:
+    found = commands.read(Inbound(chat, text))
+    return None if found is None else (found.command.name, found.args)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("/do", ("Do", "")),
+        ("  /DO  a  b ", ("Do", "a  b")),
+        ("/do\nnext line", ("Do", "next line")),
+        ("do", None),
+        ("/", None),
+        ("/ do", None),
+        ("/dot", None),
+        ("/stop", None),
+        ("", None),
+    ],
+)
+async def test_which_texts_are_commands(text: str, expected: tuple[str, str] | None) -> None:
+    assert read(Commands(Source(), Surfaces((), {})), text) == expected
+
+
+async def test_a_chat_that_an_extension_does_not_cover_has_none_of_its_commands() -> None:
+    commands = Commands(Source(), Surfaces((), {}), lambda _extension, chat: chat == CHAT)
+    assert [it.name for it in commands.listed(CHAT)] == ["Do"]
+    assert read(commands, "/do", OTHER) is None
+
+
+async def invoked(house: House, answer: CommandAnswer, chat: Chat = CHAT) -> tuple[Inbound | None, list[str]]:
+    commands = Commands(Source(answer), house.surfaces)
+    invocation = begun(commands, chat)
+    prompt = await commands.run(invocation)
+    commands.end(invocation)
+    return prompt, [f"{it.kind} {it.text}" for it in house.room.sent]
+
+
+def begun(commands: Commands, chat: Chat) -> Invocation:
+    invocation = commands.read(Inbound(chat, "/do it", message_id="7"))
+    assert invocation is not None
+    commands.begin(invocation)
+    return invocation
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (CommandAnswer("display", "a\nb"), ["output [ext] a\n[ext] b"]),
+        (CommandAnswer("insert", "half"), ["notice [ext] half"]),
+        (CommandAnswer("error", "extension /Do: no"), ["error extension /Do: no"]),
+        (CommandAnswer("noop"), []),
+        (CommandAnswer("open_panel", panel=PANEL), []),
+    ],
+)
+async def test_what_an_answer_does_in_a_chat(answer: CommandAnswer, expected: list[str]) -> None:
+    async with open_house() as house:
+        assert await invoked(house, answer) == (None, expected)
+
+
+async def test_a_prompt_is_the_message_that_was_typed_with_another_text() -> None:
+    async with open_house() as house:
+        prompt, shown = await invoked(house, CommandAnswer("prompt", "Greet Bob"))
+        assert prompt == Inbound(CHAT, "Greet Bob", message_id="7")
+        assert shown == []
+
+
+async def test_inserted_text_goes_to_the_editor_where_there_is_one() -> None:
+    async with open_house() as house:
+        await invoked(house, CommandAnswer("insert", "half"), DESK)
+        assert house.desk.shown == [("insert", "half")]
+
+
+async def test_a_silent_command_keeps_its_conversation_busy_until_it_is_stopped() -> None:
+    async with open_house() as house:
+        source = Source()
+        commands = Commands(source, house.surfaces)
+        invocation = begun(commands, CHAT)
+        done = trio.Event()
+
+        async def wait() -> None:
+            await commands.idle(CHAT.session_key)
+            done.set()
+
+        async def work() -> None:
+            assert await commands.run(invocation) is None
+            commands.end(invocation)
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(work)
+            nursery.start_soon(wait)
+            await source.asking.wait()
+            assert not commands.stop(OTHER.session_key)
+            assert not done.is_set()
+            assert commands.stop(CHAT.session_key)
+            assert not commands.stop(CHAT.session_key)
+        assert await house.settle() == ["Stopped."]
+        await commands.idle(CHAT.session_key)
+
+
+async def test_a_conversation_that_begins_anew_is_forgotten() -> None:
+    source = Source()
+    Commands(source, Surfaces((), {})).forget(CHAT.session_key)
+    assert source.forgotten == [CHAT.session_key]
