@@ -110,6 +110,8 @@ class Desk:
         title, ttl_s = request.title, request.ttl_s
         self._emit(ApprovalRequested(request.id, call.name, wish.asked_by, title, ttl_s), step)
         decision = await _decided(request, channel)
+        # A yes that comes with the end of the turn, or of the conversation, is for nothing any more.
+        await trio.lowlevel.checkpoint_if_cancelled()
         self._emit(_record(request, decision), step)
         log.info("approval_decided", id=request.id, tool=call.name, approved=decision.approved, by=decision.by)
         if not decision.approved:

@@ -16,6 +16,11 @@ class Once:
         self.answer: str | None = None
         self.error: str | None = None
 
+    @property
+    def silent(self) -> bool:
+        """Nothing has come, no error either."""
+        return self.answer is None and self.error is None
+
     async def send(self, outbound: Outbound) -> None:
         match outbound.kind:
             case "answer" | "output":

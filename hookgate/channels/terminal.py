@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+from hookgate.channels.panels import AWAITS, PanelView
 from hookgate.channels.printable import printable
 from hookgate.protocol.approval import ApprovalRequest, Decision
 from hookgate.protocol.codec import encode
 from hookgate.protocol.values import Chat, Outbound
+from hookgate.protocol.zot.frames import Panel
 
 NAME = "cli"
 
@@ -18,17 +20,23 @@ Write = Callable[[str], None]
 Ask = Callable[[str], Awaitable[str | None]]
 """One line typed at this prompt; None where nobody can answer any more."""
 
+Prompt = Callable[[], str | None]
+"""The prompt that stands open with what has been typed there; None where none does."""
+ERASE_LINE = "\r\x1b[K"
+
 _MARKS = {"answer": "", "output": "", "notice": "· ", "error": "! "}
 
 
 class Terminal:
-    """`write` gets pieces of text, newlines included."""
+    """`write` gets pieces of text, newlines included. What comes while a prompt stands open goes above it."""
 
     name = NAME
 
-    def __init__(self, write: Write, ask: Ask) -> None:
-        self._write = write
+    def __init__(self, write: Write, ask: Ask, prompt: Prompt = lambda: None) -> None:
+        self._out = write
         self._ask = ask
+        self._prompt = prompt
+        self._view: PanelView | None = None
         self._streamed = ""
         self._in_line = False
 
@@ -60,7 +68,29 @@ class Terminal:
     def between(self, text: str) -> None:
         """A line of its own, wherever the stream is: the trace, say."""
         self._close_line()
-        self._write(printable(text) + "\n")
+        self._write(self._above(printable(text) + "\n"))
+
+    def draw(self, view: PanelView, panel: Panel) -> None:
+        """Over its last drawing, unless something else has been written since."""
+        self._close_line()
+        self._view = view
+        waiting = self._prompt()
+        if waiting is None:
+            view.draw(panel)
+            return
+        # The prompt stands right below the panel, and again when the panel is drawn anew.
+        self._out(ERASE_LINE)
+        view.draw(panel, AWAITS)
+        self._out(waiting)
+
+    def erase(self, view: PanelView) -> None:
+        """Take the last drawing away, where nothing has been written since."""
+        waiting = self._prompt()
+        if waiting is not None:
+            self._out(ERASE_LINE)
+        view.erase()
+        if waiting is not None:
+            self._out(waiting)
 
     async def approve(self, request: ApprovalRequest) -> Decision:
         self._close_line()
@@ -76,6 +106,15 @@ class Terminal:
                     return Decision(False, NAME, "nobody answered" if typed is None else "the user said no")
                 case _:
                     continue
+
+    def _above(self, text: str) -> str:
+        waiting = self._prompt()
+        return text if waiting is None else f"{ERASE_LINE}{text}{waiting}"
+
+    def _write(self, text: str) -> None:
+        if self._view is not None:
+            self._view.left_behind()
+        self._out(text)
 
     def _close_line(self) -> None:
         if self._in_line:

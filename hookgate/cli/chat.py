@@ -7,7 +7,7 @@ import signal
 import sys
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TextIO
 
@@ -15,18 +15,24 @@ import trio
 
 from hookgate import config as configuration
 from hookgate.channels.once import Once
+from hookgate.channels.panels import PanelView
 from hookgate.channels.printable import printable
+from hookgate.channels.surface import TerminalSurface
 from hookgate.channels.terminal import NAME, Terminal
+from hookgate.cli import zot_chat
 from hookgate.cli.inspect import counted
-from hookgate.cli.keyboard import Keyboard, open_keyboard
+from hookgate.cli.keyboard import Keyboard, open_keyboard, screen_size
 from hookgate.cli.logs import set_up_logs
 from hookgate.cli.runtime import Runtime, Setup, open_runtime
 from hookgate.cli.signals import open_until_signal
 from hookgate.cli.sinks import event_file, open_event_file, trace
 from hookgate.cli.starting import begun
+from hookgate.cli.zot import ExtensionFlags, is_extension
+from hookgate.cli.zot_prompt import Prompt
 from hookgate.hooks.rules import Mount
 from hookgate.protocol.interfaces import Channel
 from hookgate.protocol.values import Chat, Inbound
+from hookgate.protocol.zot.surface import Surface
 from hookgate.sections import Config
 
 CHAT = Chat(NAME, "terminal", sender="user")
@@ -35,6 +41,7 @@ HELP = """Type a message and Enter. Ctrl-C ends the running turn; at the prompt,
   /stop   end the running turn     /new    start a new conversation
   /compact  sum up the older part of the conversation
   /tools  what the model may use   /hooks  the hooks and their state
+  /reload-ext  stop the extensions and load them again
   /help   this text                /quit   leave"""
 
 
@@ -48,6 +55,12 @@ class Flags:
     events: Path | None = None
     control: Path | None = None
     diff: bool = False
+    ext: tuple[Path, ...] = ()
+    no_ext: bool = False
+
+    @property
+    def extensions(self) -> ExtensionFlags:
+        return ExtensionFlags(self.ext, search=not self.no_ext, discover=True)
 
 
 async def run_chat(flags: Flags) -> int:
@@ -61,9 +74,17 @@ async def run_chat(flags: Flags) -> int:
     return await _run_interactive(flags, config, file.parent)
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where the conversation takes place, and where extensions show what is beside it."""
+
+    channel: Channel
+    surface: Surface
+
+
 @asynccontextmanager
 async def open_chat(
-    flags: Flags, setup: tuple[Config, Path], channel: Channel, tracer: Callable[[str], None]
+    flags: Flags, setup: tuple[Config, Path], place: Place, tracer: Callable[[str], None]
 ) -> AsyncGenerator[Runtime]:
     """A runtime with the sinks that the flags ask for and, if configured, its control socket."""
     config, base = setup
@@ -71,9 +92,12 @@ async def open_chat(
         inside: list[Mount] = [trace(tracer)] if flags.trace else []
         if flags.events:
             inside.append(event_file(stack.enter_context(open_event_file(flags.events))))
+        whole = Setup(config, base, (place.channel,), inside, file=flags.config_file, recording=flags.diff)
+        beside = {place.channel.name: place.surface}
         runtime = await stack.enter_async_context(
-            open_runtime(Setup(config, base, (channel,), inside, file=flags.config_file, recording=flags.diff))
+            open_runtime(replace(whole, extensions=flags.extensions, surfaces=beside))
         )
+        _report(runtime)
         if config.control.enabled or flags.control:
             from hookgate.cli.control import open_gateway_control
 
@@ -84,13 +108,17 @@ async def open_chat(
 
 async def _run_once(flags: Flags, config: Config, base: Path) -> int:
     channel = Once()
+    beside = Terminal(_stderr, _nobody)
     async with (
         open_until_signal(signal.SIGINT, signal.SIGTERM, signal.SIGHUP),
-        open_chat(flags, (config, base), channel, _to_stderr) as runtime,
+        open_chat(flags, (config, base), Place(channel, TerminalSurface(beside)), _to_stderr) as runtime,
     ):
-        await runtime.gateway.receive(Inbound(CHAT, flags.once or ""))
+        question = Inbound(CHAT, flags.once or "")
+        await runtime.gateway.receive(question)
         await runtime.gateway.idle(CHAT.session_key)
         await _show_diff(runtime, sys.stderr)
+        if channel.silent and zot_chat.invoked(runtime, question):
+            return 0
     if channel.answer is not None and channel.error is None:
         _write((printable(channel.answer) if sys.stdout.isatty() else channel.answer) + "\n")
         return 0
@@ -98,8 +126,16 @@ async def _run_once(flags: Flags, config: Config, base: Path) -> int:
     return 1
 
 
+async def _nobody(_prompt: str) -> None:
+    await trio.lowlevel.checkpoint()
+
+
 def _to_stderr(line: str) -> None:
-    sys.stderr.write(printable(line) + "\n")
+    _stderr(printable(line) + "\n")
+
+
+def _stderr(text: str) -> None:
+    sys.stderr.write(text)
     sys.stderr.flush()
 
 
@@ -108,23 +144,28 @@ def _to_stderr(line: str) -> None:
 
 async def _run_interactive(flags: Flags, config: Config, base: Path) -> int:
     async with open_until_signal(signal.SIGTERM, signal.SIGHUP), open_keyboard() as keyboard:
-        terminal = Terminal(_write, lambda prompt: answer(keyboard, prompt))
-        async with open_chat(flags, (config, base), terminal, terminal.between) as runtime:
-            await converse(runtime, terminal, keyboard)
+        terminal = Terminal(_write, lambda prompt: answer(keyboard, prompt), lambda: keyboard.prompt)
+        surface = TerminalSurface(terminal, PanelView(_write, screen_size) if keyboard.person else None)
+        async with open_chat(flags, (config, base), Place(terminal, surface), terminal.between) as runtime:
+            await converse(runtime, terminal, keyboard, surface)
     return 0
 
 
-async def converse(runtime: Runtime, terminal: Terminal, keyboard: Keyboard) -> None:
+async def converse(
+    runtime: Runtime, terminal: Terminal, keyboard: Keyboard, surface: TerminalSurface | None = None
+) -> None:
     """Prompt, turn, prompt, until the person leaves."""
+    prompt = Prompt(PROMPT, keyboard, surface or TerminalSurface(terminal), runtime.extensions)
+    keyboard.words = lambda: [*COMMANDS, *(f"/{it.name}" for it in zot_chat.brought(runtime, CHAT))]
     _write(_welcome(runtime))
     async with trio.open_nursery() as nursery:
         patience = _Patience(keyboard.person)
         nursery.start_soon(_warn_unconfined, runtime, terminal)
         await nursery.start(_run_interrupts, runtime, patience, nursery.cancel_scope)
         with suppress(EOFError):
-            while (typed := (await keyboard.read(PROMPT)).strip()) not in ("/quit", "/exit"):
+            while (said := await prompt.next()).text not in ("/quit", "/exit"):
                 patience.warned = not keyboard.person
-                await _say(runtime, terminal, typed)
+                await (_say(runtime, terminal, said.text) if said.typed else _submit(runtime, said.text))
         nursery.cancel_scope.cancel()
 
 
@@ -142,21 +183,37 @@ class _Patience:
 
 
 async def _say(runtime: Runtime, terminal: Terminal, typed: str) -> None:
+    message = Inbound(CHAT, typed)
     match typed:
         case "":
             return
         case "/help":
-            terminal.between(HELP)
+            terminal.between("\n".join([HELP, *zot_chat.help_lines(runtime, CHAT)]))
         case "/tools":
             terminal.between(_tools(runtime))
         case "/hooks":
             terminal.between(_hooks(runtime))
-        case _ if COMMAND.fullmatch(typed) and typed not in ("/stop", "/new", "/compact"):
+        case "/reload-ext":
+            terminal.between(await zot_chat.reloaded(runtime))
+            _report(runtime)
+        case _ if COMMAND.fullmatch(typed) and typed not in OF_GATEWAY and not zot_chat.invoked(runtime, message):
             terminal.between(f"· There is no command {typed}; /help lists them.")
         case _:
-            await runtime.gateway.receive(Inbound(CHAT, typed))
+            await runtime.gateway.receive(message)
             await runtime.gateway.idle(CHAT.session_key)
             await _show_diff(runtime, sys.stdout)
+
+
+async def _submit(runtime: Runtime, text: str) -> None:
+    """What an extension says in the person's place."""
+    await runtime.gateway.submit(Inbound(CHAT, text))
+    await runtime.gateway.idle(CHAT.session_key)
+    await _show_diff(runtime, sys.stdout)
+
+
+def _report(runtime: Runtime) -> None:
+    for problem in zot_chat.problems(runtime):
+        _to_stderr(problem)
 
 
 async def _show_diff(runtime: Runtime, file: TextIO) -> None:
@@ -201,8 +258,10 @@ def _write(text: str) -> None:
 
 
 def _welcome(runtime: Runtime) -> str:
-    hooks = runtime.mounts.hooks
-    lines = [f"hookgate: {runtime.agent.model}; {counted(len(hooks), 'hook')}; /help for help, Ctrl-D to leave"]
+    hooks = [hook for hook in runtime.mounts.hooks if not is_extension(hook.name)]
+    loaded = len(zot_chat.loaded(runtime))
+    running = counted(len(hooks), "hook") + (f", {counted(loaded, 'extension')}" if loaded else "")
+    lines = [f"hookgate: {runtime.agent.model}; {running}; /help for help, Ctrl-D to leave"]
     lines.extend(f"! hook {hook.name} is {hook.state}: {hook.reason}" for hook in hooks if not hook.pid)
     return printable("\n".join(lines)) + "\n"
 
@@ -215,6 +274,8 @@ def _tools(runtime: Runtime) -> str:
 
 
 COMMAND = re.compile(r"/[a-z_-]+")
+OF_GATEWAY = ("/stop", "/new", "/compact")
+COMMANDS = ("/compact", "/help", "/hooks", "/new", "/quit", "/reload-ext", "/stop", "/tools")
 
 
 def _hooks(runtime: Runtime) -> str:

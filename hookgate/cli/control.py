@@ -70,7 +70,8 @@ class _Methods:
         """Read the configuration again and exchange the hooks that differ; on any mistake nothing changes."""
         try:
             config, file = configuration.load(self._config_file)
-            changes = await self._runtime.mounts.reload(plans(config, file.parent))
+            wanted, extensions = plans(config, file.parent), self._runtime.extensions
+            changes = await self._runtime.mounts.reload(extensions.beside(wanted) if extensions else wanted)
         except (ConfigError, ReloadFailed) as error:
             raise ControlError(f"nothing was changed: {error}") from None
         approvals = self._runtime.agent.desk.adopt(all_rules(config, self._runtime.more.workshop))
@@ -80,7 +81,7 @@ class _Methods:
     def _waiting(self, config: Config) -> list[Json]:
         """Sections that differ from what runs and that only a new start takes over."""
         runs = self._runtime.setup.config
-        sections = ("agent", "providers", "tools", "log", "control")
+        sections = sorted(type(config).model_fields.keys() - {"hooks", "approvals"})
         return [name for name in sections if getattr(config, name) != getattr(runs, name)]
 
     async def sessions_list(self) -> Json:

@@ -74,7 +74,8 @@ async def open_runtime(setup: Setup) -> AsyncGenerator[Runtime]:
     async with AsyncExitStack() as stack:
         redactor = make_redactor(config, setup.secrets)
         stack.enter_context(redacted_logs(redactor))
-        place = Place(config, setup.base, setup.file, redactor, setup.recording)
+        named = setup.extensions.named if setup.extensions is not None else ()
+        place = Place(config, setup.base, setup.file, redactor, setup.recording, named)
         gate = Gate(frozenset({*config.providers, *setup.providers}), redactor, spec_problem)
         providers = dict(setup.providers)
         for name, section in config.providers.items():

@@ -43,13 +43,15 @@ NO_STORE = Without(StoreFailed("no store is open: nothing in the configuration n
 
 @dataclass(frozen=True)
 class Place:
-    """What the tools are opened for. `file`: the configuration's, if it stands elsewhere than usual."""
+    """What the tools are opened for. `file`: the configuration's, if it stands elsewhere than usual. `extensions`:
+    folders that the command line names."""
 
     config: Config
     base: Path
     file: Path | None
     redactor: Redactor
     recording: bool
+    extensions: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -188,7 +190,15 @@ def kept_paths(place: Place) -> tuple[Path, ...]:
     servers = (place.base / it.dir / word for it in place.config.mcp.servers.values() for word in it.command)
     own = (place.file or place.base / configuration.FILE_NAME, Path(sys.prefix), Path(__file__).parents[1])
     more = (configuration.dynamic_folder(place.config), *_store_files(place.config))
-    return tuple(path for path in (*own, *scripts, *servers, *more) if path.exists())
+    there = (path for path in (*own, *scripts, *servers, *more) if path.exists())
+    return (*there, *_extension_folders(place.config), *place.extensions)
+
+
+def _extension_folders(config: Config) -> tuple[Path, ...]:
+    """What lies there the next start runs, so nobody may make them either where they are missing."""
+    workspace = configuration.workspace_folder(config)
+    project = (workspace / ".hookgate" / "extensions", workspace / ".zot" / "extensions")
+    return (*project, configuration.extensions_folder(), configuration.zot_home(config) / "extensions")
 
 
 def _hidden(config: Config) -> tuple[Path, ...]:

@@ -15,7 +15,7 @@ from hookgate.loop.apart import Unfinished, run_apart
 from hookgate.protocol.codec import decode
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.values import LLMReply, LLMRequest, ProposedCall, ToolSpec
-from hookgate.tools.decode import ReadCall, read_calls
+from hookgate.tools.decode import ReadCall, marked, read_calls
 from hookgate.tools.dispatch import failure
 from hookgate.tools.extract import as_proposed, extract_calls
 
@@ -49,7 +49,9 @@ def asked(reply: LLMReply, request: LLMRequest, text_calls: TextCalls, iteration
     found = extract_calls(reply.content, {spec.name for spec in request.tools}, text_calls)
     fault = "; ".join(problem.reason for problem in found.problems) if found.klass == "MALFORMED" else ""
     ids = with_ids((as_proposed(call) for call in found.calls), iteration)
-    calls = (ReadCall(named, replace(call, id=named.id)) for named, call in zip(ids, found.calls, strict=True))
+    calls = (
+        ReadCall(named, marked(replace(call, id=named.id), cut)) for named, call in zip(ids, found.calls, strict=True)
+    )
     return Asked(found.rest, tuple(calls), fault)
 
 

@@ -40,6 +40,14 @@ class Ready:
 
 
 @dataclass(frozen=True, slots=True)
+class Owned:
+    """Allowed and approved, for the hook that brought the tool: its answer is the execution."""
+
+    call: ToolCall
+    spec: ToolSpec
+
+
+@dataclass(frozen=True, slots=True)
 class Settled:
     """A result without execution; `skipped` says why in the event, and is empty where a hook answered."""
 

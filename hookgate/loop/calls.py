@@ -7,15 +7,17 @@ read-only calls are executed together; nothing else ever is.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import cast
 
-from hookgate.loop.batch import Batch, Ready, Settled
+from hookgate.loop.batch import Batch, Owned, Ready, Settled
 from hookgate.loop.execute import execute_all
-from hookgate.loop.finish import closed, finish, tell_ended
+from hookgate.loop.finish import closed, cut_off, finish, tell_ended
 from hookgate.loop.prepare import prepare
-from hookgate.protocol.values import LLMRequest, ToolResult
+from hookgate.protocol.values import Finished, LLMRequest, ToolResult
 from hookgate.tools.decode import ReadCall
 
 Record = Callable[[str, ToolResult], None]
+Prepared = Ready | Owned | Settled
 
 
 async def run_calls(batch: Batch, calls: Sequence[ReadCall], record: Record) -> bool:
@@ -26,13 +28,28 @@ async def run_calls(batch: Batch, calls: Sequence[ReadCall], record: Record) -> 
     handled = True
     for group in grouped(batch.request, calls):
         prepared = await _prepare_all(batch, group)
-        done = await execute_all(batch, [item for item in prepared if isinstance(item, Ready)])
-        for item in prepared:
-            result = await finish(batch, done[item.call.id]) if isinstance(item, Ready) else closed(batch, item)
-            record(item.call.id, result)
-            tell_ended(batch, item, result)
-            handled = handled and result.response_handled
+        done = await execute_all(batch, [item for item in prepared if not isinstance(item, Settled)])
+        handled = (
+            await _finish_all(batch, [(item, done.get(item.call.id, item)) for item in prepared], record) and handled
+        )
     return handled and bool(calls)
+
+
+async def _finish_all(batch: Batch, items: Sequence[tuple[Prepared, Prepared | Finished]], record: Record) -> bool:
+    """What was prepared with what became of it; the first that a hook aborts with leaves the rest unfinished."""
+    handled = True
+    for number, (item, ended) in enumerate(items):
+        try:
+            result = (
+                await finish(batch, ended) if isinstance(ended, Finished) else closed(batch, cast("Settled", ended))
+            )
+        except BaseException:
+            cut_off(batch, [later for _, later in items[number + 1 :] if isinstance(later, Finished)])
+            raise
+        record(item.call.id, result)
+        tell_ended(batch, item, result)
+        handled = handled and result.response_handled
+    return handled
 
 
 def grouped(request: LLMRequest, calls: Iterable[ReadCall]) -> list[list[ReadCall]]:
@@ -50,8 +67,8 @@ def grouped(request: LLMRequest, calls: Iterable[ReadCall]) -> list[list[ReadCal
     return groups
 
 
-async def _prepare_all(batch: Batch, group: list[ReadCall]) -> list[Ready | Settled]:
-    prepared: list[Ready | Settled] = []
+async def _prepare_all(batch: Batch, group: list[ReadCall]) -> list[Prepared]:
+    prepared: list[Prepared] = []
     try:
         for call in group:
             prepared.append(await prepare(batch, call))  # noqa: PERF401 - the tally below needs what there is

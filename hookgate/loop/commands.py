@@ -33,14 +33,14 @@ class Source(Protocol):
     def forget_session(self, session: str) -> None: ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Invocation:
-    """A message that is a command. `scope` ends it."""
+    """A message that is a command; the same text again is another one. `scope` ends it."""
 
     inbound: Inbound
     command: Command
     args: str
-    scope: trio.CancelScope = field(default_factory=trio.CancelScope, compare=False)
+    scope: trio.CancelScope = field(default_factory=trio.CancelScope)
 
     @property
     def session(self) -> str:
@@ -66,11 +66,11 @@ class Commands:
 
     def read(self, inbound: Inbound) -> Invocation | None:
         """The command that a message is, in any case; None for everything else."""
-        if not inbound.text.lstrip().startswith("/"):
+        name, *rest = inbound.text.split(maxsplit=1) or [""]
+        if not name.startswith("/"):
             return None
-        name, *rest = inbound.text.strip()[1:].split(maxsplit=1)[:2] or [""]
-        found = next((it for it in self.listed(inbound.chat) if it.name.lower() == name.lower()), None)
-        return None if found is None else Invocation(inbound, found, rest[0] if rest else "")
+        found = next((it for it in self.listed(inbound.chat) if it.name.lower() == name[1:].lower()), None)
+        return None if found is None else Invocation(inbound, found, rest[0].rstrip() if rest else "")
 
     def begin(self, invocation: Invocation) -> None:
         """It counts as running from here on; `run` must follow."""

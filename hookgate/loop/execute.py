@@ -4,62 +4,77 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import replace
 from time import perf_counter_ns
-from typing import cast
 
 import trio
 
 from hookgate.hooks.zot.whose import working_for
 from hookgate.loop.around import Around
-from hookgate.loop.batch import Batch, Ready
-from hookgate.loop.finish import redacted, started
+from hookgate.loop.batch import Batch, Owned, Ready, Settled
+from hookgate.loop.finish import cut_off, owned, presentable, redacted, started
 from hookgate.protocol.inside import CallProgressed
 from hookgate.protocol.payloads import ToolExecStart
-from hookgate.protocol.values import Finished, JsonObject, ToolResult
+from hookgate.protocol.values import Finished, ToolResult
 from hookgate.tools import whose
 from hookgate.tools.dispatch import rendered, run
 from hookgate.tools.errors import ToolError
 from hookgate.tools.failures import failed
 
+MAX_HELD = 4096
+"""Characters of running output that wait for their end: more than any secret is long."""
 
-async def execute_all(batch: Batch, ready: Sequence[Ready]) -> dict[str, Finished]:
-    """A failing call cancels no sibling: each failure is a result."""
-    done: dict[str, Finished] = {}
 
-    async def run(item: Ready) -> None:
+async def execute_all(batch: Batch, items: Sequence[Ready | Owned]) -> dict[str, Finished | Settled]:
+    """What became of each call, by its id. A failing call cancels no sibling: each failure is a result.
+
+    What never began before a cancellation is dropped.
+    """
+    done: dict[str, Finished | Settled] = {}
+    tally, ready = batch.agent.tally, sum(isinstance(item, Ready) for item in items)
+    begun = 0
+
+    async def do(item: Ready | Owned) -> None:
+        nonlocal begun
+        if isinstance(item, Owned):
+            done[item.call.id] = await owned(batch, item)
+            return
+        begun += 1
         done[item.call.id] = await _execute(batch, item)
 
-    batch.agent.tally.executed += len(ready)
-    if len(ready) == 1:
-        await run(ready[0])
-    elif not all(item.spec.read_only for item in ready):
-        # A hook has made another call of one of them.
-        for item in ready:
-            await run(item)
-    elif ready:
-        async with trio.open_nursery() as nursery:
-            for item in ready:
-                nursery.start_soon(run, item)
+    try:
+        if len(items) > 1 and all(isinstance(item, Ready) and item.spec.read_only for item in items):
+            async with trio.open_nursery() as nursery:
+                for item in items:
+                    nursery.start_soon(do, item)
+        else:
+            # Of several one may be what a hook has made of a call that reads only.
+            for item in items:
+                await do(item)
+    except BaseException:
+        cut_off(batch, done.values())
+        raise
+    finally:
+        tally.dropped += ready - begun
     return done
 
 
 async def _execute(batch: Batch, item: Ready) -> Finished:
     batch.used.add(item.spec.provider)
-    call, tally, redactor = item.call, batch.agent.tally, batch.agent.around.redactor
-    events = batch.agent.gate.events
+    tally, redactor, events = batch.agent.tally, batch.agent.around.redactor, batch.agent.gate.events
     if events.heard(ToolExecStart):
-        events.emit(started(call), batch.step)
+        events.emit(started(item.call), batch.step)
+    tally.executed += 1
     begun = perf_counter_ns()
-    result = await _result(batch, item)
-    duration_ns = perf_counter_ns() - begun
+    # What comes back from here is executed no more, so hooks see the call as everybody else does.
+    call = presentable(redactor, item.call)
+    try:
+        result = await _result(batch, item)
+    except BaseException:
+        cut_off(batch, [Finished(call, ToolResult(""), perf_counter_ns() - begun)])
+        raise
     tally.executed -= result.cached
     tally.cached += result.cached
-    # What comes back from here is executed no more, so hooks see it as everybody else does.
-    arguments = redactor.value(call.arguments)
-    if arguments is not call.arguments:
-        call = replace(call, arguments=cast("JsonObject", arguments))
-    return Finished(call, redacted(redactor, result), duration_ns)
+    return Finished(call, rendered(redacted(redactor, result)), perf_counter_ns() - begun)
 
 
 async def _result(batch: Batch, item: Ready) -> ToolResult:
@@ -83,7 +98,7 @@ async def _run(batch: Batch, item: Ready) -> ToolResult:
                     return await run(item.tool, call)
                 return await _recorded(around, item)
     except ToolError as error:
-        return rendered(failed(call.name, error))
+        return failed(call.name, error)
 
 
 def _heard(batch: Batch, call_id: str) -> AbstractContextManager[None]:
@@ -96,14 +111,23 @@ _NOBODY = nullcontext()
 
 @contextmanager
 def _telling(batch: Batch, call_id: str) -> Generator[None]:
+    """Pieces are held back while a secret may have begun in them."""
     events, redactor = batch.agent.gate.events, batch.agent.around.redactor
+    held = ""
 
     def tell(piece: str) -> None:
-        events.emit(CallProgressed(call_id, redactor.text(piece)), batch.step)
+        nonlocal held
+        held += piece
+        end = max(redactor.held_from(held), len(held) - MAX_HELD)
+        if end:
+            events.emit(CallProgressed(call_id, redactor.text(held[:end])), batch.step)
+            held = held[end:]
 
     token = whose.progress.set(tell)
     try:
         yield
+        if held:
+            events.emit(CallProgressed(call_id, redactor.text(held)), batch.step)
     finally:
         whose.progress.reset(token)
 

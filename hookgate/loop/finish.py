@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from time import perf_counter_ns
+from typing import cast
 
 import structlog
 
-from hookgate.loop.batch import Batch, Ready, Settled
-from hookgate.protocol.effects import effect_members
+from hookgate.loop.batch import Batch, Owned, Ready, Settled
+from hookgate.loop.transcript import NO_RESULT
+from hookgate.protocol.effects import effect_members, redacted_effect
 from hookgate.protocol.inside import CallEnded, CallStatus
 from hookgate.protocol.interfaces import Redactor
 from hookgate.protocol.payloads import ToolExecEnd, ToolExecSkipped, ToolExecStart
-from hookgate.protocol.values import Fault, Finished, Outbound, ProposedCall, ToolCall, ToolResult
+from hookgate.protocol.values import Fault, Finished, JsonObject, Outbound, ProposedCall, ToolCall, ToolResult
 from hookgate.protocol.wire import decode_members
-from hookgate.tools.dispatch import rendered
+from hookgate.tools.dispatch import rendered, sound
 
 log = structlog.get_logger("hookgate.loop")
 
@@ -26,22 +29,52 @@ DELIVERED = (
 
 
 async def finish(batch: Batch, finished: Finished) -> ToolResult:
-    judged = await batch.agent.gate.after_tool(batch.step, finished)
-    # A hook may have put back what it knows; what no hook has touched is redacted already.
-    if judged is not finished.result:
-        judged = redacted(batch.agent.around.redactor, rendered(judged))
-    result = await _delivered(batch, judged)
+    try:
+        judged = await batch.agent.gate.after_tool(batch.step, finished)
+        # A hook may have put back what it knows; what no hook has touched is redacted already.
+        if judged is not finished.result:
+            judged = rendered(redacted(batch.agent.around.redactor, sound(judged)))
+        result = await _delivered(batch, judged)
+    except BaseException:
+        cut_off(batch, [finished])
+        raise
     events = batch.agent.gate.events
     if events.heard(ToolExecEnd):
         events.emit(_ended(finished.call, result, finished.duration_ns), batch.step)
     return result
 
 
-async def shown(batch: Batch, call: ToolCall, answer: ToolResult, started: int) -> Settled:
+async def owned(batch: Batch, item: Owned) -> Settled:
+    """The owner's answer is the execution of an injected tool."""
+    step, gate = batch.step, batch.agent.gate
+    try:
+        return await answered(batch, item.call, lambda: gate.answer_owned(step, item.call, item.spec))
+    finally:
+        batch.memo.clear()
+
+
+async def answered(batch: Batch, call: ToolCall, answer: Callable[[], Awaitable[ToolResult]]) -> Settled:
     """A hook's own result: no after_tool, as the page says, but its user part is delivered and its end announced."""
-    result = await _delivered(batch, redacted(batch.agent.around.redactor, rendered(answer)))
-    batch.agent.gate.events.emit(_ended(call, result, perf_counter_ns() - started), batch.step)
+    redactor, events = batch.agent.around.redactor, batch.agent.gate.events
+    events.emit(started(call), batch.step)
+    begun = perf_counter_ns()
+    try:
+        result = await _delivered(batch, rendered(redacted(redactor, sound(await answer()))))
+    except BaseException:
+        cut_off(batch, [Finished(presentable(redactor, call), ToolResult(""), perf_counter_ns() - begun)])
+        raise
+    events.emit(_ended(call, result, perf_counter_ns() - begun), batch.step)
     return Settled(call, result)
+
+
+def cut_off(batch: Batch, begun: Iterable[Finished | Settled]) -> None:
+    """Calls that began and whose results nobody will hear of any more: whoever heard of the start hears of an end."""
+    for item in begun:
+        if isinstance(item, Finished):
+            result = ToolResult(NO_RESULT, is_error=True, error=Fault("unknown", item.call.name, NO_RESULT))
+            events = batch.agent.gate.events
+            events.emit(_ended(item.call, result, item.duration_ns), batch.step)
+            events.emit(CallEnded(item.call, result, "cancelled", True), batch.step)
 
 
 async def _delivered(batch: Batch, result: ToolResult) -> ToolResult:
@@ -57,23 +90,28 @@ async def _delivered(batch: Batch, result: ToolResult) -> ToolResult:
         log.warning("output_undelivered", session=batch.step.session_key, exc_info=error)
         reason = f"failed to deliver attachment: {error}"
         fault = Fault("transient", "deliver", reason)
-        return replace(result, for_llm=reason, is_error=True, response_handled=False, error=fault)
+        failed = replace(result, for_llm=reason, is_error=True, response_handled=False, error=fault)
+        return redacted(batch.agent.around.redactor, failed)
     return replace(result, for_llm=f"{result.for_llm}\n{DELIVERED}") if result.response_handled else result
 
 
 def closed(batch: Batch, item: Settled) -> ToolResult:
+    redactor = batch.agent.around.redactor
     if item.skipped:
         kind = item.result.error.kind if item.result.error else None
-        skipped = ToolExecSkipped(item.call.name, item.skipped, item.call.id, kind)
+        # The name may be one that the model has made up.
+        skipped = ToolExecSkipped(redactor.text(item.call.name), item.skipped, item.call.id, kind)
         batch.agent.gate.events.emit(skipped, batch.step)
-    return redacted(batch.agent.around.redactor, item.result)
+    return rendered(redacted(redactor, sound(item.result)))
 
 
-def tell_ended(batch: Batch, item: Ready | Settled, result: ToolResult) -> None:
+def tell_ended(batch: Batch, item: Ready | Owned | Settled, result: ToolResult) -> None:
     events = batch.agent.gate.events
     if not events.heard(CallEnded):
         return
-    call = item.call if isinstance(item.call, ToolCall) else ToolCall(item.call.id, item.call.name, {})
+    redactor = batch.agent.around.redactor
+    known = item.call if isinstance(item.call, ToolCall) else ToolCall(item.call.id, item.call.name, {})
+    call = presentable(redactor, replace(known, name=redactor.text(known.name)))
     ran = isinstance(item, Ready)
     status: CallStatus = "completed"
     if result.is_error:
@@ -84,17 +122,32 @@ def tell_ended(batch: Batch, item: Ready | Settled, result: ToolResult) -> None:
             and "timed out" in result.error.reason
         )
         status = "timed_out" if timed_out else "failed" if ran else "blocked"
-    raw = item.call.arguments if isinstance(item.call, ProposedCall) else ""
+    raw = redactor.text(item.call.arguments) if isinstance(item.call, ProposedCall) else ""
     events.emit(CallEnded(call, result, status, ran, raw), batch.step)
 
 
 def redacted(redactor: Redactor, result: ToolResult) -> ToolResult:
     """The result as anybody may see it; the same object where nothing in it is secret."""
-    for_llm, for_user = redactor.text(result.for_llm), redactor.text(result.for_user)
-    data = redactor.value(result.data) if result.data is not None else None
-    if (for_llm, for_user, data) == (result.for_llm, result.for_user, result.data):
-        return result
-    return replace(result, for_llm=for_llm, for_user=for_user, data=data)
+    after = replace(
+        result,
+        for_llm=redactor.text(result.for_llm),
+        for_user=redactor.text(result.for_user),
+        data=redactor.value(result.data) if result.data is not None else None,
+        error=_redacted_fault(redactor, result.error),
+        effects=tuple(redacted_effect(redactor.text, effect) for effect in result.effects),
+        artifact_tags=tuple(redactor.text(tag) for tag in result.artifact_tags),
+    )
+    return result if after == result else after
+
+
+def _redacted_fault(redactor: Redactor, fault: Fault | None) -> Fault | None:
+    return replace(fault, op=redactor.text(fault.op), reason=redactor.text(fault.reason)) if fault else None
+
+
+def presentable(redactor: Redactor, call: ToolCall) -> ToolCall:
+    """The call as anybody but its tool may see it."""
+    arguments = redactor.value(call.arguments)
+    return call if arguments is call.arguments else replace(call, arguments=cast("JsonObject", arguments))
 
 
 def started(call: ToolCall) -> ToolExecStart:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 
+import structlog
 import trio
 
 from hookgate.loop.agent import Agent
@@ -12,6 +13,8 @@ from hookgate.loop.commands import Commands, Invocation
 from hookgate.loop.session import CompactionAsked, Job, Session
 from hookgate.protocol.interfaces import Channel
 from hookgate.protocol.values import Inbound, Outbound
+
+log = structlog.get_logger("hookgate.loop")
 
 BUSY = "I am still busy here and the queue is full. Please send this again later."
 
@@ -93,6 +96,8 @@ class Gateway:
             prompt = await commands.run(invocation)
             if prompt is not None:
                 await self.submit(prompt)
+        except Exception:
+            log.exception("command_failed", session=invocation.session, command=invocation.command.name)
         finally:
             commands.end(invocation)
 

@@ -6,12 +6,11 @@ Every way to run a tool comes through `prepare`. Yields a call to run, or the re
 from __future__ import annotations
 
 from collections.abc import Sequence
-from time import perf_counter_ns
 
 from hookgate.hooks.decision import refusal
 from hookgate.hooks.gate import Allowed, Answered, Denied
-from hookgate.loop.batch import Batch, Ready, Settled
-from hookgate.loop.finish import shown, started
+from hookgate.loop.batch import Batch, Owned, Ready, Settled
+from hookgate.loop.finish import answered, presentable
 from hookgate.protocol.approval import Wish
 from hookgate.protocol.codec import canonical
 from hookgate.protocol.inside import CallDecided, PersonAsked
@@ -22,7 +21,7 @@ from hookgate.tools.dispatch import failure, not_found, settled_arguments
 from hookgate.tools.failures import removed
 
 
-async def prepare(batch: Batch, read: ReadCall) -> Ready | Settled:
+async def prepare(batch: Batch, read: ReadCall) -> Ready | Owned | Settled:
     """Look up, validate; then the gate: before_tool and approval. A changed call is looked up again."""
     call = read.call
     if isinstance(call, ToolResult):
@@ -58,7 +57,7 @@ def _reader(batch: Batch, spec: ToolSpec) -> Tool | ToolSpec:
     return tool
 
 
-async def _judged(batch: Batch, call: ToolCall, spec: ToolSpec) -> Ready | Settled:
+async def _judged(batch: Batch, call: ToolCall, spec: ToolSpec) -> Ready | Owned | Settled:
     verdict = await batch.agent.gate.before_tool(batch.step, call, batch.owners)
     match verdict:
         case Denied(result=result):
@@ -71,7 +70,7 @@ async def _judged(batch: Batch, call: ToolCall, spec: ToolSpec) -> Ready | Settl
             return await _rejudged(batch, call, allowed)
 
 
-async def _rejudged(batch: Batch, call: ToolCall, changed: ToolCall) -> Ready | Settled:
+async def _rejudged(batch: Batch, call: ToolCall, changed: ToolCall) -> Ready | Owned | Settled:
     """What hooks made of a call is looked up and read again."""
     target = batch.request.tool(changed.name)
     settled = _settled(batch, target, changed) if target is not None else _unknown(batch, changed).result
@@ -88,16 +87,19 @@ async def _answered(batch: Batch, verdict: Answered) -> Settled:
     tally, call = batch.agent.tally, verdict.call
     # By the name that was judged: what an answer says was called must not talk a rule away.
     wishes = () if verdict.unapproved else batch.agent.desk.wishes(batch.step, verdict.judged)
-    refused = await _refused(batch, call, wishes)
+    refused = await _refused(batch, verdict.judged, wishes)
     if refused is not None:
         return await _denied(batch, call, refused)
     tally.calls += 1
     tally.answered += 1
-    batch.agent.gate.events.emit(started(call), batch.step)
-    return await shown(batch, call, verdict.result, perf_counter_ns())
+
+    async def result() -> ToolResult:
+        return verdict.result
+
+    return await answered(batch, call, result)
 
 
-async def _approved(batch: Batch, call: ToolCall, spec: ToolSpec) -> Ready | Settled:
+async def _approved(batch: Batch, call: ToolCall, spec: ToolSpec) -> Ready | Owned | Settled:
     agent = batch.agent
     verdict = await agent.gate.approve_tool(batch.step, call)
     if isinstance(verdict, ToolResult):
@@ -108,7 +110,7 @@ async def _approved(batch: Batch, call: ToolCall, spec: ToolSpec) -> Ready | Set
     agent.tally.calls += 1
     if spec.owner:
         agent.tally.answered += 1
-        return await _owned(batch, call, spec)
+        return Owned(call, spec)
     tool = batch.snapshot.get(call.name)
     if tool is None or not agent.registry.holds(spec):
         agent.tally.denied += 1
@@ -121,32 +123,22 @@ async def _refused(batch: Batch, call: ToolCall, wishes: Sequence[Wish]) -> Tool
     """The result of a call that nobody lets through; None where every wish is granted, or there is none."""
     if not wishes:
         return None
-    events = batch.agent.gate.events
-    events.emit(PersonAsked(call, "; ".join(wish.title or wish.text or call.name for wish in wishes)), batch.step)
+    events, seen = batch.agent.gate.events, presentable(batch.agent.around.redactor, call)
+    events.emit(PersonAsked(seen, "; ".join(wish.title or wish.text or call.name for wish in wishes)), batch.step)
     refused = await batch.agent.desk.settle(batch.step, call, wishes, batch.channel)
     if refused is None:
-        events.emit(CallDecided(call, "approved", "user"), batch.step)
+        events.emit(CallDecided(seen, "approved", "user"), batch.step)
         return None
-    events.emit(CallDecided(call, "denied", "user", refused.reason), batch.step)
+    events.emit(CallDecided(seen, "denied", "user", refused.reason), batch.step)
     return refusal(refused.denied_by, refused.reason)
-
-
-async def _owned(batch: Batch, call: ToolCall, spec: ToolSpec) -> Settled:
-    """The owner's answer is the execution of an injected tool."""
-    batch.agent.gate.events.emit(started(call), batch.step)
-    begun = perf_counter_ns()
-    try:
-        answer = await batch.agent.gate.answer_owned(batch.step, call, spec)
-    finally:
-        batch.memo.clear()
-    return await shown(batch, call, answer, begun)
 
 
 async def _denied(batch: Batch, call: ToolCall, result: ToolResult) -> Settled:
     batch.agent.tally.calls += 1
     batch.agent.tally.denied += 1
     if batch.agent.show_denials:
-        await batch.channel.send(Outbound(batch.step.chat, f"{call.name}: {result.for_llm}", kind="notice"))
+        text = batch.agent.around.redactor.text(f"{call.name}: {result.for_llm}")
+        await batch.channel.send(Outbound(batch.step.chat, text, kind="notice"))
     return Settled(call, result, result.for_llm)
 
 

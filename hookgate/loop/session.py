@@ -170,7 +170,7 @@ class Session:
         except SessionAborted as error:
             self.agent.around.forget(self.key)
             self._queue.clear()
-            await self._tell(Outbound(chat, str(error), kind="error"))
+            await self._tell(Outbound(chat, self.agent.around.redactor.text(str(error)), kind="error"))
         except Exception:
             log.exception("turn_crashed", session=self.key, turn=turn.id)
             text = f"Something went wrong inside hookgate; the log has it under {turn.id}."

@@ -104,14 +104,17 @@ class Surfaces:
 
     async def say(self, chat: Chat, text: str, kind: OutboundKind = "notice") -> None:
         """A message that is delivered, after all that was noted before it, when this returns."""
-        await self._queues[chat.channel][0].send(Outbound(chat, self._redact(text), kind=kind))
-        await self.settled(chat)
+        queue = self._queues.get(chat.channel)
+        if queue is not None:
+            await queue[0].send(Outbound(chat, self._redact(text), kind=kind))
+            await self.settled(chat)
 
     async def settled(self, chat: Chat) -> None:
         """Until all that was noted for this chat's channel before is delivered."""
-        mark = trio.Event()
-        await self._queues[chat.channel][0].send(mark)
-        await mark.wait()
+        queue, mark = self._queues.get(chat.channel), trio.Event()
+        if queue is not None:
+            await queue[0].send(mark)
+            await mark.wait()
 
     async def insert(self, extension: str, text: str, chat: Chat) -> None:
         """Into the person's editor; where there is none it is shown."""
@@ -175,11 +178,18 @@ async def _deliver(channel: Channel, inbox: trio.MemoryReceiveChannel[_Job], sub
     async for job in inbox:
         match job:
             case Inbound():
-                await submit(job)
+                await _submit(submit, job)
             case trio.Event():
                 job.set()
             case _:
                 await _send(channel, job)
+
+
+async def _submit(submit: Submit, inbound: Inbound) -> None:
+    try:
+        await submit(inbound)
+    except Exception:
+        log.exception("extension_message_lost", channel=inbound.chat.channel)
 
 
 async def _send(channel: Channel, outbound: Outbound) -> None:

@@ -13,6 +13,7 @@ from hookgate.loop.asked import Asked, Shown, read_reply
 from hookgate.loop.batch import Batch
 from hookgate.loop.calls import run_calls
 from hookgate.loop.compaction import make_room
+from hookgate.loop.finish import presentable
 from hookgate.loop.model import complete
 from hookgate.loop.transcript import Transcript
 from hookgate.protocol.errors import ProviderFailed, SessionAborted, StepLimitReached, TurnAborted
@@ -138,7 +139,8 @@ async def _converse(turn: Turn, progress: _Progress) -> str | None:
         said = heard.said
         _join(turn, heard)
         if heard.withheld_by:
-            await turn.channel.send(Outbound(turn.inbound.chat, heard.withheld_by, kind="notice"))
+            text = turn.agent.around.redactor.text(heard.withheld_by)
+            await turn.channel.send(Outbound(turn.inbound.chat, text, kind="notice"))
         if said.fault:
             if corrected:
                 raise ProviderFailed("format", f"it keeps writing a tool call that cannot be read: {said.fault}")
@@ -211,10 +213,11 @@ def _join(turn: Turn, heard: _Heard) -> None:
     turn.transcript.append(Message("assistant", said.text, recorded, reasoning=reply.reasoning))
     if reply.usage is not None:
         turn.transcript.measure(reply.usage.total_tokens)
-    visible = None if heard.withheld_by else turn.agent.around.redactor.text(heard.visible)
+    redactor = turn.agent.around.redactor
+    visible = None if heard.withheld_by else redactor.text(heard.visible)
     stop = "tool_use" if said.calls else "length" if reply.finish_reason == "length" else "end"
-    asked = tuple(call.call_or_blank for call in said.calls)
-    turn.emit(ReplyEnded(said.text, visible, asked, stop, usage=reply.usage), heard.batch.step)
+    asked = tuple(presentable(redactor, call.call_or_blank) for call in said.calls)
+    turn.emit(ReplyEnded(redactor.text(said.text), visible, asked, stop, usage=reply.usage), heard.batch.step)
 
 
 def _cut_short(turn: Turn, step: Step, so_far: str, error: ProviderFailed | TurnAborted | trio.Cancelled) -> None:
@@ -223,7 +226,8 @@ def _cut_short(turn: Turn, step: Step, so_far: str, error: ProviderFailed | Turn
         turn.transcript.append(Message("assistant", so_far))
     redactor = turn.agent.around.redactor
     stop, failure = ("aborted", "") if isinstance(error, trio.Cancelled) else ("error", _why(error))
-    turn.emit(ReplyEnded(so_far, redactor.text(so_far), (), stop, redactor.text(failure)), step)
+    seen = redactor.text(so_far)
+    turn.emit(ReplyEnded(seen, seen, (), stop, redactor.text(failure)), step)
 
 
 def _why(error: ProviderFailed | TurnAborted) -> str:

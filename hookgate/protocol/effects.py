@@ -5,7 +5,7 @@ Reading is for results of strangers: what does not have exactly its kind's membe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
@@ -109,6 +109,18 @@ def _reader(kind: type[Effect]) -> TypeAdapter[Effect]:
     from pydantic import TypeAdapter
 
     return TypeAdapter(kind)
+
+
+def redacted_effect(redact: Callable[[str], str], effect: Effect) -> Effect:
+    """The effect with every text in it passed through `redact`."""
+    changed: dict[str, Any] = {}
+    for field in fields(effect):
+        value = getattr(effect, field.name)
+        if isinstance(value, str) and field.name not in ("op", "source"):
+            changed[field.name] = redact(value)
+        elif isinstance(value, tuple):
+            changed[field.name] = tuple(redact(text) for text in cast("tuple[str, ...]", value))
+    return replace(effect, **changed)
 
 
 def paths(effects: Iterable[Effect]) -> tuple[str, ...]:

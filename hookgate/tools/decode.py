@@ -35,17 +35,23 @@ class ReadCall:
         """The call for the transcript, always in JSON: some endpoints refuse a history that is not."""
         if isinstance(self.call, ToolResult):
             return replace(self.proposed, arguments="{}")
-        if not self.call.decode.steps and self.proposed.arguments:
+        if not self.call.decode.steps and _is_plain(self.proposed.arguments):
             return self.proposed
         return replace(self.proposed, arguments=encode(self.call.arguments).decode())
 
 
+def _is_plain(text: str) -> bool:
+    """An object as it stands, with no half of a surrogate pair: strict reading mends those, and a byte order mark."""
+    return text.startswith("{") and text.isascii() and "\\ud" not in text.lower()
+
+
 def read_calls(proposed: Iterable[ProposedCall], *, cut: bool) -> tuple[ReadCall, ...]:
     """Each call decoded, once and for all. `cut`: the reply hit its length limit, so none of them may be whole."""
-    return tuple(ReadCall(call, _marked(decode_call(call), cut)) for call in proposed)
+    return tuple(ReadCall(call, marked(decode_call(call), cut)) for call in proposed)
 
 
-def _marked(call: ToolCall | ToolResult, cut: bool) -> ToolCall | ToolResult:
+def marked(call: ToolCall | ToolResult, cut: bool) -> ToolCall | ToolResult:
+    """A call of a reply that was `cut` may have been longer, whatever it looks like."""
     if cut and isinstance(call, ToolCall):
         return replace(call, decode=replace(call.decode, truncated=True))
     return call

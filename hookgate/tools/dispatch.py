@@ -9,8 +9,9 @@ import structlog
 import trio
 
 from hookgate.protocol.answers import NO_OUTPUT
+from hookgate.protocol.codec import encode
 from hookgate.protocol.interfaces import Tool
-from hookgate.protocol.values import ToolCall, ToolResult, ToolSpec
+from hookgate.protocol.values import Json, ToolCall, ToolResult, ToolSpec
 from hookgate.tools.arguments import NO_RULES, ArgumentRules
 from hookgate.tools.errors import BadSpec, ToolError
 from hookgate.tools.failures import failed, failure, not_found
@@ -27,6 +28,7 @@ __all__ = [
     "rendered",
     "run",
     "settled_arguments",
+    "sound",
 ]
 
 _log = structlog.get_logger(__name__)
@@ -66,17 +68,19 @@ def settled_arguments(
 async def execute(tool: Tool, call: ToolCall) -> ToolResult:
     """Settle the arguments, run within `spec.timeout_s`, render. Raises nothing but Cancelled."""
     settled = settled_arguments(tool, call)
-    return rendered(settled) if isinstance(settled, ToolResult) else await run(tool, settled)
+    return rendered(settled if isinstance(settled, ToolResult) else await run(tool, settled))
 
 
 async def run(tool: Tool, call: ToolCall) -> ToolResult:
-    """Execute a call whose arguments are settled. Raises nothing but Cancelled."""
+    """Execute a call whose arguments are settled. The result is whole: who shows it to a model renders it.
+
+    Raises nothing but Cancelled.
+    """
     try:
-        result = await _within_deadline(tool, call)
-    except Exception as error:
+        return sound(await _within_deadline(tool, call))
+    except (Exception, SystemExit) as error:
         _record(call, error)
-        return rendered(failed(call.name, error))
-    return rendered(result)
+        return sound(failed(call.name, error))
 
 
 def invalid(spec: ToolSpec, call: ToolCall) -> ToolResult | None:
@@ -118,17 +122,36 @@ def rendered(result: ToolResult) -> ToolResult:
 
     Rendering twice changes nothing more: the loop does it again after the hooks.
     """
-    if not isinstance(cast("object", result), ToolResult):
-        return failure("fatal", "tool", f"returned {type(result).__name__}, not a result")
-    text = clean(result.for_llm)
+    result = sound(result)
+    text = result.for_llm
     if not text.strip():
         return replace(result, for_llm=NO_OUTPUT)
-    if not nearly_within_limits(text):
-        text = cut(text)
-    return result if text == result.for_llm else replace(result, for_llm=text)
+    return result if nearly_within_limits(text) else replace(result, for_llm=cut(text))
 
 
-def _record(call: ToolCall, error: Exception) -> None:
+def sound(result: ToolResult) -> ToolResult:
+    """The same result as something that can be sent anywhere: no half characters, and data only if it is JSON."""
+    if not isinstance(cast("object", result), ToolResult):
+        return failure("fatal", "tool", f"returned {type(result).__name__}, not a result")
+    for_llm, for_user, error = clean(result.for_llm), clean(result.for_user), result.error
+    if error is not None and not (error.reason.isascii() and error.op.isascii()):
+        error = replace(error, op=clean(error.op), reason=clean(error.reason))
+    data = result.data if result.data is None or _is_json(result.data) else None
+    if (for_llm, for_user, error, data) == (result.for_llm, result.for_user, result.error, result.data):
+        return result
+    return replace(result, for_llm=for_llm, for_user=for_user, error=error, data=data)
+
+
+def _is_json(value: Json) -> bool:
+    try:
+        encode(value)
+    except (TypeError, ValueError, RecursionError) as error:
+        _log.warning("tool_data_dropped", reason=str(error))
+        return False
+    return True
+
+
+def _record(call: ToolCall, error: Exception | SystemExit) -> None:
     """Failures that a tool foresaw are the model's business alone; the rest has a traceback somewhere."""
     if not isinstance(error, ToolError | OSError):
         _log.error("tool_crashed", tool=call.name, call_id=call.id, exc_info=error)

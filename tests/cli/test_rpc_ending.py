@@ -11,7 +11,7 @@ import pytest
 import trio
 
 from hookgate.cli.rpc_flags import BadFlags, parse_flags
-from tests.cli.program import HOOKGATE, hook, none_left, open_fifo, processes_of, run
+from tests.cli.program import HOOKGATE, hook, none_left, processes_of, run
 from tests.cli.rpc_client import Frame, one, open_rpc, scripted, types
 from tests.model_server import open_model_server, says
 
@@ -19,6 +19,11 @@ TOKEN = {"ZOTCORE_RPC_TOKEN": "s3cret"}
 APPROVED = '[[approvals]]\nname = "ask"\ntools = ["bash"]\n'
 BASH: Frame = {"name": "bash", "arguments": {"command": "echo hi"}, "id": "c1"}
 GONE_WITHIN_S = 3.2
+
+
+def silent(folder: Path) -> Frame:
+    """A step whose command says one word and then nothing; the folder on its command line marks it as this test's."""
+    return {"calls": [{"name": "bash", "arguments": {"command": f"echo up; tail -n 0 -f {folder}/script.json"}}]}
 
 
 # --- the end of stdin ---------------------------------------------------------------------------------------
@@ -33,10 +38,10 @@ async def test_what_was_asked_before_the_end_of_stdin_is_done_before_it_exits(tm
 
 async def test_stdin_and_stdout_may_be_files(tmp_path: Path) -> None:
     scripted(tmp_path)
-    (tmp_path / "in").write_text('{"type":"prompt","message":"%s"}\n' % ("word " * 20_000))
-    with open(tmp_path / "in", "rb") as lines, open(tmp_path / "out", "wb") as out:
-        with trio.fail_after(20):
-            await trio.run_process([*HOOKGATE, "rpc"], stdin=lines, stdout=out, cwd=tmp_path)
+    (tmp_path / "in").write_text('{"type":"prompt","message":"%s"}\n' % ("word " * 2_000))
+    command = [*HOOKGATE, "rpc"]
+    with trio.fail_after(20), (tmp_path / "in").open("rb") as lines, (tmp_path / "out").open("wb") as out:
+        await trio.run_process(command, stdin=lines, stdout=out, cwd=tmp_path)
     assert (tmp_path / "out").read_bytes().endswith(b'{"type":"done"}\n')
 
 
@@ -50,11 +55,10 @@ async def test_an_idle_program_exits_at_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 async def test_a_signal_leaves_no_child_behind(tmp_path: Path, number: signal.Signals) -> None:
-    call = {"name": "bash", "arguments": {"command": "echo up > up; sleep 300"}}
-    folder = scripted(tmp_path, {"calls": [call]}, more=hook(tmp_path, "guard", 'intercept = ["before_tool"]'))
-    async with open_fifo(tmp_path / "up") as fifo, open_rpc(folder) as client:
+    more = hook(tmp_path, "guard", 'intercept = ["before_tool"]')
+    async with open_rpc(scripted(tmp_path, silent(tmp_path), more=more)) as client:
         await client.send("prompt", message="go")
-        await fifo.rings()
+        await client.until("tool_progress")
         assert processes_of(tmp_path)
         client.process.send_signal(number)
         assert await client.exits(GONE_WITHIN_S) == 128 + number
@@ -62,10 +66,9 @@ async def test_a_signal_leaves_no_child_behind(tmp_path: Path, number: signal.Si
 
 
 async def test_it_ends_when_nobody_reads_any_more_even_while_a_silent_tool_runs(tmp_path: Path) -> None:
-    call = {"name": "bash", "arguments": {"command": "echo up > up; sleep 300"}}
-    async with open_fifo(tmp_path / "up") as fifo, open_rpc(scripted(tmp_path, {"calls": [call]})) as client:
+    async with open_rpc(scripted(tmp_path, silent(tmp_path))) as client:
         await client.send("prompt", message="go")
-        await fifo.rings()
+        await client.until("tool_progress")
         await client.stdout.aclose()
         assert await client.exits(GONE_WITHIN_S) == 1
         await none_left(tmp_path)
@@ -196,13 +199,13 @@ async def test_a_required_hook_that_fails_is_one_line_and_status_1(tmp_path: Pat
     more = '[hooks.processes.gone]\ncommand = ["/nowhere/hook"]\nintercept = ["before_tool"]\nrequired = true\n'
     async with open_rpc(scripted(tmp_path, more=more)) as client:
         assert await client.exits() == 1
-        assert client.stderr.decode().startswith("hookgate: rpc: ")
+        assert client.stderr.decode().splitlines()[-1].startswith("hookgate: rpc: hook gone is required but ")
 
 
 def test_flags_are_read_in_both_spellings() -> None:
     flags = parse_flags(["--model=m=1", "-e", "a", "--ext=b", "--append-system-prompt", "x", "--no-tools"])
     assert (flags.model, flags.extensions, flags.system_more) == ("m=1", ("a", "b"), ("x",))
-    assert flags.settings(None).tools == ()
+    assert flags.settings(None).no_tools
     assert parse_flags(["--tools", "read, ls,"]).settings(None).tools == ("read", "ls")
     with pytest.raises(BadFlags):
         parse_flags(["-x"])
@@ -227,6 +230,6 @@ async def test_a_program_named_zot_is_found_on_path_and_serves_an_openai_model(t
         assert server.requests[0].headers["authorization"] == "Bearer key"
         body = server.requests[0].body
         assert body["messages"][0] == {"role": "system", "content": "Be brief.\n\nBe kind."}
-        assert "tools" not in body
+        assert [tool["function"]["name"] for tool in body.get("tools", ())] == []
     ended = await trio.run_process([str(zot), "rpc", "--nope"], check=False, capture_stderr=True, env=env)
     assert ended.stderr.startswith(b"Usage: zot rpc [FLAGS]")

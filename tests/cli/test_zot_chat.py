@@ -14,6 +14,7 @@ from tests.cli.zot_folders import command, do, extension, panel_extension, proje
 from tests.model_server import Answer, calls, open_model_server, says
 
 NOWHERE = "http://127.0.0.1:9/v1"
+QUIET = '[log]\nlevel = "error"\n'
 
 
 async def shown(folder: Path, *typed: str, flags: Sequence[str] = ()) -> str:
@@ -56,7 +57,7 @@ async def test_of_two_extensions_with_one_tool_the_first_in_load_order_counts(
     tmp_path: Path, order: tuple[str, str]
 ) -> None:
     flags = [word for name in order for word in ("-e", str(extension(tmp_path / "exts", name)))]
-    text = await shown(configured(tmp_path, NOWHERE), "/tools", flags=flags)
+    text = await shown(configured(tmp_path, NOWHERE, QUIET), "/tools", flags=flags)
     assert f"zot:{order[0]}" in text
     assert f"zot:{order[1]}" not in text
 
@@ -68,7 +69,7 @@ async def test_no_ext_loads_only_what_ext_names(tmp_path: Path) -> None:
     extension(project(tmp_path), "found", command("found"))
     named = extension(tmp_path / "elsewhere", "named", command("named"))
     text = await shown(configured(tmp_path, NOWHERE), "/help", flags=["--no-ext", "--ext", str(named)])
-    assert "/named  the command named  (named)" in text
+    assert "/named   the command named  (named)" in text
     assert "/found" not in text
 
 
@@ -76,7 +77,7 @@ async def test_a_broken_extension_is_named_on_stderr_and_the_others_load(tmp_pat
     extension(project(tmp_path), "good", command("good"))
     broken = extension(project(tmp_path), "broken", exec="")
     gone = extension(project(tmp_path), "gone", mode="exit_at_start")
-    config = configured(tmp_path, NOWHERE, '[log]\nlevel = "error"\n')
+    config = configured(tmp_path, NOWHERE, QUIET)
     ended = await run(config, "chat", stdin=b"/help\n")
     assert b"/good" in ended.stdout
     assert sorted(ended.stderr.decode().splitlines()) == [
@@ -94,23 +95,32 @@ async def test_configuration_keeps_a_projects_extensions_out(tmp_path: Path, sec
     assert "zot:ext" not in text
 
 
+async def test_ext_without_zot_is_a_mistake(tmp_path: Path) -> None:
+    named = extension(tmp_path / "elsewhere", "named")
+    folder = configured(tmp_path, NOWHERE, "[zot]\nenabled = false\n")
+    ended = await run(folder, "chat", "--ext", str(named))
+    assert (ended.returncode, ended.stdout) == (2, b"")
+    assert ended.stderr == b"hookgate: zot.enabled is false, so --ext loads nothing\n"
+
+
 async def test_reload_starts_what_is_there_now_and_ext_is_remembered(tmp_path: Path) -> None:
     named = extension(tmp_path / "elsewhere", "named", command("named"))
-    extension(project(tmp_path), "old", command("old"))
+    extension(project(tmp_path), "old", command("old"), tool("dropped"))
     async with open_pipes(configured(tmp_path, NOWHERE), "chat", "--ext", str(named)) as screen:
         await screen.line("/help")
         await screen.sees("/named")
-        await screen.sees("/old")
+        await screen.sees("/old  ")
         (project(tmp_path) / "old").rename(tmp_path / "away")
-        extension(project(tmp_path), "new", command("new"), tool("added"))
+        extension(project(tmp_path), "fresh", command("fresh"), tool("added"))
         await screen.line("/reload-ext")
-        await screen.sees("· Extensions: named, new.")
+        await screen.sees("· Extensions: named, fresh.")
         await screen.line("/help")
-        await screen.sees("/new  the command new")
+        await screen.sees("/fresh   the command fresh")
         await screen.line("/old")
         await screen.sees("There is no command /old")
         await screen.line("/tools")
-        await screen.sees("zot:new")
+        await screen.sees("zot:fresh")
+        assert "dropped" not in screen.shown
         await screen.line("/quit")
         assert await screen.ends() == 0
     await none_left(tmp_path)
@@ -148,7 +158,7 @@ async def test_a_configured_extension_gets_its_environment_and_no_more(tmp_path:
 )
 async def test_each_action_of_a_command(tmp_path: Path, typed: str, expected: str | None) -> None:
     extension(project(tmp_path), "ext")
-    folder = configured(tmp_path, NOWHERE, '[log]\nlevel = "error"\n')
+    folder = configured(tmp_path, NOWHERE, QUIET)
     lines = (await shown(folder, typed)).partition("\n")[2].removeprefix(PROMPT)
     assert lines.removesuffix(PROMPT).strip() == (expected or "")
 
@@ -207,7 +217,7 @@ async def test_a_submitted_text_is_a_message_of_the_user(tmp_path: Path) -> None
 async def test_a_panel_between_pipes_is_text(tmp_path: Path) -> None:
     panel_extension(project(tmp_path))
     text = await shown(configured(tmp_path, NOWHERE), "/rows", "/heard")
-    assert "[panel] Rows\n[panel] > row 0\n[panel]   row 1" in text
+    assert "[panel] Rows\n[panel] * row 0\n[panel]   row 1" in text
     assert "[panel] closes with x\n" in text
     assert "[panel] last none" in text
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.program import PROMPT, Screen, configured, none_left, open_terminal
 from tests.cli.zot_folders import command, do, extension, panel_extension, project
-from tests.model_server import open_model_server, says
+from tests.model_server import calls, open_model_server, says
 
 NOWHERE = "http://127.0.0.1:9/v1"
 CTRL_C, CTRL_D, ESC = "\x03", "\x04", "\x1b"
@@ -22,9 +22,11 @@ async def leaves(screen: Screen, folder: Path) -> None:
 
 
 async def opened(screen: Screen) -> None:
+    """Drawn when it opens, and again when it takes the keys."""
     await screen.line("/rows")
-    await screen.sees("Rows ──")
-    await screen.sees("esc closes")
+    for _ in range(2):
+        await screen.sees("Rows ──")
+        await screen.sees("esc closes")
 
 
 @pytest.mark.parametrize(
@@ -51,23 +53,12 @@ async def test_esc_and_ctrl_c_close_the_panel_and_its_owner_hears_no_key(tmp_pat
     async with open_terminal(configured(tmp_path, NOWHERE), "chat") as screen:
         await opened(screen)
         await screen.type("\x1b[B")
-        await screen.sees("> row 1")
+        await screen.sees("* row 1")
         await screen.type(key)
         await screen.line("/heard")
         await screen.sees("[panel] last closed rows")
         await leaves(screen, tmp_path)
     assert "Ctrl-C again" not in screen.shown
-
-
-async def test_a_panel_is_drawn_over_its_last_drawing(tmp_path: Path) -> None:
-    panel_extension(project(tmp_path))
-    async with open_terminal(configured(tmp_path, NOWHERE), "chat") as screen:
-        await opened(screen)
-        await screen.type("j")
-        await screen.sees("last rune:j")
-        assert b"\x1b[6A\r\x1b[J" in screen.raw
-        await screen.type(ESC)
-        await leaves(screen, tmp_path)
 
 
 async def test_the_owner_closes_its_panel_and_the_prompt_is_back(tmp_path: Path) -> None:
@@ -161,15 +152,37 @@ async def test_a_message_submitted_at_the_prompt_is_answered_and_what_was_typed_
     assert [it.body["messages"][-1]["content"] for it in server.requests] == ["wake up", "hello"]
 
 
+async def test_what_stood_at_the_prompt_before_a_question_is_no_answer_to_it(tmp_path: Path) -> None:
+    """The person has typed "y", meaning something else, when an extension's message leads to a question."""
+    _waker(tmp_path, {"type": "submit", "text": "go"})
+    rule = '[[approvals]]\ntools = ["bash"]\n'
+    wanted = calls(("1", "bash", '{"command": "touch made"}'))
+    async with (
+        open_model_server(wanted, says("I may not.")) as server,
+        open_terminal(configured(tmp_path, server.base_url, rule), "chat") as screen,
+    ):
+        await screen.sees(PROMPT)
+        await screen.type("y")
+        await screen.sees("y")
+        (tmp_path / "wake").touch()
+        await screen.sees("allow? [y]es once, [s]ession, [n]o: y")
+        await screen.type("\n")
+        await screen.sees("allow?")
+        await screen.type("n\n")
+        await screen.sees("I may not.")
+        await leaves(screen, tmp_path)
+    assert not (tmp_path / "made").exists()
+
+
 async def test_a_panel_that_opens_at_the_prompt_takes_the_keys_after_enter(tmp_path: Path) -> None:
     panel = {"id": "p", "title": "Sudden", "lines": ["here"]}
     _waker(tmp_path, {"type": "open_panel", "panel": panel})
     async with open_terminal(configured(tmp_path, NOWHERE), "chat") as screen:
         await screen.sees(PROMPT)
         (tmp_path / "wake").touch()
-        await screen.sees("Sudden ──")
+        await screen.sees("Enter goes there")
         await screen.line("")
-        await screen.sees("Sudden ──")
+        await screen.sees("esc closes")
         await screen.type(ESC)
         await screen.line("/seen")
         await screen.sees("[waker] seen panel_close")
@@ -199,11 +212,10 @@ async def test_tab_completes_a_command_of_an_extension(tmp_path: Path) -> None:
 
 
 async def test_ctrl_c_ends_the_wait_for_a_silent_command(tmp_path: Path) -> None:
-    extension(project(tmp_path), "ext")
+    panel_extension(project(tmp_path))
     async with open_terminal(configured(tmp_path, NOWHERE), "chat") as screen:
-        note = {"type": "notify", "level": "info", "message": "thinking"}
-        await screen.line(do(frames=[note], silent=True))
-        await screen.sees("[ext] thinking")
+        await screen.line("/hang")
+        await screen.sees("[panel] thinking")
         await screen.type(CTRL_C)
         await screen.sees("Stopped.")
         await leaves(screen, tmp_path)

@@ -18,11 +18,11 @@ def say(*frames):
         print(json.dumps(frame), flush=True)
 
 def panel():
-    lines = [("> " if row == cursor else "  ") + f"row {row}" for row in range(3)]
+    lines = [("* " if row == cursor else "  ") + f"row {row}" for row in range(3)]
     return {"lines": [*lines, "last " + last], "footer": "closes with x"}
 
 cursor, last = 0, "none"
-register = [{"type": "register_command", "name": name} for name in ("rows", "later", "heard")]
+register = [{"type": "register_command", "name": name} for name in ("rows", "heard", "hang")]
 say({"type": "hello", "name": "panel", "version": "1"}, *register, {"type": "ready"})
 for line in sys.stdin:
     frame = json.loads(line)
@@ -32,6 +32,8 @@ for line in sys.stdin:
             say({"type": "command_response", "id": frame["id"], "action": "open_panel", "open_panel": shown})
         case "command_invoked" if frame["name"] == "heard":
             say({"type": "command_response", "id": frame["id"], "action": "display", "display": "last " + last})
+        case "command_invoked":
+            say({"type": "notify", "level": "info", "message": "thinking"})
         case "panel_key":
             last = frame["key"] + (":" + frame["text"] if "text" in frame else "")
             cursor += {"down": 1, "up": -1}.get(frame["key"], 0)

@@ -19,7 +19,6 @@ from hookgate.protocol.answers import CONTINUE, Answer, Approve
 from hookgate.protocol.events import Event
 from hookgate.protocol.inside import INSIDE
 from hookgate.protocol.interfaces import Tool
-from hookgate.protocol.match import Observed
 from hookgate.protocol.payloads import Payload, ToolExecEnd, ToolExecSkipped, ToolExecStart
 from hookgate.protocol.stages import Question, Stage
 from hookgate.protocol.values import (
@@ -59,9 +58,7 @@ class Made:
     def spec(self) -> ToolSpec:
         spec = ToolSpec(self.name, f"The tool {self.name}.", self.parameters, provider=self.provider)
         changes = not self.reads
-        return replace(
-            spec, mutates=changes, affects_workspace=changes, pure=self.pure, preference=self.preference
-        )
+        return replace(spec, mutates=changes, affects_workspace=changes, pure=self.pure, preference=self.preference)
 
     async def execute(self, call: ToolCall) -> ToolResult:
         self.seen.append(call)
@@ -117,11 +114,10 @@ class Rig:
 
 
 @asynccontextmanager
-async def open_rig(
-    folder: Path, replies: Sequence[Reply], config: str = "", **parts: Any
-) -> AsyncGenerator[Rig]:
+async def open_rig(folder: Path, replies: Sequence[Reply], config: str = "", **parts: Any) -> AsyncGenerator[Rig]:
     """`parts`: `tools`, `hooks` (mounts in this process), `secrets`, `rooms` besides the usual one, `room` in its
-    place. Leaving asserts what must hold after any turn."""
+    place, `agent` (lines of that section), `providers` in place of the endpoint. Leaving asserts what must hold
+    after any turn."""
     with trio.fail_after(parts.get("deadline_s", DEADLINE_S)):
         async with open_model_server(*replies) as server:
             rig = await _parts(folder, server, config, parts)
@@ -136,15 +132,15 @@ async def open_rig(
 async def _parts(
     folder: Path, server: ModelServer, config: str, parts: Mapping[str, Any]
 ) -> tuple[Setup, list[Event], list[tuple[Stage, bytes]], Room]:
-    text = HEAD.format(folder=folder, url=server.base_url) + config
+    head = HEAD.format(folder=folder, url=server.base_url)
+    text = head.replace("[agent]\n", f"[agent]\n{parts.get('agent', '')}\n") + config
     parsed = configuration.parse(text, folder / "hookgate.toml")
     room = cast("Room", parts.get("room")) or Room([])
     events, questions = list[Event](), list[tuple[Stage, bytes]]()
     names = (*EVERYTHING, *(kind.kind for kind in INSIDE))
     mounts = (observer("watcher", names, events.append), _listening(questions), *parts.get("hooks", ()))
-    setup = Setup(
-        parsed, folder, (room, *parts.get("rooms", ())), mounts, secrets=tuple(parts.get("secrets", ()))
-    )
+    rooms, secrets = (room, *parts.get("rooms", ())), tuple(parts.get("secrets", ()))
+    setup = Setup(parsed, folder, rooms, mounts, parts.get("providers", {}), secrets=secrets)
     return setup, events, questions, room
 
 
@@ -183,22 +179,6 @@ def endings(rig: Rig) -> dict[str, tuple[int, int, int]]:
 
 
 RAN, SKIPPED = (1, 1, 0), (0, 0, 1)
-
-
-def mount(name: str, judges: Mapping[Stage, Any], **rules: Any) -> Mount:
-    """A hook in this process; a judge is an answer or an async function of the question."""
-    return Mount(
-        InsideHook(name, {stage: _judge(it) for stage, it in judges.items()}),
-        Rules(stages=frozenset(judges), **rules),
-    )
-
-
-def _judge(judgement: Any) -> Callable[[Question], Awaitable[Answer]]:
-    async def constant(_question: Question) -> Answer:
-        await trio.lowlevel.checkpoint()
-        return judgement
-
-    return judgement if callable(judgement) else constant
 
 
 def called(question: Question) -> ToolCall:

@@ -15,6 +15,7 @@ Id: TypeAlias = str | int | float | None
 """Echoed as it came; None: the client gave none."""
 
 UNKNOWN = "unknown command"
+_ID = (str, int, float, type(None))
 DEFAULT_IMAGE = "image/png"
 
 
@@ -138,9 +139,9 @@ def read_request(line: bytes) -> Request:
         return malformed("not an object")
     given = cast("dict[str, Any]", members)
     request_id, name = given.get("id"), given.get("type")
-    if isinstance(request_id, bool) or not isinstance(request_id, str | int | float | None):
+    if isinstance(request_id, bool) or not isinstance(request_id, _ID):
         return malformed("id must be a string or a number")
-    if not isinstance(name, str | None):
+    if not (isinstance(name, str) or name is None):
         return malformed("type must be a string")
     return Request(request_id if request_id != "" else None, name or "", _command(name or "", given))
 

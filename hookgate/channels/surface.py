@@ -1,0 +1,104 @@
+"""What extensions show at the terminal beside the conversation: notes, one panel, text for the editor, messages.
+
+Knows no extension and no key; whoever prompts looks here for what has come up.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+import trio
+
+from hookgate.channels.panels import PanelView
+from hookgate.channels.terminal import Terminal
+from hookgate.protocol.values import Chat
+from hookgate.protocol.zot.frames import Level, Panel
+
+MAX_SUBMITTED = 16
+"""Messages of extensions that wait for the prompt; more are dropped, with a line that says so."""
+
+
+class TerminalSurface:
+    """`view` None: nobody sits there, so a panel is text and text for an editor is shown."""
+
+    def __init__(self, terminal: Terminal, view: PanelView | None = None) -> None:
+        self.panel_open: tuple[str, Panel] | None = None
+        self.inserted = ""
+        self._terminal = terminal
+        self._view = view
+        self._submitted: deque[str] = deque()
+        self._stirred = trio.Event()
+
+    def note(self, extension: str, level: Level, text: str, chat: Chat | None) -> None:
+        self._show(extension, text)
+
+    def clear_notes(self, extension: str) -> None:
+        """What is printed stays printed."""
+
+    def panel(self, extension: str, panel: Panel, chat: Chat | None) -> None:
+        before, self.panel_open = self.panel_open, (extension, panel)
+        if self._view is not None:
+            self._terminal.draw(self._view, panel)
+        elif before != self.panel_open:
+            self._show(extension, "\n".join(filter(None, (panel.title, *panel.lines, panel.footer))))
+
+    def panel_close(self, extension: str, panel_id: str) -> None:
+        opened = self.panel_open
+        if opened is None or (opened[0], opened[1].id) != (extension, panel_id):
+            return
+        self.panel_open = None
+        if self._view is not None:
+            self._terminal.erase(self._view)
+        self._stir()
+
+    def submit(self, extension: str, text: str, chat: Chat | None) -> None:
+        if len(self._submitted) >= MAX_SUBMITTED:
+            self._show(extension, "a message of this extension was dropped: too many wait")
+            return
+        self._show(extension, text)
+        self._submitted.append(text)
+        self._stir()
+
+    def insert(self, text: str) -> None:
+        """For the next prompt."""
+        if self._view is None:
+            self._terminal.between(text)
+        else:
+            self.inserted = text
+
+    # --- for whoever prompts ---
+
+    def take_submitted(self) -> str | None:
+        """The next message that an extension wants said."""
+        return self._submitted.popleft() if self._submitted else None
+
+    def take_inserted(self) -> str:
+        text, self.inserted = self.inserted, ""
+        return text
+
+    def draw(self) -> None:
+        """The open panel once more, since it takes the keys now."""
+        if self._view is not None and self.panel_open is not None:
+            self._terminal.draw(self._view, self.panel_open[1])
+
+    def entered(self) -> None:
+        """A line was typed: what stands above it stays."""
+        if self._view is not None:
+            self._view.left_behind()
+
+    async def submitted(self) -> None:
+        """Until a message of an extension waits."""
+        while not self._submitted:
+            await self._stirred.wait()
+
+    async def panel_gone(self) -> None:
+        """Until no panel is open."""
+        while self.panel_open is not None:
+            await self._stirred.wait()
+
+    def _stir(self) -> None:
+        self._stirred.set()
+        self._stirred = trio.Event()
+
+    def _show(self, extension: str, text: str) -> None:
+        self._terminal.between("\n".join(f"[{extension}] {line}" for line in text.splitlines() or [""]))

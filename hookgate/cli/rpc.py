@@ -1,0 +1,157 @@
+"""`hookgate rpc`: zot's RPC on stdin and stdout. Joins the pipes, the server and the conversation that it serves."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+
+import trio
+
+from hookgate import config as configuration
+from hookgate.cli.rpc_flags import HELP, BadFlags, Flags, parse_flags
+from hookgate.cli.rpc_pipes import Writer, read_lines
+from hookgate.cli.rpc_server import Server, Terms
+from hookgate.cli.rpc_surface import RpcSurface
+from hookgate.cli.starting import begun
+from hookgate.config import ConfigError
+from hookgate.embedding.settings import Opening, settled
+
+STDIN, STDOUT = 0, 1
+CHANNEL = "rpc"
+FAILED = 1
+SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+def run_rpc(arguments: Sequence[str]) -> int:
+    """The exit status: 0 at the end of stdin, 1 for what is wrong before or while it serves."""
+    program = _program()
+    try:
+        flags = parse_flags(arguments)
+    except BadFlags as mistake:
+        _say(f"{HELP.format(prog=program)}\n{mistake}")
+        return FAILED
+    if flags.help:
+        sys.stdout.write(HELP.format(prog=program))
+        return 0
+    try:
+        opening = _settled(flags)
+    except ConfigError as mistake:
+        _say(f"{program}: rpc: {mistake}")
+        return FAILED
+    if flags.no_yolo:
+        _say(f"{program}: rpc: --no-yolo has no effect: approvals are what the configuration says")
+    return _served(program, opening, flags)
+
+
+def _settled(flags: Flags) -> Opening:
+    """Everything that can be wrong before a frame is written. Raises ConfigError."""
+    file = Path(flags.config).resolve() if flags.config else None
+    if flags.cwd:
+        try:
+            os.chdir(flags.cwd)
+        except OSError as error:
+            raise ConfigError(f"--cwd {flags.cwd}: {error.strerror}") from None
+    if file is None and Path(configuration.FILE_NAME).is_file():
+        file = Path(configuration.FILE_NAME)
+    opening = settled(flags.settings(file))
+    # Tools need it, and it is asked for again: better now than in the middle of a conversation.
+    _ = opening.workspace
+    return opening
+
+
+def _served(program: str, opening: Opening, flags: Flags) -> int:
+    from hookgate.cli.endings import ending
+
+    service = Service(opening, Terms(configuration.rpc_token(), flags.approvals))
+    try:
+        trio.run(service.run)
+    except (Exception, BaseExceptionGroup) as error:
+        plain = ending(error)
+        if plain is None:
+            raise
+        _say(f"{program}: rpc: {plain[0].removeprefix('hookgate: ')}")
+        return FAILED
+    if service.server.refused:
+        _say(f"{program}: rpc: bad auth token")
+    return service.status
+
+
+class Service:
+    """One run, from the first line to the exit status."""
+
+    def __init__(self, opening: Opening, terms: Terms) -> None:
+        self.status = FAILED
+        self.writer = Writer(STDOUT)
+        self.server = Server(opening, terms, self.writer.write)
+        self._opening = opening
+
+    async def run(self) -> None:
+        """Until stdin ends and everything asked for is done; until a signal; or until nobody reads.
+
+        The latter two cancel what runs. In each case child processes are stopped first.
+        """
+        async with trio.open_nursery() as nursery:
+            scope = nursery.cancel_scope
+            await nursery.start(self._end_on_signal, scope)
+            nursery.start_soon(self._end_when_gone, scope)
+            nursery.start_soon(self.writer.run)
+            nursery.start_soon(self._work)
+            nursery.start_soon(self.server.run_commands)
+            await read_lines(STDIN, self.server.take)
+            self.server.approvals.close()
+            if not self.server.refused:
+                await self.server.jobs.idle()
+                self.status = 0
+            await self.writer.drained()
+            scope.cancel()
+
+    async def _work(self) -> None:
+        """Open the conversation, and do what is asked of it, until cancelled."""
+        # Importing takes long, and whoever asks meanwhile is to be answered: so not in this thread.
+        await trio.to_thread.run_sync(_import, self._opening.kind, abandon_on_cancel=True)
+        from hookgate.cli.logs import set_up_logs
+        from hookgate.embedding.conversation import Seat
+        from hookgate.embedding.opening import open_conversation
+
+        set_up_logs(self._opening.config.log)
+        tell = self.server.tell
+        seat = Seat(CHANNEL, tell, self.server.approvals.ask, self.writer.room, RpcSurface(tell))
+        async with open_conversation(self._opening, seat) as conversation:
+            begun()
+            for problem in conversation.problems:
+                _say(problem)
+            self.server.use(conversation)
+            await self.server.jobs.run()
+
+    async def _end_when_gone(self, scope: trio.CancelScope) -> None:
+        await self.writer.gone()
+        scope.cancel()
+
+    async def _end_on_signal(self, scope: trio.CancelScope, task_status: trio.TaskStatus[None]) -> None:
+        with trio.open_signal_receiver(*SIGNALS) as signals:
+            task_status.started()
+            async for number in signals:
+                self.status = 128 + number
+                scope.cancel()
+                return
+
+
+def _import(kind: str) -> None:
+    import_module("hookgate.embedding.opening")
+    import_module("hookgate.cli.logs")
+    import_module(f"hookgate.providers.{kind}")
+
+
+def _program() -> str:
+    """As whoever started it called it."""
+    name = Path(sys.argv[0]).name
+    return "hookgate" if name in ("", "__main__.py", "-c") else name
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(text.rstrip("\n") + "\n")
+    sys.stderr.flush()

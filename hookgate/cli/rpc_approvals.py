@@ -1,0 +1,54 @@
+"""Approvals over RPC: a request goes out as an event, a command brings the answer. Fails closed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import trio
+
+from hookgate.protocol.approval import ApprovalRequest, Decision
+from hookgate.protocol.rpc.commands import Approve
+from hookgate.protocol.rpc.events import Event, approval_asked
+
+BY = "rpc"
+NOBODY = "it needs an approval, and nobody can be asked here (start with --rpc-approvals)"
+GONE = "nobody is there to ask any more"
+
+
+class Approvals:
+    """`enabled`: whether the other end has said that it answers."""
+
+    def __init__(self, tell: Callable[[Event], None], *, enabled: bool) -> None:
+        self._tell = tell
+        self._refusal = "" if enabled else NOBODY
+        self._waiting: dict[str, trio.Event] = {}
+        self._given: dict[str, Decision] = {}
+
+    async def ask(self, request: ApprovalRequest) -> Decision:
+        await trio.lowlevel.checkpoint()
+        if self._refusal:
+            return Decision(False, BY, self._refusal)
+        answered = self._waiting[request.id] = trio.Event()
+        self._tell(approval_asked(request))
+        try:
+            await answered.wait()
+        finally:
+            del self._waiting[request.id]
+        return self._given.pop(request.id, Decision(False, BY, GONE))
+
+    def answer(self, answer: Approve) -> bool:
+        """Whether such a request waits. The first answer counts."""
+        waiting = self._waiting.get(answer.approval)
+        if waiting is None or waiting.is_set():
+            return False
+        reason = answer.reason or ("" if answer.approved else "the user said no")
+        grant = "session" if answer.session else "once"
+        self._given[answer.approval] = Decision(answer.approved, BY, reason, grant)
+        waiting.set()
+        return True
+
+    def close(self) -> None:
+        """Nobody answers any more: what waits is denied, and so is what comes."""
+        self._refusal = self._refusal or GONE
+        for waiting in self._waiting.values():
+            waiting.set()

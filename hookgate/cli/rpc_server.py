@@ -1,0 +1,281 @@
+"""What RPC's commands do: answered at once, or put in line as work. Owns no pipe and starts no task.
+
+It answers before anything that a prompt needs is open; only prompts, compactions and extension commands wait for it.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import trio
+
+from hookgate import __version__
+from hookgate.cli.rpc_approvals import Approvals
+from hookgate.embedding.jobs import Jobs
+from hookgate.embedding.known import known_model, known_models
+from hookgate.embedding.reasoning import leveled
+from hookgate.embedding.settings import Opening
+from hookgate.protocol.framing import MAX_MESSAGE_BYTES, Oversize
+from hookgate.protocol.rpc import commands, events
+from hookgate.protocol.rpc.commands import Request, malformed, read_request
+from hookgate.protocol.rpc.responses import (
+    PROTOCOL_VERSION,
+    State,
+    failed,
+    message_members,
+    model_members,
+    state_members,
+    succeeded,
+)
+
+if TYPE_CHECKING:
+    from hookgate.embedding.conversation import Conversation
+
+BUSY = "agent is busy; wait for completion or abort before retrying"
+TOO_MANY = "too many prompts wait already"
+AUTH_REQUIRED = "auth required: send hello with token first"
+INVALID_TOKEN = "invalid token"  # noqa: S105 - the answer, not the token
+KEPT_NOTES = 64
+
+
+@dataclass(frozen=True)
+class Terms:
+    """`token`: what hello must carry; empty: nothing. `approvals`: the other end answers approval requests."""
+
+    token: str = ""
+    approvals: bool = False
+
+
+class Server:
+    """`write` takes a whole frame and never waits."""
+
+    def __init__(self, opening: Opening, terms: Terms, write: Callable[[bytes], None]) -> None:
+        self.jobs = Jobs()
+        self.approvals = Approvals(self.tell, enabled=terms.approvals)
+        self.refused = False
+        self.opened = trio.Event()
+        self.conversation: Conversation | None = None
+        self._opening, self._token, self._write = opening, terms.token, write
+        self._model, self._reasoning = opening.model, opening.reasoning
+        self._trusted = not terms.token
+        # Only extensions speak before anybody has said who they are.
+        self._notes: deque[events.Event] = deque(maxlen=KEPT_NOTES)
+        self._orders, self._inbox = trio.open_memory_channel[tuple[Request, commands.ExtCommand]](KEPT_NOTES)
+
+    def use(self, conversation: Conversation) -> None:
+        """It is open, and takes over what was set meanwhile."""
+        conversation.set_model(self._model)
+        conversation.set_reasoning(self._reasoning)
+        self.conversation = conversation
+        self.opened.set()
+
+    # --- out ---
+
+    def tell(self, event: events.Event) -> None:
+        if self._trusted:
+            self._write(events.event_line(event))
+        else:
+            self._notes.append(event)
+
+    def started(self, request: Request) -> None:
+        self._write(succeeded(request, {"started": True}))
+
+    def _answer(self, request: Request, data: dict[str, Any] | None = None) -> None:
+        self._write(succeeded(request, data))
+
+    def _refuse(self, request: Request, error: str) -> None:
+        self._write(failed(request, error))
+
+    # --- in ---
+
+    def take(self, line: bytes | Oversize) -> bool:
+        """One line; False when the other end must not be talked to any more."""
+        oversize = isinstance(line, Oversize)
+        request = malformed(f"a line over {MAX_MESSAGE_BYTES} bytes") if oversize else read_request(line)
+        match request.command:
+            case commands.Refused(malformed=True, error=error):
+                self._refuse(request, error)
+            case commands.Hello(token=token):
+                return self._greet(request, token)
+            case _ if not self._trusted:
+                self._refuse(request, AUTH_REQUIRED)
+            case commands.Refused(error=error):
+                self._refuse(request, error)
+            case command:
+                self._do(request, command)
+        return True
+
+    def _greet(self, request: Request, token: str) -> bool:
+        if self._token and not hmac.compare_digest(token.encode(), self._token.encode()):
+            self._refuse(request, INVALID_TOKEN)
+            self.refused = True
+            return False
+        named = {"provider": self._opening.provider, "model": self._model}
+        self._answer(request, {"protocol_version": PROTOCOL_VERSION, "version": __version__, **named})
+        self._trusted = True
+        while self._notes:
+            self.tell(self._notes.popleft())
+        return True
+
+    def _do(self, request: Request, command: commands.Command) -> None:
+        match command:
+            case commands.Ping():
+                self._answer(request, {"pong": True})
+            case commands.Prompt() | commands.Compact():
+                if not self.jobs.offer(Work(self, request, command)):
+                    self._refuse(request, TOO_MANY)
+            case commands.Abort():
+                # The answer first: what the end of the turn tells comes after it.
+                self._answer(request)
+                self.jobs.cancel()
+            case commands.GetState():
+                self._answer(request, state_members(self._state()))
+            case commands.GetMessages():
+                said = self.conversation.messages() if self.conversation else ()
+                self._answer(request, {"messages": [message_members(message) for message in said]})
+            case commands.GetModels():
+                self._answer(request, {"models": [model_members(it) for it in known_models(self._opening)]})
+            case commands.Approve():
+                self._approve(request, command)
+            case commands.ExtCommand() | commands.PanelKey():
+                self._extend(request, command)
+            case _:
+                self._change(request, command)
+
+    def _change(self, request: Request, command: commands.Command) -> None:
+        """What may not change under a turn."""
+        if self.jobs.busy:
+            self._refuse(request, BUSY)
+            return
+        try:
+            self._answer(request, self._changed(command))
+        except ValueError as error:
+            self._refuse(request, str(error))
+
+    def _changed(self, command: commands.Command) -> dict[str, Any] | None:
+        """Raises ValueError, and then nothing has changed."""
+        match command:
+            case commands.SetModel(model=name):
+                self._model = known_model(self._opening, name).id
+            case commands.SetReasoning(reasoning=reasoning):
+                self._reasoning = leveled(reasoning)
+            case _:
+                self._clear()
+        if self.conversation is not None:
+            self.conversation.set_model(self._model)
+            self.conversation.set_reasoning(self._reasoning)
+        match command:
+            case commands.SetModel():
+                return {"model": self._model}
+            case commands.SetReasoning():
+                return {"reasoning": self._reasoning}
+            case _:
+                return None
+
+    def _clear(self) -> None:
+        if self.conversation is not None:
+            self.conversation.clear()
+
+    def _state(self) -> State:
+        busy = self.jobs.busy
+        if self.conversation is not None:
+            return self.conversation.state(busy=busy)
+        workspace = str(self._opening.workspace)
+        return State(self._opening.provider, self._model, workspace, 0, busy, events.Spent(), self._reasoning)
+
+    def _approve(self, request: Request, command: commands.Approve) -> None:
+        if self.approvals.answer(command):
+            self._answer(request)
+        else:
+            self._refuse(request, f'no approval "{command.approval}" waits')
+
+    # --- extensions ---
+
+    def _extend(self, request: Request, command: commands.ExtCommand | commands.PanelKey) -> None:
+        if isinstance(command, commands.PanelKey):
+            if self.conversation is not None and self.conversation.extensions is not None:
+                self.conversation.extensions.roster.press(command.key, command.text)
+            self._answer(request)
+            return
+        try:
+            self._orders.send_nowait((request, command))
+        except trio.WouldBlock:
+            self._refuse(request, "too many commands wait already")
+
+    async def run_commands(self) -> None:
+        """Run what people ask of extensions, one command at a time, until cancelled."""
+        await self.opened.wait()
+        async for request, command in self._inbox:
+            await self._order(request, command)
+
+    async def _order(self, request: Request, command: commands.ExtCommand) -> None:
+        conversation = self.conversation
+        extensions = conversation.extensions if conversation is not None else None
+        listed = extensions.commands.listed(conversation.chat) if conversation and extensions else ()
+        known = next((it for it in listed if it.name.lower() == command.name.lower()), None)
+        if known is None or extensions is None or conversation is None:
+            self._refuse(request, f"no extension registered for /{command.name}")
+            return
+        answer = await extensions.roster.command(known.name, command.args, conversation.chat)
+        text = conversation.redacted(answer.text)
+        if answer.effect == "error":
+            self._refuse(request, text)
+            return
+        self._answer(request, {"action": answer.effect})
+        match answer.effect:
+            case "prompt":
+                self._prompt(known.extension, answer.text)
+            case "insert" | "display":
+                self.tell(events.ExtDisplay(known.extension, text))
+            case _:
+                pass
+
+    def _prompt(self, extension: str, text: str) -> None:
+        """A prompt that nobody waits for an answer to."""
+        command = commands.Prompt(text)
+        if not self.jobs.offer(Work(self, Request(None, "prompt", command), command, asked=False)):
+            self.tell(events.ExtNotify(extension, "warn", TOO_MANY))
+
+
+class Work:
+    """A prompt or a compaction in its place in the line; answered when it starts, if somebody asked for it."""
+
+    def __init__(
+        self, server: Server, request: Request, command: commands.Prompt | commands.Compact, *, asked: bool = True
+    ) -> None:
+        self._server, self._request, self._command, self._asked = server, request, command, asked
+        self._waiting = trio.CancelScope()
+        self._refused = ""
+
+    async def run(self) -> str:
+        server = self._server
+        with self._waiting:
+            await server.opened.wait()
+        if self._asked:
+            server.started(self._request)
+        if server.conversation is None or self._waiting.cancel_called:
+            server.tell(events.Done())
+            return ""
+        if self._refused:
+            server.conversation.refuse(self._refused)
+            return ""
+        match self._command:
+            case commands.Prompt(message=text, images=images):
+                return await server.conversation.prompt(text, images)
+            case commands.Compact():
+                return await server.conversation.compact()
+
+    def refuse(self, reason: str) -> None:
+        self._refused = reason
+
+    def cancel(self) -> None:
+        self._waiting.cancel()
+        if self._server.conversation is not None and self._server.jobs.current is self:
+            self._server.conversation.cancel()
+
+    def drop(self) -> None:
+        """The program ends; nobody is told anything any more."""

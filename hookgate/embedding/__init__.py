@@ -1,0 +1,76 @@
+"""hookgate inside another trio program: one conversation as an object, its events as values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hookgate.protocol.rpc.blocks import Block, CallBlock, Image, ResultBlock, Text
+from hookgate.protocol.rpc.events import (
+    AssistantMessage,
+    AssistantStart,
+    CompactDone,
+    Done,
+    ErrorEvent,
+    Event,
+    ExtClearNotes,
+    ExtDisplay,
+    ExtNotify,
+    Spent,
+    TextDelta,
+    ToolCall,
+    ToolProgress,
+    ToolResult,
+    ToolUseArgs,
+    ToolUseEnd,
+    ToolUseStart,
+    TurnEnd,
+    TurnStart,
+    UsageEvent,
+    UserMessage,
+)
+from hookgate.protocol.rpc.responses import State, TranscriptMessage
+
+if TYPE_CHECKING:
+    from hookgate.embedding.runtime import Events, Runtime
+
+__all__ = [
+    "AssistantMessage",
+    "AssistantStart",
+    "Block",
+    "CallBlock",
+    "CompactDone",
+    "Done",
+    "ErrorEvent",
+    "Event",
+    "Events",
+    "ExtClearNotes",
+    "ExtDisplay",
+    "ExtNotify",
+    "Image",
+    "ResultBlock",
+    "Runtime",
+    "Spent",
+    "State",
+    "Text",
+    "TextDelta",
+    "ToolCall",
+    "ToolProgress",
+    "ToolResult",
+    "ToolUseArgs",
+    "ToolUseEnd",
+    "ToolUseStart",
+    "TranscriptMessage",
+    "TurnEnd",
+    "TurnStart",
+    "UsageEvent",
+    "UserMessage",
+]
+
+
+def __getattr__(name: str) -> object:
+    # Whoever only wants the values should not pay for the loop, the gate and the tools.
+    if name in ("Events", "Runtime"):
+        from hookgate.embedding import runtime
+
+        return getattr(runtime, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,210 @@
+"""The one conversation of an embedded runtime: prompted, summed up, cancelled, looked at. Queues nothing.
+
+Not more than one prompt or compaction may run at a time: whoever calls sees to that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+
+import trio
+
+from hookgate.cli.runtime import Runtime
+from hookgate.cli.zot import Extensions
+from hookgate.embedding.history import History
+from hookgate.embedding.known import known_model
+from hookgate.embedding.metered import Ledger, Room, metered
+from hookgate.embedding.narration import Narration, Scene, Tell
+from hookgate.embedding.reasoning import leveled, reasoned
+from hookgate.embedding.settings import Opening
+from hookgate.loop.compaction import EmptySummary, NothingToCompact, compact
+from hookgate.loop.session import Session
+from hookgate.protocol.approval import ApprovalRequest, Decision
+from hookgate.protocol.errors import ProviderFailed, TurnAborted
+from hookgate.protocol.events import Event as Told
+from hookgate.protocol.inside import CallEnded
+from hookgate.protocol.rpc import events
+from hookgate.protocol.rpc.responses import State, TranscriptMessage
+from hookgate.protocol.values import Chat, Inbound, Outbound, Step
+from hookgate.protocol.zot.surface import Surface
+
+Approve = Callable[[ApprovalRequest], Awaitable[Decision]]
+
+
+@dataclass(frozen=True)
+class Seat:
+    """Who is at the other end: where events go, who says yes, when there is room for more.
+
+    `name` is the channel that hooks and rules match; `surface` shows what extensions say to people.
+    """
+
+    name: str
+    tell: Tell
+    approve: Approve
+    room: Room
+    surface: Surface | None = None
+
+    @property
+    def chat(self) -> Chat:
+        return Chat(self.name, "main", sender="user")
+
+
+class SeatChannel:
+    """The seat as the loop sees it; every conversation has one."""
+
+    def __init__(self, seat: Seat) -> None:
+        self.name = seat.name
+        self.narration: Narration | None = None
+        self._seat = seat
+
+    async def send(self, outbound: Outbound) -> None:
+        await trio.lowlevel.checkpoint()
+        if self.narration is not None:
+            self.narration.sent(outbound)
+
+    def stream(self, chat: Chat, text: str) -> None:
+        if self.narration is not None:
+            self.narration.text(text)
+
+    def end_stream(self, chat: Chat) -> None:
+        """Every message ends with its own event."""
+
+    def restart_stream(self, chat: Chat) -> None:
+        """The message that ends the reply has the whole text."""
+
+    async def approve(self, request: ApprovalRequest) -> Decision:
+        return await self._seat.approve(request)
+
+
+class Conversation:
+    def __init__(self, runtime: Runtime, opening: Opening, channel: SeatChannel, seat: Seat) -> None:
+        agent = runtime.agent
+        self._runtime, self._opening, self._seat, self._channel = runtime, opening, seat, channel
+        self._history = History()
+        self._ledger = Ledger(agent.known_model)
+        self._summing: trio.CancelScope | None = None
+        self._reasoning = ""
+        providers = metered(agent.providers, self._ledger, seat.room)
+        self._session = Session(replace(agent, providers=providers), channel, seat.chat.session_key)
+        runtime.gateway.sessions[self._session.key] = self._session
+        if opening.reasoning:
+            self.set_reasoning(opening.reasoning)
+
+    # --- what it does ---
+
+    async def prompt(self, text: str, media: tuple[str, ...] = ()) -> str:
+        """Answer one message; everything that happens is told, `done` last. Raises nothing (but Cancelled).
+
+        Returns why a hook stopped everything that waits too; empty where none did.
+        """
+        agent = self._session.agent
+        scene = Scene(agent.around.redactor, self._ledger, agent.max_steps)
+        narration = self._channel.narration = Narration(scene, self._seat.tell)
+        self._session.offer(Inbound(self._seat.chat, text, media))
+        await self._session.run()
+        self._channel.narration = None
+        narration.end()
+        return narration.stopped
+
+    async def compact(self) -> str:
+        """Sum up the older part; `compact_done` or `error` is told, `done` last. Raises nothing (but Cancelled).
+
+        Returns nothing, as `prompt` does mostly.
+        """
+        with trio.CancelScope() as self._summing:
+            self._seat.tell(await self._summed_up())
+        self._summing = None
+        self._seat.tell(events.Done())
+        return ""
+
+    def refuse(self, reason: str) -> None:
+        """Tell what a prompt comes to that never begins."""
+        if reason:
+            self._seat.tell(events.ErrorEvent(reason))
+        self._seat.tell(events.Done())
+
+    async def _summed_up(self) -> events.Event:
+        agent, chat = self._session.agent, self._seat.chat
+        redactor = agent.around.redactor
+        step = Step(agent.name, f"{agent.name}-turn-{next(agent.numbers)}", Inbound(chat, ""), model=agent.model)
+        try:
+            done = await compact(agent, self._session.transcript, step)
+        except (NothingToCompact, EmptySummary, ProviderFailed, TurnAborted) as error:
+            return events.ErrorEvent(redactor.text(str(error)))
+        return events.CompactDone(redactor.text(done.summary))
+
+    def cancel(self) -> None:
+        """End what runs; without anything running nothing happens."""
+        if self._channel.narration is not None:
+            self._channel.narration.cancelled |= self._session.stop()
+        elif self._summing is not None:
+            self._summing.cancel()
+
+    def clear(self) -> None:
+        """Forget what was said; only while nothing runs. What it has cost stays counted."""
+        self._runtime.agent.desk.forget(self._session.key)
+        self._session.renew()
+        self._forget_prompt()
+
+    def hear(self, told: Told) -> None:
+        """Everything that the loop tells; what is about other conversations is left out."""
+        if told.step is None or told.step.session_key != self._session.key:
+            return
+        messages = self._session.transcript.messages
+        self._history.stamp(messages)
+        if isinstance(told.payload, CallEnded) and told.payload.outcome.is_error and messages:
+            self._history.failed(messages[-1])
+        if self._channel.narration is not None:
+            self._channel.narration.hear(told)
+
+    # --- what it is ---
+
+    @property
+    def extensions(self) -> Extensions | None:
+        """What the loaded extensions bring besides tools."""
+        return self._runtime.extensions
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """A line for each extension that could not be loaded."""
+        extensions = self._runtime.extensions
+        return extensions.problems(self._runtime.mounts) if extensions is not None else ()
+
+    @property
+    def chat(self) -> Chat:
+        return self._seat.chat
+
+    def redacted(self, text: str) -> str:
+        return self._session.agent.around.redactor.text(text)
+
+    @property
+    def cost(self) -> events.Spent:
+        return self._ledger.total
+
+    def state(self, *, busy: bool) -> State:
+        provider, _, model = self._session.agent.model.partition("/")
+        workspace = str(self._opening.workspace)
+        return State(provider, model, workspace, len(self._session.transcript), busy, self.cost, self._reasoning)
+
+    def messages(self) -> tuple[TranscriptMessage, ...]:
+        return self._history.shown(self._session.transcript.messages, self._session.agent.around.redactor)
+
+    def set_model(self, name: str) -> str:
+        """The bare name of the model that the next prompt asks. Raises ValueError for one that nobody knows."""
+        known = known_model(self._opening, name)
+        self._session.agent = replace(self._session.agent, model=known.name)
+        self._forget_prompt()
+        return known.id
+
+    def set_reasoning(self, reasoning: str) -> str:
+        """Raises ValueError."""
+        self._reasoning = leveled(reasoning)
+        options = reasoned(self._runtime.agent.options, self._opening.kind, self._reasoning)
+        self._session.agent = replace(self._session.agent, options=options)
+        return self._reasoning
+
+    def _forget_prompt(self) -> None:
+        """Extensions that give the conversation a system prompt are asked for it again."""
+        if self._runtime.extensions is not None:
+            self._runtime.extensions.roster.forget_session(self._session.key)

@@ -1,0 +1,69 @@
+"""When each message of a transcript came, and which results are errors: what a transcript itself does not keep."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from time import time_ns
+
+from hookgate.loop.transcript import NO_RESULT
+from hookgate.protocol.interfaces import Redactor
+from hookgate.protocol.rpc.blocks import Block, CallBlock, ResultBlock, Text, message_content
+from hookgate.protocol.rpc.responses import TranscriptMessage
+from hookgate.protocol.values import JsonObject, Message
+
+
+class History:
+    """Messages are known by identity: the same words may be said twice."""
+
+    def __init__(self) -> None:
+        # The message itself is kept too, so that its identity is not given to another.
+        self._times: dict[int, tuple[Message, int]] = {}
+        self._failed: set[int] = set()
+
+    def stamp(self, messages: Sequence[Message]) -> None:
+        """Whatever is new has come just now; what is gone is forgotten."""
+        now, before = time_ns(), self._times
+        self._times = {id(it): before.get(id(it), (it, now)) for it in messages}
+        self._failed &= self._times.keys()
+
+    def failed(self, message: Message) -> None:
+        """This result is an error."""
+        self._failed.add(id(message))
+
+    def shown(self, messages: Sequence[Message], redactor: Redactor) -> tuple[TranscriptMessage, ...]:
+        self.stamp(messages)
+        return tuple(self._shown(message, redactor) for message in messages)
+
+    def _shown(self, message: Message, redactor: Redactor) -> TranscriptMessage:
+        is_error = id(message) in self._failed or (message.role == "tool" and message.content == NO_RESULT)
+        content = message_content(message, is_error=is_error)
+        if message.role != "user":
+            content = tuple(redacted(block, redactor) for block in content)
+        return TranscriptMessage(message.role, content, rfc3339(self._times[id(message)][1]))
+
+
+def redacted(block: Block, redactor: Redactor) -> Block:
+    """As anybody may see it."""
+    match block:
+        case Text(text=text):
+            return Text(redactor.text(text))
+        case CallBlock():
+            return CallBlock(block.id, block.name, redacted_object(block.args, redactor))
+        case ResultBlock():
+            inner = tuple(Text(redactor.text(it.text)) if isinstance(it, Text) else it for it in block.content)
+            return ResultBlock(block.call_id, block.is_error, inner)
+        case _:
+            return block
+
+
+def redacted_object(value: JsonObject, redactor: Redactor) -> JsonObject:
+    seen = redactor.value(value)
+    return seen if isinstance(seen, dict) else {}
+
+
+def rfc3339(at_ns: int) -> str:
+    """UTC, microseconds."""
+    seconds, rest = divmod(at_ns, 1_000_000_000)
+    moment = datetime.fromtimestamp(seconds, UTC).replace(microsecond=rest // 1000)
+    return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")

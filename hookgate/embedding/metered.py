@@ -1,0 +1,53 @@
+"""Providers that count what their calls cost, and that wait before a call while too much waits to be read."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+
+from hookgate.protocol.interfaces import Provider
+from hookgate.protocol.models import Model
+from hookgate.protocol.rpc.events import Spent
+from hookgate.protocol.values import LLMReply, LLMRequest, Usage
+
+KnownModel = Callable[[str], Model | None]
+Room = Callable[[], Awaitable[None]]
+"""Returns once there is room for what a model call leads to."""
+
+
+class Ledger:
+    """What a conversation has cost so far, summaries of it included."""
+
+    def __init__(self, known_model: KnownModel) -> None:
+        self.total = Spent()
+        self._known_model = known_model
+
+    def price(self, model: str, usage: Usage | None) -> Spent:
+        """`model` is PROVIDER/MODEL."""
+        if usage is None:
+            return Spent()
+        known = self._known_model(model)
+        cost = known.prices.cost(usage) if known is not None else 0.0
+        tokens = (usage.fresh_tokens, usage.completion_tokens, usage.cached_tokens, usage.cache_write_tokens)
+        return Spent(*tokens, cost)
+
+    def add(self, model: str, usage: Usage | None) -> None:
+        self.total += self.price(model, usage)
+
+
+class Metered:
+    """One provider, under its name in the configuration."""
+
+    def __init__(self, name: str, provider: Provider, ledger: Ledger, room: Room) -> None:
+        self._name, self._provider = name, provider
+        self._ledger, self._room = ledger, room
+
+    async def complete(self, request: LLMRequest, on_text: Callable[[str], None]) -> LLMReply:
+        # Here nobody is kept waiting but the conversation that is not read: no hook is being asked.
+        await self._room()
+        reply = await self._provider.complete(request, on_text)
+        self._ledger.add(f"{self._name}/{request.model}", reply.usage)
+        return reply
+
+
+def metered(providers: Mapping[str, Provider], ledger: Ledger, room: Room) -> dict[str, Provider]:
+    return {name: Metered(name, provider, ledger, room) for name, provider in providers.items()}

@@ -1,0 +1,183 @@
+"""What happens in a conversation, told in the order and the words of RPC's events. Runs nothing, waits for nothing.
+
+Two sources are joined: what the loop tells watchers inside the process, and what it sends to its channel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hookgate.embedding.history import redacted_object
+from hookgate.embedding.metered import Ledger
+from hookgate.loop.transcript import NO_RESULT
+from hookgate.protocol.codec import encode
+from hookgate.protocol.events import Event as Told
+from hookgate.protocol.inside import CallEnded, CallProgressed, Prompted, ReplyEnded, StepBegan
+from hookgate.protocol.interfaces import Redactor
+from hookgate.protocol.payloads import GateDecision, Payload, TurnEnd
+from hookgate.protocol.rpc import events
+from hookgate.protocol.rpc.blocks import CallBlock, Text, result_content, said
+from hookgate.protocol.stages import Stage
+from hookgate.protocol.values import Outbound, ToolCall
+
+HEARS: tuple[type[Payload], ...] = (
+    Prompted,
+    StepBegan,
+    ReplyEnded,
+    CallProgressed,
+    CallEnded,
+    TurnEnd,
+    GateDecision,
+)
+OWN = "hookgate"
+"""In the place of an extension's name where hookgate itself has something to say."""
+CANCELLED = "context canceled"
+"""zot's word for a turn that was aborted."""
+EXTENSION = "zot:"
+WITHHELD = " withheld the reply"
+
+Tell = Callable[[events.Event], None]
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What a narration needs to know of the conversation."""
+
+    redactor: Redactor
+    ledger: Ledger
+    max_steps: int
+
+
+class Narration:
+    """Of one prompt, from the message to `done`."""
+
+    def __init__(self, scene: Scene, tell: Tell) -> None:
+        self.cancelled = False
+        self._scene, self._tell = scene, tell
+        self._open = False
+        self._speaking = False
+        self._unanswered: dict[str, None] = {}
+        self._failures: list[str] = []
+        self._status = ""
+        self._blocked_by_extension = False
+        self._stopped = False
+
+    # --- from the loop ---
+
+    def hear(self, told: Told) -> None:
+        match told.payload:
+            case Prompted(inbound=inbound):
+                self._tell(events.UserMessage(said(inbound.text, inbound.media), told.time))
+            case StepBegan(number=number):
+                self._open, self._speaking = True, False
+                self._tell(events.TurnStart(number))
+            case ReplyEnded() as reply:
+                self._reply(reply, told)
+            case CallProgressed(call_id=call_id, piece=text):
+                self._tell(events.ToolProgress(call_id, text))
+            case CallEnded() as ended:
+                self._unanswered.pop(ended.call.id, None)
+                outcome = ended.outcome
+                self._tell(events.ToolResult(ended.call.id, outcome.is_error, result_content(outcome)))
+            case TurnEnd(Status=status):
+                self._status = status
+            case GateDecision(action="abort_turn", stage=Stage.BEFORE_LLM, hook=hook, audit=None):
+                self._blocked_by_extension = hook.startswith(EXTENSION)
+            case GateDecision(action="hard_abort", audit=None):
+                self._stopped = True
+            case _:
+                pass
+
+    def text(self, piece: str) -> None:
+        self._speak()
+        self._tell(events.TextDelta(piece))
+
+    def sent(self, outbound: Outbound) -> None:
+        """What the loop has to say to people besides the model's own words."""
+        text = outbound.text
+        match outbound.kind:
+            case "error":
+                self._failures.append(text)
+            case "output" if text:
+                self._tell(events.ExtDisplay(OWN, text))
+            case "notice" if not self.cancelled:
+                self._tell(_note(text))
+            case _:
+                pass
+
+    def end(self) -> None:
+        """It is over, whatever ended it."""
+        for call_id in self._unanswered:
+            self._tell(events.ToolResult(call_id, True, (Text(NO_RESULT),)))
+        if self._open:
+            self._close(self._failures[0] if self._failures else "")
+        for failure in self._failures if not self._blocked_by_extension else ():
+            self._tell(events.ErrorEvent(self._worded(failure)))
+        self._tell(events.Done())
+
+    @property
+    def stopped(self) -> str:
+        """Why a hook stopped the whole conversation, with whatever waits; empty: none did."""
+        return self._failures[0] if self._stopped and self._failures else ""
+
+    # --- one model call ---
+
+    def _reply(self, reply: ReplyEnded, told: Told) -> None:
+        """The partial text of a reply that broke off counts as a message, if there is any."""
+        if reply.stop not in ("error", "aborted"):
+            self._whole(reply, told)
+        else:
+            if reply.stop == "aborted":
+                self._spent(reply, told)
+            self._message(reply.visible, (), told)
+        failure = reply.failure or (CANCELLED if reply.stop == "aborted" else "")
+        self._open = False
+        self._tell(events.TurnEnd(reply.stop, failure))
+
+    def _whole(self, reply: ReplyEnded, told: Told) -> None:
+        self._speak()
+        calls = tuple(self._call(call) for call in reply.asked)
+        for call in calls:
+            self._tell(events.ToolUseStart(call.id, call.name))
+            self._tell(events.ToolUseArgs(call.id, encode(call.args).decode()))
+            self._tell(events.ToolUseEnd(call.id))
+        self._spent(reply, told)
+        self._message(reply.visible, calls, told)
+        for call in calls:
+            self._tell(events.ToolCall(call.id, call.name, call.args))
+        self._unanswered = {call.id: None for call in calls}
+
+    def _call(self, call: ToolCall) -> CallBlock:
+        return CallBlock(call.id, call.name, redacted_object(call.arguments, self._scene.redactor))
+
+    def _spent(self, reply: ReplyEnded, told: Told) -> None:
+        ledger = self._scene.ledger
+        now = ledger.price(told.step.model if told.step else "", reply.usage)
+        counts = (now.input, now.output, now.cache_read, now.cache_write, now.cost_usd)
+        self._tell(events.UsageEvent(*counts, ledger.total))
+
+    def _message(self, visible: str | None, calls: tuple[CallBlock, ...], told: Told) -> None:
+        """Nothing where there is neither text that may be seen nor a call."""
+        content = (*said(visible or ""), *calls)
+        if content:
+            self._tell(events.AssistantMessage(content, told.time))
+
+    def _speak(self) -> None:
+        """Once a call, as soon as the model is heard: an endpoint that refuses has not begun to answer."""
+        if not self._speaking:
+            self._speaking = True
+            self._tell(events.AssistantStart())
+
+    def _close(self, failure: str) -> None:
+        self._open = False
+        stop = "aborted" if self.cancelled else "error"
+        self._tell(events.TurnEnd(stop, CANCELLED if self.cancelled else failure))
+
+    def _worded(self, failure: str) -> str:
+        return f"max steps ({self._scene.max_steps}) exceeded" if self._status == "step_limit" else failure
+
+
+def _note(text: str) -> events.ExtNotify:
+    extension, withheld, _ = text.partition(WITHHELD)
+    return events.ExtNotify(extension if withheld else OWN, "warn", text)

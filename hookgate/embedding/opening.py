@@ -1,0 +1,75 @@
+"""Opening what an embedded conversation needs: providers with literal keys, the runtime, the conversation in it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from hookgate.cli.runtime import Setup, open_runtime
+from hookgate.cli.sinks import observer
+from hookgate.cli.zot import ExtensionFlags
+from hookgate.config import ConfigError
+from hookgate.embedding.conversation import Conversation, Seat, SeatChannel
+from hookgate.embedding.narration import HEARS
+from hookgate.embedding.settings import Opening
+from hookgate.protocol.events import Event
+from hookgate.protocol.interfaces import Provider
+from hookgate.sections import ProviderSection
+
+
+def _extensions(opening: Opening) -> ExtensionFlags | None:
+    found = opening.find_extensions
+    return ExtensionFlags(opening.extensions, found, found) if found or opening.extensions else None
+
+
+@asynccontextmanager
+async def open_conversation(opening: Opening, seat: Seat) -> AsyncGenerator[Conversation]:
+    """Hooks started, nothing asked yet. Raises ConfigError and RequiredHookFailed.
+
+    Leaving ends what runs, stops every hook process and closes every connection.
+    """
+    channel = SeatChannel(seat)
+    opened: list[Conversation] = []
+
+    def hear(event: Event) -> None:
+        for conversation in opened:
+            conversation.hear(event)
+
+    async with AsyncExitStack() as stack:
+        providers = {
+            name: await open_keyed(stack, name, opening.config.providers[name], key)
+            for name, key in opening.keys.items()
+        }
+        watching = observer("embedding", tuple(kind.kind for kind in HEARS), hear)
+        setup = Setup(
+            opening.config,
+            opening.base,
+            (channel,),
+            (watching,),
+            providers,
+            opening.file,
+            secrets=tuple(opening.keys.values()),
+            extensions=_extensions(opening),
+            surfaces={seat.name: seat.surface} if seat.surface is not None else {},
+        )
+        runtime = await stack.enter_async_context(open_runtime(setup))
+        opened.append(Conversation(runtime, opening, channel, seat))
+        yield opened[0]
+
+
+async def open_keyed(stack: AsyncExitStack, name: str, section: ProviderSection, key: str) -> Provider:
+    """A provider whose key is given, not read from the environment."""
+    idle_s, headers = section.idle_timeout_ms / 1000, tuple(section.headers.items())
+    match section.kind:
+        case "openai":
+            from hookgate.providers.openai import OPENAI_URL, open_openai
+
+            url = section.base_url or OPENAI_URL
+            return await stack.enter_async_context(open_openai(url, key, idle_s, headers))
+        case "anthropic":
+            from hookgate.providers.anthropic import ANTHROPIC_URL, open_anthropic
+
+            url = section.base_url or ANTHROPIC_URL
+            return await stack.enter_async_context(open_anthropic(key, url, idle_s, headers))
+        case kind:
+            raise ConfigError(f"providers.{name}: a {kind} provider takes no API key")

@@ -1,0 +1,48 @@
+"""How hard a model is to think, as the options that each kind of provider takes. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hookgate.protocol.values import Json, JsonObject
+
+LEVELS = ("minimum", "low", "medium", "high", "xhigh", "max")
+OFF = ("off", "")
+_BUDGETS: Mapping[str, int] = {
+    "minimum": 1024,
+    "low": 4096,
+    "medium": 10_000,
+    "high": 20_000,
+    "xhigh": 32_000,
+    "max": 48_000,
+}
+"""Tokens that Anthropic's models may think with."""
+_EFFORTS: Mapping[str, str] = {"minimum": "minimal", "max": "xhigh"}
+ANSWER_TOKENS = 8192
+"""What is left for the answer: the budget for thinking counts against the limit of the whole reply."""
+_OURS = ("reasoning_effort", "thinking")
+
+
+def leveled(reasoning: str) -> str:
+    """Empty for off. Raises ValueError."""
+    if reasoning in OFF:
+        return ""
+    if reasoning not in LEVELS:
+        raise ValueError(f"reasoning must be off|{'|'.join(LEVELS)}")
+    return reasoning
+
+
+def reasoned(options: JsonObject, kind: str, reasoning: str) -> JsonObject:
+    """The options with this level instead of any other; `kind` of the provider."""
+    rest: dict[str, Json] = {name: value for name, value in options.items() if name not in _OURS}
+    match kind:
+        case _ if not reasoning:
+            return rest
+        case "openai":
+            return {**rest, "reasoning_effort": _EFFORTS.get(reasoning, reasoning)}
+        case "anthropic":
+            budget, given = _BUDGETS[reasoning], rest.get("max_tokens")
+            limit = max(given if isinstance(given, int) else 0, budget + ANSWER_TOKENS)
+            return {**rest, "max_tokens": limit, "thinking": {"type": "enabled", "budget_tokens": budget}}
+        case _:
+            return rest

@@ -1,0 +1,253 @@
+"""The public face: `async with Runtime(...) as runtime`, prompts as streams of events. Knows no wire."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import AsyncGenerator, Awaitable, Iterable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import trio
+
+from hookgate.cli.models import model_of
+from hookgate.embedding.conversation import Approve, Conversation, Seat
+from hookgate.embedding.jobs import Jobs
+from hookgate.embedding.known import known_models
+from hookgate.embedding.opening import open_conversation
+from hookgate.embedding.settings import Opening, Settings, settled
+from hookgate.embedding.tray import Tray
+from hookgate.protocol.approval import ApprovalRequest, Decision
+from hookgate.protocol.models import Model
+from hookgate.protocol.rpc.events import Event, Spent
+from hookgate.protocol.rpc.responses import State, TranscriptMessage
+from hookgate.sections import Config
+
+CHANNEL = "embedded"
+
+
+class Busy(Exception):
+    """Something runs or waits, so that this cannot be done now; or too much waits already."""
+
+
+class Events:
+    """The events of one prompt or compaction, to its `done`.
+
+    Leaving early, by `aclose`, by leaving an `async with` or by letting go of it, cancels what runs.
+    """
+
+    def __init__(self, work: _Work) -> None:
+        self._work = work
+
+    def __aiter__(self) -> Events:
+        return self
+
+    async def __anext__(self) -> Event:
+        event = await self._work.tray.get()
+        if event is None:
+            raise StopAsyncIteration
+        return event
+
+    async def aclose(self) -> None:
+        """Cancel what still runs, and wait for its end."""
+        self._work.leave()
+        await self._work.ended.wait()
+
+    async def __aenter__(self) -> Events:
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        with trio.CancelScope(shield=True):
+            await self.aclose()
+
+
+class _Work:
+    """One prompt, or where there is no text a compaction, with the tray that its events go to."""
+
+    def __init__(self, owner: _Opened, text: str | None, media: tuple[str, ...] = ()) -> None:
+        self.tray, self.ended = Tray(), trio.Event()
+        self._owner, self._text, self._media = owner, text, media
+        self._cancelled, self._refused = False, ""
+        self._reader: weakref.ref[Events] | None = None
+
+    def read_by(self, events: Events) -> None:
+        """Once nobody holds these events any more, nobody can read them."""
+        token = trio.lowlevel.current_trio_token()
+
+        def gone(_reader: object) -> None:
+            # Objects go at any time and in any thread: the loop itself has to do it.
+            with suppress(trio.RunFinishedError):
+                token.run_sync_soon(self.leave)
+
+        self._reader = weakref.ref(events, gone)
+
+    async def run(self) -> str:
+        conversation = self._owner.conversation
+        self._owner.tray = self.tray
+        try:
+            if self._cancelled or self._refused:
+                conversation.refuse(self._refused)
+                return ""
+            if self._text is None:
+                return await conversation.compact()
+            return await conversation.prompt(self._text, self._media)
+        finally:
+            self._end()
+
+    def refuse(self, reason: str) -> None:
+        self._refused = reason
+
+    def cancel(self) -> None:
+        self._cancelled = True
+        if self._owner.jobs.current is self:
+            self._owner.conversation.cancel()
+
+    def drop(self) -> None:
+        self._end()
+
+    def leave(self) -> None:
+        """Nobody reads any more."""
+        if not self.ended.is_set():
+            self.tray.abandon()
+            self._owner.jobs.withdraw(self)
+
+    def _end(self) -> None:
+        self.tray.finish()
+        self.ended.set()
+
+
+class _Opened:
+    """An open conversation and the work that waits for it."""
+
+    def __init__(self, opening: Opening) -> None:
+        self.opening = opening
+        self.jobs = Jobs()
+        self.tray = Tray()
+        self.conversation: Conversation
+
+
+class Runtime:
+    """One conversation with a model, its tools and its hooks.
+
+    `config`: a Config, the path of a hookgate.toml, or None for the usual values. What is given by name stands above
+    it: `provider`, `model`, `api_key`, `base_url`, `workspace`, `system`, `system_more`, `reasoning`, `max_steps`,
+    `tools`; see Settings. `approve` is asked where a call needs a person's yes; without it such calls are denied.
+
+    Entering raises ConfigError and RequiredHookFailed; leaving ends what runs and stops every hook process.
+    """
+
+    def __init__(
+        self,
+        config: Config | Path | str | None = None,
+        *,
+        approve: Approve | None = None,
+        channel: str = CHANNEL,
+        **above: Any,  # noqa: ANN401 - the members of Settings
+    ) -> None:
+        self._settings = Settings(Path(config) if isinstance(config, str) else config, **above)
+        self._approve, self._channel = approve or _deny, channel
+        self._entered: AbstractAsyncContextManager[_Opened] | None = None
+        self._open: _Opened | None = None
+
+    async def __aenter__(self) -> Runtime:
+        entered = self._opening(settled(self._settings))
+        self._open = await entered.__aenter__()
+        self._entered = entered
+        return self
+
+    def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> Awaitable[bool | None]:
+        entered, self._entered, self._open = self._entered, None, None
+        if entered is None:
+            raise RuntimeError("this runtime is not open")
+        return entered.__aexit__(kind, error, trace)
+
+    @asynccontextmanager
+    async def _opening(self, opening: Opening) -> AsyncGenerator[_Opened]:
+        opened = _Opened(opening)
+        seat = Seat(self._channel, lambda event: opened.tray.put(event), self._approve, lambda: opened.tray.room())
+        async with open_conversation(opening, seat) as opened.conversation, trio.open_nursery() as nursery:
+            nursery.start_soon(opened.jobs.run)
+            yield opened
+            nursery.cancel_scope.cancel()
+
+    # --- what it does ---
+
+    def prompt(self, text: str, images: Iterable[str] = ()) -> Events:
+        """Queue a message; its turn begins when those before it are done. `images`: `data:` or http URLs.
+
+        Raises Busy where 64 wait already.
+        """
+        return self._queued(_Work(self._there, text, tuple(images)))
+
+    def compact(self) -> Events:
+        """Queue a summary of the older part of the conversation. Raises Busy."""
+        return self._queued(_Work(self._there, None))
+
+    async def cancel(self) -> None:
+        """End what runs, and wait for its end; what is queued stays."""
+        current = self._there.jobs.current
+        self._there.jobs.cancel()
+        if isinstance(current, _Work):
+            await current.ended.wait()
+
+    async def clear(self) -> None:
+        """Forget what was said. Raises Busy."""
+        self._idle().clear()
+        await trio.lowlevel.checkpoint()
+
+    async def set_model(self, name: str) -> None:
+        """Another model of the same provider, from the next prompt on. Raises Busy, and ValueError if unknown."""
+        self._idle().set_model(name)
+        await trio.lowlevel.checkpoint()
+
+    async def set_reasoning(self, reasoning: str) -> None:
+        """off, minimum, low, medium, high, xhigh or max. Raises Busy, and ValueError for anything else."""
+        self._idle().set_reasoning(reasoning)
+        await trio.lowlevel.checkpoint()
+
+    # --- what it is ---
+
+    def state(self) -> State:
+        return self._there.conversation.state(busy=self._there.jobs.busy)
+
+    def messages(self) -> tuple[TranscriptMessage, ...]:
+        """The transcript as it is now."""
+        return self._there.conversation.messages()
+
+    def cost(self) -> Spent:
+        """Of the whole conversation, summaries included."""
+        return self._there.conversation.cost
+
+    def list_models(self) -> tuple[Model, ...]:
+        """Those of the provider in use."""
+        return known_models(self._there.opening)
+
+    def known_model(self, name: str) -> Model | None:
+        """What is known of PROVIDER/MODEL."""
+        return model_of(self._there.opening.config, name)
+
+    @property
+    def _there(self) -> _Opened:
+        if self._open is None:
+            raise RuntimeError("this runtime is not open: use `async with Runtime(...)`")
+        return self._open
+
+    def _idle(self) -> Conversation:
+        if self._there.jobs.busy:
+            raise Busy("agent is busy; wait for completion or abort before retrying")
+        return self._there.conversation
+
+    def _queued(self, work: _Work) -> Events:
+        if not self._there.jobs.offer(work):
+            raise Busy("too many prompts wait already")
+        events = Events(work)
+        work.read_by(events)
+        return events
+
+
+async def _deny(_request: ApprovalRequest) -> Decision:
+    await trio.lowlevel.checkpoint()
+    return Decision(False, CHANNEL, "nobody can be asked in this program")

@@ -1,0 +1,182 @@
+"""What a conversation is opened with: a configuration, and what a caller sets above it. Opens nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hookgate import config as configuration
+from hookgate.config import ConfigError
+from hookgate.embedding.reasoning import leveled
+from hookgate.sections import Config, PreferenceSection, ProviderSection
+
+USUAL_MODELS = {"openai": "gpt-5-mini", "anthropic": "claude-sonnet-4-5"}
+"""Where only the provider is named."""
+KEYS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
+"""Variables of providers that no configuration describes."""
+
+
+_NO_TOOL = ("!*",)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """None or empty: as the configuration says. `config` None: no file.
+
+    `model` is a bare name or PROVIDER/MODEL; `provider` is one of the configuration's, or openai or anthropic;
+    `system_more` is added to the system prompt. `tools`: globs over built-in tools; `no_tools`: none of these, and of
+    others only those that `tools` names. `extensions`: folders of zot extensions; `find_extensions`: those in the
+    usual places too.
+    """
+
+    config: Config | Path | None = None
+    provider: str = ""
+    model: str = ""
+    api_key: str = field(default="", repr=False)
+    base_url: str = ""
+    workspace: Path | None = None
+    system: str | None = None
+    system_more: tuple[str, ...] = ()
+    reasoning: str = ""
+    max_steps: int | None = None
+    tools: tuple[str, ...] | None = None
+    no_tools: bool = False
+    extensions: tuple[Path, ...] = ()
+    find_extensions: bool = False
+
+
+@dataclass(frozen=True)
+class Opening:
+    """Settings that fit together. `keys`: literal API keys by the name of their provider."""
+
+    config: Config
+    base: Path
+    file: Path | None = None
+    keys: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    reasoning: str = ""
+    extensions: tuple[Path, ...] = ()
+    find_extensions: bool = False
+
+    @property
+    def provider(self) -> str:
+        return self.config.agent.model.partition("/")[0]
+
+    @property
+    def kind(self) -> str:
+        return self.config.providers[self.provider].kind
+
+    @property
+    def model(self) -> str:
+        """The bare name."""
+        return self.config.agent.model.partition("/")[2]
+
+    @property
+    def workspace(self) -> Path:
+        """Raises ConfigError."""
+        return configuration.workspace_folder(self.config)
+
+
+def settled(settings: Settings) -> Opening:
+    """Raises ConfigError: no such file, no model, no key."""
+    config, file = _configured(settings.config)
+    base = file.parent if file is not None else Path.cwd()
+    model = _model(config, settings)
+    provider = model.partition("/")[0]
+    section = _provider(config, settings, provider)
+    keys = {provider: settings.api_key} if settings.api_key else {}
+    if not keys:
+        _check_key(provider, section)
+    agent = config.agent.model_copy(update=_agent(config, settings, model))
+    changed = {
+        "agent": agent,
+        "providers": {**config.providers, provider: section},
+        "tools": config.tools.model_copy(update=_tools(config, settings)),
+    }
+    extensions = (settings.extensions, settings.find_extensions)
+    return Opening(config.model_copy(update=changed), base, file, keys, _level(settings), *extensions)
+
+
+def _level(settings: Settings) -> str:
+    try:
+        return leveled(settings.reasoning)
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+
+
+def _configured(config: Config | Path | None) -> tuple[Config, Path | None]:
+    match config:
+        case Config():
+            return config, None
+        case Path():
+            return configuration.load(config)
+        case None:
+            return Config(), None
+
+
+def _model(config: Config, settings: Settings) -> str:
+    """PROVIDER/MODEL."""
+    configured, _, bare = config.agent.model.partition("/")
+    model, named = settings.model, settings.provider
+    if not named and "/" in model and model.partition("/")[0] in {*config.providers, *KEYS}:
+        return model
+    provider = named or configured or _with_a_key()
+    if provider not in {*config.providers, *KEYS}:
+        known = ", ".join(sorted({*config.providers, *KEYS}))
+        raise ConfigError(f'unknown provider "{provider}" (known: {known})')
+    model = model.removeprefix(f"{provider}/") or (bare if provider == configured else "")
+    section = config.providers.get(provider)
+    model = model or USUAL_MODELS.get(section.kind if section is not None else provider, "")
+    if not model:
+        raise ConfigError(f'no model: name one of the provider "{provider}"')
+    return f"{provider}/{model}"
+
+
+def _with_a_key() -> str:
+    for provider, variable in KEYS.items():
+        if configuration.named_secrets((variable,)):
+            return provider
+    raise ConfigError(f"no model and no credentials: name a provider, or set {' or '.join(KEYS.values())}")
+
+
+def _provider(config: Config, settings: Settings, name: str) -> ProviderSection:
+    section = config.providers.get(name)
+    if section is None:
+        found = configuration.named_secrets((KEYS[name],))
+        # A server of one's own may want no key.
+        variable = KEYS[name] if found or not settings.base_url else ""
+        section = ProviderSection.model_validate({"kind": name, "api_key_env": variable})
+    if not settings.base_url:
+        return section
+    try:
+        return ProviderSection.model_validate({**section.model_dump(), "base_url": settings.base_url})
+    except ValueError as error:
+        raise ConfigError(f"base URL {settings.base_url!r}: it must start with http:// or https://") from error
+
+
+def _check_key(name: str, section: ProviderSection) -> None:
+    variable = section.api_key_env
+    if variable and not configuration.named_secrets((variable,)):
+        raise ConfigError(f'no credentials for provider "{name}": set {variable} or give an API key')
+
+
+def _tools(config: Config, settings: Settings) -> dict[str, Any]:
+    if settings.no_tools:
+        named = (f"!{name}" for name in settings.tools or ())
+        others = PreferenceSection(tools=("*", *named), enabled=False)
+        return {"enabled": _NO_TOOL, "preferences": (*config.tools.preferences, others)}
+    return {} if settings.tools is None else {"enabled": settings.tools or _NO_TOOL}
+
+
+def _agent(config: Config, settings: Settings, model: str) -> dict[str, Any]:
+    system = config.agent.system if settings.system is None else settings.system
+    changed: dict[str, Any] = {
+        "model": model,
+        "system": "\n\n".join(part for part in (system, *settings.system_more) if part),
+    }
+    if settings.max_steps is not None:
+        changed["max_steps"] = settings.max_steps
+    if settings.workspace is not None:
+        changed["workspace"] = str(settings.workspace)
+    return changed

@@ -1,0 +1,63 @@
+"""Events on their way to a reader: none is lost, and whoever makes them can wait until there is room for more."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import trio
+
+from hookgate.protocol.rpc.events import Event, event_line
+
+FULL_BYTES = 1 << 20
+"""From here on a conversation makes no further model call until its reader has caught up."""
+
+
+class Tray:
+    """Putting never waits: the loop has no place to. The bound holds because makers wait in `room`."""
+
+    def __init__(self, full: int = FULL_BYTES) -> None:
+        self._waiting: deque[tuple[Event, int]] = deque()
+        self._bytes, self._full = 0, full
+        self._closed = False
+        self._changed = trio.Event()
+
+    def put(self, event: Event) -> None:
+        """Nothing is kept for a reader who has gone."""
+        if not self._closed:
+            size = len(event_line(event))
+            self._waiting.append((event, size))
+            self._bytes += size
+            self._wake()
+
+    async def get(self) -> Event | None:
+        """The next event; None when there is none and none will come."""
+        await trio.lowlevel.checkpoint()
+        while not self._waiting:
+            if self._closed:
+                return None
+            await self._changed.wait()
+        event, size = self._waiting.popleft()
+        self._bytes -= size
+        self._wake()
+        return event
+
+    async def room(self) -> None:
+        """Until fewer bytes wait than FULL_BYTES, or nobody reads."""
+        while self._bytes >= self._full:
+            await self._changed.wait()
+        await trio.lowlevel.checkpoint()
+
+    def finish(self) -> None:
+        """Nothing more will come."""
+        self._closed = True
+        self._wake()
+
+    def abandon(self) -> None:
+        """Nobody reads any more."""
+        self._waiting.clear()
+        self._bytes = 0
+        self.finish()
+
+    def _wake(self) -> None:
+        self._changed.set()
+        self._changed = trio.Event()

@@ -1,0 +1,151 @@
+"""`hookgate rpc` with zot extensions: their notes, panels and commands as events, and what they are not told."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.program import none_left
+from tests.cli.rpc_client import Client, Frame, one, open_rpc, scripted, types
+from tests.cli.zot_folders import EXTENSION, extension, panel_extension, tool
+
+NOTE = {"type": "notify", "level": "warn", "message": "take care"}
+
+
+def alone(*folders: Path) -> tuple[str, ...]:
+    """Flags that load these and search for no others."""
+    return ("--no-ext", *(word for folder in folders for word in ("--ext", str(folder))))
+
+
+async def ordered(client: Client, wish: str, **members: Any) -> list[Frame]:
+    """The frames up to the response of the extension's command."""
+    await client.send("ext_command", id="1", name="/do", args=wish, **members)
+    return await client.until("response")
+
+
+async def test_the_tools_of_an_extension_are_the_models(tmp_path: Path) -> None:
+    calls: Frame = {"calls": [{"name": "do", "arguments": {"do": "say"}, "id": "c1"}]}
+    async with open_rpc(scripted(tmp_path, calls), *alone(extension(tmp_path, "ext"))) as client:
+        await client.send("prompt", message="go")
+        result = one(await client.done(), "tool_result")
+        assert (result["is_error"], result["content"]) == (False, [{"type": "text", "text": '"after"'}])
+        assert await client.ends() == 0
+    await none_left(tmp_path)
+
+
+async def test_without_tools_only_those_of_extensions_that_are_named_are_there(tmp_path: Path) -> None:
+    folder = extension(tmp_path, "ext", tool("other"))
+    steps: list[Frame] = [{"calls": [{"name": name, "arguments": {}, "id": name}]} for name in ("other", "do", "ls")]
+    async with open_rpc(scripted(tmp_path, *steps), *alone(folder), "--no-tools", "--tools", "do") as client:
+        await client.send("prompt", message="go")
+        results = {f["id"]: f["is_error"] for f in await client.done() if f["type"] == "tool_result"}
+        assert results == {"other": True, "do": False, "ls": True}
+
+
+async def test_a_command_is_answered_and_then_has_its_effect(tmp_path: Path) -> None:
+    async with open_rpc(scripted(tmp_path), *alone(extension(tmp_path, "ext"))) as client:
+        assert (await ordered(client, "x"))[-1]["data"] == {"action": "display"}
+        assert await client.next() == {"type": "ext_display", "extension": "ext", "text": "Do x"}
+        assert (await ordered(client, '{"answer": {"action": "noop"}}'))[-1]["data"] == {"action": "noop"}
+        failed = (await ordered(client, '{"answer": {"error": "no luck"}}'))[-1]
+        assert (failed["success"], failed["error"]) == (False, "extension /Do: no luck")
+        frames = await ordered(client, '{"answer": {"action": "prompt", "prompt": "say this"}}')
+        assert frames[-1]["data"] == {"action": "prompt"}
+        frames = await client.done()
+        assert types(frames)[0] == "user_message"
+        assert one(frames, "user_message")["content"][0]["text"] == "say this"
+
+
+async def test_notes_are_events_and_come_before_the_response_that_follows_them(tmp_path: Path) -> None:
+    async with open_rpc(scripted(tmp_path), *alone(extension(tmp_path, "ext"))) as client:
+        wish = '{"frames": [{"type": "notify", "level": "success", "message": "well"}, {"type": "clear_notes"}]}'
+        frames = await ordered(client, wish)
+        note = {"type": "ext_notify", "extension": "ext", "level": "success", "message": "well"}
+        assert frames[:2] == [note, {"type": "ext_clear_notes", "extension": "ext"}]
+
+
+async def test_what_is_noted_before_hello_with_the_token_comes_after_it(tmp_path: Path) -> None:
+    env = {"ZOTCORE_RPC_TOKEN": "s3cret"}
+    folder = extension(tmp_path, "ext", NOTE)
+    async with open_rpc(scripted(tmp_path), *alone(folder), env=env) as client:
+        hello = await client.ask("hello", token="s3cret")
+        assert hello["success"]
+        assert await client.next() == {**NOTE, "type": "ext_notify", "extension": "ext"}
+        assert "s3cret" not in str(await ordered(client, '{"do": "where"}'))
+
+
+async def test_a_panel_is_told_and_takes_keys(tmp_path: Path) -> None:
+    async with open_rpc(scripted(tmp_path), *alone(panel_extension(tmp_path))) as client:
+        await client.send("ext_command", name="rows")
+        shown = one(await client.until("ext_panel"), "ext_panel")
+        assert (shown["extension"], shown["panel_id"], shown["title"]) == ("panel", "rows", "Rows")
+        assert shown["lines"][:2] == ["* row 0", "  row 1"]
+        await client.send("panel_key", key="down")
+        assert (await client.until("ext_panel"))[-1]["lines"][1] == "* row 1"
+        await client.send("panel_key", key="esc")
+        assert (await client.until("ext_panel_close"))[-1]["panel_id"] == "rows"
+
+
+async def test_an_extension_that_cannot_be_loaded_is_a_line_on_stderr(tmp_path: Path) -> None:
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "extension.json").write_text("{")
+    async with open_rpc(scripted(tmp_path), *alone(tmp_path / "broken")) as client:
+        await client.send("prompt", message="go")
+        assert types(await client.done())[-1] == "done"
+        assert await client.ends() == 0
+        assert b"extension load: " in client.stderr
+
+
+@pytest.mark.parametrize("reason", ["not now", ""])
+async def test_a_guard_that_blocks_a_model_call_ends_the_prompt_without_an_error(tmp_path: Path, reason: str) -> None:
+    folder = story(tmp_path, {"turn_start": {"block": True, "reason": reason}})
+    async with open_rpc(scripted(tmp_path), *alone(folder)) as client:
+        await client.send("prompt", message="go")
+        frames = await client.done()
+        assert types(frames) == ["response", "user_message", "turn_start", "turn_end", "done"]
+        told = reason or "turn blocked by extension guard"
+        assert one(frames, "turn_end") == {"type": "turn_end", "stop": "error", "error": told}
+        assert (await client.ask("get_state"))["data"]["message_count"] == 1
+
+
+async def test_a_text_that_an_extension_replaces_is_seen_in_the_transcript_alone(tmp_path: Path) -> None:
+    folder = story(tmp_path, {"assistant_message": {"replace_text": "nothing to see"}})
+    async with open_rpc(scripted(tmp_path, {"text": "The plan is blue."}), *alone(folder)) as client:
+        await client.send("prompt", message="go")
+        frames = await client.done()
+        assert "blue" not in str(frames)
+        deltas = [frame["delta"] for frame in frames if frame["type"] == "text_delta"]
+        assert deltas == ["nothing to see"]
+        messages = (await client.ask("get_messages"))["data"]["messages"]
+        assert messages[-1]["content"] == [{"type": "text", "text": "The plan is blue."}]
+
+
+async def test_a_text_that_is_withheld_leaves_a_note_and_its_tools_run(tmp_path: Path) -> None:
+    folder = story(tmp_path, {"assistant_message": {"block": True, "reason": "secret"}})
+    steps: list[Frame] = [
+        {"text": "Blue.", "calls": [{"name": "ls", "arguments": {}, "id": "c1"}]},
+        {"text": "Blue."},
+    ]
+    async with open_rpc(scripted(tmp_path, *steps), *alone(folder)) as client:
+        await client.send("prompt", message="go")
+        frames = await client.done()
+        assert "Blue" not in str(frames)
+        assert not one(frames, "tool_result")["is_error"]
+        assert one(frames, "assistant_message")["content"][0]["type"] == "tool_call"
+        notes = [frame for frame in frames if frame["type"] == "ext_notify"]
+        told = {"type": "ext_notify", "extension": "ext", "level": "warn"}
+        assert notes == [{**told, "message": "ext withheld the reply: secret"}] * 2
+        assert "text_delta" not in types(frames)
+
+
+def story(folder: Path, answers: dict[str, Frame]) -> Path:
+    """An extension that answers these interceptions so."""
+    directory = folder / "ext"
+    directory.mkdir()
+    args = [str(EXTENSION), "story", json.dumps(answers), str(folder)]
+    (directory / "extension.json").write_text(json.dumps({"name": "ext", "exec": sys.executable, "args": args}))
+    return directory

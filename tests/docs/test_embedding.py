@@ -1,0 +1,49 @@
+"""docs/embedding.md: its program prints what it says, and its tables name what a Runtime has."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from dataclasses import fields
+from pathlib import Path
+
+import trio
+
+from hookgate.embedding import Runtime
+from hookgate.embedding.settings import Settings
+from tests.cli.program import environment
+from tests.docs.page import Part, codes, read_page
+from tests.docs.rpc_conversation import write_files
+
+ROOT = Path(__file__).parents[2]
+PAGE = read_page(ROOT / "docs" / "embedding.md")
+
+
+async def test_the_program_prints_what_the_page_says(tmp_path: Path) -> None:
+    write_files(PAGE, tmp_path, "hookgate.toml", "script.json")
+    env = {**environment(tmp_path), "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-W", "error", "-c", PAGE.one("program").text]
+    with trio.fail_after(20):
+        ran = await trio.run_process(command, cwd=tmp_path, env=env, capture_stdout=True)
+    # Log lines of an unconfigured structlog go to stdout too.
+    printed = [line for line in ran.stdout.decode().splitlines() if "[info" not in line]
+    assert printed == PAGE.one("printed").text.splitlines()
+
+
+def test_a_runtime_is_made_as_the_page_says() -> None:
+    made: dict[str, object] = {}
+    exec(PAGE.one("opening").text, made)
+    assert isinstance(made["runtime"], Runtime)
+
+
+def test_the_tables_name_every_setting_and_every_method() -> None:
+    settings, methods = (part for part in PAGE.parts if part.language == "table")
+    above = {field.name for field in fields(Settings)} - {"config"}
+    assert _names(settings) == above | {"approve", "channel"}
+    public = {name for name, _ in inspect.getmembers(Runtime, inspect.isfunction) if not name.startswith("_")}
+    assert _names(methods) == public
+
+
+def _names(table: Part) -> set[str]:
+    spoken = (code for row in table.rows for code in codes(row[0]))
+    return {code.removeprefix("await ").partition("(")[0] for code in spoken}

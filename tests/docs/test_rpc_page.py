@@ -1,0 +1,87 @@
+"""docs/rpc.md: its conversations are those of the program, its tables name what there is, its client runs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import get_args
+
+import trio
+
+from hookgate.cli.rpc_flags import Flags, parse_flags
+from hookgate.embedding.jobs import MAX_QUEUED
+from hookgate.protocol.rpc.commands import COMMANDS
+from hookgate.protocol.rpc.events import Event
+from tests.cli.program import environment
+from tests.cli.rpc_client import open_rpc
+from tests.docs.page import anchor, codes, read_page
+from tests.docs.rpc_conversation import play, write_files
+
+ROOT = Path(__file__).parents[2]
+PAGE = read_page(ROOT / "docs" / "rpc.md")
+FILES = ("hookgate.toml", "script.json")
+
+
+async def test_the_conversation_goes_as_the_page_says(tmp_path: Path) -> None:
+    write_files(PAGE, tmp_path, *FILES)
+    async with open_rpc(tmp_path) as client:
+        for part in PAGE.marked("conversation"):
+            await play(client, part.lines)
+        assert await client.ends() == 0
+        assert await client.rest() == []
+
+
+async def test_an_approval_goes_as_the_page_says(tmp_path: Path) -> None:
+    write_files(PAGE, tmp_path, *FILES, "approvals.toml")
+    added = (tmp_path / "approvals.toml").read_text()
+    (tmp_path / "approvals.toml").unlink()
+    with (tmp_path / "hookgate.toml").open("a") as file:
+        file.write(added)
+    async with open_rpc(tmp_path, "--rpc-approvals") as client:
+        await play(client, PAGE.one("approvals").lines)
+
+
+async def test_the_client_prints_what_the_page_says(tmp_path: Path) -> None:
+    write_files(PAGE, tmp_path, *FILES)
+    bin_folder = tmp_path.parent / "bin"
+    bin_folder.mkdir()
+    program = bin_folder / "hookgate"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m hookgate "$@"\n')
+    program.chmod(0o755)
+    path = f"{bin_folder}:{os.environ['PATH']}"
+    env = {**environment(tmp_path), "PATH": path, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", PAGE.one("client").text]
+    with trio.fail_after(20):
+        ran = await trio.run_process(command, cwd=tmp_path, env=env, capture_stdout=True)
+    assert ran.stdout.decode() == PAGE.one("printed").text.rstrip("\n")
+
+
+def test_the_tables_name_every_command_and_every_event() -> None:
+    tables = {tuple(part.lines[0].split()): part for part in PAGE.parts if part.language == "table"}
+    (listed,) = (part for head, part in tables.items() if head[1] == "command")
+    assert {name for row in listed.rows for name in codes(row[0])} == set(COMMANDS)
+    (told,) = (part for head, part in tables.items() if head[1] == "event")
+    assert {name for row in told.rows for name in codes(row[0])} == {kind.type for kind in get_args(Event)}
+
+
+def test_the_table_of_flags_names_every_flag() -> None:
+    (table,) = (part for part in PAGE.parts if part.language == "table" and part.lines[0].split()[1] == "flag")
+    named = [name for row in table.rows for name in codes(row[0])]
+    valued = {"--max-steps": ["1"], "--no-tools": []}
+    switches = {"--no-ext", "--rpc-approvals", "--no-skill", "--with-skills", "--no-context-files", "--no-yolo"}
+    for name in named:
+        given = [] if name in switches else valued.get(name, ["x"])
+        assert parse_flags([name, *given]) != Flags(), name
+    assert len(set(named)) == len(named) == 20
+
+
+def test_its_numbers_and_links_are_right() -> None:
+    assert f"up to {MAX_QUEUED} more wait" in PAGE.text
+    assert {anchor(heading) for heading in PAGE.headings} >= set(PAGE.links)
+    assert (ROOT / "docs" / "embedding.md").exists()
+
+
+def test_every_block_is_run() -> None:
+    marks = {part.kind for part in PAGE.parts if part.language not in ("table", "console")}
+    assert marks == {"file", "conversation", "approvals", "client", "printed"}

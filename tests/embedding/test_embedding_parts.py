@@ -1,0 +1,211 @@
+"""The parts of an embedded runtime that need no model: jobs, trays, settings, reasoning."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import trio
+import trio.testing
+
+from hookgate import config as configuration
+from hookgate.config import ConfigError
+from hookgate.embedding.jobs import MAX_QUEUED, Jobs
+from hookgate.embedding.reasoning import leveled, reasoned
+from hookgate.embedding.settings import Settings, settled
+from hookgate.embedding.tray import Tray
+from hookgate.protocol.rpc.events import Done, TextDelta
+
+TOML = """
+[agent]
+model = "mine/m"
+system = "Be."
+[providers.mine]
+kind = "openai"
+base_url = "http://127.0.0.1:9/v1"
+"""
+
+
+@pytest.fixture(autouse=True)
+def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+# --- settings -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("above", "model"),
+    [
+        ({}, "mine/m"),
+        ({"model": "x"}, "mine/x"),
+        ({"model": "mine/x"}, "mine/x"),
+        ({"model": "org/x"}, "mine/org/x"),
+        ({"provider": "mine"}, "mine/m"),
+        ({"provider": "openai", "api_key": "k"}, "openai/gpt-5-mini"),
+        ({"provider": "anthropic", "api_key": "k", "model": "c"}, "anthropic/c"),
+        ({"model": "anthropic/c", "api_key": "k"}, "anthropic/c"),
+    ],
+)
+def test_the_model_is_the_one_that_is_meant(above: dict[str, str], model: str) -> None:
+    config = configuration.parse(TOML, Path("hookgate.toml"))
+    opening = settled(Settings(config, **above))
+    assert opening.config.agent.model == model
+    assert f"{opening.provider}/{opening.model}" == model
+    assert opening.provider in opening.config.providers
+
+
+def test_a_key_of_the_environment_chooses_the_provider_where_nothing_else_does(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    assert settled(Settings()).kind == "anthropic"
+    assert settled(Settings(model="claude-x")).config.agent.model == "anthropic/claude-x"
+
+
+def test_a_literal_key_is_in_no_representation() -> None:
+    settings = Settings(provider="openai", api_key="very secret")
+    assert "very secret" not in repr(settings) + repr(settled(settings))
+
+
+def test_an_endpoint_of_ones_own_needs_no_key_and_the_usual_one_does() -> None:
+    assert settled(Settings(provider="openai", base_url="http://127.0.0.1:9/v1")).keys == {}
+    with pytest.raises(ConfigError, match="OPENAI_API_KEY"):
+        settled(Settings(provider="openai"))
+    with pytest.raises(ConfigError, match="http"):
+        settled(Settings(provider="openai", base_url="ftp://x"))
+
+
+def test_what_is_added_to_the_system_prompt_comes_after_it() -> None:
+    config = configuration.parse(TOML, Path("hookgate.toml"))
+    assert settled(Settings(config, system_more=("A.", "B."))).config.agent.system == "Be.\n\nA.\n\nB."
+    assert settled(Settings(config, system="", system_more=("A.",))).config.agent.system == "A."
+
+
+# --- reasoning ----------------------------------------------------------------------------------------------
+
+
+def test_a_level_stands_in_the_place_of_any_other() -> None:
+    before = {"temperature": 0, "reasoning_effort": "low"}
+    assert reasoned(before, "openai", "max") == {"temperature": 0, "reasoning_effort": "xhigh"}
+    assert reasoned(before, "openai", "") == {"temperature": 0}
+    assert reasoned(before, "scripted", "high") == {"temperature": 0}
+
+
+@pytest.mark.parametrize("level", ["minimum", "low", "medium", "high", "xhigh", "max"])
+def test_thinking_leaves_room_for_an_answer(level: str) -> None:
+    for given in ({}, {"max_tokens": 100}, {"max_tokens": 200_000}):
+        made = reasoned(given, "anthropic", leveled(level))
+        thinking, limit = made["thinking"], made["max_tokens"]
+        assert isinstance(thinking, dict)
+        assert isinstance(limit, int)
+        assert 1024 <= thinking["budget_tokens"] < limit
+
+
+# --- jobs ---------------------------------------------------------------------------------------------------
+
+
+class Piece:
+    """Runs until it is cancelled; `stops` is why nothing that waits is to begin then."""
+
+    def __init__(self, done: list[str], name: str, stops: str = "") -> None:
+        self._done, self._name, self._stops, self._end = done, name, stops, trio.Event()
+
+    async def run(self) -> str:
+        await self._end.wait()
+        self._done.append(self._name)
+        return self._stops
+
+    def refuse(self, reason: str) -> None:
+        self._done.append(f"{self._name} refused: {reason}")
+
+    def cancel(self) -> None:
+        self._end.set()
+
+    def drop(self) -> None:
+        self._done.append(f"{self._name} dropped")
+
+
+async def test_jobs_run_in_order_and_only_the_running_one_is_cancelled(autojump_clock: object) -> None:
+    jobs, done = Jobs(), list[str]()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(jobs.run)
+        assert jobs.offer(Piece(done, "a"))
+        assert jobs.offer(Piece(done, "b"))
+        await trio.testing.wait_all_tasks_blocked()
+        assert jobs.cancel()
+        await trio.testing.wait_all_tasks_blocked()
+        assert (done, jobs.busy) == (["a"], True)
+        assert jobs.cancel()
+        await jobs.idle()
+        assert (done, jobs.busy, jobs.cancel()) == (["a", "b"], False, False)
+        nursery.cancel_scope.cancel()
+
+
+async def test_what_waits_when_the_work_ends_is_dropped(autojump_clock: object) -> None:
+    jobs, done = Jobs(), list[str]()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(jobs.run)
+        withdrawn = Piece(done, "b")
+        for piece in (Piece(done, "a"), withdrawn, Piece(done, "c")):
+            jobs.offer(piece)
+        await trio.testing.wait_all_tasks_blocked()
+        jobs.withdraw(withdrawn)
+        nursery.cancel_scope.cancel()
+    assert done == ["b dropped", "c dropped"]
+    await jobs.idle()
+
+
+async def test_what_waits_behind_a_piece_that_stops_everything_is_refused(autojump_clock: object) -> None:
+    jobs, done = Jobs(), list[str]()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(jobs.run)
+        jobs.offer(Piece(done, "a", "enough"))
+        jobs.offer(Piece(done, "b"))
+        await trio.testing.wait_all_tasks_blocked()
+        jobs.cancel()
+        await trio.testing.wait_all_tasks_blocked()
+        assert done == ["a", "b refused: enough"]
+        nursery.cancel_scope.cancel()
+
+
+def test_the_queue_has_an_end() -> None:
+    jobs = Jobs()
+    assert all(jobs.offer(Piece([], "x")) for _ in range(MAX_QUEUED))
+    assert not jobs.offer(Piece([], "y"))
+
+
+# --- trays --------------------------------------------------------------------------------------------------
+
+
+async def test_a_full_tray_has_room_again_once_it_is_read(autojump_clock: object) -> None:
+    tray, order = Tray(full=100), list[str]()
+
+    async def make() -> None:
+        await tray.room()
+        order.append("room")
+
+    tray.put(TextDelta("x" * 200))
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(make)
+        await trio.testing.wait_all_tasks_blocked()
+        order.append("read")
+        assert await tray.get() == TextDelta("x" * 200)
+    assert order == ["read", "room"]
+
+
+async def test_an_abandoned_tray_holds_nobody_up_and_keeps_nothing(autojump_clock: object) -> None:
+    tray = Tray(full=100)
+    tray.put(TextDelta("x" * 200))
+    tray.abandon()
+    tray.put(Done())
+    await tray.room()
+    assert await tray.get() is None
+
+
+async def test_a_finished_tray_is_read_to_its_end(autojump_clock: object) -> None:
+    tray = Tray()
+    tray.put(Done())
+    tray.finish()
+    assert [await tray.get(), await tray.get()] == [Done(), None]
