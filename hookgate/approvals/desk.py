@@ -156,7 +156,11 @@ def digest(session_key: str, call: ToolCall, asked_by: str) -> str:
 
 async def _decided(request: ApprovalRequest, channel: Channel) -> Decision:
     with trio.move_on_after(request.ttl_s):
-        return await channel.approve(request)
+        try:
+            return await channel.approve(request)
+        except Exception as error:
+            log.warning("approval_not_asked", id=request.id, exc_info=error)
+            return Decision(False, "nobody", "the chat could not ask")
     return Decision(False, "nobody", f"nobody answered within {request.ttl_s:g} s")
 
 

@@ -6,6 +6,7 @@ import logging
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
+from typing import cast
 
 import orjson
 import structlog
@@ -30,7 +31,7 @@ def set_up_logs(section: LogSection) -> None:
         else [structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback)]
     )
     structlog.configure(
-        processors=[*shared, *last, _redact],
+        processors=[*shared, *last, cast("structlog.types.Processor", _redact)],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[section.level.upper()]),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,

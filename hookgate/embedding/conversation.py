@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
+import structlog
 import trio
 
 from hookgate.cli.runtime import Runtime
@@ -28,6 +29,8 @@ from hookgate.protocol.rpc import events
 from hookgate.protocol.rpc.responses import State, TranscriptMessage
 from hookgate.protocol.values import Chat, Inbound, Outbound, Step
 from hookgate.protocol.zot.surface import Surface
+
+log = structlog.get_logger("hookgate.embedding")
 
 Approve = Callable[[ApprovalRequest], Awaitable[Decision]]
 
@@ -132,6 +135,9 @@ class Conversation:
             done = await compact(agent, self._session.transcript, step)
         except (NothingToCompact, EmptySummary, ProviderFailed, TurnAborted) as error:
             return events.ErrorEvent(redactor.text(str(error)))
+        except Exception:
+            log.exception("compaction_crashed", session=self._session.key, turn=step.turn_id)
+            return events.ErrorEvent(f"Something went wrong inside hookgate; the log has it under {step.turn_id}.")
         return events.CompactDone(redactor.text(done.summary))
 
     def cancel(self) -> None:
@@ -153,8 +159,12 @@ class Conversation:
             return
         messages = self._session.transcript.messages
         self._history.stamp(messages)
-        if isinstance(told.payload, CallEnded) and told.payload.outcome.is_error and messages:
-            self._history.failed(messages[-1])
+        match told.payload:
+            # A call that was cut off has no message yet.
+            case CallEnded(call=call, outcome=outcome) if outcome.is_error and messages[-1].tool_call_id == call.id:
+                self._history.failed(messages[-1])
+            case _:
+                pass
         if self._channel.narration is not None:
             self._channel.narration.hear(told)
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Awaitable, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Unpack
 
 import trio
 
@@ -16,7 +16,7 @@ from hookgate.embedding.conversation import Approve, Conversation, Seat
 from hookgate.embedding.jobs import Jobs
 from hookgate.embedding.known import known_models
 from hookgate.embedding.opening import open_conversation
-from hookgate.embedding.settings import Opening, Settings, settled
+from hookgate.embedding.settings import Above, Opening, Settings, settled
 from hookgate.embedding.tray import Tray
 from hookgate.protocol.approval import ApprovalRequest, Decision
 from hookgate.protocol.models import Model
@@ -143,7 +143,7 @@ class Runtime:
         *,
         approve: Approve | None = None,
         channel: str = CHANNEL,
-        **above: Any,  # noqa: ANN401 - the members of Settings
+        **above: Unpack[Above],
     ) -> None:
         self._settings = Settings(Path(config) if isinstance(config, str) else config, **above)
         self._approve, self._channel = approve or _deny, channel

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from hookgate import config as configuration
 from hookgate.config import ConfigError
@@ -45,6 +45,24 @@ class Settings:
     no_tools: bool = False
     extensions: tuple[Path, ...] = ()
     find_extensions: bool = False
+
+
+class Above(TypedDict, total=False):
+    """The members of Settings that stand above a configuration, for callers who name them."""
+
+    provider: str
+    model: str
+    api_key: str
+    base_url: str
+    workspace: Path | None
+    system: str | None
+    system_more: tuple[str, ...]
+    reasoning: str
+    max_steps: int | None
+    tools: tuple[str, ...] | None
+    no_tools: bool
+    extensions: tuple[Path, ...]
+    find_extensions: bool
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from hookgate.protocol.approval import Wish
 from hookgate.protocol.errors import SessionAborted, TurnAborted
 from hookgate.protocol.interfaces import Redactor
 from hookgate.protocol.payloads import GateDecision, HookFailed, HookModified, ToolInjected
+from hookgate.protocol.redacting import redacted
 from hookgate.protocol.stages import Question, Stage
 from hookgate.protocol.values import (
     Chat,
@@ -84,6 +85,7 @@ class Gate:
         self.mounts: tuple[Mount, ...] = ()
         self._providers = providers
         self._spec_problem = spec_problem
+        self._redactor = redactor
         self._chains: dict[Stage, tuple[Mount, ...]] = dict.fromkeys(Stage, ())
         self._told: set[tuple[str, str]] = set()
         self._matches: dict[tuple[Stage, Chat, str, str, str], tuple[Mount, ...]] = {}
@@ -273,6 +275,9 @@ class Gate:
             return question, CONTINUE
         if isinstance(question.subject, LLMRequest) and isinstance(subject, LLMRequest):
             subject = self._without_refused(mount, question, subject)
+        if isinstance(subject, Finished) and self._redactor is not None:
+            # The next hook sees what the last one wrote as everybody does.
+            subject = replace(subject, result=redacted(self._redactor, subject.result))
         after = replace(question, subject=subject)
         self._announce(mount, question, after, names)
         return after, CONTINUE
@@ -296,11 +301,17 @@ class Gate:
         return replace(request, tools=(*request.tools, *added)) if added else request
 
     def _without_refused(self, mount: Mount, question: Question, request: LLMRequest) -> LLMRequest:
-        """Of the tools that a hook added, those that can be used."""
+        """Of the tools that a hook wrote those that can be used, each once; a known one that it broke as it was."""
         assert isinstance(question.subject, LLMRequest)  # noqa: S101 - as after it, so before
-        new = set(decision.injected(question.subject, request))
-        kept = tuple(it for it in request.tools if it.name not in new or not self._refused(mount, question.step, it))
-        return request if len(kept) == len(request.tools) else replace(request, tools=kept)
+        known = {spec.name: spec for spec in question.subject.tools}
+        kept: dict[str, ToolSpec] = {}
+        for spec in request.tools:
+            before = known.get(spec.name)
+            fine = spec is before or not self._refused(mount, question.step, spec)
+            usable = spec if fine else before
+            if usable is not None:
+                kept.setdefault(spec.name, usable)
+        return replace(request, tools=tuple(kept.values())) if tuple(kept.values()) != request.tools else request
 
     def _refused(self, mount: Mount, step: Step, spec: ToolSpec) -> bool:
         """A tool that no model could use: a schema that does not compile, say. The hook is told of once a process."""

@@ -11,9 +11,10 @@ import trio
 from hookgate.hooks.zot.whose import working_for
 from hookgate.loop.around import Around
 from hookgate.loop.batch import Batch, Owned, Ready, Settled
-from hookgate.loop.finish import cut_off, owned, presentable, redacted, started
+from hookgate.loop.finish import cut_off, owned, started
 from hookgate.protocol.inside import CallProgressed
 from hookgate.protocol.payloads import ToolExecStart
+from hookgate.protocol.redacting import presentable, redacted
 from hookgate.protocol.values import Finished, ToolResult
 from hookgate.tools import whose
 from hookgate.tools.dispatch import rendered, run

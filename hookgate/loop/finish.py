@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from time import perf_counter_ns
-from typing import cast
 
 import structlog
 
 from hookgate.loop.batch import Batch, Owned, Ready, Settled
 from hookgate.loop.transcript import NO_RESULT
-from hookgate.protocol.effects import effect_members, redacted_effect
+from hookgate.protocol.effects import effect_members
 from hookgate.protocol.inside import CallEnded, CallStatus
-from hookgate.protocol.interfaces import Redactor
 from hookgate.protocol.payloads import ToolExecEnd, ToolExecSkipped, ToolExecStart
-from hookgate.protocol.values import Fault, Finished, JsonObject, Outbound, ProposedCall, ToolCall, ToolResult
+from hookgate.protocol.redacting import presentable, redacted
+from hookgate.protocol.values import Fault, Finished, Outbound, ProposedCall, ToolCall, ToolResult
 from hookgate.protocol.wire import decode_members
 from hookgate.tools.dispatch import rendered, sound
 
@@ -124,30 +123,6 @@ def tell_ended(batch: Batch, item: Ready | Owned | Settled, result: ToolResult) 
         status = "timed_out" if timed_out else "failed" if ran else "blocked"
     raw = redactor.text(item.call.arguments) if isinstance(item.call, ProposedCall) else ""
     events.emit(CallEnded(call, result, status, ran, raw), batch.step)
-
-
-def redacted(redactor: Redactor, result: ToolResult) -> ToolResult:
-    """The result as anybody may see it; the same object where nothing in it is secret."""
-    after = replace(
-        result,
-        for_llm=redactor.text(result.for_llm),
-        for_user=redactor.text(result.for_user),
-        data=redactor.value(result.data) if result.data is not None else None,
-        error=_redacted_fault(redactor, result.error),
-        effects=tuple(redacted_effect(redactor.text, effect) for effect in result.effects),
-        artifact_tags=tuple(redactor.text(tag) for tag in result.artifact_tags),
-    )
-    return result if after == result else after
-
-
-def _redacted_fault(redactor: Redactor, fault: Fault | None) -> Fault | None:
-    return replace(fault, op=redactor.text(fault.op), reason=redactor.text(fault.reason)) if fault else None
-
-
-def presentable(redactor: Redactor, call: ToolCall) -> ToolCall:
-    """The call as anybody but its tool may see it."""
-    arguments = redactor.value(call.arguments)
-    return call if arguments is call.arguments else replace(call, arguments=cast("JsonObject", arguments))
 
 
 def started(call: ToolCall) -> ToolExecStart:

@@ -7,18 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import structlog
+
 from hookgate.hooks.decision import refusal
 from hookgate.hooks.gate import Allowed, Answered, Denied
 from hookgate.loop.batch import Batch, Owned, Ready, Settled
-from hookgate.loop.finish import answered, presentable
+from hookgate.loop.finish import answered
 from hookgate.protocol.approval import Wish
 from hookgate.protocol.codec import canonical
 from hookgate.protocol.inside import CallDecided, PersonAsked
-from hookgate.protocol.interfaces import Tool
+from hookgate.protocol.redacting import presentable
 from hookgate.protocol.values import Outbound, ToolCall, ToolResult, ToolSpec
 from hookgate.tools.decode import ReadCall, incomplete
-from hookgate.tools.dispatch import failure, not_found, settled_arguments
+from hookgate.tools.dispatch import failure, invalid, not_found, settled_arguments
 from hookgate.tools.failures import removed
+
+log = structlog.get_logger("hookgate.loop")
 
 
 async def prepare(batch: Batch, read: ReadCall) -> Ready | Owned | Settled:
@@ -46,15 +50,12 @@ def _settled(batch: Batch, spec: ToolSpec, call: ToolCall) -> ToolCall | ToolRes
     if refusal is not None:
         return refusal
     rules = batch.agent.selection.rules(spec, batch.step.chat.channel)
-    return settled_arguments(_reader(batch, spec), call, rules)
-
-
-def _reader(batch: Batch, spec: ToolSpec) -> Tool | ToolSpec:
-    """The tool reads its own arguments, unless a hook runs it or has shown the model another schema."""
     own, tool = batch.snapshot.spec(spec.name), batch.snapshot.get(spec.name)
-    if spec.owner or tool is None or own is None or own.parameters != spec.parameters:
-        return spec
-    return tool
+    if spec.owner or tool is None or own is None:
+        return settled_arguments(spec, call, rules)
+    # Where a hook has shown the model another schema, the arguments must fit that as well.
+    other = own.parameters != spec.parameters
+    return (invalid(spec, rules.applied(call)) if other else None) or settled_arguments(tool, call, rules)
 
 
 async def _judged(batch: Batch, call: ToolCall, spec: ToolSpec) -> Ready | Owned | Settled:
@@ -138,8 +139,16 @@ async def _denied(batch: Batch, call: ToolCall, result: ToolResult) -> Settled:
     batch.agent.tally.denied += 1
     if batch.agent.show_denials:
         text = batch.agent.around.redactor.text(f"{call.name}: {result.for_llm}")
-        await batch.channel.send(Outbound(batch.step.chat, text, kind="notice"))
+        await _told(batch, text)
     return Settled(call, result, result.for_llm)
+
+
+async def _told(batch: Batch, text: str) -> None:
+    """A chat that cannot be told of a denial is no reason to end the turn."""
+    try:
+        await batch.channel.send(Outbound(batch.step.chat, text, kind="notice"))
+    except Exception as error:
+        log.warning("denial_untold", session=batch.step.session_key, exc_info=error)
 
 
 def _unknown(batch: Batch, call: ToolCall) -> Settled:

@@ -13,13 +13,13 @@ from hookgate.loop.asked import Asked, Shown, read_reply
 from hookgate.loop.batch import Batch
 from hookgate.loop.calls import run_calls
 from hookgate.loop.compaction import make_room
-from hookgate.loop.finish import presentable
 from hookgate.loop.model import complete
 from hookgate.loop.transcript import Transcript
 from hookgate.protocol.errors import ProviderFailed, SessionAborted, StepLimitReached, TurnAborted
 from hookgate.protocol.inside import ModelAsked, Prompted, ReplyEnded, StepBegan
 from hookgate.protocol.interfaces import Channel
 from hookgate.protocol.payloads import ErrorEvent, Payload, SteeringInjected, TurnEnd, TurnStart
+from hookgate.protocol.redacting import presentable
 from hookgate.protocol.values import (
     Inbound,
     LLMReply,

@@ -9,7 +9,7 @@ import math
 import ssl
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from functools import cache
 from typing import cast
 from urllib.parse import SplitResult, urlsplit
@@ -24,8 +24,26 @@ from hookgate.providers.sse import MAX_REPLY, Feed, Reading, parsed
 CONNECT_S = 10.0
 IDLE_S = 120.0
 """Seconds without a byte, before the answer starts or within it."""
+BODY_PIECE_BYTES = 256 << 10
 MAX_ERROR_BYTES = 64 << 10
 ERROR_BODY_S = 10.0
+
+
+class _Body(httpx.AsyncByteStream):
+    """A request's body as a plain iterator. Given bytes, httpx makes an async generator, which a cancellation in the
+    middle would leave to the garbage collector."""
+
+    def __init__(self, body: bytes) -> None:
+        self._rest = memoryview(body)
+
+    def __aiter__(self) -> _Body:
+        return self
+
+    async def __anext__(self) -> bytes:
+        piece, self._rest = self._rest[:BODY_PIECE_BYTES], self._rest[BODY_PIECE_BYTES:]
+        if not piece:
+            raise StopAsyncIteration
+        return bytes(piece)
 
 
 class Endpoint:
@@ -40,7 +58,9 @@ class Endpoint:
         """Send JSON and feed the answer to `reading`. Raises ProviderFailed; cancelling drops the connection."""
         url = self._base._replace(path=self._base.path.rstrip("/") + path).geturl()
         try:
-            async with self._client.stream("POST", url, content=body) as response:
+            request = self._client.build_request("POST", url, headers={"Content-Length": str(len(body))})
+            request.stream = _Body(body)
+            async with aclosing(await self._client.send(request, stream=True)) as response:
                 await self._read(response, reading)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise self._broken(error) from None  # the original may quote a header, and so the key

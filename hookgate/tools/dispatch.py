@@ -9,7 +9,7 @@ import structlog
 import trio
 
 from hookgate.protocol.answers import NO_OUTPUT
-from hookgate.protocol.codec import encode
+from hookgate.protocol.codec import decode, encode
 from hookgate.protocol.interfaces import Tool
 from hookgate.protocol.values import Json, ToolCall, ToolResult, ToolSpec
 from hookgate.tools.arguments import NO_RULES, ArgumentRules
@@ -78,9 +78,19 @@ async def run(tool: Tool, call: ToolCall) -> ToolResult:
     """
     try:
         return sound(await _within_deadline(tool, call))
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
+        if _ends_the_task(error):
+            raise
         _record(call, error)
         return sound(failed(call.name, error))
+
+
+def _ends_the_task(error: BaseException) -> bool:
+    """A cancellation of ours, or somebody's Ctrl-C; whatever else a tool raises ends that call alone."""
+    if isinstance(error, BaseExceptionGroup):
+        group = cast("BaseExceptionGroup[BaseException]", error)
+        return group.subgroup((trio.Cancelled, KeyboardInterrupt)) is not None
+    return isinstance(error, (trio.Cancelled, KeyboardInterrupt, GeneratorExit))
 
 
 def invalid(spec: ToolSpec, call: ToolCall) -> ToolResult | None:
@@ -136,22 +146,24 @@ def sound(result: ToolResult) -> ToolResult:
     for_llm, for_user, error = clean(result.for_llm), clean(result.for_user), result.error
     if error is not None and not (error.reason.isascii() and error.op.isascii()):
         error = replace(error, op=clean(error.op), reason=clean(error.reason))
-    data = result.data if result.data is None or _is_json(result.data) else None
+    data = result.data if result.data is None else _json(result.data)
     if (for_llm, for_user, error, data) == (result.for_llm, result.for_user, result.error, result.data):
         return result
     return replace(result, for_llm=for_llm, for_user=for_user, error=error, data=data)
 
 
-def _is_json(value: Json) -> bool:
+def _json(value: Json) -> Json:
+    """The same value if it is JSON; with U+FFFD for half characters; None for what is none."""
     try:
-        encode(value)
+        text = encode(value)
+        # Only what is odd about a value is written with an escape of this kind.
+        return decode(text) if b"\\ud" in text else value
     except (TypeError, ValueError, RecursionError) as error:
         _log.warning("tool_data_dropped", reason=str(error))
-        return False
-    return True
+        return None
 
 
-def _record(call: ToolCall, error: Exception | SystemExit) -> None:
+def _record(call: ToolCall, error: BaseException) -> None:
     """Failures that a tool foresaw are the model's business alone; the rest has a traceback somewhere."""
     if not isinstance(error, ToolError | OSError):
         _log.error("tool_crashed", tool=call.name, call_id=call.id, exc_info=error)

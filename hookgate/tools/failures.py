@@ -116,12 +116,12 @@ def _plain(name: str) -> str:
     return name.lower().replace("_", "").replace("-", "")
 
 
-def failed(op: str, error: Exception | SystemExit) -> ToolResult:
+def failed(op: str, error: BaseException) -> ToolResult:
     """The result for what a tool raised; of a group, the worst."""
     return faulted(_fault(op, error))
 
 
-def _fault(op: str, error: Exception | SystemExit) -> Fault:
+def _fault(op: str, error: BaseException) -> Fault:
     match error:
         case ToolError():
             return replace(error.fault, op=error.op or op)
@@ -141,7 +141,7 @@ def _fault(op: str, error: Exception | SystemExit) -> Fault:
             return Fault("fatal", op, f"{type(error).__name__}: {_message(error)}"[:_MESSAGE_CHARS])
 
 
-def _message(error: Exception | SystemExit) -> str:
+def _message(error: BaseException) -> str:
     try:
         return str(error)
     except Exception:  # whatever an error class does when it is printed, the call has a result

@@ -28,8 +28,15 @@ def check_spec(spec: ToolSpec) -> None:
         check_schema(spec.parameters)
     except BadSpec as error:
         raise BadSpec(f"{spec.name}: {error}") from None
+    if not _takes_an_object(spec.parameters):
+        raise BadSpec(f"{spec.name}: its parameters are no object, and arguments always are")
     for key in unknown_arguments(spec.parameters, spec.preference.overrides):
         raise BadSpec(f"{spec.name}: its preference overrides {key!r}, which is none of its arguments")
+
+
+def _takes_an_object(schema: JsonObject) -> bool:
+    kind = schema.get("type", "object")
+    return "object" in kind if isinstance(kind, (list, tuple)) else kind == "object"
 
 
 def spec_problem(spec: ToolSpec) -> str | None:

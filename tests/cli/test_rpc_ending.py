@@ -13,6 +13,7 @@ import trio
 from hookgate.cli.rpc_flags import BadFlags, parse_flags
 from tests.cli.program import HOOKGATE, hook, none_left, processes_of, run
 from tests.cli.rpc_client import Frame, one, open_rpc, scripted, types
+from tests.cli.zot_folders import extension
 from tests.model_server import open_model_server, says
 
 TOKEN = {"ZOTCORE_RPC_TOKEN": "s3cret"}
@@ -62,6 +63,19 @@ async def test_a_signal_leaves_no_child_behind(tmp_path: Path, number: signal.Si
         assert processes_of(tmp_path)
         client.process.send_signal(number)
         assert await client.exits(GONE_WITHIN_S) == 128 + number
+        await none_left(tmp_path)
+
+
+async def test_a_signal_ends_it_in_time_whatever_its_children_ignore(tmp_path: Path) -> None:
+    stubborn = [extension(tmp_path, name, mode="stubborn") for name in ("one", "two", "three")]
+    deaf = f"trap '' TERM; echo up; tail -n 0 -f {tmp_path}/script.json; tail -n 0 -f {tmp_path}/hookgate.toml"
+    call = {"name": "bash", "arguments": {"command": deaf}}
+    flags = ("--no-ext", *(word for folder in stubborn for word in ("-e", str(folder))))
+    async with open_rpc(scripted(tmp_path, {"calls": [call]}), *flags) as client:
+        await client.send("prompt", message="go")
+        await client.until("tool_progress")
+        client.process.send_signal(signal.SIGTERM)
+        assert await client.exits(GONE_WITHIN_S + 0.3) == 128 + signal.SIGTERM
         await none_left(tmp_path)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import trio
 
 from hookgate.embedding import Runtime
-from hookgate.embedding.settings import Settings
+from hookgate.embedding.settings import Above, Settings
 from tests.cli.program import environment
 from tests.docs.page import Part, codes, read_page
 from tests.docs.rpc_conversation import write_files
@@ -38,7 +38,8 @@ def test_a_runtime_is_made_as_the_page_says() -> None:
 
 def test_the_tables_name_every_setting_and_every_method() -> None:
     settings, methods = (part for part in PAGE.parts if part.language == "table")
-    above = {field.name for field in fields(Settings)} - {"config"}
+    above = set(Above.__annotations__)
+    assert above == {field.name for field in fields(Settings)} - {"config"}
     assert _names(settings) == above | {"approve", "channel"}
     public = {name for name, _ in inspect.getmembers(Runtime, inspect.isfunction) if not name.startswith("_")}
     assert _names(methods) == public

@@ -214,3 +214,16 @@ async def test_a_follower_runs_itself_when_the_leader_was_stopped(tmp_path: Path
         await rig.say("go")
         results = sorted(text.splitlines()[0] for text in rig.results())
         assert results == ["ERROR (fatal) look: ValueError: the first one", "second", "second"]
+
+
+async def test_what_cannot_be_written_as_json_fails_no_turn(tmp_path: Path) -> None:
+    deep: list[object] = []
+    for _ in range(100_000):
+        deep = [deep]
+
+    async def nests(_call: ToolCall) -> ToolResult:
+        return ToolResult("deep", data={"deep": deep})  # type: ignore[dict-item]
+
+    tool = Made("look", nests, reads=True, pure=True)
+    async with open_rig(tmp_path, (ONE, says("x")), tools=(tool,)) as rig:
+        assert await rig.say("go") == ["x"]

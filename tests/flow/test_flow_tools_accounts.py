@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from hookgate.protocol.answers import CONTINUE, Answer, Deny, Respond
+from hookgate.protocol.answers import CONTINUE, Abort, Answer, Deny, Modify, Respond
 from hookgate.protocol.approval import Decision
 from hookgate.protocol.stages import Question, Stage
 from hookgate.protocol.values import ToolCall, ToolResult
@@ -116,6 +116,8 @@ async def test_a_turn_that_is_cut_anywhere_leaves_nothing_open(tmp_path: Path, p
             else:
                 async with rig.runtime.agent.around.lease.held("write", "another"):
                     await rig.say("go")
+        begun = {call_id: one for call_id, one in endings(rig).items() if one[0]}
+        assert set(begun.values()) <= {RAN}
         assert await rig.say("and now?") == ["later"]
 
 
@@ -168,3 +170,38 @@ async def test_two_conversations_use_the_same_tool_at_once(tmp_path: Path) -> No
             nursery.start_soon(rig.say, "go", OTHER)
         assert rig.results() == rig.results(OTHER) == ["met a"]
         assert rig.runtime.agent.tally.executed == 2
+
+
+@pytest.mark.parametrize("hard", [False, True])
+async def test_an_abort_after_a_tool_leaves_no_call_begun_and_not_ended(tmp_path: Path, hard: bool) -> None:
+    judge = hook("quitter", {Stage.AFTER_TOOL: Abort("enough", hard=hard)})
+    wanted = calls(("1", "look", "{}"), ("2", "look", '{"x": 1}'), ("3", "note", "{}"))
+    async with open_rig(tmp_path, (wanted, says("later")), tools=_tools(), hooks=(judge,)) as rig:
+        await rig.say("go")
+        begun = {call_id: one for call_id, one in endings(rig).items() if one[0]}
+        assert begun
+        assert set(begun.values()) == {RAN}
+        assert await rig.say("and now?") == ["later"]
+
+
+async def test_what_never_began_before_a_stop_counts_as_dropped(tmp_path: Path) -> None:
+    """Renamed into calls that change state, the two of a read-only group run one after the other."""
+
+    async def renames(_question: Question) -> Answer:
+        await trio.lowlevel.checkpoint()
+        return Modify({"name": "work"})
+
+    async def hangs(_call: ToolCall) -> str:
+        await trio.sleep_forever()
+        return ""
+
+    tool = Made("work", hangs)
+    replies = (calls(("1", "look", "{}"), ("2", "look", '{"x": 1}')), says("later"))
+    renamer = hook("renamer", {Stage.BEFORE_TOOL: renames})
+    async with open_rig(tmp_path, replies, tools=(*_tools(), tool), hooks=(renamer,)) as rig:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(_cut, rig, "running", "/stop", tool)
+            await rig.say("go")
+        tally = rig.runtime.agent.tally
+        assert len(tool.seen) == 1
+        assert (tally.allowed, tally.executed, tally.dropped) == (2, 1, 1)

@@ -10,12 +10,12 @@ from typing import Any
 
 import trio
 
-from hookgate.protocol.answers import CONTINUE, Answer, Approve, Ask, Modify
+from hookgate.protocol.answers import CONTINUE, Answer, Approve, Ask, Modify, Respond
 from hookgate.protocol.approval import Decision
 from hookgate.protocol.match import Globs, Matcher
 from hookgate.protocol.payloads import ApprovalRequested, ToolExecStart
 from hookgate.protocol.stages import Question, Stage
-from hookgate.protocol.values import ToolCall, ToolPreference
+from hookgate.protocol.values import ToolCall, ToolPreference, ToolResult
 from tests.flow.tooling import Made, Named, Rig, called, open_rig
 from tests.loop.recording import CHAT, Room, hook
 from tests.model_server import calls, says
@@ -165,3 +165,41 @@ async def test_calls_that_hooks_rename_into_changing_ones_run_alone_in_order_and
         # Before and after the change, and once more after it is kept.
         assert [call.arguments["n"] for call in look.seen] == [1, 1, 3]
         assert rig.runtime.agent.tally.cached == 1
+
+
+async def test_a_grant_for_one_tool_is_none_for_another_that_a_hook_answers_in_its_name(tmp_path: Path) -> None:
+    answers = hook("mock", {Stage.BEFORE_TOOL: Respond(ToolResult("mocked"), {"name": "work"})}, match=OTHER_TOOL)
+    rule = '[[approvals]]\ntools = ["work", "other"]\n'
+    wanted = calls(("1", "work", "{}"), ("2", "other", '{"path": "secret place"}'))
+    async with open_rig(
+        tmp_path, (wanted, says("x")), rule, tools=(Made("work"), Made("other")), hooks=(answers,)
+    ) as rig:
+        rig.room.answers = [SESSION, Decision(False, "ann", "not that")]
+        await rig.say("go")
+        assert [request.call.name for request in rig.room.asked] == ["work", "other"]
+        assert rig.results() == ["work ran", "Tool execution denied by approval: not that"]
+
+
+async def test_a_person_who_is_asked_about_an_answered_call_sees_what_the_model_asked_for(tmp_path: Path) -> None:
+    answers = hook("mock", {Stage.BEFORE_TOOL: Respond(ToolResult("mocked"), {"arguments": {"path": "harmless"}})})
+    wanted = calls(("1", "work", '{"path": "precious"}'))
+    async with open_rig(tmp_path, (wanted, says("x")), RULE, tools=(Made("work"),), hooks=(answers,)) as rig:
+        rig.room.answers = [YES]
+        await rig.say("go")
+        assert approved(rig) == [{"path": "precious"}]
+
+
+async def test_a_yes_that_comes_with_the_end_of_the_conversation_grants_nothing_in_the_next(tmp_path: Path) -> None:
+    tool, room = Made("work"), Late()
+    replies = (calls(("1", "work", "{}")), calls(("2", "work", "{}")), says("x"))
+    async with open_rig(tmp_path, replies, RULE, tools=(tool,), room=room) as rig:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(rig.say, "go")
+            while not room.asked:
+                await trio.lowlevel.checkpoint()
+            # Both in the same moment: the turn has its answer and its end before it runs again.
+            room.answered.set()
+            await rig.say("/new")
+        rig.server.answers[:] = [calls(("2", "work", "{}")), says("x")]
+        await rig.say("again")
+        assert len(room.asked) == 2

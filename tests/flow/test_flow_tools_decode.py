@@ -40,6 +40,8 @@ UNSAFE: dict[str, Answer] = {
     "whole, but the reply hit its limit": cut_off(calls(("1", "change", json.dumps(WRITE)))),
     "blank, and the reply hit its limit": cut_off(calls(("1", "change", ""))),
     "one of several, and the reply hit its limit": cut_off(calls(("1", "change", "{}"), ("2", "change", "{}"))),
+    "a whole tag, and the reply hit its limit": cut_off(says(f"I do it. {TAG} And th")),
+    "a tag without its end, and the reply hit its limit": cut_off(says(TAG.removesuffix("</tool_call>"))),
     "a cut tag": says(TAG[:-30]),
     "a tag with cut string arguments": says(
         f"<tool_call>{json.dumps({'name': 'change', 'arguments': json.dumps(WRITE)[:-5]})}</tool_call>"
@@ -143,6 +145,10 @@ ODD = {
     "cut": '{"a": 1, "b": "ha',
     "unreadable": '{"a" "b"}',
     "an array": "[1]",
+    "a blank": "  ",
+    "null": "null",
+    "a byte order mark": '\ufeff{"a": 1}',
+    "half a surrogate pair": '{"a": "\\ud83d"}',
     "deep": "[" * 100_000,
     "deep objects": '{"a":' * 100_000,
     "deep with an escape": '{"a":' * 100_000 + '"\\u0041"',
@@ -159,6 +165,7 @@ async def test_whatever_a_model_writes_the_history_holds_plain_json_objects(tmp_
         assert await rig.say("go") == ["x"]
         [written] = history(rig)
         assert isinstance(json.loads(written), dict)
+        assert "\\ud83d" not in written
         assert len(rig.results()) == 1
         assert len(rig.results()[0]) < 2000
 

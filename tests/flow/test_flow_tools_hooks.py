@@ -6,9 +6,14 @@ import json
 from pathlib import Path
 
 import pytest
+import trio
 
+from hookgate.protocol.answers import CONTINUE, Answer, Modify, Respond
+from hookgate.protocol.stages import Question, Stage
+from hookgate.protocol.values import LLMRequest, ToolResult, ToolSpec
 from tests.flow.gateway import child
-from tests.flow.tooling import Made, open_rig
+from tests.flow.tooling import Made, called, open_rig
+from tests.loop.recording import hook
 from tests.model_server import calls, says
 
 RAW = """
@@ -102,3 +107,41 @@ async def test_a_turn_meets_the_guards_and_every_call_is_still_accounted_for(tmp
         assert (tmp_path / "a.txt").read_text() == "new\n"
         tally = rig.runtime.agent.tally
         assert (tally.calls, tally.denied, tally.executed) == (5, 2, 3)
+
+
+async def test_a_call_renamed_to_an_injected_tool_waits_for_the_reads_before_it(tmp_path: Path) -> None:
+    order: list[str] = []
+
+    async def looks(_call: object) -> str:
+        order.append("look")
+        return "looked"
+
+    async def adds(question: Question) -> Answer:
+        await trio.lowlevel.checkpoint()
+        assert isinstance(question.subject, LLMRequest)
+        return Modify({"tools": (*question.subject.tools, ToolSpec("mine", "", {"type": "object"}))})
+
+    async def answers(_question: Question) -> Answer:
+        await trio.lowlevel.checkpoint()
+        order.append("mine")
+        return Respond(ToolResult("done"))
+
+    async def renames(question: Question) -> Answer:
+        await trio.lowlevel.checkpoint()
+        return Modify({"name": "mine"}) if called(question).arguments else CONTINUE
+
+    from hookgate.protocol.match import Globs, Matcher
+
+    owner = hook(
+        "owner", {Stage.BEFORE_LLM: adds, Stage.BEFORE_TOOL: answers}, match=Matcher({"tools": Globs(("mine",))})
+    )
+    wanted = calls(("1", "look", "{}"), ("2", "look", '{"x": 1}'), ("3", "look", "{}"))
+    async with open_rig(
+        tmp_path,
+        (wanted, says("x")),
+        tools=(Made("look", looks, reads=True),),
+        hooks=(owner, hook("renames", {Stage.BEFORE_TOOL: renames})),
+    ) as rig:
+        await rig.say("go")
+        assert rig.results() == ["looked", "done", "looked"]
+        assert order == ["look", "mine", "look"]

@@ -102,7 +102,7 @@ async def test_a_foreign_schema_reaches_the_model_whole_and_all_of_it_is_checked
         assert all(text.startswith("ERROR (validation) strange: ") for text in rig.results()[len(FITS) :])
 
 
-WRONG = [
+WRONG: list[tuple[str, dict[str, object]]] = [
     ("read", {}),
     ("read", {"Path": "a.txt"}),
     ("read", {"path": "a.txt", "nonsense": 1}),

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import trio
 
-from hookgate.protocol.answers import Modify, Respond
+from hookgate.protocol.answers import Deny, Modify, Respond
 from hookgate.protocol.payloads import ToolExecEnd
 from hookgate.protocol.stages import Stage
 from hookgate.protocol.values import ToolCall, ToolResult
@@ -68,6 +68,18 @@ async def _stop_iteration(_call: ToolCall) -> ToolResult:
     raise StopAsyncIteration
 
 
+async def _exits(_call: ToolCall) -> ToolResult:
+    raise SystemExit(3)
+
+
+async def _exits_in_a_thread(_call: ToolCall) -> ToolResult:
+    def leave() -> None:
+        raise SystemExit(3)
+
+    await trio.to_thread.run_sync(leave)
+    raise AssertionError
+
+
 RAISED: dict[Run, str] = {
     _group: "ERROR (permission) rough: no",
     _nursery: "ERROR (stale) part: changed meanwhile",
@@ -76,6 +88,8 @@ RAISED: dict[Run, str] = {
     _recursion: "ERROR (fatal) rough: RecursionError",
     _nothing: "ERROR (fatal) tool: returned NoneType, not a result",
     _stop_iteration: "ERROR (fatal) rough: ",
+    _exits: "ERROR (fatal) rough: ",
+    _exits_in_a_thread: "ERROR (fatal) rough: ",
 }
 
 
@@ -208,3 +222,29 @@ async def test_json_output_is_data_for_hooks_and_text_for_the_model(tmp_path: Pa
         assert all(isinstance(it, dict) for it in data)
         assert [json.loads(text) for text in rig.results()[:3]] == data[:3]
         assert data[3]["exit_code"] == 0
+
+
+LONE = "half \ud83d of a pair"
+
+
+async def _raises_lone(_call: ToolCall) -> ToolResult:
+    raise ToolError("fatal", "odd", LONE)
+
+
+@pytest.mark.parametrize("run", [_raises_lone], ids=lambda run: run.__name__)
+async def test_half_a_character_in_a_result_leaves_nowhere(tmp_path: Path, run: Run) -> None:
+    async with open_rig(tmp_path, (calls(("1", "odd", "{}")), says("x")), tools=(Made("odd", run),)) as rig:
+        await rig.say("go")
+        rig.results()[0].encode()
+        "".join(outbound.text for outbound in rig.room.sent).encode()
+        assert not any(b"\\ud83d" in params for _, params in rig.questions)
+        assert not any(b"\\ud83d" in event.record for event in rig.events if not event.kind.startswith("inside."))
+
+
+async def test_a_denial_of_any_length_reaches_the_model_cut(tmp_path: Path) -> None:
+    talker = hook("talker", {Stage.BEFORE_TOOL: Deny(LONG)})
+    async with open_rig(
+        tmp_path, (calls(("1", "good", "{}")), says("x")), tools=(Made("good"),), hooks=(talker,)
+    ) as rig:
+        await rig.say("go")
+        assert len(rig.results()[0]) < 64 * 1024

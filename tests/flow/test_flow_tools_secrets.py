@@ -10,13 +10,16 @@ from typing import Any
 import pytest
 import trio
 
-from hookgate.protocol.answers import Abort, Modify, Respond
+from hookgate.protocol.answers import Abort, Deny, Modify, Respond
 from hookgate.protocol.approval import Decision
+from hookgate.protocol.inside import CallProgressed
+from hookgate.protocol.payloads import Payload
 from hookgate.protocol.stages import Stage
-from hookgate.protocol.values import ToolCall, ToolResult
+from hookgate.protocol.values import Fault, Outbound, ToolCall, ToolResult
 from hookgate.tools import whose
+from hookgate.tools.errors import ToolError
 from tests.flow.tooling import Made, Rig, everything_sent, open_rig
-from tests.loop.recording import hook
+from tests.loop.recording import Room, hook
 from tests.model_server import calls, says
 
 SECRET = "correct-horse-battery-staple-4711"
@@ -47,6 +50,8 @@ async def test_arguments_that_cannot_be_read_leave_without_their_secret(tmp_path
 
 
 ANSWERS = {
+    "denied": {Stage.BEFORE_TOOL: Deny(LINE)},
+    "aborted hard": {Stage.BEFORE_TOOL: Abort(LINE, hard=True)},
     "answered": {Stage.BEFORE_TOOL: Respond(ToolResult(LINE, for_user=LINE, data={"a": LINE}))},
     "changed": {Stage.AFTER_TOOL: Modify({"for_llm": LINE, "for_user": LINE})},
     "aborted": {Stage.AFTER_TOOL: Abort(LINE)},
@@ -101,3 +106,131 @@ async def test_a_stopped_turn_shows_no_secret_that_had_begun(tmp_path: Path) -> 
                 await trio.lowlevel.checkpoint()
             await rig.say("/stop")
         assert leaks(rig) == set()
+
+
+async def _says_everything(_call: ToolCall) -> ToolResult:
+    return ToolResult(
+        LINE,
+        for_user=LINE,
+        is_error=True,
+        artifact_tags=(SECRET,),
+        error=Fault("fatal", "leak", LINE),
+        data={"deep": [{SECRET: LINE}]},
+    )
+
+
+async def _raises(_call: ToolCall) -> ToolResult:
+    raise ToolError("fatal", "leak", LINE)
+
+
+async def _crashes(_call: ToolCall) -> ToolResult:
+    raise ExceptionGroup("several", [RuntimeError(LINE), OSError(5, LINE, f"/srv/{SECRET}")])
+
+
+@pytest.mark.parametrize("run", [_raises, _crashes, _says_everything], ids=lambda it: it.__name__)
+async def test_a_secret_in_any_part_of_a_result_leaves_in_none(tmp_path: Path, run: object) -> None:
+    tool = Made("leak", run)  # type: ignore[arg-type]
+    async with open_rig(tmp_path, (calls(("1", "leak", "{}")), says("x")), tools=(tool,), secrets=(SECRET,)) as rig:
+        await rig.say("go")
+        assert "[REDACTED:" in rig.results()[0]
+        assert leaks(rig) == set()
+
+
+async def test_a_secret_in_a_command_is_in_no_effect_and_no_result(tmp_path: Path) -> None:
+    wanted = calls(("1", "bash", json.dumps({"command": f"echo {SECRET}"})))
+    async with open_rig(tmp_path, (wanted, says("x")), secrets=(SECRET,)) as rig:
+        await rig.say("go")
+        assert "[exit 0]" in rig.results()[0]
+        [after] = rig.asked(Stage.AFTER_TOOL)
+        assert b'"effects"' in after
+        assert leaks(rig) == set()
+
+
+async def test_a_file_whose_name_is_a_secret_is_told_nowhere(tmp_path: Path) -> None:
+    wanted = calls(("1", "write", json.dumps({"path": f"{SECRET}.txt", "content": "x"})))
+    async with open_rig(tmp_path, (wanted, says("x")), secrets=(SECRET,)) as rig:
+        await rig.say("go")
+        assert (tmp_path / f"{SECRET}.txt").exists()
+        assert leaks(rig) == set()
+
+
+async def test_the_name_of_a_tool_that_does_not_exist_is_told_without_its_secret(tmp_path: Path) -> None:
+    async with open_rig(tmp_path, (calls(("1", SECRET, "{}")), says("x")), secrets=(SECRET,)) as rig:
+        await rig.say("go")
+        assert "not_found" in rig.results()[0]
+        assert leaks(rig) == set()
+
+
+async def test_a_secret_in_small_pieces_of_a_running_calls_output_is_never_told(tmp_path: Path) -> None:
+    async def prints(_call: ToolCall) -> str:
+        for letter in f"{LINE}\n":
+            whose.progress.get()(letter)
+        return "done"
+
+    tool = Made("prints", prints)
+    async with open_rig(tmp_path, (calls(("1", "prints", "{}")), says("x")), tools=(tool,), secrets=(SECRET,)) as rig:
+        await rig.say("go")
+        assert SECRET not in "".join(it.piece for it in rig.payloads(CallProgressed))
+
+
+@pytest.mark.parametrize("before", [50 * 1024 - 10, 62 * 1024 - 20])
+async def test_a_secret_where_a_long_result_is_cut_leaves_no_half(tmp_path: Path, before: int) -> None:
+    async def long(_call: ToolCall) -> str:
+        return f"{'x ' * (before // 2)}{SECRET} {'y ' * 40_000}"
+
+    tool = Made("long", long)
+    async with open_rig(tmp_path, (calls(("1", "long", "{}")), says("x")), tools=(tool,), secrets=(SECRET,)) as rig:
+        await rig.say("go")
+        assert SECRET[:8] not in rig.results()[0]
+
+
+class Leaky(Room):
+    """Its errors name the address, with the token in it, as those of HTTP clients do."""
+
+    async def send(self, outbound: Outbound) -> None:
+        if outbound.kind == "output":
+            raise OSError(f"POST https://chat/bot{SECRET}/send failed")
+        await super().send(outbound)
+
+
+async def test_what_a_channel_says_of_its_own_failure_leaves_without_its_secret(tmp_path: Path) -> None:
+    async def shows(_call: ToolCall) -> ToolResult:
+        return ToolResult("ok", for_user="look")
+
+    async with open_rig(
+        tmp_path,
+        (calls(("1", "show", "{}")), says("x")),
+        tools=(Made("show", shows),),
+        room=Leaky([]),
+        secrets=(SECRET,),
+    ) as rig:
+        await rig.say("go")
+        assert rig.results()[0].startswith("failed to deliver")
+        assert leaks(rig) == set()
+
+
+async def test_what_extensions_and_embedders_hear_of_a_result_holds_no_secret(tmp_path: Path) -> None:
+    async with open_rig(
+        tmp_path,
+        (calls(("1", "leak", "{}")), says(LINE)),
+        tools=(Made("leak", _says_everything),),
+        secrets=(SECRET,),
+    ) as rig:
+        await rig.say("go")
+        inside = [event.payload for event in rig.events if event.kind == "inside.call_ended"]
+        assert inside
+        assert SECRET not in "\n".join(map(_members, inside))
+
+
+def _members(payload: Payload) -> str:
+    return str(payload.wire())
+
+
+async def test_what_a_zot_extension_hears_of_a_call_holds_no_secret(tmp_path: Path) -> None:
+    from hookgate.protocol.zot.happened import translated
+
+    wanted = calls(("1", "bash", json.dumps({"command": f"true {SECRET}"})), ("2", "ls", f'{{"a" "{SECRET}"}}'))
+    async with open_rig(tmp_path, (wanted, says("x")), secrets=(SECRET,)) as rig:
+        await rig.say("go")
+        heard = {type(it).__name__ for event in rig.events for it in translated(event) if SECRET in str(it)}
+        assert heard == set()

@@ -1,0 +1,34 @@
+"""Results and calls as anybody but the tool itself may see them. Knows no secret; the redactor does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import cast
+
+from hookgate.protocol.effects import redacted_effect
+from hookgate.protocol.interfaces import Redactor
+from hookgate.protocol.values import Fault, JsonObject, ToolCall, ToolResult
+
+
+def redacted(redactor: Redactor, result: ToolResult) -> ToolResult:
+    """The same object where nothing in it is secret."""
+    after = replace(
+        result,
+        for_llm=redactor.text(result.for_llm),
+        for_user=redactor.text(result.for_user),
+        data=redactor.value(result.data) if result.data is not None else None,
+        error=_fault(redactor, result.error),
+        effects=tuple(redacted_effect(redactor.text, effect) for effect in result.effects),
+        artifact_tags=tuple(redactor.text(tag) for tag in result.artifact_tags),
+    )
+    return result if after == result else after
+
+
+def _fault(redactor: Redactor, fault: Fault | None) -> Fault | None:
+    return replace(fault, op=redactor.text(fault.op), reason=redactor.text(fault.reason)) if fault else None
+
+
+def presentable(redactor: Redactor, call: ToolCall) -> ToolCall:
+    """The call without secrets in its arguments; the same object where there are none."""
+    arguments = redactor.value(call.arguments)
+    return call if arguments is call.arguments else replace(call, arguments=cast("JsonObject", arguments))
