@@ -18,6 +18,7 @@ import trio
 from hookgate.hooks import decision
 from hookgate.hooks.audit import Audits
 from hookgate.hooks.emitter import Emitter
+from hookgate.hooks.offered import Offered
 from hookgate.hooks.rules import Mount
 from hookgate.hooks.stats import Stats
 from hookgate.protocol.answers import CONTINUE, Abort, Answer, Ask, Continue, Deny, Failed, Modify, Refuse, Respond
@@ -84,10 +85,9 @@ class Gate:
         self.stats: dict[str, Stats] = {}
         self.mounts: tuple[Mount, ...] = ()
         self._providers = providers
-        self._spec_problem = spec_problem
+        self._offered = Offered(spec_problem, self.events.emit)
         self._redactor = redactor
         self._chains: dict[Stage, tuple[Mount, ...]] = dict.fromkeys(Stage, ())
-        self._told: set[tuple[str, str]] = set()
         self._matches: dict[tuple[Stage, Chat, str, str, str], tuple[Mount, ...]] = {}
 
     def mount(self, mounts: Sequence[Mount]) -> None:
@@ -104,7 +104,7 @@ class Gate:
 
     async def before_llm(self, step: Step, request: LLMRequest) -> LLMRequest:
         """The request as the hooks left it, the tools that hooks own included."""
-        request = self._with_declared_tools(step, request)
+        request = self._offered.declared(self._chains[Stage.BEFORE_TOOL], step, request)
         subject = await self._passed(Question(Stage.BEFORE_LLM, step, request))
         assert isinstance(subject, LLMRequest)  # noqa: S101 - a patch never changes the kind of a value
         return subject
@@ -274,7 +274,7 @@ class Gate:
         if not names:
             return question, CONTINUE
         if isinstance(question.subject, LLMRequest) and isinstance(subject, LLMRequest):
-            subject = self._without_refused(mount, question, subject)
+            subject = self._offered.usable(mount, question, subject)
         if isinstance(subject, Finished) and self._redactor is not None:
             # The next hook sees what the last one wrote as everybody does.
             subject = replace(subject, result=redacted(self._redactor, subject.result))
@@ -286,41 +286,6 @@ class Gate:
         call = replace(_call(question), **answer.call)
         self.events.emit(HookModified(mount.name, question.stage, ("result",), _call(question).name), question.step)
         return Answered(_call(question), call, answer.result, mount.name, mount.rules.may_respond_unapproved)
-
-    def _with_declared_tools(self, step: Step, request: LLMRequest) -> LLMRequest:
-        """Add the tools that hooks declared at hello, where their match covers this chat and model."""
-        taken = {spec.name for spec in request.tools}
-        added: list[ToolSpec] = []
-        for mount in self._chains[Stage.BEFORE_TOOL]:
-            if not mount.enforces or not mount.rules.match.matches(step, "", request.model):
-                continue
-            for spec in mount.hook.declared.tools:
-                if spec.name not in taken and not self._refused(mount, step, spec):
-                    taken.add(spec.name)
-                    added.append(replace(spec, provider=f"hook:{mount.name}"))
-        return replace(request, tools=(*request.tools, *added)) if added else request
-
-    def _without_refused(self, mount: Mount, question: Question, request: LLMRequest) -> LLMRequest:
-        """Of the tools that a hook wrote those that can be used, each once; a known one that it broke as it was."""
-        assert isinstance(question.subject, LLMRequest)  # noqa: S101 - as after it, so before
-        known = {spec.name: spec for spec in question.subject.tools}
-        kept: dict[str, ToolSpec] = {}
-        for spec in request.tools:
-            before = known.get(spec.name)
-            fine = spec is before or not self._refused(mount, question.step, spec)
-            usable = spec if fine else before
-            if usable is not None:
-                kept.setdefault(spec.name, usable)
-        return replace(request, tools=tuple(kept.values())) if tuple(kept.values()) != request.tools else request
-
-    def _refused(self, mount: Mount, step: Step, spec: ToolSpec) -> bool:
-        """A tool that no model could use: a schema that does not compile, say. The hook is told of once a process."""
-        problem = self._spec_problem(spec)
-        if problem is not None and (mount.name, spec.name) not in self._told:
-            self._told.add((mount.name, spec.name))
-            self.events.emit(HookFailed(mount.name, Stage.BEFORE_LLM, problem, "continue"), step)
-            log.warning("hook_tool_refused", hook=mount.name, tool=spec.name, reason=problem)
-        return problem is not None
 
     # --- what others hear ---
 

@@ -1,0 +1,58 @@
+"""The tools that hooks put into a request: those they declared, those they add, and that a model can use them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import structlog
+
+from hookgate.hooks.rules import Mount
+from hookgate.protocol.payloads import HookFailed
+from hookgate.protocol.stages import Question, Stage
+from hookgate.protocol.values import LLMRequest, Step, ToolSpec
+
+log = structlog.get_logger("hookgate.hooks")
+
+
+class Offered:
+    """`problem`: what is wrong with a spec, if something is. Each hook is told of a tool once."""
+
+    def __init__(self, problem: Callable[[ToolSpec], str | None], emit: Callable[[HookFailed, Step], None]) -> None:
+        self._problem = problem
+        self._emit = emit
+        self._told: set[tuple[str, str]] = set()
+
+    def declared(self, mounts: Sequence[Mount], step: Step, request: LLMRequest) -> LLMRequest:
+        """With the tools that hooks declared at hello, where their match covers this chat and model."""
+        taken = {spec.name for spec in request.tools}
+        added: list[ToolSpec] = []
+        for mount in mounts:
+            if not mount.enforces or not mount.rules.match.matches(step, "", request.model):
+                continue
+            for spec in mount.hook.declared.tools:
+                if spec.name not in taken and self._is_fine(mount, step, spec):
+                    taken.add(spec.name)
+                    added.append(replace(spec, provider=f"hook:{mount.name}"))
+        return replace(request, tools=(*request.tools, *added)) if added else request
+
+    def usable(self, mount: Mount, question: Question, request: LLMRequest) -> LLMRequest:
+        """Of the tools that a hook wrote those that can be used, each once; a known one that it broke as it was."""
+        assert isinstance(question.subject, LLMRequest)  # noqa: S101 - as after it, so before
+        known = {spec.name: spec for spec in question.subject.tools}
+        kept: dict[str, ToolSpec] = {}
+        for spec in request.tools:
+            before = known.get(spec.name)
+            usable = spec if spec is before or self._is_fine(mount, question.step, spec) else before
+            if usable is not None:
+                kept.setdefault(spec.name, usable)
+        tools = tuple(kept.values())
+        return request if tools == request.tools else replace(request, tools=tools)
+
+    def _is_fine(self, mount: Mount, step: Step, spec: ToolSpec) -> bool:
+        problem = self._problem(spec)
+        if problem is not None and (mount.name, spec.name) not in self._told:
+            self._told.add((mount.name, spec.name))
+            self._emit(HookFailed(mount.name, Stage.BEFORE_LLM, problem, "continue"), step)
+            log.warning("hook_tool_refused", hook=mount.name, tool=spec.name, reason=problem)
+        return problem is None
