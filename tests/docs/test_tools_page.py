@@ -14,6 +14,7 @@ from typing import Any, get_args
 
 import pytest
 import trio
+from pydantic import BaseModel
 
 from hookgate.cli.main import hookgate
 from hookgate.config import parse
@@ -29,7 +30,7 @@ from hookgate.sections import Config, GuardsSection, McpDefaults, McpSection
 from hookgate.tools import background, fetch, lease, memo, schema, schema_spec, text
 from hookgate.tools.builtin import Parts, bash, bash_output, builtin_tools, edit, glob, grep, read
 from hookgate.tools.dynamic import draft, identity, made, oneshot
-from hookgate.tools.extract import extract_calls
+from hookgate.tools.extract import Mode, extract_calls
 from hookgate.tools.failures import KINDS
 from hookgate.tools.mcp import connections, listing, notices, results
 from hookgate.tools.repair import bounds, decode_arguments
@@ -40,6 +41,7 @@ from tests.docs.page import Part, anchor, codes, read_page
 ROOT = Path(__file__).parents[2]
 PAGE = read_page(ROOT / "docs" / "tools.md")
 DEADLINE_S = 60.0
+PIPES: dict[str, Any] = {"check": False, "capture_stdout": True, "stderr": subprocess.STDOUT}
 KNOWN = {
     *("builtin", "file", "console", "kinds", "effect", "repair", "extract", "usual", "toml", "guards", "shell"),
     *("redaction", "python", "printed", "question", "states", "servers", "commands", "limits"),
@@ -118,14 +120,7 @@ async def test_the_commands_print_what_the_page_shows(walk: str, tmp_path: Path,
             continue
         for it in said(part):
             with trio.fail_after(DEADLINE_S):
-                ended = await trio.run_process(
-                    ["bash", "-c", it.command],
-                    cwd=folder,
-                    env=env,
-                    check=False,
-                    capture_stdout=True,
-                    stderr=subprocess.STDOUT,
-                )
+                ended = await trio.run_process(["bash", "-c", it.command], cwd=folder, env=env, **PIPES)
             printed = "\n".join(_unlogged(ended.stdout.decode()))
             assert re.fullmatch(it.pattern.rstrip(), printed.rstrip()), f"$ {it.command}\n{printed}"
 
@@ -185,20 +180,18 @@ def test_every_configuration_is_one_that_hookgate_takes(part: Part) -> None:
     assert parsed(part).model_fields_set
 
 
+def whole(section: BaseModel) -> bool:
+    """Whether every key of it stands on the page."""
+    return section.model_fields_set == type(section).model_fields.keys()
+
+
 @pytest.mark.parametrize("part", PAGE.marked("usual"), ids=lambda part: part.mark)
 def test_the_usual_values_are_the_codes_and_complete(part: Part) -> None:
-    name = part.mark.split()[1]
-    assert parsed(part) == Config()
-    given, section = getattr(parsed(part), name), getattr(Config(), name)
-    assert given.model_fields_set == type(section).model_fields.keys()
-
-
-def test_the_guards_of_the_usual_values_name_every_key() -> None:
-    (part,) = (part for part in PAGE.marked("usual") if part.mark.endswith("guards"))
-    guards = parsed(part).guards
-    for name in GuardsSection.model_fields:
-        given = getattr(guards, name)
-        assert given.model_fields_set == type(given).model_fields.keys(), name
+    config = parsed(part)
+    assert config == Config()
+    assert whole(getattr(config, part.mark.split()[1]))
+    if part.mark.endswith("guards"):
+        assert [name for name in GuardsSection.model_fields if not whole(getattr(config.guards, name))] == []
 
 
 def test_the_servers_name_every_key_with_its_usual_value() -> None:
@@ -258,8 +251,9 @@ def test_a_step_reads_what_the_page_says(row: list[str]) -> None:
 
 @pytest.mark.parametrize("row", PAGE.one("extract").rows, ids=lambda row: row[0])
 def test_a_call_in_text_counts_where_the_page_says(row: list[str]) -> None:
-    for mode, count in (("tags", row[1]), ("all", row[2])):
-        assert len(extract_calls(codes(row[0])[0], {"ls"}, mode).calls) == int(count), mode
+    text_said = codes(row[0])[0]
+    counts = [len(extract_calls(text_said, {"ls"}, mode).calls) for mode in get_args(Mode)]
+    assert counts == [int(cell) for cell in row[1:]]
 
 
 def test_the_guards_are_those_of_the_table_with_their_usual_modes() -> None:

@@ -192,8 +192,16 @@ async def test_leaving_the_runtime_ends_what_runs_with_its_processes(scripted: S
 
 async def test_a_served_model_is_named_by_keyword(tmp_path: Path) -> None:
     async with open_model_server(says("From ", "afar.")) as server:
-        above = {"provider": "openai", "model": "gpt-4.1", "api_key": "k", "base_url": server.base_url}
-        async with Runtime(**above, workspace=tmp_path, system="Be brief.", tools=()) as runtime:
+        named = Runtime(
+            provider="openai",
+            model="gpt-4.1",
+            api_key="k",
+            base_url=server.base_url,
+            workspace=tmp_path,
+            system="Be brief.",
+            tools=(),
+        )
+        async with named as runtime:
             events = await told(runtime.prompt("hello"))
         assert of(AssistantMessage, events)
         assert server.requests[0].headers["authorization"] == "Bearer k"
@@ -214,13 +222,10 @@ async def test_a_failing_model_is_an_error_before_done(scripted: Scripted) -> No
 
 
 async def test_what_cannot_be_opened_says_why(scripted: Scripted, tmp_path: Path) -> None:
-    for above in (
-        {"provider": "nobody"},
-        {"config": tmp_path / "none.toml"},
-        {"config": scripted(), "reasoning": "x"},
-    ):
+    broken = Runtime(provider="nobody"), Runtime(tmp_path / "none.toml"), Runtime(scripted(), reasoning="x")
+    for runtime in broken:
         with pytest.raises(ConfigError):
-            async with Runtime(**above):
+            async with runtime:
                 raise AssertionError("it has opened")
     with pytest.raises(RuntimeError, match="not open"):
         Runtime(scripted()).prompt("go")
