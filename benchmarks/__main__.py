@@ -14,6 +14,8 @@ from benchmarks import (
     conversation,
     gate_call,
     many_callers,
+    rpc_ping,
+    rpc_start,
     sessions,
     startup,
     tool_calls,
@@ -37,6 +39,8 @@ BENCHMARKS = {
     "tool_calls": tool_calls,
     "tool_texts": tool_texts,
     "zot_intercept": zot_intercept,
+    "rpc_ping": rpc_ping,
+    "rpc_start": rpc_start,
 }
 README = Path(__file__).parents[1] / "README.md"
 LONGEST_S = 120.0

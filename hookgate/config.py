@@ -44,7 +44,25 @@ def load(path: Path | None) -> tuple[Config, Path]:
         raise ConfigError(f"{file}: there is no such file{hint}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{file}: cannot be read: {error}") from None
-    return parse(text, file), file.resolve()
+    return _placed(parse(text, file), file.resolve().parent), file.resolve()
+
+
+def _placed(config: Config, base: Path) -> Config:
+    """Paths in a file count from the file's folder, whoever reads them from where."""
+
+    def place(path: str) -> str:
+        return str(base / Path(path).expanduser()) if path else path
+
+    dynamic = {
+        "folder": place(config.dynamic.folder),
+        "argv_roots": tuple(place(root) for root in config.dynamic.argv_roots),
+    }
+    placed = {
+        "store": config.store.model_copy(update={"path": place(config.store.path)}),
+        "dynamic": config.dynamic.model_copy(update=dynamic),
+        "zot": config.zot.model_copy(update={"home": place(config.zot.home)}),
+    }
+    return config.model_copy(update=placed)
 
 
 def parse(text: str, file: Path) -> Config:

@@ -283,6 +283,13 @@ class RedactionGuard(GuardSection):
     secret_env: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
 
+    @field_validator("mode")
+    @classmethod
+    def _is_on_or_off(cls, mode: Mode) -> Mode:
+        if mode == "audit":
+            raise ValueError('redaction is "enforce" or "off": what it only noted would have left')
+        return mode
+
 
 class GuardsSection(Section):
     """The guards that come with hookgate; `schema` is always on."""

@@ -113,6 +113,8 @@ async def _run_once(flags: Flags, config: Config, base: Path) -> int:
         open_until_signal(signal.SIGINT, signal.SIGTERM, signal.SIGHUP),
         open_chat(flags, (config, base), Place(channel, TerminalSurface(beside)), _to_stderr) as runtime,
     ):
+        # It ends with its answer, so it begins with every tool that there will be.
+        await runtime.tried()
         question = Inbound(CHAT, flags.once or "")
         await runtime.gateway.receive(question)
         await runtime.gateway.idle(CHAT.session_key)

@@ -24,7 +24,7 @@ from hookgate.hooks.mounts import Mounts, open_mounts
 from hookgate.hooks.rules import Mount
 from hookgate.loop.agent import Agent, Retries
 from hookgate.loop.gateway import Gateway
-from hookgate.protocol.interfaces import Channel, Provider
+from hookgate.protocol.interfaces import Channel, Provider, Tool
 from hookgate.protocol.payloads import RegistryChanged
 from hookgate.protocol.zot.surface import Surface
 from hookgate.sections import Config, ProviderSection
@@ -36,7 +36,8 @@ from hookgate.tools.schema_spec import spec_problem
 class Setup:
     """What to run: `base` is the folder that relative paths of the configuration count from. `recording`: keep what
     files were before a turn changed them. `secrets`: values to redact besides those that the configuration names.
-    `extensions` None: no zot extensions; `surfaces`: by channel, those that show what extensions say."""
+    `extensions` None: no zot extensions; `surfaces`: by channel, those that show what extensions say.
+    `functions`: tools of the program that has hookgate inside it."""
 
     config: Config
     base: Path
@@ -48,6 +49,7 @@ class Setup:
     secrets: tuple[str, ...] = ()
     extensions: ExtensionFlags | None = None
     surfaces: Mapping[str, Surface] = field(default_factory=dict[str, Surface])
+    functions: tuple[Tool, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,12 @@ class Runtime:
     tools: Toolset
     more: More
     extensions: Extensions | None = None
+
+    async def tried(self) -> None:
+        """Until every hook and MCP server has been tried once: for what ends before a slow one would be there."""
+        await self.mounts.tried()
+        if self.more.roster is not None:
+            await self.more.roster.connections.tried()
 
 
 @asynccontextmanager
@@ -82,6 +90,8 @@ async def open_runtime(setup: Setup) -> AsyncGenerator[Runtime]:
             if name not in providers:
                 providers[name] = await open_provider(stack, name, section, setup.base)
         tools = await open_toolset(stack, place)
+        for tool in setup.functions:
+            tools.registry.register(tool, reserved=True)
         tools.registry.listen(lambda change: gate.events.emit(_told(change)))
         extensions = make_extensions(setup, tools)
         inside = (*own_guards(config, tools), *(extensions.inside if extensions else ()), *setup.inside)

@@ -65,10 +65,10 @@ def _rows(config_file: Path | None, control: Path | None) -> tuple[Sequence[Memb
 
 
 async def _started_rows(config_file: Path | None) -> Sequence[Members]:
-    from hookgate.cli.plans import approval_rules
     from hookgate.cli.signals import open_until_signal
     from hookgate.cli.tools_rows import listed
     from hookgate.cli.tools_started import open_without_model, workspace_key
+    from hookgate.cli.toolset import all_rules
     from hookgate.store import open_catalog
 
     rows: Sequence[Members] = ()
@@ -77,7 +77,7 @@ async def _started_rows(config_file: Path | None) -> Sequence[Members]:
         file = configuration.store_file(config)
         # Looking makes no file.
         async with open_catalog(file) if file.exists() else nullcontext() as catalog:
-            found = listed(runtime, approval_rules(config), catalog, workspace_key(config))
+            found = listed(runtime, all_rules(config), catalog, workspace_key(config))
             rows = [asdict(row) for row in found]
     return rows
 

@@ -13,6 +13,7 @@ import trio
 from hookgate import config as configuration
 from hookgate.channels.printable import printable
 from hookgate.cli.inspect import say
+from hookgate.cli.logs import set_up_logs
 from hookgate.config import ConfigError
 from hookgate.sections import Config
 
@@ -37,6 +38,7 @@ def add_program(program: Path, config_file: Path | None) -> int:
 
 def _enabled(config_file: Path | None) -> Config:
     config, _file = configuration.load(config_file)
+    set_up_logs(config.log)
     if not config.dynamic.enabled:
         raise ConfigError("dynamic.enabled is not set: no kept tool would start")
     return config

@@ -42,7 +42,7 @@ async def open_without_model(
     )
     async with open_runtime(setup) as runtime:
         # Whoever looks, or calls, wants the tools that hooks declare.
-        await runtime.mounts.tried()
+        await runtime.tried()
         yield runtime
 
 

@@ -51,6 +51,7 @@ async def open_conversation(opening: Opening, seat: Seat) -> AsyncGenerator[Conv
             secrets=tuple(opening.keys.values()),
             extensions=_extensions(opening),
             surfaces={seat.name: seat.surface} if seat.surface is not None else {},
+            functions=opening.functions,
         )
         runtime = await stack.enter_async_context(open_runtime(setup))
         opened.append(Conversation(runtime, opening, channel, seat))

@@ -10,6 +10,7 @@ from typing import Any, TypedDict
 from hookgate import config as configuration
 from hookgate.config import ConfigError
 from hookgate.embedding.reasoning import leveled
+from hookgate.protocol.interfaces import Tool
 from hookgate.sections import Config, PreferenceSection, ProviderSection
 
 USUAL_MODELS = {"openai": "gpt-5-mini", "anthropic": "claude-sonnet-4-5"}
@@ -28,7 +29,7 @@ class Settings:
     `model` is a bare name or PROVIDER/MODEL; `provider` is one of the configuration's, or openai or anthropic;
     `system_more` is added to the system prompt. `tools`: globs over built-in tools; `no_tools`: none of these, and of
     others only those that `tools` names. `extensions`: folders of zot extensions; `find_extensions`: those in the
-    usual places too.
+    usual places too. `functions`: tools of the caller's own, made with `hookgate.tools.typed.tool`, say.
     """
 
     config: Config | Path | None = None
@@ -45,6 +46,7 @@ class Settings:
     no_tools: bool = False
     extensions: tuple[Path, ...] = ()
     find_extensions: bool = False
+    functions: tuple[Tool, ...] = ()
 
 
 class Above(TypedDict, total=False):
@@ -63,6 +65,7 @@ class Above(TypedDict, total=False):
     no_tools: bool
     extensions: tuple[Path, ...]
     find_extensions: bool
+    functions: tuple[Tool, ...]
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,7 @@ class Opening:
     reasoning: str = ""
     extensions: tuple[Path, ...] = ()
     find_extensions: bool = False
+    functions: tuple[Tool, ...] = ()
 
     @property
     def provider(self) -> str:
@@ -112,8 +116,8 @@ def settled(settings: Settings) -> Opening:
         "providers": {**config.providers, provider: section},
         "tools": config.tools.model_copy(update=_tools(config, settings)),
     }
-    extensions = (settings.extensions, settings.find_extensions)
-    return Opening(config.model_copy(update=changed), base, file, keys, _level(settings), *extensions)
+    more = (settings.extensions, settings.find_extensions, settings.functions)
+    return Opening(config.model_copy(update=changed), base, file, keys, _level(settings), *more)
 
 
 def _level(settings: Settings) -> str:

@@ -60,7 +60,10 @@ class ReadFirstGuard:
         if not done.result.is_error:
             self._note(session, done)
         advice = session.blind.pop(_key(question.step, done.call.id), None)
-        return Modify({"for_llm": advised(done.result.for_llm, advice)}) if advice else CONTINUE
+        # A write that failed changed nothing, so there is nothing to have read before.
+        if advice is None or done.result.is_error:
+            return CONTINUE
+        return Modify({"for_llm": advised(done.result.for_llm, advice)})
 
     def _note(self, session: _Session, done: Finished) -> None:
         call = done.call

@@ -111,10 +111,18 @@ def with_ids(calls: Iterable[ProposedCall], iteration: int) -> tuple[ProposedCal
 
 
 class Shown:
-    """Passes streamed text on up to where `held_from` says that it must not be seen yet; None voids what came."""
+    """Passes streamed text on up to where `held_from` says that it must not be seen yet; None voids what came.
 
-    def __init__(self, on_text: Callable[[str | None], None], held_from: Callable[[str], int]) -> None:
-        self._on_text, self._held_from = on_text, held_from
+    `secret_from` is asked about what has not been shown yet alone: the text before ends where no secret begins.
+    """
+
+    def __init__(
+        self,
+        on_text: Callable[[str | None], None],
+        held_from: Callable[[str], int] = len,
+        secret_from: Callable[[str], int] = len,
+    ) -> None:
+        self._on_text, self._held_from, self._secret_from = on_text, held_from, secret_from
         self._text, self._shown = "", 0
 
     def __call__(self, piece: str | None) -> None:
@@ -124,10 +132,11 @@ class Shown:
             self._text, self._shown = "", 0
             return
         self._text += piece
-        end = self._held_from(self._text)
-        if end > self._shown:
-            self._on_text(self._text[self._shown : end])
-            self._shown = end
+        waiting = self._text[self._shown : self._held_from(self._text)]
+        safe = self._secret_from(waiting) if waiting else 0
+        if safe:
+            self._on_text(waiting[:safe])
+            self._shown += safe
 
     @property
     def so_far(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field, replace
+from functools import partial
 from time import perf_counter_ns
 
 import trio
@@ -254,8 +255,8 @@ def _shown(turn: Turn, step: Step, request: LLMRequest) -> Shown:
     if turn.agent.gate.holds_text(step, request.model):
         return Shown(show, lambda _text: 0)
     if text_calls == "off" or not request.tools:
-        return Shown(show, redactor.held_from)
-    return Shown(show, lambda text: min(held_from(text, mode=text_calls), redactor.held_from(text)))
+        return Shown(show, secret_from=redactor.held_from)
+    return Shown(show, partial(held_from, mode=text_calls), redactor.held_from)
 
 
 def _record(turn: Turn, call_id: str, result: ToolResult) -> None:
