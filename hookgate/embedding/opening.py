@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 
+import structlog
+
+from hookgate.cli.logs import set_up_logs
 from hookgate.cli.runtime import Setup, open_runtime
 from hookgate.cli.sinks import observer
 from hookgate.cli.zot import ExtensionFlags
@@ -28,6 +31,9 @@ async def open_conversation(opening: Opening, seat: Seat) -> AsyncGenerator[Conv
 
     Leaving ends what runs, stops every hook process and closes every connection.
     """
+    if not structlog.is_configured():
+        # Its default writes to stdout, which is the embedding program's own.
+        set_up_logs(opening.config.log)
     channel = SeatChannel(seat)
     opened: list[Conversation] = []
 
