@@ -25,6 +25,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"hookgate/stdio"
 )
 
 const (
@@ -65,7 +67,7 @@ type Hook struct {
 // New makes a hook and takes the process's stdin and stdout for the wire: from here on, what the program or
 // its children print goes to stderr, which hookgate logs, and reading stdin finds it empty.
 func New(name string) *Hook {
-	claimOnce()
+	_, _, _ = stdio.Claim()
 	return newHook(name)
 }
 

@@ -10,6 +10,8 @@ import (
 	"runtime/debug"
 	"sync"
 	"time"
+
+	"hookgate/stdio"
 )
 
 // grace is how long running functions may finish after stdin has ended; hookgate waits two seconds in all.
@@ -20,11 +22,12 @@ const shown = 200
 
 // Run answers hookgate on stdin and stdout until stdin ends. It returns the process's exit status.
 func (h *Hook) Run() int {
-	if wireErr != nil {
-		h.log.Printf("cannot take stdin and stdout: %v", wireErr)
+	in, out, err := stdio.Claim()
+	if err != nil {
+		h.log.Printf("cannot take stdin and stdout: %v", err)
 		return 1
 	}
-	if err := h.Serve(wireIn, wireOut); err != nil {
+	if err := h.Serve(in, out); err != nil {
 		h.log.Printf("reading stdin: %v", err)
 		return 1
 	}

@@ -1,7 +1,0 @@
-//go:build darwin || freebsd || netbsd || openbsd || dragonfly
-
-package hook
-
-import "syscall"
-
-func redirect(from, to int) error { return syscall.Dup2(from, to) }
