@@ -15,13 +15,11 @@ from hookgate.guards.loop import Limits, LoopGuard
 from hookgate.guards.plan_first import PlanFirstGuard
 from hookgate.guards.read_first import ReadFirstGuard
 from hookgate.guards.shell.guard import TOOL, ShellGuard
-from hookgate.hooks.inside import Judge
+from hookgate.hooks.inside import InsideHook, Judge
 from hookgate.hooks.rules import Mode, Mount, Rules
-from hookgate.protocol.answers import CONTINUE, Answer, Failed
 from hookgate.protocol.events import Event
-from hookgate.protocol.hello import Hello
 from hookgate.protocol.match import Globs, Matcher, Observed
-from hookgate.protocol.stages import Question, Stage
+from hookgate.protocol.stages import Stage
 from hookgate.sections import GuardsSection
 from hookgate.sections import LoopGuard as LoopSection
 
@@ -31,37 +29,6 @@ _FIRST = -1000
 """The priority of the first guard: it counts every call, whoever refuses it later."""
 _EARLY = ("turn_end", "tool_exec_skipped")
 _ENDED = (*_EARLY, "tool_exec_end")
-
-
-class GuardHook:
-    """Asks the guard without a deadline: a guard waits for nobody, and a deadline costs more than its answer.
-
-    What it raises is a failure, which its rules turn into a refusal.
-    """
-
-    def __init__(self, name: str, judges: Mapping[Stage, Judge], hear: Callable[[Event], None] | None = None) -> None:
-        self.name = name
-        self.declared = Hello()
-        self._judges = judges
-        self._hear = hear
-
-    async def ask(self, question: Question, timeout_s: float) -> Answer:
-        judge = self._judges.get(question.stage)
-        if judge is None:
-            return CONTINUE
-        try:
-            return await judge(question)
-        except Exception as error:
-            log.exception("guard_failed", hook=self.name, stage=question.stage)
-            return Failed(f"{type(error).__name__}: {error}")
-
-    def notify(self, event: Event) -> None:
-        if self._hear is None:
-            return
-        try:
-            self._hear(event)
-        except Exception:
-            log.exception("guard_failed", hook=self.name, kind=event.kind)
 
 
 @dataclass(frozen=True)
@@ -103,7 +70,7 @@ def _mount(number: int, guard: _Guard) -> Mount:
         on_failure={Stage.BEFORE_TOOL: "deny"},
         inside=True,
     )
-    return Mount(GuardHook(f"guard:{guard.name}", guard.judges, guard.hear), rules)
+    return Mount(InsideHook(f"guard:{guard.name}", guard.judges, guard.hear, waits=False), rules)
 
 
 def _loop(section: LoopSection, spec_of: SpecOf) -> _Guard:

@@ -18,21 +18,32 @@ Judge = Callable[[Question], Awaitable[Answer]]
 
 
 class InsideHook:
-    """Asks the function of a stage; whatever it raises is a failure, never a pass."""
+    """Asks the function of a stage; whatever it raises is a failure, never a pass.
+
+    One that does not `wait` for anybody is asked without a deadline, which would cost more than its answer.
+    """
 
     def __init__(
-        self, name: str, judges: Mapping[Stage, Judge] | None = None, hear: Callable[[Event], None] | None = None
+        self,
+        name: str,
+        judges: Mapping[Stage, Judge] | None = None,
+        hear: Callable[[Event], None] | None = None,
+        *,
+        waits: bool = True,
     ) -> None:
         self.name = name
         self.declared = Hello()
         self._judges = judges or {}
         self._hear = hear
+        self._waits = waits
 
     async def ask(self, question: Question, timeout_s: float) -> Answer:
         judge = self._judges.get(question.stage)
         if judge is None:
             return CONTINUE
         try:
+            if not self._waits:
+                return await judge(question)
             with trio.fail_after(timeout_s):
                 return await judge(question)
         except trio.TooSlowError:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hookgate.cli.guards import GuardHook, guard_mounts
+from hookgate.cli.guards import guard_mounts
 from hookgate.hooks.inside import InsideHook
 from hookgate.hooks.rules import Mount, Rules
 from hookgate.protocol.answers import Answer, Deny, Failed
@@ -109,7 +109,7 @@ async def test_what_a_guard_raises_is_a_failure() -> None:
     async def broken(_question: Question) -> Answer:
         raise RuntimeError("a bug")
 
-    one = GuardHook("guard:x", {Stage.BEFORE_TOOL: broken})
+    one = InsideHook("guard:x", {Stage.BEFORE_TOOL: broken}, waits=False)
     question = Question(Stage.BEFORE_TOOL, STEP, ToolCall("1", "t", {}))
     assert await one.ask(question, 1) == Failed("RuntimeError: a bug")
 
