@@ -94,6 +94,7 @@ async def _run(batch: Batch, item: Ready) -> ToolResult:
     around, call = batch.agent.around, item.call
     try:
         async with around.lease.held(item.spec.lease, call.name):
+            whose.secret_from.set(around.redactor.cut_from)
             with working_for(batch.step.chat), _heard(batch, call.id):
                 if item.spec.lease != "write":
                     return await run(item.tool, call)

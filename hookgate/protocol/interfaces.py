@@ -34,6 +34,10 @@ class Redactor(Protocol):
         """From where on a text that still grows must be held back: a secret may have begun there."""
         ...
 
+    def cut_from(self, text: str) -> int:
+        """From where on a text that ends where it was cut may be half a secret."""
+        ...
+
     def marker(self, text: str) -> bool:
         """Whether the text holds such a mark."""
         ...

@@ -54,6 +54,10 @@ class Redactor:
         """
         return self._held.held_from(text)
 
+    def cut_from(self, text: str) -> int:
+        """For a text that ends where it was cut: from where on it may be half a secret, `len(text)` if it is not."""
+        return self._held.cut_from(text)
+
     def marker(self, text: str) -> bool:
         """Whether a secret was replaced in it."""
         return holds_marker(text)

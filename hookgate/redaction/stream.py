@@ -18,6 +18,7 @@ _VALUE = (
 )
 _WINDOW = 64 * 1024
 """How far back an unfinished shape on the last line is looked for; a longer line is held whole."""
+_LONGEST_HALF = 512
 _PLAIN = re.compile(r"[!-~]*+")
 
 
@@ -46,6 +47,20 @@ class Held:
         # Shown alone, a document before the rest would be read as one, which the whole is not.
         return 0 if _may_be_document(text[:held]) else held
 
+    def cut_from(self, text: str) -> int:
+        """For a text that was cut here for good: from where on it may be half a secret, which must go.
+
+        Unlike in a text that goes on, nothing else is given up: a known value's beginning, and a short run of
+        characters that begins like a token.
+        """
+        tail = text[-_LONGEST_HALF:]
+        known = max((_overlap(tail, form) for form in self._forms), default=0)
+        run = _run_from(tail)
+        low = tail[run:].lower()
+        short = run > 0 or len(tail) == len(text)
+        token = len(tail) - run if short and any(shape.may_be_in(low) for shape in self._shapes) else 0
+        return len(text) - max(known, token)
+
     def _on_last_line(self, text: str) -> int:
         start = text.rfind("\n") + 1
         if len(text) - start > _WINDOW:
@@ -71,6 +86,12 @@ class Held:
 def _begun(needles: tuple[str, ...], pattern: str) -> tuple[tuple[str, ...], re.Pattern[str]]:
     """A secret that may go on where the text ends, and what is in lower case in every text with one."""
     return needles, re.compile(pattern, re.ASCII | re.IGNORECASE)
+
+
+def _overlap(text: str, form: str) -> int:
+    """How many characters at the end of the text begin the form, without being all of it."""
+    longest = min(len(text), len(form) - 1)
+    return next((size for size in range(longest, 0, -1) if text.endswith(form[:size])), 0)
 
 
 def _run_from(text: str) -> int:

@@ -11,6 +11,8 @@ from hookgate.tools.search_regex import Test, compiled, escaped
 
 MAX_LINE_BYTES = 8 * 1024 * 1024
 SHOWN_CHARS = 500
+MORE = "... ["
+"""Between what is shown of a long line and how much is not."""
 
 # A zero byte among these makes a file binary; ripgrep's first look is as long.
 _FIRST_BYTES = 64 * 1024
@@ -104,4 +106,4 @@ def _blocks(file: int, size: int) -> Iterator[bytes]:
 def _cut(line: str) -> str:
     if len(line) <= SHOWN_CHARS:
         return line
-    return f"{line[:SHOWN_CHARS]}... [{len(line) - SHOWN_CHARS} characters more]"
+    return f"{line[:SHOWN_CHARS]}{MORE}{len(line) - SHOWN_CHARS} characters more]"

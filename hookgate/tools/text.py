@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import codecs
 
+from hookgate.tools import whose
+
 MAX_BYTES = 50 * 1024
 MAX_LINES = 2000
 
@@ -14,8 +16,13 @@ SPARE_LINES = 256
 
 
 def head(data: bytes) -> str:
-    """UTF-8 with replacements; a character that the end cuts in two is left out."""
-    return codecs.getincrementaldecoder("utf-8")("replace").decode(data)
+    """UTF-8 with replacements; a character, or a secret, that the end cuts in two is left out."""
+    return uncut(codecs.getincrementaldecoder("utf-8")("replace").decode(data))
+
+
+def uncut(text: str) -> str:
+    """What is left of a text that ends where it was cut, without the half of a secret: redaction knows whole ones."""
+    return text[: whose.secret_from.get()(text)]
 
 
 def clean(text: str) -> str:

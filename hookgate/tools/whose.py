@@ -1,4 +1,4 @@
-"""For whom a tool works: the session whose turn runs, and who hears what a running call prints. Knows neither."""
+"""For whom a tool works: the session whose turn runs, who hears what a call prints, what must not be cut in two."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ from contextvars import ContextVar
 
 session: ContextVar[str] = ContextVar("session", default="")
 """The key; set round a turn, inherited by every task that the turn starts; empty outside one."""
+
+
+secret_from: ContextVar[Callable[[str], int]] = ContextVar("secret_from", default=len)
+"""Where in a text that ends where it was cut half a secret may stand; set round a call."""
 
 
 def _nobody(_piece: str) -> None:

@@ -11,7 +11,7 @@ import trio
 from hookgate.protocol.answers import CONTINUE, Answer, Deny, Failed, Modify, Respond
 from hookgate.protocol.payloads import GateDecision, ToolExecEnd
 from hookgate.protocol.stages import Question, Stage
-from hookgate.protocol.values import Finished, ToolCall, ToolResult
+from hookgate.protocol.values import Finished, Json, ToolCall, ToolResult
 from tests.flow.tooling import RAN, Made, called, endings, open_rig
 from tests.loop.recording import OTHER, hook
 from tests.model_server import calls, says
@@ -217,12 +217,12 @@ async def test_a_follower_runs_itself_when_the_leader_was_stopped(tmp_path: Path
 
 
 async def test_what_cannot_be_written_as_json_fails_no_turn(tmp_path: Path) -> None:
-    deep: list[object] = []
+    deep: list[Json] = []
     for _ in range(100_000):
         deep = [deep]
 
     async def nests(_call: ToolCall) -> ToolResult:
-        return ToolResult("deep", data={"deep": deep})  # type: ignore[dict-item]
+        return ToolResult("deep", data={"deep": deep})
 
     tool = Made("look", nests, reads=True, pure=True)
     async with open_rig(tmp_path, (ONE, says("x")), tools=(tool,)) as rig:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -38,7 +38,7 @@ async def _broken(_call: ToolCall) -> ToolResult:
     raise ValueError("broken")
 
 
-def _by_name(answers: dict[str, Answer], usual: Answer) -> Callable[[Question], object]:
+def _by_name(answers: dict[str, Answer], usual: Answer) -> Callable[[Question], Awaitable[Answer]]:
     async def judge(question: Question) -> Answer:
         await trio.lowlevel.checkpoint()
         return answers.get(called(question).name, usual)
@@ -53,7 +53,7 @@ def _tools() -> tuple[Made, ...]:
 
 async def test_every_kind_of_call_has_one_end_one_result_and_one_count(tmp_path: Path) -> None:
     before = _by_name({"forbidden": Deny("no"), "mocked": Respond(ToolResult("mock"))}, CONTINUE)
-    policy = hook("policy", {Stage.BEFORE_TOOL: before})  # type: ignore[dict-item]
+    policy = hook("policy", {Stage.BEFORE_TOOL: before})
     rule = '[[approvals]]\ntools = ["guarded"]\n[guards]\nloop = "off"\n'
     async with open_rig(tmp_path, (MIXED, says("x")), rule, tools=_tools(), hooks=(policy,)) as rig:
         rig.room.answers = [Decision(False, "ann", "no")]

@@ -6,16 +6,18 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import trio
+from pydantic import Field
 
 from hookgate.protocol.answers import CONTINUE, Answer, Approve, Ask, Modify, Respond
 from hookgate.protocol.approval import Decision
 from hookgate.protocol.match import Globs, Matcher
 from hookgate.protocol.payloads import ApprovalRequested, ToolExecStart
 from hookgate.protocol.stages import Question, Stage
-from hookgate.protocol.values import ToolCall, ToolPreference, ToolResult
+from hookgate.protocol.values import LLMRequest, ToolCall, ToolPreference, ToolResult, ToolSpec
+from hookgate.tools.typed import typed
 from tests.flow.tooling import Made, Named, Rig, called, open_rig
 from tests.loop.recording import CHAT, Room, hook
 from tests.model_server import calls, says
@@ -203,3 +205,34 @@ async def test_a_yes_that_comes_with_the_end_of_the_conversation_grants_nothing_
         rig.server.answers[:] = [calls(("2", "work", "{}")), says("x")]
         await rig.say("again")
         assert len(room.asked) == 2
+
+
+def sized(path: str, count: Annotated[int, Field(ge=1)] = 3) -> str:
+    """Takes a path."""
+    return f"{path} {count}"
+
+
+async def test_defaults_stand_in_the_approval_although_a_hook_rewrote_the_schema(tmp_path: Path) -> None:
+    async def describes(question: Question) -> Answer:
+        await trio.lowlevel.checkpoint()
+        assert isinstance(question.subject, LLMRequest)
+        return Modify({"tools": tuple(_described(spec) for spec in question.subject.tools)})
+
+    rule = '[[approvals]]\ntools = ["sized"]\n'
+    wanted = calls(("1", "sized", '{"path": "a", "count": 2}'), ("2", "sized", '{"path": "b"}'))
+    tool = typed(sized)
+    async with open_rig(
+        tmp_path,
+        (wanted, says("x")),
+        rule,
+        tools=(tool,),
+        hooks=(hook("describer", {Stage.BEFORE_LLM: describes}),),
+    ) as rig:
+        rig.room.answers = [YES, YES]
+        await rig.say("go")
+        assert rig.results() == ["a 2", "b 3"]
+        assert approved(rig) == [{"path": "a", "count": 2}, {"path": "b", "count": 3}]
+
+
+def _described(spec: ToolSpec) -> ToolSpec:
+    return replace(spec, parameters={**spec.parameters, "description": "changed"}) if spec.name == "sized" else spec

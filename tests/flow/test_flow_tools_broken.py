@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 from typing import Any
 
 import pytest
+import trio
 
+from hookgate.protocol.answers import Deny
+from hookgate.protocol.approval import Decision
+from hookgate.protocol.stages import Stage
+from hookgate.protocol.values import LLMRequest, Message
+from hookgate.providers.openai import open_openai
 from tests.flow.tooling import Made, endings, open_rig
+from tests.loop.recording import Room, hook
 from tests.model_server import DROPPED, Answer, calls, chunk, cut, events, hang, says
 
 ONE = calls(("1", "work", '{"a": 1}'))
@@ -54,3 +62,44 @@ async def test_a_call_that_is_stopped_while_it_is_written_never_runs(tmp_path: P
             await rig.say("/stop")
         assert await rig.say("and now?") == ["later"]
         assert tool.seen == []
+
+
+async def test_a_chat_that_cannot_be_told_of_a_denial_does_not_end_the_turn(tmp_path: Path) -> None:
+    room = Room([])
+    room.broken = {"notice"}
+    denies = hook("guard", {Stage.BEFORE_TOOL: Deny("no")})
+    async with open_rig(
+        tmp_path, (ONE, says("x")), tools=(Made("work"),), hooks=(denies,), room=room, agent="show_denials = true"
+    ) as rig:
+        assert await rig.say("go") == ["x"]
+        assert rig.results() == ["Tool execution denied by hook: no"]
+
+
+class Deaf(Room):
+    async def approve(self, request: Any) -> Decision:
+        self.asked.append(request)
+        raise OSError("the chat is gone")
+
+
+async def test_a_person_who_cannot_be_asked_is_a_no_and_the_turn_goes_on(tmp_path: Path) -> None:
+    tool, rule = Made("work"), '[[approvals]]\ntools = ["work"]\n'
+    async with open_rig(tmp_path, (ONE, says("x")), rule, tools=(tool,), room=Deaf([])) as rig:
+        assert await rig.say("go") == ["x"]
+        assert tool.seen == []
+        assert rig.results()[0].startswith("Tool execution denied by approval")
+
+
+async def test_a_request_that_is_cancelled_while_it_is_sent_leaves_nothing_behind() -> None:
+    listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
+    port = listeners[0].socket.getsockname()[1]
+    request = LLMRequest("m", (Message("user", "x" * 32 * 1024 * 1024),))
+    async with open_openai(f"http://127.0.0.1:{port}/v1", "key") as provider:
+        with trio.fail_after(10):
+            async with trio.open_nursery() as nursery:
+                # Connected by the system, read by nobody: the body cannot be sent to its end.
+                with trio.move_on_after(0.5):
+                    await provider.complete(request, lambda _text: None)
+                nursery.cancel_scope.cancel()
+    await listeners[0].aclose()
+    gc.collect()
+    await trio.lowlevel.checkpoint()

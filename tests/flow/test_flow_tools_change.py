@@ -14,6 +14,7 @@ from hookgate.protocol.stages import Question, Stage
 from hookgate.protocol.values import LLMRequest, ToolCall, ToolResult, ToolSpec
 from tests.flow.tooling import Made, open_rig
 from tests.loop.recording import OTHER, hook
+from tests.model_server import Answer as Reply
 from tests.model_server import calls, says
 
 
@@ -126,6 +127,8 @@ async def test_a_description_that_is_set_during_a_turn_is_in_the_next_request(tm
 
 BROKEN = {
     "no schema at all": {"type": "nonsense"},
+    "an array": {"type": "array"},
+    "a text": {"type": "string"},
     "a loop of references": {"$ref": "#"},
     "a reference to elsewhere": {"$ref": "https://127.0.0.1:9/x.json"},
     "a file": {"$ref": "file:///etc/passwd"},
@@ -171,11 +174,11 @@ async def test_a_writer_waits_for_the_writer_of_another_conversation_and_readers
         order.append(f"{call.arguments['who']} out")
         return "written"
 
-    def write(who: str) -> object:
+    def write(who: str) -> Reply:
         return calls(("1", "work", json.dumps({"who": who})))
 
     tool = Made("work", writes)
-    async with open_rig(tmp_path, (write("a"), write("b"), says("x"), says("x")), tools=(tool,)) as rig:  # type: ignore[arg-type]
+    async with open_rig(tmp_path, (write("a"), write("b"), says("x"), says("x")), tools=(tool,)) as rig:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(rig.say, "go")
             nursery.start_soon(rig.say, "go", OTHER)

@@ -9,6 +9,7 @@ import pytest
 import trio
 
 from hookgate.protocol.answers import CONTINUE, Answer, Modify, Respond
+from hookgate.protocol.payloads import HookFailed
 from hookgate.protocol.stages import Question, Stage
 from hookgate.protocol.values import LLMRequest, ToolResult, ToolSpec
 from tests.flow.gateway import child
@@ -145,3 +146,37 @@ async def test_a_call_renamed_to_an_injected_tool_waits_for_the_reads_before_it(
         await rig.say("go")
         assert rig.results() == ["looked", "done", "looked"]
         assert order == ["look", "mine", "look"]
+
+
+async def test_a_tool_that_a_hook_adds_twice_is_offered_once(tmp_path: Path) -> None:
+    async def adds(question: Question) -> Answer:
+        await trio.lowlevel.checkpoint()
+        assert isinstance(question.subject, LLMRequest)
+        twin = ToolSpec("mine", "", {"type": "object"})
+        return Modify({"tools": (*question.subject.tools, twin, twin)})
+
+    async with open_rig(tmp_path, (says("x"),), hooks=(hook("owner", {Stage.BEFORE_LLM: adds}),)) as rig:
+        await rig.say("go")
+        assert rig.offered(0).count("mine") == 1
+
+
+@pytest.mark.parametrize("schema", [{"$ref": "#"}, {"type": "nonsense"}, {"$ref": "https://127.0.0.1:9/x"}])
+async def test_a_hook_that_breaks_the_schema_of_a_tool_breaks_no_turn(tmp_path: Path, schema: dict[str, str]) -> None:
+    async def breaks(question: Question) -> Answer:
+        from dataclasses import replace
+
+        await trio.lowlevel.checkpoint()
+        assert isinstance(question.subject, LLMRequest)
+        return Modify({"tools": tuple(replace(spec, parameters=schema) for spec in question.subject.tools)})
+
+    async with open_rig(
+        tmp_path,
+        (calls(("1", "work", "{}")), says("x")),
+        tools=(Made("work"),),
+        hooks=(hook("breaker", {Stage.BEFORE_LLM: breaks}),),
+    ) as rig:
+        assert await rig.say("go") == ["x"]
+        # No endpoint takes such a schema, so the tools keep their own.
+        offered = [tool["function"]["parameters"] for tool in rig.server.requests[0].body["tools"]]
+        assert all(it.get("type") == "object" and "$ref" not in it for it in offered)
+        assert [failed.hook for failed in rig.payloads(HookFailed)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -80,6 +81,10 @@ async def _exits_in_a_thread(_call: ToolCall) -> ToolResult:
     raise AssertionError
 
 
+async def _foreign_cancellation(_call: ToolCall) -> ToolResult:
+    raise asyncio.CancelledError
+
+
 RAISED: dict[Run, str] = {
     _group: "ERROR (permission) rough: no",
     _nursery: "ERROR (stale) part: changed meanwhile",
@@ -90,6 +95,7 @@ RAISED: dict[Run, str] = {
     _stop_iteration: "ERROR (fatal) rough: ",
     _exits: "ERROR (fatal) rough: ",
     _exits_in_a_thread: "ERROR (fatal) rough: ",
+    _foreign_cancellation: "ERROR (fatal) rough: ",
 }
 
 
@@ -227,11 +233,15 @@ async def test_json_output_is_data_for_hooks_and_text_for_the_model(tmp_path: Pa
 LONE = "half \ud83d of a pair"
 
 
+async def _lone(_call: ToolCall) -> ToolResult:
+    return ToolResult(LONE, for_user=LONE, data={LONE: [LONE]})
+
+
 async def _raises_lone(_call: ToolCall) -> ToolResult:
     raise ToolError("fatal", "odd", LONE)
 
 
-@pytest.mark.parametrize("run", [_raises_lone], ids=lambda run: run.__name__)
+@pytest.mark.parametrize("run", [_lone, _raises_lone], ids=lambda run: run.__name__)
 async def test_half_a_character_in_a_result_leaves_nowhere(tmp_path: Path, run: Run) -> None:
     async with open_rig(tmp_path, (calls(("1", "odd", "{}")), says("x")), tools=(Made("odd", run),)) as rig:
         await rig.say("go")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from tests.loop.recording import Room, hook
 from tests.model_server import calls, says
 
 SECRET = "correct-horse-battery-staple-4711"
+Run = Callable[[ToolCall], Awaitable[ToolResult]]
 LINE = f"the key is {SECRET}."
 RAW = {Stage.BEFORE_LLM, Stage.AFTER_LLM, Stage.BEFORE_TOOL, Stage.APPROVE_TOOL}
 """What a hook sees there goes on to the model, or is executed, as the hook leaves it."""
@@ -128,8 +129,8 @@ async def _crashes(_call: ToolCall) -> ToolResult:
 
 
 @pytest.mark.parametrize("run", [_raises, _crashes, _says_everything], ids=lambda it: it.__name__)
-async def test_a_secret_in_any_part_of_a_result_leaves_in_none(tmp_path: Path, run: object) -> None:
-    tool = Made("leak", run)  # type: ignore[arg-type]
+async def test_a_secret_in_any_part_of_a_result_leaves_in_none(tmp_path: Path, run: Run) -> None:
+    tool = Made("leak", run)
     async with open_rig(tmp_path, (calls(("1", "leak", "{}")), says("x")), tools=(tool,), secrets=(SECRET,)) as rig:
         await rig.say("go")
         assert "[REDACTED:" in rig.results()[0]
@@ -234,3 +235,11 @@ async def test_what_a_zot_extension_hears_of_a_call_holds_no_secret(tmp_path: Pa
         await rig.say("go")
         heard = {type(it).__name__ for event in rig.events for it in translated(event) if SECRET in str(it)}
         assert heard == set()
+
+
+async def test_what_one_hook_makes_of_a_result_reaches_the_next_without_its_secret(tmp_path: Path) -> None:
+    talker = hook("talker", {Stage.AFTER_TOOL: Modify({"for_llm": LINE, "for_user": LINE})})
+    replies = (calls(("1", "ls", "{}")), says("x"))
+    async with open_rig(tmp_path, replies, hooks=(talker,), secrets=(SECRET,)) as rig:
+        await rig.say("go")
+        assert leaks(rig) == set()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 import trio
@@ -22,17 +21,13 @@ from tests.cli.program import (
 )
 from tests.cli.rpc_client import Frame, one, open_rpc, scripted, types
 from tests.cli.zot_folders import extension
-from tests.flow.zot_rules import alone, answers, command, heard, note, on, ruled, text, tool
+from tests.flow.zot_rules import DONE, alone, answers, asks, command, heard, note, on, ruled, text, tool
 
 NOWHERE = "http://127.0.0.1:9/v1"
 HELLO_MS = 700
 HASTY = f"[zot]\nhello_timeout_ms = {HELLO_MS}\n"
 QUIET = '[log]\nlevel = "error"\n'
 GONE_WITHIN_S = 3.2
-
-
-def asks(name: str, **arguments: Any) -> Frame:
-    return {"calls": [{"name": name, "arguments": arguments, "id": "c1"}]}
 
 
 def said(frames: list[Frame]) -> str:
@@ -114,7 +109,7 @@ async def test_load_order_decides_who_has_a_tool_whichever_is_ready_first(tmp_pa
     manifest["exec"], manifest["args"] = "sh", ["-c", shell, "sh", manifest["exec"], *manifest["args"]]
     (slow / "extension.json").write_text(json.dumps(manifest))
     quick = ruled(tmp_path, "quick", tool("city"), tool("bash"))
-    steps = (asks("city"), {}, asks("bash", command="echo ours"))
+    steps = (asks("city"), DONE, asks("bash", command="echo ours"))
     async with open_rpc(scripted(tmp_path, *steps), *alone(slow, quick)) as client:
         await client.send("prompt", message="one")
         assert said(await client.done()) == "the slow one's"

@@ -16,8 +16,11 @@ from tests.cli.test_zot_gateway import asks as asked
 from tests.cli.test_zot_gateway import open_gateway
 from tests.cli.zot_folders import extension
 from tests.flow.zot_rules import (
+    DONE,
+    HELLO,
     alone,
     answers,
+    asks,
     command,
     heard,
     note,
@@ -36,10 +39,6 @@ SOON = "[zot.extensions.deaf]\ntimeout_ms = 300\n"
 PNG = base64.b64encode(b"png").decode()
 
 
-def asks(name: str, **arguments: object) -> Frame:
-    return {"calls": [{"name": name, "arguments": arguments, "id": "c1"}]}
-
-
 def result(frames: list[Frame]) -> tuple[bool, str]:
     """Whether the one tool failed, and its text."""
     ended = one(frames, "tool_result")
@@ -47,10 +46,18 @@ def result(frames: list[Frame]) -> tuple[bool, str]:
 
 
 async def test_noise_between_good_frames_costs_nothing(tmp_path: Path) -> None:
-    noise = ("Listening on port 80", "", "[1, 2]", '{"type":', "\x00\xff", '{"type":"telemetry","x":1}', '{"no":"type"}')
+    noise = (
+        "Listening on port 80",
+        "",
+        "[1, 2]",
+        '{"type":',
+        "\x00\xff",
+        '{"type":"telemetry","x":1}',
+        '{"no":"type"}',
+    )
     rule = on("tool_call", *noise, {"type": "tool_result", "id": "77", "content": []}, answers(text("fine")))
     noisy = ruled(tmp_path, "noisy", *noise, tool("city"), *noise, rules=(rule,))
-    async with open_rpc(scripted(tmp_path, asks("city"), {}, asks("city")), *alone(noisy)) as client:
+    async with open_rpc(scripted(tmp_path, asks("city"), DONE, asks("city")), *alone(noisy)) as client:
         for _ in range(2):
             await client.send("prompt", message="go")
             assert result(await client.done()) == (False, "fine")
@@ -65,7 +72,7 @@ async def test_noise_between_good_frames_costs_nothing(tmp_path: Path) -> None:
 async def test_an_answer_counts_once(tmp_path: Path) -> None:
     rule = on("tool_call", answers(text("first")), answers(text("second"), is_error=True))
     twice = ruled(tmp_path, "twice", tool("city"), rules=(rule,))
-    async with open_rpc(scripted(tmp_path, asks("city"), {}, asks("city")), *alone(twice)) as client:
+    async with open_rpc(scripted(tmp_path, asks("city"), DONE, asks("city")), *alone(twice)) as client:
         for _ in range(2):
             await client.send("prompt", message="go")
             assert result(await client.done()) == (False, "first")
@@ -76,24 +83,24 @@ async def test_a_line_of_megabytes_is_a_result_and_a_longer_one_a_failure(
     tmp_path: Path, megabytes: int, fails: bool
 ) -> None:
     big = extension(tmp_path, "ext")
-    steps = (asks("do", do="big", megabytes=megabytes), {}, asks("do", do="blocks", blocks=[text("still here")]))
+    steps = (asks("do", do="big", megabytes=megabytes), DONE, asks("do", do="blocks", blocks=[text("still here")]))
     async with open_rpc(scripted(tmp_path, *steps), *alone(big)) as client:
         await client.send("prompt", message="go")
         is_error, said = result(await client.done())
         assert is_error == fails
-        assert said.startswith("extension ext/do failed: " if fails else "xxxx")
+        assert ("extension ext/do failed: " if fails else "xxxx") in said, said[:200]
         await client.send("prompt", message="again")
         assert result(await client.done()) == (False, "still here")
 
 
 async def test_arguments_too_long_for_a_line_fail_the_call_and_are_not_written(tmp_path: Path) -> None:
     folder = ruled(tmp_path, "ext", tool("city"))
-    steps = (asks("city", name="x" * (5 << 20)), {}, asks("city", name="y"))
+    steps = (asks("city", name="x" * (5 << 20)), DONE, asks("city", name="y"))
     async with open_rpc(scripted(tmp_path, *steps), *alone(folder)) as client:
         await client.send("prompt", message="go")
         is_error, said = result(await client.done())
         assert is_error
-        assert "over the limit of 4194304" in said
+        assert "bytes" in said
         await client.send("prompt", message="again")
         assert result(await client.done()) == (False, "ok")
         assert await client.ends() == 0
@@ -122,30 +129,27 @@ async def test_what_is_registered_late_is_there_at_the_next_model_call(tmp_path:
 async def test_an_extension_that_reads_nothing_delays_a_turn_by_its_time_alone(tmp_path: Path) -> None:
     """It is asked with more than a pipe holds, and told more than that."""
     everything = subscribe("tool_call", events=("turn_start", "tool_call", "tool_result", "turn_end"))
-    deaf = extension(tmp_path, "deaf", {**everything}, mode="deaf")
-    wordy = {"path": "made.txt", "content": "x" * 1_500_000}
-    steps = [asks("write", **wordy) for _ in range(3)]
-    folder = scripted(tmp_path, *steps, more=QUIET + SOON)
+    deaf = extension(tmp_path, "deaf", everything, mode="deaf")
+    steps = [asks("write", path=f"made{number}.txt", content="x" * 900_000) for number in range(3)]
+    folder = scripted(tmp_path, {"text": "Ready."}, *steps, more=QUIET + SOON)
     async with open_rpc(folder, *alone(deaf)) as client:
-        await client.send("prompt", message="warm up, nothing to do")
+        await client.send("prompt", message="are you up?")
         await client.done()
         begun = trio.current_time()
         await client.send("prompt", message="go")
         frames = await client.done()
-        assert [frame["is_error"] for frame in frames if frame["type"] == "tool_result"] == []
-        assert trio.current_time() - begun < 5
+        assert [frame["is_error"] for frame in frames if frame["type"] == "tool_result"] == [False] * 3
+        assert trio.current_time() - begun < 4
         assert await client.ends() == 0
     await none_left(tmp_path)
 
 
 async def test_an_abort_ends_a_call_that_is_never_answered_and_says_so_to_who_asked_for_that(tmp_path: Path) -> None:
     silent = on("tool_call")
-    hello = {"type": "hello", "name": "told", "version": "1", "capabilities": ["tool_cancel"]}
-    told = ruled(tmp_path, "told", tool("slow"), rules=(silent,))
-    program = (told / "program.py").read_text().replace("for frame in first:", f"first[0] = {hello!r}\nfor frame in first:")
-    (told / "program.py").write_text(program)
+    hello = {**HELLO, "capabilities": ["tool_cancel"]}
+    told = ruled(tmp_path, "told", hello, tool("slow"), rules=(silent,))
     other = ruled(tmp_path, "other", tool("slower"), rules=(silent,))
-    steps = (asks("slow"), {}, asks("slower"), {})
+    steps = (asks("slow"), DONE, asks("slower"), DONE)
     async with open_rpc(scripted(tmp_path, *steps), *alone(told, other)) as client:
         for folder in (told, other):
             await client.send("prompt", message="go")
@@ -162,7 +166,9 @@ async def test_an_abort_ends_a_call_that_is_never_answered_and_says_so_to_who_as
     assert heard(other, "tool_cancel") == []
 
 
-async def test_a_tool_that_never_answers_is_told_to_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_tool_that_never_answers_is_told_to_the_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(zot_tool, "TOOL_TIMEOUT_S", 0.2)
     monkeypatch.setenv("ZOT_HOME", str(tmp_path / "zot"))
     silent = ruled(tmp_path, "silent", tool("slow"), rules=(on("tool_call", once=True),))
@@ -174,7 +180,9 @@ async def test_a_tool_that_never_answers_is_told_to_the_model(tmp_path: Path, mo
 
 
 @pytest.mark.parametrize("closed", [False, True])
-async def test_a_guard_that_never_answers_lets_a_call_pass_unless_it_fails_closed(tmp_path: Path, closed: bool) -> None:
+async def test_a_guard_that_never_answers_lets_a_call_pass_unless_it_fails_closed(
+    tmp_path: Path, closed: bool
+) -> None:
     guard = ruled(tmp_path, "guard", subscribe("tool_call"), rules=(on("event_intercept"),))
     section = f"[zot.extensions.guard]\ntimeout_ms = 200\nfail_closed = {str(closed).lower()}\n"
     folder = scripted(tmp_path, asks("bash", command="echo ran"), more=section)
@@ -192,16 +200,17 @@ async def test_a_guard_that_died_lets_a_call_pass_unless_it_fails_closed(
     tmp_path: Path, closed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ZOT_HOME", str(tmp_path / "zot"))
-    guard = extension(tmp_path, "guard", subscribe("tool_call"))
-    config = f"[hooks.defaults]\nrestart_first_ms = 60000\n[zot.extensions.guard]\nfail_closed = {str(closed).lower()}\n"
-    die, after = asked("do", answer="exit"), asked("ls", path=".")
-    async with open_gateway(tmp_path, [guard], die, after, says("Done."), config=config) as flow:
+    guard = ruled(tmp_path, "guard", subscribe("tool_call"), rules=(on("event_intercept", "exit"),))
+    config = (
+        f"[hooks.defaults]\nrestart_first_ms = 60000\n[zot.extensions.guard]\nfail_closed = {str(closed).lower()}\n"
+    )
+    said = (asked("ls", path="."), asked("ls", path="."), says("Done."))
+    async with open_gateway(tmp_path, [guard], *said, config=config) as flow:
         await flow.say("go")
         tally = flow.runtime.agent.tally
-        assert (tally.calls, tally.denied) == (2, 2 if closed else 0)
+        assert (tally.calls, tally.denied, tally.allowed) == ((2, 2, 0) if closed else (2, 0, 2))
         failures = [event.payload for event in flow.named("hook_failed")]
-        assert {it.hook for it in failures if isinstance(it, HookFailed)} == {"zot:guard"}
-        assert len(failures) == 2
+        assert [it.hook for it in failures if isinstance(it, HookFailed)] == ["zot:guard"] * 2
 
 
 async def test_every_kind_of_result_reaches_the_model_as_its_text(
@@ -234,10 +243,8 @@ async def test_every_kind_of_result_reaches_the_model_as_its_text(
 
 
 async def test_notes_without_end_stop_their_extension_and_nothing_else(tmp_path: Path) -> None:
-    flood = on("command_invoked", *[note("n" * 40)] * 3, name="flood")
+    flood = {**on("command_invoked", *[note("n" * 40)] * 3), "forever": True}
     folder = ruled(tmp_path, "ext", command("flood"), rules=(flood,))
-    program = (folder / "program.py").read_text().replace("for answer in rule", "while rule and frame.get('name') == 'flood': [say(it) for it in rule['say']]\n        for answer in rule")
-    (folder / "program.py").write_text(program)
     good = ruled(tmp_path, "good", tool("city"))
     async with open_rpc(scripted(tmp_path, asks("city"), more=QUIET), *alone(folder, good)) as client:
         await client.send("ext_command", id="1", name="flood")

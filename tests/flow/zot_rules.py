@@ -1,7 +1,8 @@
 """Extensions that follow rules: each frame they get is kept, and answered by the first rule that fits it.
 
-A rule is `{"when": {member: value}, "say": [frame or raw line]}`; the id `{id}` in a frame is that of the frame that
-it answers, and `"once": true` uses it up. Without a rule an interception passes, a tool says `ok`, a command nothing.
+A rule is `{"when": {member: value}, "say": [frame or raw line]}`. The id `{id}` of a frame stands for that of the
+frame it answers; the line `exit` is the end; `"once": true` uses the rule up; `"forever": true` repeats it.
+Without a rule an interception passes, a tool says `ok`, a command nothing.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ usual = {
 }
 
 def say(frame, call=""):
+    if frame == "exit":
+        os._exit(3)
     if isinstance(frame, dict):
         frame = json.dumps({**frame, "id": call} if frame.get("id") == "{id}" else frame)
     data = (frame + "\\n").encode()
@@ -49,17 +52,22 @@ with open("heard.jsonl", "ab", buffering=0) as heard:
             rule = {"say": [{**usual[frame["type"]], "id": "{id}"}]}
         elif rule and rule.get("once"):
             rules.remove(rule)
-        for answer in rule["say"] if rule else ():
-            say(answer, frame.get("id", ""))
+        while rule:
+            for answer in rule["say"]:
+                say(answer, frame.get("id", ""))
+            if not rule.get("forever"):
+                break
 """
 
 
 def ruled(folder: Path, name: str, *first: Frame | str, rules: tuple[Frame, ...] = (), **members: Any) -> Path:
-    """The extension's folder. It says hello, then `first`, then that it is ready."""
+    """The extension's folder. It says hello (unless `first` begins with one), then `first`, then that it is ready."""
     directory = folder / name
     directory.mkdir(parents=True)
     (directory / "program.py").write_text(PROGRAM)
-    args = ["program.py", json.dumps([{**HELLO, "name": name}, *first, READY]), json.dumps(rules), str(folder)]
+    greets = bool(first) and isinstance(first[0], dict) and first[0]["type"] == "hello"
+    begin = first if greets else ({**HELLO, "name": name}, *first)
+    args = ["program.py", json.dumps([*begin, READY]), json.dumps(rules), str(folder)]
     manifest = {"name": name, "exec": sys.executable, "args": args, **members}
     (directory / "extension.json").write_text(json.dumps(manifest))
     return directory
@@ -86,6 +94,15 @@ def on(type: str, *say: Frame | str, once: bool = False, **members: Any) -> Fram
     return {"when": {"type": type, **members}, "say": list(say), "once": once}
 
 
+def asks(name: str, /, **arguments: object) -> Frame:
+    """A step of a scripted model: it calls this tool."""
+    return {"calls": [{"name": name, "arguments": arguments, "id": "c1"}]}
+
+
+DONE: Frame = {"text": "Done."}
+"""Another: it says so."""
+
+
 def passes(**members: Any) -> Frame:
     """An answer to an interception."""
     return {"type": "event_intercept_response", "id": "{id}", **members}
@@ -102,8 +119,8 @@ def text(said: str) -> Frame:
 
 def heard(directory: Path, type: str = "") -> list[Frame]:
     """What it has got by now, of this type or all."""
-    lines = (directory / "heard.jsonl").read_text().splitlines()
-    frames = [json.loads(line) for line in lines]
+    path = directory / "heard.jsonl"
+    frames = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
     return [frame for frame in frames if frame["type"] == (type or frame["type"])]
 
 

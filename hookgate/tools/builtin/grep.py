@@ -11,9 +11,10 @@ from hookgate.tools import arguments
 from hookgate.tools.builtin.glob import names_hidden
 from hookgate.tools.output import OUTPUT_ARGUMENT, Form, Items, form_of, result
 from hookgate.tools.search import ripgrep, search, target
-from hookgate.tools.search_lines import SHOWN_CHARS
+from hookgate.tools.search_lines import MORE, SHOWN_CHARS
 from hookgate.tools.search_query import Found, Query
 from hookgate.tools.search_walk import shown
+from hookgate.tools.text import uncut
 from hookgate.tools.workspace import Workspace
 
 DEFAULT_RESULTS = 100
@@ -133,9 +134,9 @@ def _items(call: ToolCall, query: Query, found: Found) -> Items:
     files = len({hit.path for hit in found.hits})
     return Items(
         header=f"grep {shown(query.pattern)} in {_where(query)}: {_counts(query, found, files)}",
-        lines=[f"{hit.path}:{hit.line}:{hit.text}" for hit in found.hits],
+        lines=[f"{hit.path}:{hit.line}:{_whole(hit.text)}" for hit in found.hits],
         key="matches",
-        objects=[{"path": hit.path, "line": hit.line, "text": hit.text} for hit in found.hits],
+        objects=[{"path": hit.path, "line": hit.line, "text": _whole(hit.text)} for hit in found.hits],
         members=_members(call, query, found),
         stopped=found.stopped,
     )
@@ -162,3 +163,9 @@ def _members(call: ToolCall, query: Query, found: Found) -> dict[str, Json]:
         "max_results": query.limit,
         "skipped": found.skipped,
     }
+
+
+def _whole(line: str) -> str:
+    """A long line was cut in the process that searches, which knows no secret."""
+    cut = line[SHOWN_CHARS:].startswith(MORE)
+    return uncut(line[:SHOWN_CHARS]) + line[SHOWN_CHARS:] if cut else line

@@ -14,6 +14,7 @@ from hookgate.tools.errors import ToolError
 from hookgate.tools.failures import failed
 from hookgate.tools.fetch import Answer, OnHop, fetch
 from hookgate.tools.page import Page, read_page
+from hookgate.tools.text import uncut
 
 DEFAULT_CHARS = 20_000
 MAX_CHARS = 50_000
@@ -99,7 +100,7 @@ def _text(answer: Answer, page: Page, max_chars: int) -> str:
 
 def _cut(answer: Answer, text: str, max_chars: int) -> str:
     if len(text) > max_chars:
-        return f"{text[:max_chars]}\n... [cut at {max_chars} of {len(text)} characters]"
+        return f"{uncut(text[:max_chars])}\n... [cut at {max_chars} of {len(text)} characters]"
     if answer.truncated:
         return f"{text}\n... [the page is larger than what was read]"
     return text or "(no text)"
