@@ -90,9 +90,10 @@ class Desk:
     async def settle(self, step: Step, call: ToolCall, wishes: Sequence[Wish], channel: Channel) -> Refused | None:
         """Ask for each wish in turn; None when every one is granted."""
         for wish in wishes:
-            if (step.session_key, wish.asked_by, call.name) in self._grants:
+            refused = _nobody_here(step, wish)
+            if refused is None and (step.session_key, wish.asked_by, call.name) in self._grants:
                 continue
-            refused = await self._ask(step, call, wish, channel)
+            refused = refused or await self._ask(step, call, wish, channel)
             if refused is not None:
                 return refused
         return None
@@ -102,10 +103,6 @@ class Desk:
         self._grants = {grant for grant in self._grants if grant[0] != session_key}
 
     async def _ask(self, step: Step, call: ToolCall, wish: Wish, channel: Channel) -> Refused | None:
-        if wish.approvers and step.chat.sender not in wish.approvers:
-            return Refused(
-                wish.asked_by, f"only {', '.join(wish.approvers)} may approve this, and nobody of them is here"
-            )
         request = self._request(step, call, wish)
         title, ttl_s = request.title, request.ttl_s
         self._emit(ApprovalRequested(request.id, call.name, wish.asked_by, title, ttl_s), step)
@@ -144,6 +141,13 @@ class Desk:
         )
 
 
+def _nobody_here(step: Step, wish: Wish) -> Refused | None:
+    """Whose message it is that the turn answers decides who can say yes, also to what was granted before."""
+    if not wish.approvers or step.chat.sender in wish.approvers:
+        return None
+    return Refused(wish.asked_by, f"only {', '.join(wish.approvers)} may approve this, and nobody of them is here")
+
+
 def _described(rule: Rule, call: ToolCall) -> str:
     return rule.describe(call) if rule.describe is not None else ""
 
@@ -157,11 +161,19 @@ def digest(session_key: str, call: ToolCall, asked_by: str) -> str:
 async def _decided(request: ApprovalRequest, channel: Channel) -> Decision:
     with trio.move_on_after(request.ttl_s):
         try:
-            return await channel.approve(request)
+            return _checked(await channel.approve(request))
         except Exception as error:
             log.warning("approval_not_asked", id=request.id, exc_info=error)
             return Decision(False, "nobody", "the chat could not ask")
     return Decision(False, "nobody", f"nobody answered within {request.ttl_s:g} s")
+
+
+def _checked(decision: object) -> Decision:
+    """Whoever embeds hookgate writes the function that asks: only true is a yes."""
+    if not isinstance(decision, Decision):
+        return Decision(False, "nobody", "what was asked gave no decision")
+    approved: object = decision.approved
+    return decision if approved is True else replace(decision, approved=False)
 
 
 def _record(request: ApprovalRequest, decision: Decision) -> ApprovalDecided:

@@ -18,6 +18,7 @@ def ending(error: BaseException) -> tuple[str, int] | None:
     from hookgate.hooks.supervise import RequiredHookFailed
     from hookgate.protocol.catalog import StoreFailed
     from hookgate.tools.errors import SandboxUnavailable
+    from hookgate.tools.mcp.server import RequiredServerFailed
 
     match _single(error):
         case ConfigError() as mistake:
@@ -26,6 +27,7 @@ def ending(error: BaseException) -> tuple[str, int] | None:
             RequiredHookFailed()
             | SandboxUnavailable()
             | StoreFailed()
+            | RequiredServerFailed()
             | NothingRunning()
             | ControlFailed()
             | ControlUnavailable()

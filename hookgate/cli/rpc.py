@@ -101,7 +101,7 @@ class Service:
             nursery.start_soon(self.writer.run)
             nursery.start_soon(self._work)
             nursery.start_soon(self.server.run_commands)
-            await read_lines(STDIN, self.server.take)
+            await read_lines(STDIN, self.server.take, self.writer.room)
             self.server.approvals.close()
             if not self.server.refused:
                 await self.server.jobs.idle()

@@ -139,6 +139,6 @@ def _known(word: str) -> tuple[str, Kind]:
 def _read(word: str, kind: Kind, value: str) -> str | int:
     if kind != "number":
         return value
-    if not value.isdecimal() or int(value) < 1:
+    if not value.isdecimal() or len(value) > 9 or int(value) < 1:
         raise BadFlags(f'flag "{word}" needs a number from 1 on, not "{value}"')
     return int(value)

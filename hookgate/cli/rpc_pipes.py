@@ -9,7 +9,7 @@ import os
 import select
 import stat
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import trio
 
@@ -25,10 +25,14 @@ Take = Callable[[bytes | Oversize], bool]
 """Takes a line that is not blank; False: no more are wanted."""
 
 
-async def read_lines(fd: int, take: Take) -> None:
-    """Until the end of the stream; a last line without its end counts too."""
+async def read_lines(fd: int, take: Take, room: Callable[[], Awaitable[None]]) -> None:
+    """Until the end of the stream; a last line without its end counts too.
+
+    Nothing is read while there is no `room` for answers: who does not read them is not asked for more.
+    """
     splitter, open_, cut = LineSplitter(), True, False
     while open_:
+        await room()
         data = await _read(fd)
         open_ = bool(data)
         # Most reads are one line, and whoever waits for its answer waits for the splitter too.

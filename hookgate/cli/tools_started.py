@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from hookgate import config as configuration
 from hookgate.channels.once import Once
 from hookgate.cli.logs import set_up_logs
 from hookgate.cli.runtime import Runtime, Setup, open_runtime
+from hookgate.cli.zot import ExtensionFlags
 from hookgate.hooks.rules import Mount
 from hookgate.protocol.errors import ProviderFailed
 from hookgate.protocol.interfaces import Channel
@@ -40,6 +42,7 @@ async def open_without_model(
     setup = Setup(
         config.model_copy(update={"agent": agent}), file.parent, (channel or Once(),), inside, providers, config_file
     )
+    setup = replace(setup, extensions=ExtensionFlags(discover=True))
     async with open_runtime(setup) as runtime:
         # Whoever looks, or calls, wants the tools that hooks declare.
         await runtime.tried()

@@ -185,13 +185,22 @@ def _own_rules(config: Config, workshop: Workshop | None) -> Iterator[Rule]:
 
 def kept_paths(place: Place) -> tuple[Path, ...]:
     """What a model must not change even where it lies in the workspace: what guards it, and what runs it."""
-    processes = place.config.hooks.processes.values()
-    scripts = (place.base / hook.dir / word for hook in processes for word in hook.command)
-    servers = (place.base / it.dir / word for it in place.config.mcp.servers.values() for word in it.command)
+    hooks = ((hook.dir, hook.command) for hook in place.config.hooks.processes.values())
+    servers = ((it.dir, it.command) for it in place.config.mcp.servers.values())
+    programs = (place.base / folder / word for folder, command in (*hooks, *servers) for word in command)
     own = (place.file or place.base / configuration.FILE_NAME, Path(sys.prefix), Path(__file__).parents[1])
     more = (configuration.dynamic_folder(place.config), *_store_files(place.config))
-    there = (path for path in (*own, *scripts, *servers, *more) if path.exists())
-    return (*there, *_extension_folders(place.config), *place.extensions)
+    workspace = configuration.workspace_folder(place.config)
+    scripts = (path for program in programs if program.exists() for path in _with_company(program, workspace))
+    there = (path for path in (*own, *more) if path.exists())
+    return (*there, *scripts, *_extension_folders(place.config), *place.extensions)
+
+
+def _with_company(program: Path, workspace: Path) -> tuple[Path, ...]:
+    """A script and its folder: what lies beside it is what it imports. The workspace itself cannot be kept."""
+    folder = program.parent.resolve()
+    beside = folder.is_relative_to(workspace) and folder != workspace
+    return (program, folder) if beside and program.is_file() else (program,)
 
 
 def _extension_folders(config: Config) -> tuple[Path, ...]:

@@ -21,8 +21,10 @@ from hookgate.tools.dispatch import rendered, run
 from hookgate.tools.errors import ToolError
 from hookgate.tools.failures import failed
 
-MAX_HELD = 4096
-"""Characters of running output that wait for their end: more than any secret is long."""
+MAX_HELD = 64 * 1024
+"""Characters of running output that wait because a secret may have begun in them; with more no piece is told."""
+MAX_TOLD = 256 * 1024
+"""Characters of running output that are told at all: the result has what the model gets."""
 
 
 async def execute_all(batch: Batch, items: Sequence[Ready | Owned]) -> dict[str, Finished | Settled]:
@@ -115,15 +117,20 @@ _NOBODY = nullcontext()
 def _telling(batch: Batch, call_id: str) -> Generator[None]:
     """Pieces are held back while a secret may have begun in them."""
     events, redactor = batch.agent.gate.events, batch.agent.around.redactor
-    held = ""
+    held, told, over = "", 0, False
 
     def tell(piece: str) -> None:
-        nonlocal held
+        nonlocal held, told, over
+        if over:
+            return
         held += piece
-        end = max(redactor.held_from(held), len(held) - MAX_HELD)
-        if end:
-            events.emit(CallProgressed(call_id, redactor.text(held[:end])), batch.step)
-            held = held[end:]
+        end = redactor.held_from(held)
+        told += end
+        over = len(held) - end > MAX_HELD or told > MAX_TOLD
+        text = "\n... [more output follows in the result]\n" if over else redactor.text(held[:end])
+        held = "" if over else held[end:]
+        if text:
+            events.emit(CallProgressed(call_id, text), batch.step)
 
     token = whose.progress.set(tell)
     try:

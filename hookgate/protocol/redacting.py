@@ -19,6 +19,7 @@ def redacted(redactor: Redactor, result: ToolResult) -> ToolResult:
         data=redactor.value(result.data) if result.data is not None else None,
         error=_fault(redactor, result.error),
         effects=tuple(redacted_effect(redactor.text, effect) for effect in result.effects),
+        media=tuple(url if url.startswith("data:") else redactor.text(url) for url in result.media),
         artifact_tags=tuple(redactor.text(tag) for tag in result.artifact_tags),
     )
     return result if after == result else after

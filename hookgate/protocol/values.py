@@ -194,6 +194,13 @@ class ToolResult:
     abandoned: bool = False
 
 
+def bare_text(result: ToolResult) -> str:
+    """What a tool itself said: a failure without the words that a model gets round it."""
+    error = result.error
+    rendered = error is not None and error.reason and result.for_llm.startswith(f"ERROR ({error.kind}) ")
+    return error.reason if error is not None and rendered else result.for_llm
+
+
 @dataclass(frozen=True, slots=True)
 class LLMRequest:
     """One model call. `model` is written PROVIDER/MODEL; the system prompt is the first message."""

@@ -73,6 +73,8 @@ class Sandbox:
     network: bool = True
     hidden: tuple[Path, ...] = field(default=())
     kept: tuple[Path, ...] = field(default=())
+    unmade: tuple[Path, ...] = field(default=())
+    """Folders of the workspace that are not there and must not be made by a command."""
     shown: tuple[Path, ...] = field(default=())
     """Read-only even where the folder round them is emptied: the program that is to run."""
 
@@ -123,7 +125,13 @@ async def open_shelter(workspace: Path, environment: Mapping[str, str], limits: 
         async with trio.open_nursery() as nursery:
             if limits.mode != "required":
                 nursery.start_soon(shelter.run, choose)
-            yield shelter
+            try:
+                yield shelter
+            finally:
+                # A mount needs a folder to lie on, which was nobody's wish.
+                for folder in bare.unmade:
+                    with suppress(OSError):
+                        folder.rmdir()
             nursery.cancel_scope.cancel()
 
 
@@ -149,8 +157,18 @@ def _bare(workspace: Path, base: Path, environment: Mapping[str, str], limits: L
     home = environment.get("HOME", "")
     secrets = secrets_below(Path(home)) if home else ()
     hidden = tuple(Path(os.path.realpath(path)) for path in (*secrets, *limits.hidden) if path.exists())
+    root = Path(os.path.realpath(workspace))
     kept = tuple(Path(os.path.realpath(path)) for path in limits.kept if path.exists())
-    return Sandbox("none", Path(os.path.realpath(workspace)), base / "tmp", "", limits.network, hidden, kept)
+    return Sandbox("none", root, base / "tmp", "", limits.network, hidden, kept, _unmade(root, limits))
+
+
+def _unmade(root: Path, limits: Limits) -> tuple[Path, ...]:
+    """The topmost folder of each kept path that is missing in the workspace."""
+    missing = (path for path in limits.kept if path.is_relative_to(root) and not path.exists())
+    tops = (
+        [it for it in (path, *path.parents) if it.is_relative_to(root) and not it.exists()][-1] for path in missing
+    )
+    return tuple(dict.fromkeys(tops))
 
 
 async def _choose(bare: Sandbox, environment: Mapping[str, str], limits: Limits) -> Sandbox:
@@ -243,11 +261,27 @@ def _bwrap(sandbox: Sandbox) -> list[str]:
     argv += ["--bind", workspace, workspace, "--bind", tmp, tmp]
     for path in sandbox.shown:
         argv += ["--ro-bind", str(path), str(path)]
-    for path in sandbox.kept:
-        argv += ["--ro-bind", str(path), str(path)] if path.is_relative_to(sandbox.workspace) else []
+    argv += _kept(sandbox)
     for path in sandbox.hidden:
         argv += ["--tmpfs", str(path)] if path.is_dir() else ["--ro-bind", "/dev/null", str(path)]
     return [*argv, "--chdir", workspace]
+
+
+def _kept(sandbox: Sandbox) -> list[str]:
+    """What is kept is read-only, and each folder above it a mount of its own, so that none of them can be renamed.
+
+    Where there is no folder for extensions nobody can make one: what lies in it would run at the next start.
+    """
+    argv: list[str] = []
+    inside = [path for path in sandbox.kept if path.is_relative_to(sandbox.workspace)]
+    above = {it for path in inside for it in path.parents if it.is_relative_to(sandbox.workspace)}
+    for folder in sorted(above - {sandbox.workspace}):
+        argv += ["--bind-try", str(folder), str(folder)]
+    for path in inside:
+        argv += ["--ro-bind-try", str(path), str(path)]
+    for folder in sandbox.unmade:
+        argv += ["--tmpfs", str(folder), "--remount-ro", str(folder)]
+    return argv
 
 
 # --- Landlock -----------------------------------------------------------------------------------------------

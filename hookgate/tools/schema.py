@@ -22,6 +22,8 @@ _MAX_PROBLEMS = 5
 # References that lead to references: no sensible schema has more, and the search for loops recurses.
 _MAX_CHAIN = 200
 _PROBLEM_CHARS = 300
+# Schemas that judge one value, references followed: some hundred in the richest of real ones.
+MAX_EXPANSION = 10_000
 
 # Keywords whose subschemas judge the very value that the schema itself judges.
 _SAME_PLACE = ("not", "if", "then", "else")
@@ -38,6 +40,8 @@ def check_schema(schema: JsonObject) -> None:
     _compiled(text)
     if _loops(text):
         raise BadSpec("the schema refers to itself in a loop")
+    if _multiplies(text):
+        raise BadSpec(f"the schema judges one value by more than {MAX_EXPANSION} others")
 
 
 def problems(schema: JsonObject, arguments: JsonObject) -> tuple[str, ...]:
@@ -111,6 +115,26 @@ def _loops(schema: bytes) -> bool:
     """Whether it leads back to itself at the same value: `{"$ref": "#"}` says nothing and may never end."""
     root, done = cast("Mapping[str, Any]", decode(schema)), set[int]()
     return any(_leads_to_itself(start, root, done, ()) for start in _schemas(root))
+
+
+@lru_cache(maxsize=512)
+def _multiplies(schema: bytes) -> bool:
+    """Whether judging one value would take more steps than any real schema does. Only of one without loops."""
+    root, known = cast("Mapping[str, Any]", decode(schema)), dict[int, int]()
+    return any(_expansion(start, root, known) > MAX_EXPANSION for start in tuple(_schemas(root)))
+
+
+def _expansion(node: object, root: Mapping[str, Any], known: dict[int, int]) -> int:
+    """How many schemas judge one value at this place: references that fork at every step multiply."""
+    if not isinstance(node, Mapping):
+        return 0
+    members = cast("Mapping[str, Any]", node)
+    if id(members) not in known:
+        known[id(members)] = MAX_EXPANSION  # should a loop come past the search for loops
+        known[id(members)] = min(
+            MAX_EXPANSION + 1, 1 + sum(_expansion(child, root, known) for child in _same_place(members, root))
+        )
+    return known[id(members)]
 
 
 def _leads_to_itself(node: object, root: Mapping[str, Any], done: set[int], above: tuple[int, ...]) -> bool:

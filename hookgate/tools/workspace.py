@@ -15,6 +15,7 @@ from pathlib import Path
 
 from hookgate.tools.errors import ToolError
 
+OWN_NAMES = frozenset({".hookgate", ".zot", "hookgate.toml"})
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -46,6 +47,9 @@ class Workspace:
     def refuse_kept(self, place: Place, op: str) -> None:
         """Raises ToolError (permission) where the place is not for tools to write."""
         path = self.root.joinpath(*place.parts)
+        # Whatever lies there the next start reads or runs, in whichever folder somebody starts it.
+        if not OWN_NAMES.isdisjoint(place.parts):
+            raise ToolError("permission", op, f"{place.shown} belongs to hookgate itself")
         if any(path.is_relative_to(kept) for kept in self.kept):
             raise ToolError("permission", op, f"{place.shown} belongs to hookgate itself")
 

@@ -189,6 +189,31 @@ async def test_a_message_of_calls_alone_is_not_asked_about(tmp_path: Path) -> No
     assert [frame["text"] for frame in heard(guard) if "text" in frame] == ["Done.", "Done."]
 
 
+@pytest.mark.parametrize(("event", "between"), [("turn_start", "turn_end"), ("assistant_message", "assistant_start")])
+async def test_a_silent_guard_that_fails_closed_ends_the_turn_or_withholds_the_reply(
+    tmp_path: Path, event: str, between: str
+) -> None:
+    guard = ruled(tmp_path, "guard", subscribe(event), rules=(on("event_intercept"),))
+    section = "[zot.extensions.guard]\nfail_closed = true\ntimeout_ms = 200\n"
+    async with open_rpc(scripted(tmp_path, {"text": "The plan is blue."}, more=section), *alone(guard)) as client:
+        await client.send("prompt", message="go")
+        frames = await client.done()
+        assert "blue" not in str(frames)
+        assert between in types(frames)
+        assert one(frames, "turn_end")["stop"] == ("error" if event == "turn_start" else "end")
+        assert "guard" in str(frames)
+
+
+async def test_a_guard_that_fails_closed_and_never_came_up_denies_every_call(tmp_path: Path) -> None:
+    guard = ruled(tmp_path, "guard", subscribe("tool_call"), exec="./missing")
+    section = "[zot.extensions.guard]\nfail_closed = true\n"
+    async with open_rpc(scripted(tmp_path, asks("ls", path="."), more=section), *alone(guard)) as client:
+        await client.send("prompt", message="go")
+        ended = one(await client.done(), "tool_result")
+        assert ended["is_error"]
+        assert "guard" in ended["content"][0]["text"]
+
+
 # --- before_agent_start -------------------------------------------------------------------------------------
 
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, TypeAlias, cast
 
 from hookgate.protocol.codec import decode
 from hookgate.protocol.errors import BadMessage
-from hookgate.protocol.values import JsonObject, Message, ProposedCall, ToolCall, ToolResult
+from hookgate.protocol.values import JsonObject, Message, ProposedCall, ToolCall, ToolResult, bare_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def said(text: str, media: Iterable[str] = ()) -> tuple[Text | Image, ...]:
 
 
 def result_content(result: ToolResult) -> tuple[Text | Image, ...]:
-    return said(result.for_llm, result.media)
+    return said(bare_text(result), result.media)
 
 
 def call_blocks(calls: Iterable[ToolCall]) -> Iterator[CallBlock]:

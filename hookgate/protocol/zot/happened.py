@@ -15,6 +15,7 @@ from hookgate.protocol.inside import (
 from hookgate.protocol.inside import CompactionEnded as CompactionDone
 from hookgate.protocol.inside import SessionEnded as SessionDone
 from hookgate.protocol.payloads import Payload, TurnStart
+from hookgate.protocol.values import bare_text
 from hookgate.protocol.zot.blocks import result_members
 from hookgate.protocol.zot.events import (
     AssistantSaid,
@@ -89,6 +90,6 @@ def _ended(ended: CallEnded) -> ToolEnded:
         tool_args=call.arguments,
         status=ended.status,
         executed=ended.executed,
-        result=result_members(outcome.for_llm, outcome.media, is_error=outcome.is_error),
+        result=result_members(bare_text(outcome), outcome.media, is_error=outcome.is_error),
         tool_args_raw=ended.raw,
     )

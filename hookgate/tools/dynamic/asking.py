@@ -37,7 +37,7 @@ def _making(workshop: Workshop, call: ToolCall) -> str:
         return f"It will be refused: {error.reason}"
     sha256 = digest(text, draft.members)
     lines = [
-        f"A tool {draft.name} that returns {draft.returns}: {draft.description}",
+        f"A tool {draft.name} that returns {draft.returns}: {_one_line(draft.description)}",
         walls_note(workshop.place.sandbox),
         f"Requires packages: {', '.join(draft.requires) or 'none'}",
         f"Arguments: {encode(draft.parameters).decode('utf-8', 'replace')}",
@@ -47,6 +47,11 @@ def _making(workshop: Workshop, call: ToolCall) -> str:
         draft.body.strip("\n"),
     ]
     return "\n".join(lines)
+
+
+def _one_line(text: str) -> str:
+    """What a model wrote must not look like hookgate's own lines."""
+    return text.replace("\r", "\\r").replace("\n", "\\n")
 
 
 def _instead_of(ledger: Ledger, draft: Draft, sha256: str) -> list[str]:

@@ -1,0 +1,228 @@
+"""docs/extensions.md keeps its word: commands print what it shows, the conversation happens, tables are true."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+import trio
+
+from hookgate.channels.panels import Keys
+from hookgate.cli.ext_commands import ext
+from hookgate.cli.zot_tools import RESERVED as RESERVED_TOOLS
+from hookgate.config import parse
+from hookgate.extensions import logs
+from hookgate.extensions.discovery import Places
+from hookgate.extensions.manifest import LONGEST_NAME, Manifest, parse_manifest
+from hookgate.hooks import child, outbox, pipes
+from hookgate.hooks.zot import extension, handshake
+from hookgate.hooks.zot.spec import ExtensionSpec
+from hookgate.loop.commands import RESERVED
+from hookgate.protocol.framing import MAX_MESSAGE_BYTES
+from hookgate.protocol.values import TOOL_TIMEOUT_S
+from hookgate.protocol.zot import answers, blocks, events
+from hookgate.protocol.zot.answers import command_answer
+from hookgate.protocol.zot.frames import CommandReply, Frame, Panel, Unknown
+from hookgate.protocol.zot.host import HostFrame
+from hookgate.sections import HookDefaults, ZotExtension, ZotSection
+from tests.cli.program import none_left
+from tests.docs.page import Part, anchor, codes, read_page
+
+ROOT = Path(__file__).parents[2]
+PAGE = read_page(ROOT / "docs" / "extensions.md")
+DEADLINE_S = 60.0
+HOME = "/home/you"
+PIPES: dict[str, Any] = {"check": False, "capture_stdout": True, "stderr": subprocess.STDOUT}
+
+# Reads its conversation from a file: says what is its to say, keeps what it is told.
+PLAYER = """
+import json, sys
+with open("heard.jsonl", "w", buffering=1) as heard:
+    for way, line in json.load(open("conversation.json")):
+        if way == "\\u2190":
+            print(line, flush=True)
+        else:
+            heard.write(sys.stdin.readline())
+"""
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A home whose folder `work` holds the page's files; `hookgate` and `python3` are in its `bin`."""
+    (tmp_path / "bin").mkdir()
+    for name, options in (("hookgate", " -P -m hookgate"), ("python3", "")):
+        (tmp_path / "bin" / name).write_text(f'#!/bin/sh\nexec {sys.executable}{options} "$@"\n')
+        (tmp_path / "bin" / name).chmod(0o755)
+    for part in PAGE.marked("file"):
+        path = tmp_path / "work" / part.mark.split()[1]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(part.text)
+    return tmp_path
+
+
+async def shell(home: Path, command: str) -> str:
+    """What a command prints, as somebody whose home is HOME would see it."""
+    env = {"PATH": f"{home / 'bin'}:{os.environ['PATH']}", "HOME": str(home), "XDG_RUNTIME_DIR": str(home)}
+    with trio.fail_after(DEADLINE_S):
+        ended = await trio.run_process(["sh", "-c", command], cwd=home / "work", env=env, **PIPES)
+    return ended.stdout.decode().replace(str(home), HOME)
+
+
+def said(part: Part) -> Iterator[tuple[str, str]]:
+    """Each command, and what the page shows that it prints."""
+    starts = [number for number, line in enumerate(part.lines) if line.startswith("$ ")]
+    for start, end in zip(starts, [*starts[1:], len(part.lines)], strict=True):
+        yield part.lines[start][2:], "".join(f"{line}\n" for line in part.lines[start + 1 : end])
+
+
+# --- what is run --------------------------------------------------------------------------------------------
+
+
+async def test_the_commands_print_what_the_page_shows(home: Path) -> None:
+    for part in PAGE.marked("run"):
+        for command, shown in said(part):
+            assert await shell(home, command) == shown, command
+    await none_left(home)
+
+
+async def test_the_conversation_goes_as_the_page_says(home: Path) -> None:
+    lines = [(line[0], line[2:]) for line in PAGE.one("conversation").lines]
+    assert {way for way, _ in lines} == {"→", "←"}
+    folder = home / "work" / "guard"
+    folder.mkdir()
+    (folder / "player.py").write_text(PLAYER)
+    (folder / "conversation.json").write_text(json.dumps(lines))
+    (folder / "extension.json").write_text('{"name": "guard", "exec": "python3", "args": ["player.py"]}')
+    shown = await shell(home, r"printf 'Please clean up.\n/Greet Ada\n/quit\n' | hookgate chat --no-ext -e ./guard")
+    heard = (folder / "heard.jsonl").read_text().replace(str(home), HOME).splitlines()
+    assert list(map(json.loads, heard)) == [json.loads(line) for way, line in lines if way == "→"]
+    assert "[guard] thinking of something nice\n[guard] Good morning, Ada.\n" in shown
+    assert "Shall I remove the folder build?" in shown
+
+
+def test_the_configuration_is_taken_and_names_every_key(tmp_path: Path) -> None:
+    text = PAGE.one("toml").text
+    zot = parse(text, tmp_path / "hookgate.toml").zot
+    assert zot.extensions["guard"].match.channels == ("!telegram",)
+    given = tomllib.loads(text)["zot"]
+    assert set(given) == set(ZotSection.model_fields)
+    assert set(given["extensions"]["guard"]) == set(ZotExtension.model_fields)
+    usual = ZotSection(discover=True).model_dump(exclude={"extensions"})
+    assert {name: given[name] for name in usual} == usual
+
+
+def test_its_manifest_is_one() -> None:
+    (part,) = (part for part in PAGE.marked("file") if part.mark.endswith("extension.json"))
+    assert parse_manifest(part.text.encode()).name == "weather"
+
+
+def test_the_first_one_has_a_dozen_lines() -> None:
+    (part,) = (part for part in PAGE.marked("file") if part.mark.endswith(".py"))
+    assert len([line for line in part.lines if line.strip()]) == 12
+
+
+# --- what is named ------------------------------------------------------------------------------------------
+
+
+def named(kind: str, column: int = 0) -> list[str]:
+    """What stands in backticks in this column of the table."""
+    return [name for row in PAGE.one(kind).rows for name in codes(row[column])]
+
+
+def test_the_tables_name_what_there_is() -> None:
+    assert set(named("manifest")) == {it.name for it in fields(Manifest)}
+    assert set(named("from")) == {it.type for it in get_args(Frame) if it is not Unknown}
+    assert set(named("to")) == {it.type for it in get_args(HostFrame)} | {"event"}
+    assert set(named("events")) == events.EVENTS
+    assert set(named("intercepts")) == events.INTERCEPTS
+    assert {name.split()[1] for name in named("commands")} == set(ext.commands) - {"help", "rm"}
+    assert set(named("closed")) <= events.INTERCEPTS
+
+
+def test_every_action_of_a_command_is_one() -> None:
+    words = {"display": "x", "prompt": "x", "insert": "x"}
+    for action in named("actions"):
+        reply = CommandReply("1", action=action, **words, panel=Panel("p", "", (), ""))
+        assert command_answer("do", reply).effect == action
+
+
+def test_the_places_stand_in_their_order() -> None:
+    rows = ["".join(codes(row[0])) for row in PAGE.one("places").rows]
+    folders = Places(Path(), Path("$XDG_DATA_HOME/hookgate/extensions"), Path("HOME")).folders
+    shown = [path for row in rows[1:] for path in re.findall(r"([^*]+)/\*", row)]
+    assert shown == [str(folder) for _scope, folder in folders]
+
+
+def test_the_names_that_are_taken_are_all_listed() -> None:
+    _, _, after = PAGE.text.partition("<!-- reserved -->")
+    listed, _, tools = after.partition("So do its tools")
+    assert set(codes(listed)) == {f"/{name}" for name in RESERVED}
+    assert set(codes(tools.partition("even where")[0])) == RESERVED_TOOLS
+
+
+def test_the_keys_of_a_panel_are_those_that_are_sent() -> None:
+    _, _, after = PAGE.text.partition("it takes the keys")
+    pressed = "\x1b[A\x1b[B\x1b[C\x1b[D\x1b[H\x1b[F\x1b[3~\x1b[5~\x1b[6~\r\t\x7fx"
+    keys = {name for name, _ in Keys().feed(pressed.encode())}
+    assert set(codes(after.partition("Esc")[0])) == keys
+
+
+# --- numbers ------------------------------------------------------------------------------------------------
+
+MIB = 1024 * 1024
+
+
+def test_the_limits_are_the_codes() -> None:
+    hello_s = ExtensionSpec.__dataclass_fields__["hello_timeout_s"].default
+    assert ZotSection().hello_timeout_ms == hello_s * 1000
+    interception_s = HookDefaults().interceptor_timeout_ms / 1000
+    bounds = extension.BOUNDS
+    flood = f"{child.FLOOD_BYTES // child.FLOOD_LINE_BYTES} lines or {child.FLOOD_BYTES // MIB} MiB in"
+    expected = {
+        "`hello`": f"{hello_s:g} s (",
+        "`ready`": f"the frame; else {handshake.QUIET_S * 1000:g} ms without another frame; "
+        f"else {handshake.READY_S:g} s",
+        "an interception": f"{interception_s:g} s",
+        "a tool": f"{TOOL_TIMEOUT_S:g} s",
+        "a command": f"{extension.COMMAND_TIMEOUT_S:g} s",
+        "a line from the extension": f"{MAX_MESSAGE_BYTES // MIB} MiB;",
+        "a line to the extension": f"{events.MAX_LINE_BYTES // MIB} MiB;",
+        "waiting to be read by it": f"{outbox.MAX_WAITING_EVENTS} events; {bounds.waiting_frames} other frames of "
+        f"{bounds.waiting_bytes // MIB} MiB together; not reading for {bounds.stall_s:g} s",
+        "writing without being asked": f"{flood} {child.FLOOD_WINDOW_S:g} s",
+        "the result in an event": f"{blocks.MAX_RESULT_BYTES // 1024} KiB, {blocks.MAX_RESULT_BLOCKS} blocks",
+        "a system prompt": f"{answers.MAX_PROMPT_BYTES // MIB} MiB",
+        "stopping": f"`shutdown` and the end of stdin; {pipes.CLOSE_WAIT_S:g} s; SIGTERM to its process group; "
+        f"{pipes.TERM_WAIT_S:g} s; SIGKILL",
+    }
+    shown = {row[0]: row[1] for row in PAGE.one("limits").rows}
+    assert set(shown) == set(expected)
+    assert {what: text for what, text in shown.items() if not text.startswith(expected[what])} == {}
+
+
+def test_other_numbers_are_the_codes() -> None:
+    defaults = HookDefaults()
+    assert f"at most {LONGEST_NAME} bytes" in PAGE.text
+    assert f"after {defaults.restart_first_ms} ms at most" in PAGE.text
+    assert (defaults.quarantine_after, defaults.quarantine_window_ms, defaults.quarantine_probe_ms) == (
+        5,
+        60_000,
+        60_000,
+    )
+    assert (logs.MAX_FILE_BYTES, logs.KEEP, logs.HOST) == (MIB, 3, b"[zot] ")
+
+
+def test_its_links_lead_somewhere_and_every_block_is_run() -> None:
+    assert set(PAGE.links) <= {anchor(heading) for heading in PAGE.headings}
+    files = re.findall(r"\]\(([^)#]+)[)#]", PAGE.text)
+    assert [name for name in files if not (ROOT / "docs" / name).exists()] == []
+    assert {part.kind for part in PAGE.parts if part.language != "table"} == {"file", "run", "toml", "conversation"}

@@ -1,0 +1,65 @@
+"""What a command cannot do to the files that the next start runs, inside its own workspace."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from shutil import which
+
+import pytest
+import trio
+
+from hookgate.protocol.values import ToolCall
+from hookgate.tools.builtin import Parts, builtin_tools
+from hookgate.tools.dispatch import execute
+from hookgate.tools.sandbox import Limits, open_shelter
+from hookgate.tools.workspace import Workspace
+
+DEADLINE_S = 30.0
+ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
+needs_bwrap = pytest.mark.skipif(which("bwrap") is None, reason="NOT TESTED: bubblewrap is not installed")
+
+
+@needs_bwrap
+@pytest.mark.parametrize(
+    "line",
+    [
+        "mv hooks old && mkdir hooks && echo evil > hooks/guard.py",
+        "echo evil > hooks/json.py",
+        "rm -r hooks",
+        "mkdir -p .hookgate/extensions/evil",
+        "mkdir made && mv made .zot",
+    ],
+)
+async def test_no_command_plants_what_the_next_start_runs(tmp_path: Path, line: str) -> None:
+    (tmp_path / "hooks").mkdir()
+    guard = tmp_path / "hooks" / "guard.py"
+    guard.write_text("good")
+    kept = (guard, guard.parent, tmp_path / ".hookgate" / "extensions", tmp_path / ".zot" / "extensions")
+    with trio.fail_after(DEADLINE_S):
+        async with open_shelter(tmp_path, ENVIRONMENT, Limits(kept=kept)) as shelter:
+            if (await shelter.chosen()).kind != "bwrap":
+                pytest.skip("NOT TESTED: bubblewrap does not work here")
+            bash = builtin_tools(Parts(Workspace(tmp_path, kept), shelter, ENVIRONMENT))[0]
+            result = await execute(bash, ToolCall("1", "bash", {"command": line}))
+            after = await execute(bash, ToolCall("2", "bash", {"command": "echo fine > other && cat other"}))
+    assert result.is_error
+    assert not after.is_error
+    assert guard.read_text() == "good"
+    assert [path.name for path in (tmp_path / "hooks").iterdir()] == ["guard.py"]
+    assert not (tmp_path / ".hookgate").exists()
+    assert not (tmp_path / ".zot").exists()
+
+
+@pytest.mark.parametrize(
+    "path", [".zot/extensions/e/extension.json", "sub/.hookgate/x", "hookgate.toml", "hooks/re.py"]
+)
+async def test_no_file_tool_plants_it_either(tmp_path: Path, path: str) -> None:
+    (tmp_path / "hooks").mkdir()
+    with trio.fail_after(DEADLINE_S):
+        async with open_shelter(tmp_path, ENVIRONMENT, Limits("off")) as shelter:
+            tools = builtin_tools(Parts(Workspace(tmp_path, (tmp_path / "hooks",)), shelter, ENVIRONMENT))
+            write = next(tool for tool in tools if tool.spec.name == "write")
+            result = await execute(write, ToolCall("1", "write", {"path": path, "content": "x"}))
+    assert result.error is not None
+    assert result.error.kind == "permission"
+    assert not (tmp_path / path).exists()
