@@ -78,6 +78,8 @@ async def run(tool: Tool, call: ToolCall) -> ToolResult:
     """
     try:
         return sound(await _within_deadline(tool, call))
+    except (trio.Cancelled, KeyboardInterrupt, GeneratorExit):
+        raise
     except BaseException as error:
         if _ends_the_task(error):
             raise
@@ -86,11 +88,11 @@ async def run(tool: Tool, call: ToolCall) -> ToolResult:
 
 
 def _ends_the_task(error: BaseException) -> bool:
-    """A cancellation of ours, or somebody's Ctrl-C; whatever else a tool raises ends that call alone."""
-    if isinstance(error, BaseExceptionGroup):
-        group = cast("BaseExceptionGroup[BaseException]", error)
-        return group.subgroup((trio.Cancelled, KeyboardInterrupt)) is not None
-    return isinstance(error, (trio.Cancelled, KeyboardInterrupt, GeneratorExit))
+    """A group with a cancellation of ours in it, or somebody's Ctrl-C; all else ends that call alone."""
+    if not isinstance(error, BaseExceptionGroup):
+        return False
+    group = cast("BaseExceptionGroup[BaseException]", error)
+    return group.subgroup((trio.Cancelled, KeyboardInterrupt)) is not None
 
 
 def invalid(spec: ToolSpec, call: ToolCall) -> ToolResult | None:
