@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog
 
 from hookgate import config as configuration
 from hookgate.sections import Config
 
 Scripted = Callable[..., Config]
+
+
+@pytest.fixture(autouse=True)
+def configured_log() -> Iterator[None]:
+    """As in a program that has configured structlog: the tests that follow find its log as it was."""
+    structlog.configure(**structlog.get_config())
+    yield
+    structlog.reset_defaults()
 
 
 @pytest.fixture
