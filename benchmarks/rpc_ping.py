@@ -10,6 +10,7 @@ from typing import IO
 
 import trio
 
+from benchmarks.cores import cores_apart
 from benchmarks.figures import Bar, Figure, Pair, Run, quantile
 from benchmarks.rpc_start import CONFIG, SCRIPT, open_rpc
 
@@ -26,7 +27,8 @@ async def measure(run: Run) -> list[Figure]:
     with tempfile.TemporaryDirectory(prefix="hookgate-bench-") as folder:
         await trio.Path(folder, "hookgate.toml").write_text(CONFIG)
         await trio.Path(folder, "script.json").write_text(SCRIPT)
-        with _open_echo() as echo, open_rpc(folder) as rpc:
+        with cores_apart() as part, _open_echo() as echo, open_rpc(folder) as rpc:
+            part()
             _open(rpc)
             times = run.times(PINGS)
             pairs.extend((_each(echo, times), _each(rpc, times)) for _ in range(run.times(run.rounds)))

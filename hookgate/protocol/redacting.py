@@ -12,11 +12,17 @@ from hookgate.protocol.values import Fault, JsonObject, ToolCall, ToolResult
 
 def redacted(redactor: Redactor, result: ToolResult) -> ToolResult:
     """The same object where nothing in it is secret."""
+    for_llm, for_user = redactor.text(result.for_llm), redactor.text(result.for_user)
+    data = redactor.value(result.data) if result.data is not None else None
+    # Most results are a text and nothing else, and every call has one.
+    plain = result.error is None and not (result.effects or result.media or result.artifact_tags)
+    if plain and data is result.data and (for_llm, for_user) == (result.for_llm, result.for_user):
+        return result
     after = replace(
         result,
-        for_llm=redactor.text(result.for_llm),
-        for_user=redactor.text(result.for_user),
-        data=redactor.value(result.data) if result.data is not None else None,
+        for_llm=for_llm,
+        for_user=for_user,
+        data=data,
         error=_fault(redactor, result.error),
         effects=tuple(redacted_effect(redactor.text, effect) for effect in result.effects),
         media=tuple(url if url.startswith("data:") else redactor.text(url) for url in result.media),
