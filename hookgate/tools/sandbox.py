@@ -234,6 +234,9 @@ async def _holds(candidate: Sandbox, environment: Mapping[str, str]) -> bool:
 # --- bubblewrap ---------------------------------------------------------------------------------------------
 
 
+_EMPTIED = ("/tmp", "/var/tmp", "/run")  # noqa: S108 - they are emptied, not used
+
+
 def _bwrap(sandbox: Sandbox) -> list[str]:
     """Later mounts lie over earlier ones: shared temporary folders vanish first, what is hidden goes last.
 
@@ -254,8 +257,9 @@ def _bwrap(sandbox: Sandbox) -> list[str]:
         "/proc",
     ]
     argv += ["--share-net"] if sandbox.network else []
-    for path in ("/tmp", "/var/tmp", "/run"):  # noqa: S108 - they are emptied, not used
-        argv += ["--tmpfs", path] if Path(path).is_dir() and not Path(path).is_symlink() else []
+    emptied = [path for path in _EMPTIED if Path(path).is_dir() and not Path(path).is_symlink()]
+    for path in emptied:
+        argv += ["--tmpfs", path]
     # Where /etc/resolv.conf points on many systems: without it no name resolves.
     argv += ["--ro-bind-try", "/run/systemd/resolve", "/run/systemd/resolve"]
     argv += ["--bind", workspace, workspace, "--bind", tmp, tmp]
@@ -264,6 +268,9 @@ def _bwrap(sandbox: Sandbox) -> list[str]:
     argv += _kept(sandbox)
     for path in sandbox.hidden:
         argv += ["--tmpfs", str(path)] if path.is_dir() else ["--ro-bind", "/dev/null", str(path)]
+    for path in emptied if sandbox.shown else ():
+        # What shows a program there made folders round it, which are nobody's to write.
+        argv += ["--remount-ro", path]
     return [*argv, "--chdir", workspace]
 
 
