@@ -39,11 +39,9 @@ async def test_a_mute_extension_holds_up_the_first_prompt_alone_and_then_is_gone
     mute = extension(tmp_path, "mute", mode="mute")
     async with open_rpc(scripted(tmp_path, more=HASTY), *alone(mute)) as client:
         await client.send("prompt", id="1", message="go")
-        begun = trio.current_time()
         assert (await client.ask("ping", id="2"))["id"] == "2"
         assert (await client.ask("get_state", id="3"))["data"]["busy"]
         frames = await client.done()
-        assert trio.current_time() - begun > HELLO_MS / 2000
         assert (frames[0]["id"], types(frames)[-1]) == ("1", "done")
         assert f"extension load: {mute}: no hello within 0.7 s" in client.stderr.decode().splitlines()
         with trio.fail_after(5):
