@@ -153,10 +153,13 @@ def make_agent(config: Config, providers: Mapping[str, Provider], gate: Gate, to
     )
 
 
-async def open_provider(stack: AsyncExitStack, name: str, section: ProviderSection, base: Path) -> Provider:
-    """Imports only what the kind needs: an HTTP client is the dearest part of a start."""
+async def open_provider(
+    stack: AsyncExitStack, name: str, section: ProviderSection, base: Path, given_key: str = ""
+) -> Provider:
+    """Imports only what the kind needs: an HTTP client is the dearest part of a start. A key that is given stands
+    instead of the environment's. Raises ConfigError."""
     idle_s, headers = section.idle_timeout_ms / 1000, tuple(section.headers.items())
-    key = configuration.secret(section.api_key_env)
+    key = given_key or configuration.secret(section.api_key_env)
     try:
         match section.kind:
             case "openai":
@@ -169,6 +172,8 @@ async def open_provider(stack: AsyncExitStack, name: str, section: ProviderSecti
 
                 url = section.base_url or ANTHROPIC_URL
                 return await stack.enter_async_context(open_anthropic(key, url, idle_s, headers))
+            case "scripted" if given_key:
+                raise ConfigError(f"providers.{name}: a scripted provider takes no API key")
             case "scripted":
                 from hookgate.cli.scripts import load_script
 

@@ -8,16 +8,13 @@ from contextlib import AsyncExitStack, asynccontextmanager
 import structlog
 
 from hookgate.cli.logs import set_up_logs
-from hookgate.cli.runtime import Setup, open_runtime
+from hookgate.cli.runtime import Setup, open_provider, open_runtime
 from hookgate.cli.sinks import observer
 from hookgate.cli.zot import ExtensionFlags
-from hookgate.config import ConfigError
 from hookgate.embedding.conversation import Conversation, Seat, SeatChannel
 from hookgate.embedding.narration import HEARS
 from hookgate.embedding.settings import Opening
 from hookgate.protocol.events import Event
-from hookgate.protocol.interfaces import Provider
-from hookgate.sections import ProviderSection
 
 
 def _extensions(opening: Opening) -> ExtensionFlags | None:
@@ -43,7 +40,7 @@ async def open_conversation(opening: Opening, seat: Seat) -> AsyncGenerator[Conv
 
     async with AsyncExitStack() as stack:
         providers = {
-            name: await open_keyed(stack, name, opening.config.providers[name], key)
+            name: await open_provider(stack, name, opening.config.providers[name], opening.base, key)
             for name, key in opening.keys.items()
         }
         watching = observer("embedding", tuple(kind.kind for kind in HEARS), hear)
@@ -62,21 +59,3 @@ async def open_conversation(opening: Opening, seat: Seat) -> AsyncGenerator[Conv
         runtime = await stack.enter_async_context(open_runtime(setup))
         opened.append(Conversation(runtime, opening, channel, seat))
         yield opened[0]
-
-
-async def open_keyed(stack: AsyncExitStack, name: str, section: ProviderSection, key: str) -> Provider:
-    """A provider whose key is given, not read from the environment."""
-    idle_s, headers = section.idle_timeout_ms / 1000, tuple(section.headers.items())
-    match section.kind:
-        case "openai":
-            from hookgate.providers.openai import OPENAI_URL, open_openai
-
-            url = section.base_url or OPENAI_URL
-            return await stack.enter_async_context(open_openai(url, key, idle_s, headers))
-        case "anthropic":
-            from hookgate.providers.anthropic import ANTHROPIC_URL, open_anthropic
-
-            url = section.base_url or ANTHROPIC_URL
-            return await stack.enter_async_context(open_anthropic(key, url, idle_s, headers))
-        case kind:
-            raise ConfigError(f"providers.{name}: a {kind} provider takes no API key")
