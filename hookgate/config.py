@@ -1,4 +1,4 @@
-"""`hookgate.toml` read into the models of `sections.py`. The only reader of configuration and environment.
+"""`hookgate.toml` read into the models of `sections`. The only reader of configuration and environment.
 
 Every mistake is a ConfigError with the place in the file; nothing unknown is ever ignored.
 """
@@ -13,7 +13,10 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from hookgate.mistakes import mistakes
-from hookgate.sections import Config, HookSection, McpSection, ZotExtension
+from hookgate.sections import Config
+from hookgate.sections.hooks import HookSection
+from hookgate.sections.tools import McpSection
+from hookgate.sections.zot import ZotExtension
 
 FILE_NAME = "hookgate.toml"
 BASE_ENVIRONMENT = ("PATH", "HOME", "LANG", "TMPDIR")

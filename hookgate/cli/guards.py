@@ -20,8 +20,8 @@ from hookgate.hooks.rules import Mode, Mount, Rules
 from hookgate.protocol.events import Event
 from hookgate.protocol.match import Globs, Matcher, Observed
 from hookgate.protocol.stages import Stage
-from hookgate.sections import GuardsSection
-from hookgate.sections import LoopGuard as LoopSection
+from hookgate.sections.guards import GuardsSection
+from hookgate.sections.guards import LoopGuard as LoopSection
 
 log = structlog.get_logger("hookgate.guards")
 

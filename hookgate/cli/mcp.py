@@ -12,7 +12,8 @@ from hookgate.approvals.desk import Rule
 from hookgate.config import ConfigError
 from hookgate.protocol.catalog import Catalog
 from hookgate.protocol.match import Globs, Matcher
-from hookgate.sections import Config, McpSection
+from hookgate.sections import Config
+from hookgate.sections.tools import McpSection
 from hookgate.tools.mcp import sdk
 from hookgate.tools.mcp.asked import approval_text
 from hookgate.tools.mcp.connections import Connections, open_connections

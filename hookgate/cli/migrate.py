@@ -13,7 +13,7 @@ from hookgate.cli.picoclaw import PAIRS, Defaults, Hooks, Modes, Process, Refuse
 from hookgate.cli.toml import Value, key, value
 from hookgate.config import ConfigError
 from hookgate.protocol.stages import Stage
-from hookgate.sections import HookDefaults
+from hookgate.sections.hooks import HookDefaults
 
 LONGEST_MS = 86_400_000
 LONGEST_NAME = 64

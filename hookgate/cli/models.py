@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from hookgate.protocol.models import Model, Prices
-from hookgate.sections import Config, ModelSection
+from hookgate.sections import Config
+from hookgate.sections.agent import ModelSection
 
 
 def model_of(config: Config, name: str) -> Model | None:

@@ -12,7 +12,9 @@ from hookgate.hooks.rules import Rules
 from hookgate.hooks.supervise import Restarts
 from hookgate.protocol.match import CRITERIA, Globs, Matcher, Observed
 from hookgate.protocol.stages import Stage
-from hookgate.sections import Config, HookDefaults, HookSection, MatchSection
+from hookgate.sections import Config
+from hookgate.sections.hooks import HookDefaults, HookSection
+from hookgate.sections.section import MatchSection
 
 
 def plans(config: Config, base: Path) -> tuple[Plan, ...]:

@@ -27,7 +27,8 @@ from hookgate.loop.gateway import Gateway
 from hookgate.protocol.interfaces import Channel, Provider, Tool
 from hookgate.protocol.payloads import RegistryChanged
 from hookgate.protocol.zot.surface import Surface
-from hookgate.sections import Config, ProviderSection
+from hookgate.sections import Config
+from hookgate.sections.agent import ProviderSection
 from hookgate.tools.registry import Change
 from hookgate.tools.schema_spec import spec_problem
 

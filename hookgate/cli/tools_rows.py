@@ -12,7 +12,7 @@ from hookgate.cli.runtime import Runtime
 from hookgate.protocol.catalog import RowState, ServerRow, ToolRow
 from hookgate.protocol.stages import Stage
 from hookgate.protocol.values import Json, JsonObject, Step, ToolSpec
-from hookgate.sections import PreferenceSection
+from hookgate.sections.tools import PreferenceSection
 from hookgate.store import Store, Without
 from hookgate.tools.dynamic.identity import PROVIDER, digest
 from hookgate.tools.dynamic.standing import Facts, standing

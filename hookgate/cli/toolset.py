@@ -19,7 +19,8 @@ from hookgate.loop.around import Around
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.interfaces import Redactor, Tool
 from hookgate.protocol.match import Globs
-from hookgate.sections import Config, ToolsSection
+from hookgate.sections import Config
+from hookgate.sections.tools import ToolsSection
 from hookgate.store import Store, StoredDescriptions, Without, open_catalog
 from hookgate.tools.background import Background, open_background
 from hookgate.tools.builtin import Parts, builtin_tools

@@ -28,7 +28,9 @@ from hookgate.protocol.interfaces import Tool
 from hookgate.protocol.match import Matcher
 from hookgate.protocol.values import Chat, Inbound, Step
 from hookgate.protocol.zot.surface import Surface
-from hookgate.sections import Config, MatchSection, ZotExtension
+from hookgate.sections import Config
+from hookgate.sections.section import MatchSection
+from hookgate.sections.zot import ZotExtension
 from hookgate.tools.registry import Registry
 
 log = structlog.get_logger("hookgate.extensions")

@@ -11,7 +11,9 @@ from hookgate import config as configuration
 from hookgate.config import ConfigError
 from hookgate.embedding.reasoning import leveled
 from hookgate.protocol.interfaces import Tool
-from hookgate.sections import Config, PreferenceSection, ProviderSection
+from hookgate.sections import Config
+from hookgate.sections.agent import ProviderSection
+from hookgate.sections.tools import PreferenceSection
 
 USUAL_MODELS = {"openai": "gpt-5-mini", "anthropic": "claude-sonnet-4-5"}
 """Where only the provider is named."""

@@ -18,7 +18,7 @@ from hookgate.protocol.payloads import GateDecision, HookFailed, ToolExecSkipped
 from hookgate.protocol.stages import Question, Stage
 from hookgate.protocol.values import ToolCall, ToolResult
 from hookgate.providers.scripted import ScriptedCall, ScriptStep
-from hookgate.sections import GuardsSection
+from hookgate.sections.guards import GuardsSection
 from tests.guards.asking import STEP
 from tests.loop.recording import Bench, FunctionTool, asks_for, hook, says
 

@@ -12,7 +12,8 @@ import pytest
 
 from hookgate.cli.migrate import migrate_file
 from hookgate.config import ConfigError, parse
-from hookgate.sections import Config, HookSection
+from hookgate.sections import Config
+from hookgate.sections.hooks import HookSection
 
 ORDINARY: dict[str, Any] = {"enabled": True, "command": ["./hook"], "intercept": ["before_tool", "after_tool"]}
 WHOLE: dict[str, Any] = {

@@ -33,7 +33,8 @@ from hookgate.protocol.zot import answers, blocks, events
 from hookgate.protocol.zot.answers import command_answer
 from hookgate.protocol.zot.frames import CommandReply, Frame, Panel, Unknown
 from hookgate.protocol.zot.host import HostFrame
-from hookgate.sections import HookDefaults, ZotExtension, ZotSection
+from hookgate.sections.hooks import HookDefaults
+from hookgate.sections.zot import ZotExtension, ZotSection
 from tests.cli.program import none_left
 from tests.docs.page import Part, anchor, codes, read_page
 

@@ -41,7 +41,7 @@ from hookgate.protocol.values import (
     ToolResult,
     Usage,
 )
-from hookgate.sections import HookDefaults, HookSection
+from hookgate.sections.hooks import HookDefaults, HookSection
 from tests.docs.chat import INBOUND
 from tests.docs.page import Part, codes, read_page
 

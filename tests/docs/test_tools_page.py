@@ -26,7 +26,9 @@ from hookgate.protocol.effects import effect_members, read_effects
 from hookgate.protocol.values import TOOL_TIMEOUT_S, FaultKind, ToolCall, ToolSpec
 from hookgate.redaction import Redactor
 from hookgate.redaction.values import MIN_CHARS
-from hookgate.sections import Config, GuardsSection, McpDefaults, McpSection
+from hookgate.sections import Config
+from hookgate.sections.guards import GuardsSection
+from hookgate.sections.tools import McpDefaults, McpSection
 from hookgate.tools import background, fetch, lease, memo, schema, schema_spec, text
 from hookgate.tools.builtin import Parts, bash, bash_output, builtin_tools, edit, glob, grep, read
 from hookgate.tools.dynamic import draft, identity, made, oneshot

@@ -1,0 +1,53 @@
+"""`hookgate.toml` as frozen models: every key, its type, its usual value, subject by subject. Reads no file."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from hookgate.sections.agent import AgentSection, ModelSection, ProviderSection
+from hookgate.sections.guards import GuardsSection
+from hookgate.sections.hooks import ApprovalSection, HooksSection
+from hookgate.sections.section import Section, nested
+from hookgate.sections.tools import DynamicSection, McpDefaults, ToolsSection
+from hookgate.sections.zot import ZotSection
+
+
+class StoreSection(Section):
+    path: str = ""
+
+
+class LogSection(Section):
+    level: Literal["debug", "info", "warning", "error"] = "warning"
+    format: Literal["text", "json"] = "text"
+
+
+class ControlSection(Section):
+    enabled: bool = True
+    path: str = ""
+
+
+class Config(Section):
+    agent: AgentSection = nested()
+    providers: dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$")], ProviderSection] = Field(
+        default_factory=dict
+    )
+    models: dict[Annotated[str, Field(pattern=r"^[^/]+/.+$")], ModelSection] = Field(default_factory=dict)
+    hooks: HooksSection = nested()
+    approvals: tuple[ApprovalSection, ...] = ()
+    tools: ToolsSection = nested()
+    guards: GuardsSection = nested()
+    dynamic: DynamicSection = nested()
+    mcp: McpDefaults = nested()
+    zot: ZotSection = nested()
+    store: StoreSection = nested()
+    log: LogSection = nested()
+    control: ControlSection = nested()
+
+    @model_validator(mode="after")
+    def _knows_its_provider(self) -> Config:
+        provider = self.agent.model.partition("/")[0]
+        if provider and provider not in self.providers:
+            raise ValueError(f"agent.model names the provider {provider!r}, but there is no [providers.{provider}]")
+        return self

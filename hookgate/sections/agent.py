@@ -1,0 +1,74 @@
+"""`[agent]`, `[providers]` and `[models]`: who answers, where, and what a model is known to do."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from hookgate.sections.section import Count, Milliseconds, Section
+
+
+class AgentSection(Section):
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$")] = "main"
+    model: str = ""
+    system: str = "You are a helpful assistant."
+    max_steps: Count = 50
+    workspace: str = ""
+    temperature: float | None = None
+    max_tokens: Count | None = None
+    options: dict[str, Any] = Field(default_factory=dict)
+    retries: Annotated[int, Field(ge=0, le=10)] = 2
+    retry_first_ms: Milliseconds = 1000
+    retry_longest_ms: Milliseconds = 60_000
+    show_denials: bool = False
+    text_tool_calls: Literal["off", "tags", "all"] = "tags"
+    compact_at: Annotated[float, Field(ge=0, le=1)] = 0.85
+
+    @field_validator("model")
+    @classmethod
+    def _names_a_provider(cls, model: str) -> str:
+        provider, slash, name = model.partition("/")
+        if model and not (provider and slash and name):
+            raise ValueError("write it PROVIDER/MODEL, for example openai/gpt-5-mini")
+        return model
+
+    @property
+    def request_options(self) -> dict[str, Any]:
+        named = {"temperature": self.temperature, "max_tokens": self.max_tokens}
+        return {**self.options, **{name: value for name, value in named.items() if value is not None}}
+
+
+class ProviderSection(Section):
+    kind: Literal["openai", "anthropic", "scripted"]
+    base_url: str = ""
+    api_key_env: Annotated[str, Field(pattern=r"^([A-Za-z_][A-Za-z0-9_]*)?$")] = ""
+    idle_timeout_ms: Milliseconds = 120_000
+    headers: dict[str, str] = Field(default_factory=dict)
+    script: str = ""
+
+    @field_validator("base_url")
+    @classmethod
+    def _is_http(cls, url: str) -> str:
+        if url and not url.startswith(("http://", "https://")):
+            raise ValueError("must start with http:// or https://")
+        return url.rstrip("/")
+
+    @model_validator(mode="after")
+    def _is_complete(self) -> ProviderSection:
+        if self.kind == "scripted" and not self.script:
+            raise ValueError('a scripted provider needs script = "FILE.json"')
+        return self
+
+
+Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class ModelSection(Section):
+    """What hookgate does not know of a model, or knows wrong. `prices`: US dollars for a million tokens of input,
+    output, and, if they differ from input, cache reads and cache writes."""
+
+    context_window: Count | None = None
+    max_output: Count | None = None
+    reasoning: bool | None = None
+    prices: Annotated[tuple[Dollars, ...], Field(min_length=2, max_length=4)] | None = None

@@ -1,0 +1,83 @@
+"""`[guards]`: the guards that come with hookgate, each off or on in one line."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from hookgate.sections.section import Count, Globs, Mode, Section, nested
+
+
+class GuardSection(Section):
+    mode: Mode = "enforce"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _or_one_word(cls, given: object) -> object:
+        """`loop = "off"` is short for `loop = { mode = "off" }`; true and false do as well."""
+        if isinstance(given, bool):
+            return {"mode": "enforce" if given else "off"}
+        return {"mode": given} if isinstance(given, str) else given
+
+
+class LoopGuard(GuardSection):
+    """How often the same call may fail before advice and refusal, the same tool with other arguments, and how much
+    advice one turn gets; `repeats`: successes of one read-only call before advice."""
+
+    same_advice: Count = 3
+    same_refuse: Count = 4
+    tool_advice: Count = 4
+    tool_refuse: Count = 8
+    advice_limit: Count = 5
+    repeats: Count = 5
+
+
+class FanOutGuard(GuardSection):
+    """Calls of one tool in one turn; a tool that is not named is not limited."""
+
+    limits: dict[str, Count] = Field(default_factory=lambda: {"ls": 20, "grep": 30, "glob": 20})
+
+
+class ReadBeforeWriteGuard(GuardSection):
+    strict: bool = False
+
+
+class PlanFirstGuard(GuardSection):
+    mode: Mode = "off"
+    plan_tools: Globs = ("plan",)
+
+
+class TestEditGuard(GuardSection):
+    mode: Mode = "off"
+    refuse: bool = False
+
+
+class ShellGuard(GuardSection):
+    profile: Literal["relaxed", "standard", "read_only"] = "standard"
+
+
+class RedactionGuard(GuardSection):
+    """`secret_env` names variables whose values are replaced wherever they turn up, besides the providers' keys."""
+
+    secret_env: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+
+    @field_validator("mode")
+    @classmethod
+    def _is_on_or_off(cls, mode: Mode) -> Mode:
+        if mode == "audit":
+            raise ValueError('redaction is "enforce" or "off": what it only noted would have left')
+        return mode
+
+
+class GuardsSection(Section):
+    """The guards that come with hookgate; `schema` is always on."""
+
+    loop: LoopGuard = nested()
+    fan_out: FanOutGuard = nested()
+    read_before_write: ReadBeforeWriteGuard = nested()
+    plan_first: PlanFirstGuard = nested()
+    test_edit: TestEditGuard = nested()
+    shell: ShellGuard = nested()
+    redaction: RedactionGuard = nested()

@@ -1,0 +1,81 @@
+"""`[tools]`, `[dynamic]` and `[mcp]`: which tools there are, and which of them a request ships."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from hookgate.sections.section import Count, Globs, Milliseconds, Section
+
+
+class PreferenceSection(Section):
+    """`tools`: names, globs, or `provider:` and a glob over providers. Empty `channels`: all of them."""
+
+    tools: Annotated[Globs, Field(min_length=1)]
+    channels: Globs = ()
+    enabled: bool | None = None
+    weight: Annotated[float, Field(ge=0, le=1)] | None = None
+    overrides: dict[str, Any] = Field(default_factory=dict)
+
+
+class ToolsSection(Section):
+    """`max_tools`, `max_tokens` 0: no limit to what a request ships; `pinned` tools always go along."""
+
+    enabled: Globs = ("*",)
+    sandbox: Literal["auto", "required", "off"] = "auto"
+    sandbox_network: Literal["open", "off"] = "open"
+    web_fetch_private: bool = False
+    output: Literal["labeled", "json"] = "labeled"
+    pure: Globs = ()
+    memo: bool = True
+    max_tools: Annotated[int, Field(ge=0)] = 0
+    max_tokens: Annotated[int, Field(ge=0)] = 0
+    pinned: Globs = ()
+    preferences: tuple[PreferenceSection, ...] = ()
+    aliases: dict[str, dict[str, str]] = Field(default_factory=dict)
+
+
+class DynamicSection(Section):
+    """Tools that are made at run time, by the model or by people. `operator` packages that `requires` may name."""
+
+    enabled: bool = False
+    folder: str = ""
+    max_tools: Count = 32
+    packages: tuple[str, ...] = ()
+    argv_roots: tuple[str, ...] = ()
+
+
+class McpSection(Section):
+    """One MCP server. `read_only` and `pure`: globs over its tools' own names that the operator vouches for."""
+
+    transport: Literal["stdio", "http"] = "stdio"
+    command: tuple[str, ...] = ()
+    dir: str = ""
+    env: dict[str, str] = Field(default_factory=dict)
+    env_pass: tuple[str, ...] = ()
+    url: str = ""
+    token_env: Annotated[str, Field(pattern=r"^([A-Za-z_][A-Za-z0-9_]*)?$")] = ""
+    allow_private: bool = False
+    read_only: Globs = ()
+    pure: Globs = ()
+    tools: Globs = ("*",)
+    required: bool = False
+    enabled: bool = True
+    connect_timeout_ms: Milliseconds = 10_000
+    timeout_ms: Milliseconds = 60_000
+
+    @model_validator(mode="after")
+    def _fits_its_transport(self) -> McpSection:
+        if self.transport == "stdio" and (not self.command or self.url or self.token_env):
+            raise ValueError("a stdio server has a command, and neither url nor token_env")
+        if self.transport == "http" and (not self.url or self.command):
+            raise ValueError("an http server has a url and no command")
+        return self
+
+
+class McpDefaults(Section):
+    """`model_may_connect`: whether the model has mcp_connect, mcp_disconnect and mcp_list, behind approval."""
+
+    model_may_connect: bool = False
+    servers: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{1,63}$")], McpSection] = Field(default_factory=dict)

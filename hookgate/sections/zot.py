@@ -1,0 +1,34 @@
+"""`[zot]`: zot extensions, all together and one by one."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from hookgate.sections.section import MatchSection, Milliseconds, Section, nested
+
+
+class ZotExtension(Section):
+    """One extension, by its manifest's name. `timeout_ms`: how long an interception may take; `match`: the chats that
+    have its tools and commands, and the calls that it is asked about."""
+
+    enabled: bool = True
+    fail_closed: bool | None = None
+    env: dict[str, str] = Field(default_factory=dict)
+    env_pass: tuple[str, ...] = ()
+    match: MatchSection = nested()
+    timeout_ms: Milliseconds | None = None
+
+
+class ZotSection(Section):
+    """zot extensions. `discover`: whether those of the project are loaded as well; unset, a chat does and a daemon
+    does not. `home`: empty for zot's usual one; `version`: what they are told of zot's, empty for hookgate's.
+    `priority`: of all of them among the hooks."""
+
+    enabled: bool = True
+    discover: bool | None = None
+    home: str = ""
+    version: str = ""
+    priority: int = 0
+    fail_closed: bool = False
+    hello_timeout_ms: Milliseconds = 10_000
+    extensions: dict[str, ZotExtension] = Field(default_factory=dict)
