@@ -14,6 +14,7 @@ from benchmarks import (
     conversation,
     gate_call,
     many_callers,
+    rpc_extensions,
     rpc_ping,
     rpc_start,
     sessions,
@@ -41,6 +42,7 @@ BENCHMARKS = {
     "zot_intercept": zot_intercept,
     "rpc_ping": rpc_ping,
     "rpc_start": rpc_start,
+    "rpc_extensions": rpc_extensions,
 }
 README = Path(__file__).parents[1] / "README.md"
 LONGEST_S = 120.0

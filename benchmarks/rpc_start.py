@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter_ns
 
 import trio
 
 from benchmarks.figures import Bar, Figure, Pair, Run
-from benchmarks.startup import HOOKGATE, PARTS
+from benchmarks.startup import ENVIRONMENT, HOOKGATE, PARTS
 
 STARTS = 9
 PING = b'{"id":"1","type":"ping"}\n'
@@ -26,6 +26,7 @@ async def measure(run: Run) -> list[Figure]:
     with tempfile.TemporaryDirectory(prefix="hookgate-bench-") as folder:
         await trio.Path(folder, "hookgate.toml").write_text(CONFIG)
         await trio.Path(folder, "script.json").write_text(SCRIPT)
+        _to_response(folder)
         pairs.extend((_imports(), _to_response(folder)) for _ in range(run.times(STARTS)))
     return [FIRST.judged(pairs)]
 
@@ -33,7 +34,7 @@ async def measure(run: Run) -> list[Figure]:
 def _imports() -> float:
     """Milliseconds from start to exit."""
     started = perf_counter_ns()
-    subprocess.run(PARTS, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(PARTS, check=True, stdout=subprocess.DEVNULL, env=ENVIRONMENT)
     return (perf_counter_ns() - started) / 1e6
 
 
@@ -51,10 +52,11 @@ def _to_response(folder: str) -> float:
     return took
 
 
-def open_rpc(folder: str) -> subprocess.Popen[bytes]:
+def open_rpc(folder: str, extensions: Sequence[Path] = ()) -> subprocess.Popen[bytes]:
     """In a folder that has a configuration; unbuffered, so that a write is one."""
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1]), "XDG_STATE_HOME": folder}
-    command = [*HOOKGATE, "rpc", "--no-ext"]
+    environment = {**ENVIRONMENT, "PYTHONPATH": str(Path(__file__).parents[1]), "XDG_STATE_HOME": folder}
+    named = [word for directory in extensions for word in ("--ext", str(directory))]
+    command = [*HOOKGATE, "rpc", "--no-ext", *named]
     return subprocess.Popen(
         command, cwd=folder, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
     )

@@ -1,23 +1,31 @@
-"""Reading arguments: what repair costs where nothing is broken, how it grows, how long it holds everybody up."""
+"""Reading what a model writes: what repair costs where nothing is broken, how it and showing a reply that streams
+grow, how long reading holds everybody up."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Sequence
-from time import perf_counter_ns
+from collections.abc import Callable, Sequence
+from functools import partial
+from time import perf_counter_ns, thread_time_ns
 
 import trio
 import trio.lowlevel
 
 from benchmarks.figures import Bar, Figure, Pair, Run
 from hookgate.loop.asked import read_reply
+from hookgate.loop.shown import Shown, Watching
+from hookgate.loop.written import Written
 from hookgate.protocol.values import LLMReply, LLMRequest, ProposedCall
+from hookgate.redaction import Redactor
+from hookgate.tools.extract import Held
 from hookgate.tools.repair import Undecodable, decode_arguments
 
 CAP = 1024 * 1024
+TRIES = 5
 VALID = Bar("decoding valid arguments, 4 KB", "`json.loads`", "µs", 1.3)
 GROWTH = Bar("repairing twice the text, hostile or not", "half the text", "ms", 2.3)
+STREAMED = Bar("showing twice the reply in pieces of 4, hostile or not", "half the reply", "ms", 2.3)
 HELD = Bar(
     "longest hold of the event loop by 1 MB of it", "`json.loads` of as much", "ms", 20.0, absolute=True, or_times=1.0
 )
@@ -39,13 +47,35 @@ def _texts(size: int) -> Sequence[str]:
     )
 
 
+REPLY = 64 * 1024
+PIECE = 4
+
+
+def _replies(size: int) -> Sequence[str]:
+    """Each has much that may be a call or a secret, and is none, or begins one that never ends."""
+    return (
+        "Some plain prose, with a few words. " * (size // 36),
+        "x " + "<div class='tool'> </think>{ " * (size // 29),
+        "```json " + " " * size,
+        "`" * size,
+        "{" * size,
+        '{"name": "x", "list": [1, 2, 3], "text": "a, b"}\n' * (size // 50),
+        '["' + "one long string, " * (size // 17),
+        "password = " + "a" * size,
+        "-----BEGIN PRIVATE KEY-----\n" + "MIIabcd\n" * (size // 8),
+    )
+
+
 async def measure(run: Run) -> list[Figure]:
     valid = [_valid(run.times(2000)) for _ in range(run.rounds)]
     # So that no text is longer than what is read at all.
     size = run.times(CAP - 256) // 2 * 2
     growth = [max(_growth(size, number) for number in range(len(_texts(8)))) for _ in range(max(1, run.rounds // 3))]
+    reply = run.times(REPLY)
+    streamed = [_streamed(reply) for _ in range(max(1, run.rounds // 3))]
     held = [max([await _held(text) for text in _texts(size)], key=lambda pair: pair[1])]
-    return [VALID.judged(valid), GROWTH.judged([(1.0, ratio) for ratio in growth]), HELD.judged(held)]
+    grown = (GROWTH.judged([(1.0, ratio) for ratio in growth]), STREAMED.judged([(1.0, it) for it in streamed]))
+    return [VALID.judged(valid), *grown, HELD.judged(held)]
 
 
 def _valid(count: int) -> Pair:
@@ -60,16 +90,48 @@ def _valid(count: int) -> Pair:
 
 
 def _growth(size: int, number: int) -> float:
-    """How much longer twice the text takes; the best of three of each, since only the algorithm is asked about."""
+    """How much longer twice the text takes: CPU time, the best of several in turn, since only the algorithm is asked
+    about."""
     half, whole = _texts(size // 2)[number], _texts(size)[number]
-    return min(_took(whole) for _ in range(3)) / max(min(_took(half) for _ in range(3)), 0.05)
+    took = [(_took(half), _took(whole)) for _ in range(TRIES)]
+    return min(pair[1] for pair in took) / max(min(pair[0] for pair in took), 0.05)
 
 
 def _took(text: str) -> float:
-    began = perf_counter_ns()
+    """Milliseconds of this thread."""
+    began = thread_time_ns()
     with contextlib.suppress(Undecodable):
         decode_arguments(text[:CAP], guess=False)
+    return (thread_time_ns() - began) / 1e6
+
+
+def _streamed(size: int) -> float:
+    """The worst of all replies, and of all arguments that a call is written with."""
+    texts = zip(_replies(size // 2), _replies(size), strict=True)
+    ratios = [max(_grown(_show, half, whole), _grown(_write, half, whole)) for half, whole in texts]
+    return max(ratios)
+
+
+def _grown(pass_on: Callable[[str], None], half: str, whole: str) -> float:
+    return min(_times(pass_on, whole) for _ in range(3)) / max(min(_times(pass_on, half) for _ in range(3)), 0.05)
+
+
+def _times(pass_on: Callable[[str], None], text: str) -> float:
+    began = perf_counter_ns()
+    pass_on(text)
     return (perf_counter_ns() - began) / 1e6
+
+
+def _show(text: str) -> None:
+    shown = Shown(Watching(lambda _piece: None), partial(Held, "all"), Redactor(["hunter2-hunter2"]))
+    for at in range(0, len(text), PIECE):
+        shown(text[at : at + PIECE])
+
+
+def _write(text: str) -> None:
+    written, arguments = Written(Redactor(["hunter2-hunter2"])), json.dumps({"content": text})
+    for at in range(0, len(arguments), PIECE):
+        written.take(arguments[at : at + PIECE])
 
 
 async def _held(text: str) -> Pair:

@@ -64,6 +64,7 @@ def _placed(config: Config, base: Path) -> Config:
         "store": config.store.model_copy(update={"path": place(config.store.path)}),
         "dynamic": config.dynamic.model_copy(update=dynamic),
         "zot": config.zot.model_copy(update={"home": place(config.zot.home)}),
+        "skills": config.skills.model_copy(update={"folders": tuple(map(place, config.skills.folders))}),
     }
     return config.model_copy(update=placed)
 
@@ -168,6 +169,16 @@ def extensions_folder() -> Path:
     """Where `hookgate ext install` puts extensions: `$XDG_DATA_HOME/hookgate/extensions`."""
     base = os.environ.get("XDG_DATA_HOME")
     return (Path(base) if base else Path.home() / ".local" / "share") / "hookgate" / "extensions"
+
+
+def trust_folder() -> Path:
+    """Where it stands which extensions of projects may run."""
+    return state_directory() / "trusted"
+
+
+def skills_folder() -> Path:
+    """The person's own skills: `$XDG_DATA_HOME/hookgate/skills`."""
+    return extensions_folder().with_name("skills")
 
 
 def runtime_directory() -> Path:

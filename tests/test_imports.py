@@ -34,6 +34,8 @@ MAY_IMPORT = {
     # The guards that ship: functions of a stage's question; `cli` makes hooks of them.
     "guards": {"protocol", "redaction"},
     "extensions": {"protocol"},
+    # The tool that gives a model its instructions, and the folders that they lie in.
+    "skills": {"protocol", "tools", "extensions"},
     "redaction": set[str](),
     # Drives somebody's hook through the real pipes.
     "check": {"protocol", "hooks"},

@@ -17,6 +17,7 @@ import trio
 
 DEADLINE_S = 20.0
 """For each wait; generous because a busy machine starts an interpreter slowly."""
+LAST_WORDS_S = 5.0
 
 
 class ErrorReply(Exception):
@@ -38,6 +39,7 @@ class Child:
     _early: dict[object, dict[str, Any]] = field(default_factory=dict)
     _last_id: int = 0
     _grown: trio.Event = field(default_factory=trio.Event)
+    _heard: trio.Event = field(default_factory=trio.Event)
 
     @property
     def stderr(self) -> str:
@@ -97,9 +99,13 @@ class Child:
         await self.process.stdin.aclose()
 
     async def wait_exit(self, timeout_s: float = DEADLINE_S) -> int:
-        """The exit code."""
+        """The exit code; by then all that it wrote to stderr is here."""
         with trio.fail_after(timeout_s):
-            return await self.process.wait()
+            status = await self.process.wait()
+        # Unless somebody it has left behind holds the pipe open.
+        with trio.move_on_after(LAST_WORDS_S):
+            await self._heard.wait()
+        return status
 
     async def wait_stderr(self, text: str) -> None:
         """Until stderr holds this text."""
@@ -113,6 +119,7 @@ class Child:
         async for chunk in self.process.stderr:
             self._stderr += chunk
             self._grown.set()
+        self._heard.set()
 
 
 @asynccontextmanager

@@ -14,10 +14,10 @@ from typing import cast
 import structlog
 import trio
 
-from hookgate.protocol.approval import ApprovalRequest, Decision, Wish
+from hookgate.protocol.approval import ApprovalRequest, Decision, Grant, Lasting, Wish
 from hookgate.protocol.codec import canonical
 from hookgate.protocol.interfaces import Channel, Redactor
-from hookgate.protocol.match import Matcher
+from hookgate.protocol.match import Globs, Matcher
 from hookgate.protocol.payloads import ApprovalDecided, ApprovalRequested, Payload
 from hookgate.protocol.values import JsonObject, Step, ToolCall
 
@@ -31,7 +31,8 @@ class Rule:
     """Calls that match need a person's yes, whatever the hooks say. `ttl_s`: seconds until silence is a no.
 
     `describe` says more about a call than its arguments do: the program that it would install, say. `once`: no yes
-    counts for a later call, since each may do anything.
+    counts for a later call, since each may do anything; `lasting` gives what may be allowed for always all the same.
+    `origins`: how the call was made, `native` or `text` by a model, `extension` by an extension itself.
     """
 
     name: str
@@ -40,6 +41,17 @@ class Rule:
     approvers: tuple[str, ...] = ()
     describe: Callable[[ToolCall], str] | None = None
     once: bool = False
+    origins: Globs = field(default_factory=Globs)
+    lasting: Callable[[ToolCall], Lasting | None] | None = None
+
+    def covers(self, step: Step, call: ToolCall) -> bool:
+        origin = "extension" if step.origin else call.origin
+        return self.origins.covers(origin) and self.match.matches(step, call.name, step.model)
+
+    def wish(self, call: ToolCall) -> Wish:
+        said = self.describe(call) if self.describe is not None else ""
+        lasting = self.lasting(call) if self.lasting is not None else None
+        return Wish(f"rule:{self.name}", "", said, self.approvers, self.ttl_s, self.once, lasting)
 
 
 @dataclass(frozen=True)
@@ -81,11 +93,7 @@ class Desk:
 
     def wishes(self, step: Step, call: ToolCall) -> tuple[Wish, ...]:
         """What the rules demand for this call."""
-        return tuple(
-            Wish(f"rule:{rule.name}", "", _described(rule, call), rule.approvers, rule.ttl_s, rule.once)
-            for rule in self._rules
-            if rule.match.matches(step, call.name, step.model)
-        )
+        return tuple(rule.wish(call) for rule in self._rules if rule.covers(step, call))
 
     async def settle(self, step: Step, call: ToolCall, wishes: Sequence[Wish], channel: Channel) -> Refused | None:
         """Ask for each wish in turn; None when every one is granted."""
@@ -113,8 +121,13 @@ class Desk:
         log.info("approval_decided", id=request.id, tool=call.name, approved=decision.approved, by=decision.by)
         if not decision.approved:
             return Refused(f"approval:{request.id}", decision.reason or f"{decision.by} said no")
-        if decision.grant == "session" and not wish.once:
-            self._grants.add((step.session_key, wish.asked_by, call.name))
+        match decision.grant:
+            case "session":
+                self._grants.add((step.session_key, wish.asked_by, call.name))
+            case "always" if wish.lasting is not None:
+                wish.lasting.keep(decision.by)
+            case _:
+                pass
         return None
 
     def _presentable(self, call: ToolCall) -> ToolCall:
@@ -138,6 +151,7 @@ class Desk:
             ttl_s=wish.ttl_s or TTL_S,
             digest=digest(step.session_key, call, wish.asked_by),
             once=wish.once,
+            always=self._text(wish.lasting.text) if wish.lasting is not None else "",
         )
 
 
@@ -146,10 +160,6 @@ def _nobody_here(step: Step, wish: Wish) -> Refused | None:
     if not wish.approvers or step.chat.sender in wish.approvers:
         return None
     return Refused(wish.asked_by, f"only {', '.join(wish.approvers)} may approve this, and nobody of them is here")
-
-
-def _described(rule: Rule, call: ToolCall) -> str:
-    return rule.describe(call) if rule.describe is not None else ""
 
 
 def digest(session_key: str, call: ToolCall, asked_by: str) -> str:
@@ -161,19 +171,29 @@ def digest(session_key: str, call: ToolCall, asked_by: str) -> str:
 async def _decided(request: ApprovalRequest, channel: Channel) -> Decision:
     with trio.move_on_after(request.ttl_s):
         try:
-            return _checked(await channel.approve(request))
+            return _checked(request, await channel.approve(request))
         except Exception as error:
             log.warning("approval_not_asked", id=request.id, exc_info=error)
             return Decision(False, "nobody", "the chat could not ask")
     return Decision(False, "nobody", f"nobody answered within {request.ttl_s:g} s")
 
 
-def _checked(decision: object) -> Decision:
-    """Whoever embeds hookgate writes the function that asks: only true is a yes."""
+def _checked(request: ApprovalRequest, decision: object) -> Decision:
+    """Whoever embeds hookgate writes the function that asks: only true is a yes, and only for what was asked."""
     if not isinstance(decision, Decision):
         return Decision(False, "nobody", "what was asked gave no decision")
     approved: object = decision.approved
-    return decision if approved is True else replace(decision, approved=False)
+    return replace(decision, approved=approved is True, grant=_granted(request, decision.grant))
+
+
+def _granted(request: ApprovalRequest, asked: object) -> Grant:
+    match asked:
+        case "session" if not request.once:
+            return "session"
+        case "always" if request.always:
+            return "always"
+        case _:
+            return "once"
 
 
 def _record(request: ApprovalRequest, decision: Decision) -> ApprovalDecided:

@@ -8,10 +8,13 @@ from __future__ import annotations
 import re
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 from unicodedata import combining, east_asian_width
 
 from hookgate.channels.printable import printable
-from hookgate.protocol.zot.frames import Panel
+
+if TYPE_CHECKING:
+    from hookgate.protocol.zot.frames import Panel
 
 Size = Callable[[], tuple[int, int]]
 """Columns and rows of the terminal at this moment."""

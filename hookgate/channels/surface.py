@@ -6,13 +6,16 @@ Knows no extension and no key; whoever prompts looks here for what has come up.
 from __future__ import annotations
 
 from collections import deque
+from typing import TYPE_CHECKING
 
 import trio
 
 from hookgate.channels.panels import PanelView
 from hookgate.channels.terminal import Terminal
 from hookgate.protocol.values import Chat
-from hookgate.protocol.zot.frames import Level, Panel
+
+if TYPE_CHECKING:
+    from hookgate.protocol.zot.frames import Level, Panel
 
 MAX_SUBMITTED = 16
 """Messages of extensions that wait for the prompt; more are dropped, with a line that says so."""
@@ -26,7 +29,7 @@ class TerminalSurface:
         self.inserted = ""
         self._terminal = terminal
         self._view = view
-        self._submitted: deque[str] = deque()
+        self._submitted: deque[tuple[str, bool]] = deque()
         self._stirred = trio.Event()
 
     def note(self, extension: str, level: Level, text: str, chat: Chat | None) -> None:
@@ -52,11 +55,17 @@ class TerminalSurface:
         self._stir()
 
     def submit(self, extension: str, text: str, chat: Chat | None) -> None:
+        self._submit(extension, text, typed=False)
+
+    def submit_slash(self, extension: str, text: str, chat: Chat | None) -> None:
+        self._submit(extension, text, typed=True)
+
+    def _submit(self, extension: str, text: str, *, typed: bool) -> None:
         if len(self._submitted) >= MAX_SUBMITTED:
             self._show(extension, "a message of this extension was dropped: too many wait")
             return
         self._show(extension, text)
-        self._submitted.append(text)
+        self._submitted.append((text, typed))
         self._stir()
 
     def insert(self, text: str) -> None:
@@ -68,8 +77,8 @@ class TerminalSurface:
 
     # --- for whoever prompts ---
 
-    def take_submitted(self) -> str | None:
-        """The next message that an extension wants said."""
+    def take_submitted(self) -> tuple[str, bool] | None:
+        """The next message that an extension wants said, and whether it counts as typed: a command may be one."""
         return self._submitted.popleft() if self._submitted else None
 
     def take_inserted(self) -> str:

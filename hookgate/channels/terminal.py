@@ -6,13 +6,16 @@ Knows no turn and no signal; where a line comes from is the caller's business.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
 
 from hookgate.channels.panels import AWAITS, PanelView
 from hookgate.channels.printable import printable
 from hookgate.protocol.approval import ApprovalRequest, Decision
 from hookgate.protocol.codec import encode
 from hookgate.protocol.values import Chat, Outbound
-from hookgate.protocol.zot.frames import Panel
+
+if TYPE_CHECKING:
+    from hookgate.protocol.zot.frames import Panel
 
 NAME = "cli"
 
@@ -37,24 +40,24 @@ class Terminal:
         self._ask = ask
         self._prompt = prompt
         self._view: PanelView | None = None
-        self._streamed = ""
+        self._streamed: list[str] = []
         self._in_line = False
 
     async def send(self, outbound: Outbound) -> None:
         """An answer that was streamed already is not written again."""
         text = printable(outbound.text)
-        seen = outbound.kind == "answer" and self._streamed.rstrip().endswith(text.strip())
+        seen = outbound.kind == "answer" and "".join(self._streamed).rstrip().endswith(text.strip())
         if text.strip() and not seen:
             self.between(f"{_MARKS[outbound.kind]}{text}")
         self._close_line()
         for url in outbound.media:
             self.between(f"· attachment: {printable(url)[:200]}")
         if outbound.kind in ("answer", "error"):
-            self._streamed = ""
+            self._streamed.clear()
 
     def stream(self, chat: Chat, text: str) -> None:
         text = printable(text)
-        self._streamed += text
+        self._streamed.append(text)
         self._in_line = not text.endswith("\n") if text else self._in_line
         self._write(text)
 
@@ -62,7 +65,7 @@ class Terminal:
         self._close_line()
 
     def restart_stream(self, chat: Chat) -> None:
-        self._streamed = ""
+        self._streamed.clear()
         self.between("· the answer broke off; asking again")
 
     def between(self, text: str) -> None:
@@ -95,13 +98,16 @@ class Terminal:
     async def approve(self, request: ApprovalRequest) -> Decision:
         self._close_line()
         self._write(question(request))
+        answers = "".join(f"{it}, " for it in _offered(request))
         while True:
-            typed = await self._ask("  allow? [y]es once, [s]ession, [n]o: ")
+            typed = await self._ask(f"  allow? {answers}[n]o: ")
             match (typed or "no").strip().lower():
                 case "y" | "yes" | "once":
                     return Decision(True, NAME)
-                case "s" | "session":
+                case "s" | "session" if not request.once:
                     return Decision(True, NAME, grant="session")
+                case "a" | "always" if request.always:
+                    return Decision(True, NAME, grant="always")
                 case "n" | "no":
                     return Decision(False, NAME, "nobody answered" if typed is None else "the user said no")
                 case _:
@@ -130,8 +136,20 @@ def question(request: ApprovalRequest) -> str:
     arguments = request.call.arguments
     lines.extend(f"  {_one_line(name)}: {_argument(value)}" for name, value in arguments.items())
     tool = _one_line(request.call.name)
-    lines.append(f"  session: every {tool} call of this conversation that {request.asked_by} asks about")
+    if not request.once:
+        lines.append(f"  session: every {tool} call of this conversation that {request.asked_by} asks about")
+    if request.always:
+        lines.append(f"  always: {_one_line(request.always)}")
     return "\n".join(lines) + "\n"
+
+
+def _offered(request: ApprovalRequest) -> list[str]:
+    """The answers that are a yes."""
+    return [
+        "[y]es once",
+        *(["[s]ession"] if not request.once else []),
+        *(["[a]lways"] if request.always else []),
+    ]
 
 
 def _one_line(text: str) -> str:

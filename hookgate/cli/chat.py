@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import signal
 import sys
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TextIO
 
@@ -20,15 +20,17 @@ from hookgate.channels.printable import printable
 from hookgate.channels.surface import TerminalSurface
 from hookgate.channels.terminal import NAME, Terminal
 from hookgate.cli import zot_chat
-from hookgate.cli.inspect import counted
+from hookgate.cli.chat_shown import connections, hooks, tools, welcome
 from hookgate.cli.keyboard import Keyboard, open_keyboard, screen_size
 from hookgate.cli.logs import set_up_logs
 from hookgate.cli.runtime import Runtime, Setup, open_runtime
 from hookgate.cli.signals import open_until_signal
 from hookgate.cli.sinks import event_file, open_event_file, trace
 from hookgate.cli.starting import begun
-from hookgate.cli.zot import ExtensionFlags, is_extension
+from hookgate.cli.zot import ExtensionFlags
 from hookgate.cli.zot_prompt import Prompt
+from hookgate.cli.zot_trust import introduce
+from hookgate.extensions.trust import Trust
 from hookgate.hooks.rules import Mount
 from hookgate.protocol.interfaces import Channel
 from hookgate.protocol.values import Chat, Inbound
@@ -41,8 +43,10 @@ HELP = """Type a message and Enter. Ctrl-C ends the running turn; at the prompt,
   /stop   end the running turn     /new    start a new conversation
   /compact  sum up the older part of the conversation
   /tools  what the model may use   /hooks  the hooks and their state
-  /reload-ext  stop the extensions and load them again
-  /help   this text                /quit   leave"""
+  /mcp    the MCP connections      /reload-ext  stop the extensions and load them again
+  /help   this text                /quit   leave
+  //TEXT  say /TEXT to the model, instead of a command"""
+COMMANDS = ("/compact", "/help", "/hooks", "/mcp", "/new", "/quit", "/reload-ext", "/stop", "/tools")
 
 
 @dataclass(frozen=True)
@@ -57,10 +61,13 @@ class Flags:
     diff: bool = False
     ext: tuple[Path, ...] = ()
     no_ext: bool = False
+    no_skill: bool = False
+    no_context_files: bool = False
+    trust: Trust = field(default_factory=lambda: Trust(configuration.trust_folder()))
 
     @property
     def extensions(self) -> ExtensionFlags:
-        return ExtensionFlags(self.ext, search=not self.no_ext, discover=True)
+        return ExtensionFlags(self.ext, search=not self.no_ext, discover=True, trust=self.trust)
 
 
 async def run_chat(flags: Flags) -> int:
@@ -95,7 +102,15 @@ async def open_chat(
         whole = Setup(config, base, (place.channel,), inside, file=flags.config_file, recording=flags.diff)
         beside = {place.channel.name: place.surface}
         runtime = await stack.enter_async_context(
-            open_runtime(replace(whole, extensions=flags.extensions, surfaces=beside))
+            open_runtime(
+                replace(
+                    whole,
+                    extensions=flags.extensions,
+                    surfaces=beside,
+                    skills=not flags.no_skill,
+                    context_files=not flags.no_context_files,
+                )
+            )
         )
         _report(runtime)
         if config.control.enabled or flags.control:
@@ -116,7 +131,13 @@ async def _run_once(flags: Flags, config: Config, base: Path) -> int:
         # It ends with its answer, so it begins with every tool that there will be.
         await runtime.tried()
         question = Inbound(CHAT, flags.once or "")
-        await runtime.gateway.receive(question)
+        if unknown := zot_chat.unknown(runtime, question):
+            _to_stderr(unknown)
+            return 1
+        if literal := zot_chat.literal(question.text):
+            await runtime.gateway.submit(replace(question, text=literal))
+        else:
+            await runtime.gateway.receive(question)
         await runtime.gateway.idle(CHAT.session_key)
         await _show_diff(runtime, sys.stderr)
         if channel.silent and zot_chat.invoked(runtime, question):
@@ -148,6 +169,8 @@ async def _run_interactive(flags: Flags, config: Config, base: Path) -> int:
     async with open_until_signal(signal.SIGTERM, signal.SIGHUP), open_keyboard() as keyboard:
         terminal = Terminal(_write, lambda prompt: answer(keyboard, prompt), lambda: keyboard.prompt)
         surface = TerminalSurface(terminal, PanelView(_write, screen_size) if keyboard.person else None)
+        if keyboard.person:
+            await introduce(config, flags.extensions, partial(answer, keyboard))
         async with open_chat(flags, (config, base), Place(terminal, surface), terminal.between) as runtime:
             await converse(runtime, terminal, keyboard, surface)
     return 0
@@ -159,7 +182,7 @@ async def converse(
     """Prompt, turn, prompt, until the person leaves."""
     prompt = Prompt(PROMPT, keyboard, surface or TerminalSurface(terminal), runtime.extensions)
     keyboard.words = lambda: [*COMMANDS, *(f"/{it.name}" for it in zot_chat.brought(runtime, CHAT))]
-    _write(_welcome(runtime))
+    _write(welcome(runtime))
     async with trio.open_nursery() as nursery:
         patience = _Patience(keyboard.person)
         nursery.start_soon(_warn_unconfined, runtime, terminal)
@@ -167,7 +190,10 @@ async def converse(
         with suppress(EOFError):
             while (said := await prompt.next()).text not in ("/quit", "/exit"):
                 patience.warned = not keyboard.person
-                await (_say(runtime, terminal, said.text) if said.typed else _submit(runtime, said.text))
+                if said.typed:
+                    await _say(runtime, terminal, keyboard, said.text)
+                else:
+                    await _submit(runtime, said.text)
         nursery.cancel_scope.cancel()
 
 
@@ -184,7 +210,7 @@ class _Patience:
         self.warned = not person
 
 
-async def _say(runtime: Runtime, terminal: Terminal, typed: str) -> None:
+async def _say(runtime: Runtime, terminal: Terminal, keyboard: Keyboard, typed: str) -> None:
     message = Inbound(CHAT, typed)
     match typed:
         case "":
@@ -192,14 +218,19 @@ async def _say(runtime: Runtime, terminal: Terminal, typed: str) -> None:
         case "/help":
             terminal.between("\n".join([HELP, *zot_chat.help_lines(runtime, CHAT)]))
         case "/tools":
-            terminal.between(_tools(runtime))
+            terminal.between(tools(runtime))
         case "/hooks":
-            terminal.between(_hooks(runtime))
+            terminal.between(hooks(runtime))
+        case "/mcp":
+            terminal.between(connections(runtime))
         case "/reload-ext":
-            terminal.between(await zot_chat.reloaded(runtime))
+            ask = partial(answer, keyboard) if keyboard.person else None
+            terminal.between(await zot_chat.reloaded(runtime, ask))
             _report(runtime)
-        case _ if COMMAND.fullmatch(typed) and typed not in OF_GATEWAY and not zot_chat.invoked(runtime, message):
-            terminal.between(f"· There is no command {typed}; /help lists them.")
+        case _ if unknown := zot_chat.unknown(runtime, message):
+            terminal.between(f"· {unknown}")
+        case _ if literal := zot_chat.literal(typed):
+            await _submit(runtime, literal)
         case _:
             await runtime.gateway.receive(message)
             await runtime.gateway.idle(CHAT.session_key)
@@ -207,14 +238,14 @@ async def _say(runtime: Runtime, terminal: Terminal, typed: str) -> None:
 
 
 async def _submit(runtime: Runtime, text: str) -> None:
-    """What an extension says in the person's place."""
+    """A message that is no command, whatever it begins with."""
     await runtime.gateway.submit(Inbound(CHAT, text))
     await runtime.gateway.idle(CHAT.session_key)
     await _show_diff(runtime, sys.stdout)
 
 
 def _report(runtime: Runtime) -> None:
-    for problem in zot_chat.problems(runtime):
+    for problem in (*zot_chat.problems(runtime), *runtime.text_problems()):
         _to_stderr(problem)
 
 
@@ -257,29 +288,3 @@ async def answer(keyboard: Keyboard, prompt: str) -> str | None:
 def _write(text: str) -> None:
     sys.stdout.write(text)
     sys.stdout.flush()
-
-
-def _welcome(runtime: Runtime) -> str:
-    hooks = [hook for hook in runtime.mounts.hooks if not is_extension(hook.name)]
-    loaded = len(zot_chat.loaded(runtime))
-    running = counted(len(hooks), "hook") + (f", {counted(loaded, 'extension')}" if loaded else "")
-    lines = [f"hookgate: {runtime.agent.model}; {running}; /help for help, Ctrl-D to leave"]
-    lines.extend(f"! hook {hook.name} is {hook.state}: {hook.reason}" for hook in hooks if not hook.pid)
-    return printable("\n".join(lines)) + "\n"
-
-
-def _tools(runtime: Runtime) -> str:
-    own = [(spec.name, spec.provider, spec.description) for spec in runtime.agent.registry.snapshot().specs]
-    declared = [(s.name, f"hook:{m.name}", s.description) for m in runtime.gate.mounts for s in m.hook.declared.tools]
-    rows = (f"  {name:<12} {provider:<16} {text.partition('. ')[0]}" for name, provider, text in [*own, *declared])
-    return "\n".join(rows) or "no tools"
-
-
-COMMAND = re.compile(r"/[a-z_-]+")
-OF_GATEWAY = ("/stop", "/new", "/compact")
-COMMANDS = ("/compact", "/help", "/hooks", "/new", "/quit", "/reload-ext", "/stop", "/tools")
-
-
-def _hooks(runtime: Runtime) -> str:
-    rows = (f"  {hook.name:<16} {hook.state:<12} {hook.reason}" for hook in runtime.mounts.hooks)
-    return "\n".join(rows) or "no hooks"

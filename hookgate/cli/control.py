@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict
@@ -11,13 +12,18 @@ from typing import Any, cast
 import structlog
 
 from hookgate import config as configuration
-from hookgate.cli.inspect import describe, say
+from hookgate.cli.chain import Link, guard_link, standing
+from hookgate.cli.guards import GUARD
+from hookgate.cli.inspect import say
+from hookgate.cli.mcp_control import mcp_methods
 from hookgate.cli.plans import plans
+from hookgate.cli.running import running
 from hookgate.cli.runtime import Runtime
 from hookgate.cli.tools_control import tool_methods
+from hookgate.cli.tools_started import workspace_key
 from hookgate.cli.toolset import all_rules
 from hookgate.config import Config, ConfigError
-from hookgate.control.client import call, find_socket, socket_path
+from hookgate.control.client import call, socket_path
 from hookgate.control.methods import ControlError
 from hookgate.control.place import ControlUnavailable
 from hookgate.control.serve import open_control
@@ -43,6 +49,8 @@ async def open_gateway_control(runtime: Runtime, config_file: Path | None, path:
     tools = runtime.tools
     served = {
         **tool_methods(runtime, tools.catalog, tools.descriptions, lambda: runtime.agent.desk.rules),
+        "gateway.about": methods.about,
+        **mcp_methods(runtime.more.roster),
         "hooks.list": methods.hooks_list,
         "hooks.reload": methods.hooks_reload,
         "sessions.list": methods.sessions_list,
@@ -63,8 +71,17 @@ class _Methods:
         self._runtime = runtime
         self._config_file = config_file
 
+    async def about(self) -> Json:
+        """Whose gateway it is: a command that finds several asks this."""
+        setup = self._runtime.setup
+        file = (self._config_file or setup.base / configuration.FILE_NAME).resolve()
+        return {"config": str(file), "workspace": workspace_key(setup.config), "pid": os.getpid()}
+
     async def hooks_list(self) -> Json:
-        return [self._row(hook) for hook in self._runtime.mounts.hooks]
+        """The guards, then processes and extensions, each as it is asked."""
+        guards = [m for m in self._runtime.gate.mounts if m.rules.inside and m.name.startswith(GUARD)]
+        inside = [{**guard_link(mount).row(), **self._counted(mount.name)} for mount in guards]
+        return [*inside, *(self._row(hook) for hook in self._runtime.mounts.hooks)]
 
     async def hooks_reload(self) -> Json:
         """Read the configuration again and exchange the hooks that differ; on any mistake nothing changes."""
@@ -95,19 +112,27 @@ class _Methods:
         return self._runtime.gateway.stop(session)
 
     def _row(self, hook: SupervisedHook) -> dict[str, Json]:
-        gate = self._runtime.gate
-        stats = gate.stats[hook.name]
+        plan, declared = self._runtime.mounts.plan(hook.name), hook.declared.stages
+        stages = plan.rules.stages if declared is None else plan.rules.stages & declared
         return {
-            **describe(self._runtime.mounts.plan(hook.name), hook.state),
+            **Link(plan.name, plan.rules, hook.state, tuple(plan.spec.command)).row(),
+            "stages": standing(stages),
             "reason": hook.reason,
             "pid": hook.pid,
             "restarts": hook.restarts,
+            **self._counted(hook.name),
+            "events_dropped": hook.events_dropped,
+        }
+
+    def _counted(self, name: str) -> dict[str, Json]:
+        gate = self._runtime.gate
+        stats = gate.stats[name]
+        return {
             "calls": stats.calls,
             "failures": stats.failures,
             "p50_ms": stats.quantile_ms(0.50),
             "p99_ms": stats.quantile_ms(0.99),
-            "events_dropped": hook.events_dropped,
-            "audits_missed": gate.audits.missed[hook.name],
+            "audits_missed": gate.audits.missed[name],
         }
 
 
@@ -116,7 +141,9 @@ class _Methods:
 
 def ask_gateway(method: str, params: JsonObject, control: Path | None) -> Any:  # noqa: ANN401 - JSON
     """Raises NothingRunning and ControlFailed."""
-    return call(find_socket(configuration.runtime_directory(), control), method, params)
+    found = running(None, control)
+    found.tell()
+    return call(found.path, method, params)
 
 
 def call_gateway(method: str, params: str, control: Path | None) -> int:

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 
 import trio
@@ -15,12 +16,13 @@ from hookgate.approvals.desk import Rule
 from hookgate.hooks.deadlines import Deadlines
 from hookgate.hooks.process import HelloFailed, HookProcess, ProcessSpec, open_process
 from hookgate.protocol.answers import Failed, Respond
+from hookgate.protocol.approval import Lasting
 from hookgate.protocol.catalog import Catalog
 from hookgate.protocol.match import Globs, Matcher
 from hookgate.protocol.stages import Question, Stage
 from hookgate.protocol.values import Chat, Inbound, JsonObject, Step, ToolCall, ToolResult, ToolSpec
 from hookgate.sections import Config
-from hookgate.tools.dynamic.asking import approval_text
+from hookgate.tools.dynamic.asking import approval_text, lasting
 from hookgate.tools.dynamic.draft import NEW_TOOL
 from hookgate.tools.dynamic.ledger import Ledger
 from hookgate.tools.dynamic.lifecycle import lifecycle_tools
@@ -104,12 +106,19 @@ async def open_dynamic(config: Config, registry: Registry, catalog: Catalog) -> 
     """
     folder = configuration.dynamic_folder(config)
     async with open_walls(config, folder) as sandbox, open_tool_processes() as open_tool_process:
-        place = Workplace(open_tool_process, sandbox, configuration.base_environment())
-        workshop = Workshop(_terms(config), place, Ledger(catalog, registry, Shelf(folder)))
+        workspace = configuration.workspace_folder(config)
+        place = Workplace(open_tool_process, sandbox, configuration.base_environment(), readable=(workspace,))
+        shelf = Shelf(folder if config.dynamic.folder else folder / _key(workspace))
+        workshop = Workshop(_terms(config), place, Ledger(catalog, registry, shelf, str(workspace)))
         for tool in lifecycle_tools(workshop):
             registry.register(tool, reserved=True)
         async with open_workshop(workshop):
             yield workshop
+
+
+def _key(workspace: Path) -> str:
+    """A name of its own for each workspace where all keep their programs in one place."""
+    return f"{workspace.name or 'root'}-{sha256(str(workspace).encode()).hexdigest()[:8]}"
 
 
 @asynccontextmanager
@@ -139,9 +148,21 @@ class Shown:
         return approval_text(self.workshop, call)
 
 
+@dataclass(frozen=True)
+class Forever:
+    """What a person may allow for always; equal as `Shown` is."""
+
+    workshop: Workshop
+
+    def __call__(self, call: ToolCall) -> Lasting | None:
+        return lasting(self.workshop, call)
+
+
 def dynamic_rules(config: Config, workshop: Workshop | None = None) -> tuple[Rule, ...]:
     """To be added to the configured ones. Without the workshop a person sees the arguments of the call alone."""
     if not config.dynamic.enabled:
         return ()
-    describe = Shown(workshop) if workshop is not None else None
-    return (Rule("dynamic", Matcher({"tools": Globs(ASKED_ABOUT)}), describe=describe, once=True),)
+    match = Matcher({"tools": Globs(ASKED_ABOUT)})
+    if workshop is None:
+        return (Rule("dynamic", match, once=True),)
+    return (Rule("dynamic", match, describe=Shown(workshop), once=True, lasting=Forever(workshop)),)

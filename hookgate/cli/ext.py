@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from shutil import which
 
 from hookgate import config as configuration
 from hookgate.channels.printable import printable
 from hookgate.cli.endings import FAILED
-from hookgate.extensions.discovery import Entry, Places, look
+from hookgate.cli.zot import ExtensionFlags, judge_of
+from hookgate.extensions.discovery import Entry, Judge, Places, look
 from hookgate.extensions.folders import Refused, vanish
 from hookgate.extensions.git import Git
 from hookgate.extensions.install import install as put
 from hookgate.extensions.installed import named
 from hookgate.extensions.installed import switch as set_enabled
+from hookgate.extensions.manifest import BadManifest, read_manifest
+from hookgate.extensions.trust import Standing, Trust
 from hookgate.sections import Config
 
 COLUMNS = ("scope", "name", "version", "enabled", "language", "dir")
@@ -28,24 +33,41 @@ def configured(config_file: Path | None) -> Config:
 
 def places_of(config_file: Path | None) -> Places:
     """Where a command looks, here and now. Raises ConfigError."""
-    home = configuration.zot_home(configured(config_file))
-    return Places(Path.cwd(), configuration.extensions_folder(), home)
+    return _places(configured(config_file))
 
 
-def list_extensions(places: Places) -> int:
-    """A table on stdout, in load order; what cannot be read has its reason behind its folder."""
-    entries, problems = look(places)
+def _places(config: Config) -> Places:
+    return Places(Path.cwd(), configuration.extensions_folder(), configuration.zot_home(config))
+
+
+def list_extensions(config_file: Path | None) -> int:
+    """A table on stdout, in load order; what keeps one from being loaded stands behind its folder.
+
+    Raises ConfigError.
+    """
+    config = configured(config_file)
+    entries, problems = look(_places(config))
     for problem in problems:
         tell(f"hookgate: {problem.text}")
     if entries:
-        sys.stdout.writelines(f"{line}\n" for line in _aligned([COLUMNS, *map(_row, entries)]))
+        judge = judge_of(config, ExtensionFlags())
+        rows = [_row(entry, judge) for entry in entries]
+        sys.stdout.writelines(f"{line}\n" for line in _aligned([COLUMNS, *rows]))
     elif not problems:
         tell("no extensions installed")
     return FAILED if problems else 0
 
 
 def install(source: str, places: Places, git: Git) -> int:
-    return told(lambda: f"installed {put(source, places.own, git)}")
+    return told(lambda: _installed(put(source, places.own, git)))
+
+
+def _installed(directory: Path) -> str:
+    """With what is still missing: nothing is built here."""
+    program, *_ = read_manifest(directory).command(directory)
+    there = which(program, path=configuration.base_environment().get("PATH"))
+    note = "" if there else f"\nnote: {program} cannot be started yet, and nothing is built here"
+    return f"installed {directory}{note}"
 
 
 def switch(name: str, places: Places, *, enabled: bool) -> int:
@@ -69,6 +91,45 @@ def remove(name: str, places: Places, *, yes: bool) -> int:
         return f"removed {directory}"
 
     return told(removed)
+
+
+def trust(name: str, places: Places, agreed: Trust) -> int:
+    """A chat runs it without a question from now on, as long as it stays as it is."""
+
+    def trusted() -> str:
+        directory = _project_folder(name, places)
+        standing = agreed.standing(directory)
+        if standing.kind == "unreadable":
+            raise Refused(f"{directory}: {standing.reason}")
+        agreed.agree(directory, standing.sha256)
+        return f"trusted {directory}"
+
+    return told(trusted)
+
+
+def untrust(name: str, places: Places, agreed: Trust) -> int:
+    """A folder that is gone can be named by its path."""
+
+    def untrusted() -> str:
+        directory = Path(os.path.abspath(name)) if os.sep in name else _named(name, places).directory
+        return f"untrusted {directory}" if agreed.forget(directory) else f"{directory} was not trusted"
+
+    return told(untrusted)
+
+
+def _project_folder(name: str, places: Places) -> Path:
+    """By name one of the project here, by path any. Raises Refused."""
+    if os.sep not in name:
+        entry = _named(name, places)
+        if entry.scope == "global":
+            raise Refused(f"{entry.directory} is installed: only a project's extensions are asked about")
+        return entry.directory
+    directory = Path(os.path.abspath(name))
+    try:
+        read_manifest(directory)
+    except BadManifest as error:
+        raise Refused(f"{directory}: {error}") from None
+    return directory
 
 
 def told(command: Callable[[], str]) -> int:
@@ -96,15 +157,32 @@ def _named(name: str, places: Places) -> Entry:
 def _agreed(question: str) -> bool:
     sys.stderr.write(printable(question))
     sys.stderr.flush()
-    return sys.stdin.readline().strip() in ("y", "Y")
+    typed = sys.stdin.readline()
+    if not (sys.stdin.isatty() and typed.endswith("\n")):
+        # Nobody has seen an Enter here.
+        tell("")
+    return typed.strip() in ("y", "Y")
 
 
-def _row(entry: Entry) -> Sequence[str]:
+def _row(entry: Entry, judge: Judge) -> Sequence[str]:
     manifest = entry.manifest
     if manifest is None:
         return (entry.scope, entry.name, "", "", "", f"{entry.directory}  ({entry.broken})")
     enabled = "yes" if manifest.enabled else "no"
-    return (entry.scope, entry.name, manifest.version, enabled, manifest.language, str(entry.directory))
+    mark = _mark(judge(entry.directory)) if entry.scope == "project" else ""
+    return (entry.scope, entry.name, manifest.version, enabled, manifest.language, f"{entry.directory}{mark}")
+
+
+def _mark(standing: Standing) -> str:
+    match standing.kind:
+        case "trusted":
+            return ""
+        case "new":
+            return "  (not trusted)"
+        case "changed":
+            return "  (changed since it was trusted)"
+        case "unreadable":
+            return f"  (cannot be trusted: {standing.reason})"
 
 
 def _aligned(rows: Iterable[Sequence[str]]) -> list[str]:

@@ -26,7 +26,7 @@ class ExtGroup(click.Group):
 @click.group(cls=ExtGroup, invoke_without_command=True)
 @click.pass_context
 def ext(context: click.Context) -> None:
-    """Extensions of zot: what is installed, and installing, switching and removing it."""
+    """Extensions of zot: what is installed, and installing, switching, trusting and removing it."""
     if context.invoked_subcommand is None:
         click.echo(context.get_help(), err=True)
 
@@ -42,10 +42,10 @@ def ext_help(context: click.Context) -> None:
 @config_option
 def ext_list(config_file: Path | None) -> None:
     """What is installed, in load order."""
-    from hookgate.cli.ext import list_extensions, places_of
+    from hookgate.cli.ext import list_extensions
     from hookgate.cli.main import guarded
 
-    guarded(lambda: list_extensions(places_of(config_file)))
+    guarded(lambda: list_extensions(config_file))
 
 
 @ext.command(name="install")
@@ -84,6 +84,36 @@ def _switch(name: str, config_file: Path | None, *, enabled: bool) -> None:
     from hookgate.cli.main import guarded
 
     guarded(lambda: switch(name, places_of(config_file), enabled=enabled))
+
+
+@ext.command(name="trust")
+@click.argument("name", metavar="NAME|DIR", required=False)
+@config_option
+def ext_trust(name: str | None, config_file: Path | None) -> None:
+    """Let a project's extension run without a question, as long as it stays as it is."""
+    given = _needed(name, "trust", "<name|dir>")
+
+    from hookgate import config as configuration
+    from hookgate.cli.ext import places_of, trust
+    from hookgate.cli.main import guarded
+    from hookgate.extensions.trust import Trust
+
+    guarded(lambda: trust(given, places_of(config_file), Trust(configuration.trust_folder())))
+
+
+@ext.command(name="untrust")
+@click.argument("name", metavar="NAME|DIR", required=False)
+@config_option
+def ext_untrust(name: str | None, config_file: Path | None) -> None:
+    """Ask about it again."""
+    given = _needed(name, "untrust", "<name|dir>")
+
+    from hookgate import config as configuration
+    from hookgate.cli.ext import places_of, untrust
+    from hookgate.cli.main import guarded
+    from hookgate.extensions.trust import Trust
+
+    guarded(lambda: untrust(given, places_of(config_file), Trust(configuration.trust_folder())))
 
 
 @ext.command(name="remove")

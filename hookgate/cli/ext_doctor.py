@@ -89,6 +89,7 @@ def report(found: Found, findings: Iterable[Finding]) -> Iterator[str]:
     yield from _conflicts(findings)
     yield from (f"disabled: {it.name} {it.directory}" for it in found.disabled)
     yield from (f"not loaded: {it.text}" for it in found.shadowed)
+    yield from (f"not started: {it.text}" for it in found.strangers)
     yield from (it.text for it in found.problems)
 
 
@@ -163,6 +164,8 @@ class _Nobody:
     def panel_close(self, extension: str, panel_id: str) -> None: ...
 
     def submit(self, extension: str, text: str, chat: Chat | None) -> None: ...
+
+    def submit_slash(self, extension: str, text: str, chat: Chat | None) -> None: ...
 
 
 def _nothing(extension: str, rank: int, tools: Sequence[Tool]) -> None: ...

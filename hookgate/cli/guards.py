@@ -25,6 +25,8 @@ from hookgate.sections.guards import LoopGuard as LoopSection
 
 log = structlog.get_logger("hookgate.guards")
 
+GUARD = "guard:"
+"""What the names of these hooks begin with."""
 _FIRST = -1000
 """The priority of the first guard: it counts every call, whoever refuses it later."""
 _EARLY = ("turn_end", "tool_exec_skipped")
@@ -70,7 +72,7 @@ def _mount(number: int, guard: _Guard) -> Mount:
         on_failure={Stage.BEFORE_TOOL: "deny"},
         inside=True,
     )
-    return Mount(InsideHook(f"guard:{guard.name}", guard.judges, guard.hear, waits=False), rules)
+    return Mount(InsideHook(f"{GUARD}{guard.name}", guard.judges, guard.hear, waits=False), rules)
 
 
 def _loop(section: LoopSection, spec_of: SpecOf) -> _Guard:

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatch
 from pathlib import Path
 from shutil import which
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from hookgate import config as configuration
 from hookgate.cli.plans import plans
 from hookgate.cli.toolset import all_rules
 from hookgate.config import ConfigError
 from hookgate.hooks.mounts import Plan
-from hookgate.mistakes import close
 from hookgate.protocol.stages import Stage
 from hookgate.protocol.values import Chat, Inbound, Step
 from hookgate.sections import Config
+
+if TYPE_CHECKING:
+    from hookgate.cli.chain import Link
 
 
 def say(line: str) -> None:
@@ -31,12 +32,15 @@ def counted(number: int, noun: str) -> str:
 
 def check_config(config_file: Path | None) -> int:
     """What would keep the gateway from starting is an error; what is only odd is a note. Raises ConfigError."""
+    from hookgate.cli.fitting import check_tools
+
     config, file = _loaded(config_file)
     for section in config.providers.values():
         configuration.secret(section.api_key_env)
     workspace, planned = configuration.workspace_folder(config), plans(config, file.parent)
     for plan in planned:
         _check_command(plan)
+    check_tools(config, file.parent)
     for note in _notes(config, file, workspace):
         say(f"note: {note}")
     rules = counted(len(config.approvals), "approval rule")
@@ -54,23 +58,10 @@ def _loaded(config_file: Path | None) -> tuple[Config, Path]:
         raise
 
 
-BUILTINS = (
-    *("bash", "bash_kill", "bash_output", "edit", "glob", "grep", "ls", "read", "web_fetch", "write"),
-    *("new_tool", "unregister_tool", "mcp_connect", "mcp_disconnect", "mcp_list"),
-)
-
-
 def _notes(config: Config, file: Path, workspace: Path) -> Iterator[str]:
-    named = {f"approvals.{number}.tools": rule.tools for number, rule in enumerate(config.approvals)}
-    named |= {
-        f"hooks.processes.{name}.match.tools": hook.match.tools for name, hook in config.hooks.processes.items()
-    }
-    named["tools.enabled"] = config.tools.enabled
-    for place, patterns in named.items():
-        for pattern in patterns:
-            if not any(fnmatch(tool, pattern.removeprefix("!")) for tool in BUILTINS):
-                hint = close(pattern, BUILTINS) or "; is it a tool that a hook adds?"
-                yield f"{place}: {pattern!r} covers no built-in tool{hint}"
+    from hookgate.cli.fitting import strange_names
+
+    yield from strange_names(config)
     if not config.agent.model:
         yield "agent.model is not set: chat will not start without it"
     if file.resolve().is_relative_to(workspace):
@@ -92,15 +83,31 @@ def _check_command(plan: Plan) -> None:
 
 # --- hooks list ---------------------------------------------------------------------------------------------
 
-COLUMNS = ("name", "state", "pid", "restarts", "priority", "mode", "stages", "calls", "failures", "p50_ms", "p99_ms")
+COLUMNS = (
+    "name",
+    "state",
+    "pid",
+    "restarts",
+    "priority",
+    "mode",
+    "stages",
+    "calls",
+    "failures",
+    "p50_ms",
+    "p99_ms",
+    "reason",
+)
 
 
 def list_hooks(config_file: Path | None, control: Path | None, *, as_json: bool) -> int:
-    from hookgate.control.client import NothingRunning, call, find_socket
+    from hookgate.cli.running import running
+    from hookgate.control.client import NothingRunning, call
 
     try:
-        path = find_socket(configuration.runtime_directory(), control)
-        rows, where = cast("list[dict[str, Any]]", call(path, "hooks.list")), f"The hookgate at {path}:"
+        found = running(config_file, control)
+        if as_json:
+            found.tell()
+        rows, where = cast("list[dict[str, Any]]", call(found.path, "hooks.list")), found.title
     except NothingRunning:
         if control is not None:
             raise
@@ -117,32 +124,24 @@ def list_hooks(config_file: Path | None, control: Path | None, *, as_json: bool)
 
 
 def configured(config_file: Path | None) -> list[dict[str, Any]]:
+    """Raises ConfigError."""
+    from hookgate.cli.chain import chain
+
     config, file = configuration.load(config_file)
-    off = [
-        {"name": name, "state": "off", "mode": "off", "stages": list(section.intercept), "priority": section.priority}
-        for name, section in config.hooks.processes.items()
-        if section.mode == "off"
+    laid = chain(config, file.parent)
+    out: list[dict[str, Any]] = [
+        {"name": name, "state": "out", "stages": [], "reason": why} for name, why in laid.out.items()
     ]
-    return [*(describe(plan, "not started") for plan in plans(config, file.parent)), *off]
-
-
-def describe(plan: Plan, state: str) -> dict[str, Any]:
-    rules = plan.rules
-    return {
-        "name": plan.name,
-        "state": state,
-        "priority": rules.priority,
-        "mode": rules.mode,
-        "stages": [stage for stage in Stage if stage in rules.stages],
-        "observe": list(rules.observe.patterns),
-        "command": list(plan.spec.command),
-    }
+    return [*(link.row() for link in laid.links), *out]
 
 
 def table(rows: list[dict[str, Any]]) -> list[str]:
     """Columns that any row fills, as wide as they must be."""
+    from hookgate.cli.chain import LATER
+
     if not rows:
         return ["no hooks"]
+    rows = [{**row, "stages": LATER if row.get("stages") is None else row["stages"]} for row in rows]
     names = [name for name in COLUMNS if any(row.get(name) not in (None, "", []) for row in rows)]
     cells = [names, *([_cell(row.get(name)) for name in names] for row in rows)]
     widths = [max(len(line[i]) for line in cells) for i in range(len(names))]
@@ -170,17 +169,18 @@ class _Case:
 
 def explain(config_file: Path | None, call: Mapping[str, str]) -> int:
     """The chain of each stage that such a call passes, in order, and why each hook is in or out."""
+    from hookgate.cli.chain import chain
+
     config, file = configuration.load(config_file)
     case = _case(config, call)
-    chain = sorted(plans(config, file.parent), key=lambda plan: (plan.rules.priority, plan.spec.name))
+    laid = chain(config, file.parent)
     stages = [s for s in Stage if s in (Stage.BEFORE_LLM, Stage.AFTER_LLM)] if not case.tool else _TOOL_STAGES
     for stage in stages:
         say(f"{stage}:")
-        for line in _explained(chain, stage, case) or ["  (no hook stands here)"]:
+        for line in _explained(laid.links, stage, case) or ["  (no hook stands here)"]:
             say(line)
-    for name, section in config.hooks.processes.items():
-        if section.mode == "off":
-            say(f"{name}: out, its mode is off")
+    for name, why in laid.out.items():
+        say(f"{name}: out, {why}")
     if case.tool:
         _explain_approval(config, case)
     return 0
@@ -195,23 +195,26 @@ def _case(config: Config, call: Mapping[str, str]) -> _Case:
     return _Case(Step(config.agent.name, "", Inbound(chat, ""), model=model), call["tool"])
 
 
-def _explained(chain: list[Plan], stage: Stage, case: _Case) -> list[str]:
-    lines: list[str] = []
-    for plan in chain:
-        if stage not in plan.rules.stages:
-            continue
-        mismatch = plan.rules.match.mismatch(case.step, case.tool)
-        audit = " (audit: it is asked, nothing it says counts)" if plan.rules.mode == "audit" else ""
-        verdict = f"out: {mismatch}" if mismatch else f"in{audit}, {_terms(plan, stage)}"
-        lines.append(f"  {plan.rules.priority:>4}  {plan.spec.name:<16} {verdict}")
-    return lines
+def _explained(links: Sequence[Link], stage: Stage, case: _Case) -> list[str]:
+    there = [link for link in links if stage in link.rules.stages]
+    width = max((len(link.name) for link in there), default=0)
+    return [f"  {link.rules.priority:>5}  {link.name:<{width}}  {_verdict(link, stage, case)}" for link in there]
 
 
-def _terms(plan: Plan, stage: Stage) -> str:
-    return f"timeout {plan.rules.timeout(stage):g} s, on failure {plan.rules.policy(stage)}"
+def _verdict(link: Link, stage: Stage, case: _Case) -> str:
+    mismatch = link.rules.match.mismatch(case.step, case.tool)
+    if mismatch:
+        return f"out: {mismatch}"
+    audit = " (audit: it is asked, nothing it says counts)" if link.rules.mode == "audit" else ""
+    # A guard runs in this process: nobody waits for an answer that might not come.
+    timed = "" if link.rules.inside else f"timeout {link.rules.timeout(stage):g} s, "
+    later = "; whether it intercepts this is known when it runs" if link.rank is not None else ""
+    return f"in{audit}, {timed}on failure {link.rules.policy(stage)}{later}"
 
 
 def _explain_approval(config: Config, case: _Case) -> None:
     for rule in all_rules(config):
         mismatch = rule.match.mismatch(case.step, case.tool)
-        say(f"approval rule {rule.name}: {'does not apply: ' + mismatch if mismatch else 'a person is asked'}")
+        origins = f" about calls of origin {', '.join(rule.origins.patterns)}" if rule.origins.patterns else ""
+        asked = f"a person is asked{origins}"
+        say(f"approval rule {rule.name}: {'does not apply: ' + mismatch if mismatch else asked}")

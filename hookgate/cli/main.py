@@ -10,6 +10,7 @@ import click
 
 from hookgate import __version__
 from hookgate.cli.ext_commands import ext
+from hookgate.cli.mcp_commands import mcp
 from hookgate.cli.tools_commands import tools
 
 FILE = click.Path(dir_okay=False, path_type=Path)
@@ -35,6 +36,8 @@ def hookgate() -> None:
 @click.option("--diff", is_flag=True, help="After each turn, show what it changed in the workspace.")
 @click.option("-e", "--ext", multiple=True, type=FOLDER, help="Load the extension in this folder; may be repeated.")
 @click.option("--no-ext", is_flag=True, help="Load no extensions but those of --ext.")
+@click.option("--no-skill", is_flag=True, help="Offer no skills to the model.")
+@click.option("--no-context-files", is_flag=True, help="Do not tell the model what AGENTS.md says.")
 def chat(
     config_file: Path | None,
     control: Path | None,
@@ -162,6 +165,7 @@ def control(method: str, params: str, control: Path | None) -> None:
 
 hookgate.add_command(tools)
 hookgate.add_command(ext)
+hookgate.add_command(mcp)
 
 
 # --- how every command ends ---------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,15 +40,20 @@ async def open_mcp(config: Config, base: Path, parts: McpParts) -> AsyncGenerato
     Does not wait for a server that is not `required`. Raises ConfigError, RequiredServerFailed.
     """
     specs = server_specs(config, base)
-    place = Place(parts.workspace, configuration.base_environment(), _secrets(config))
     connections = Connections(parts.registry, parts.told)
-    roster = Roster(connections, parts.catalog, place, frozenset(spec.name for spec in specs))
+    roster = make_roster(config, connections, parts, [spec.name for spec in specs])
     async with open_connections(connections, specs):
         roster.restore()
         if config.mcp.model_may_connect:
             for tool in (McpConnect(roster), McpDisconnect(roster), McpList(roster)):
                 parts.registry.register(tool, reserved=True)
         yield roster
+
+
+def make_roster(config: Config, connections: Connections, parts: McpParts, configured: Iterable[str]) -> Roster:
+    """`configured`: the names of the operator's servers that are enabled."""
+    place = Place(parts.workspace, configuration.base_environment(), _secrets(config))
+    return Roster(connections, parts.catalog, place, frozenset(configured))
 
 
 def server_specs(config: Config, base: Path) -> tuple[ServerSpec, ...]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hookgate.approvals.desk import Rule
 from hookgate.config import hook_environment
 from hookgate.hooks.mounts import Plan
-from hookgate.hooks.process import ProcessSpec
 from hookgate.hooks.rules import Rules
 from hookgate.hooks.supervise import Restarts
 from hookgate.protocol.match import CRITERIA, Globs, Matcher, Observed
@@ -15,6 +15,9 @@ from hookgate.protocol.stages import Stage
 from hookgate.sections import Config
 from hookgate.sections.hooks import HookDefaults, HookSection
 from hookgate.sections.section import MatchSection
+
+if TYPE_CHECKING:
+    from hookgate.hooks.process import ProcessSpec
 
 
 def plans(config: Config, base: Path) -> tuple[Plan, ...]:
@@ -28,6 +31,8 @@ def plans(config: Config, base: Path) -> tuple[Plan, ...]:
 
 
 def process_spec(name: str, section: HookSection, defaults: HookDefaults, base: Path) -> ProcessSpec:
+    from hookgate.hooks.process import ProcessSpec
+
     return ProcessSpec(
         name=name,
         command=section.command,
@@ -77,7 +82,13 @@ def matcher(section: MatchSection) -> Matcher:
 def approval_rules(config: Config) -> tuple[Rule, ...]:
     """Named by their `name`, else by their number in the file."""
     return tuple(
-        Rule(section.name or str(number), matcher(section), section.ttl_s, section.approvers)
+        Rule(
+            section.name or str(number),
+            matcher(section),
+            section.ttl_s,
+            section.approvers,
+            origins=Globs(section.origins),
+        )
         for number, section in enumerate(config.approvals, start=1)
     )
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import trio
 
 from hookgate import config as configuration
-from hookgate.cli.rpc_flags import HELP, BadFlags, Flags, parse_flags
+from hookgate.cli.rpc_flags import BadFlags, Flags, parse_flags, usage
 from hookgate.cli.rpc_pipes import Writer, read_lines
 from hookgate.cli.rpc_server import Server, Terms
 from hookgate.cli.rpc_surface import RpcSurface
@@ -32,10 +32,10 @@ def run_rpc(arguments: Sequence[str]) -> int:
     try:
         flags = parse_flags(arguments)
     except BadFlags as mistake:
-        _say(f"{HELP.format(prog=program)}\n{mistake}")
+        _say(f"{usage(program)}\n{mistake}")
         return FAILED
     if flags.help:
-        sys.stdout.write(HELP.format(prog=program))
+        sys.stdout.write(usage(program))
         return 0
     try:
         opening = _settled(flags)
@@ -87,6 +87,7 @@ class Service:
         self.status = FAILED
         self.writer = Writer(STDOUT)
         self.server = Server(opening, terms, self.writer.write)
+        self.surface = RpcSurface(self.server.tell, lambda: self.writer.full)
         self._opening = opening
 
     async def run(self) -> None:
@@ -100,11 +101,12 @@ class Service:
             nursery.start_soon(self._end_when_gone, scope)
             nursery.start_soon(self.writer.run)
             nursery.start_soon(self._work)
-            nursery.start_soon(self.server.run_commands)
+            nursery.start_soon(self.server.run_commands, self.writer.room)
+            nursery.start_soon(self.surface.run, self.writer.room)
             await read_lines(STDIN, self.server.take, self.writer.room)
             self.server.approvals.close()
             if not self.server.refused:
-                await self.server.jobs.idle()
+                await self.server.idle()
                 self.status = 0
             await self.writer.drained()
             scope.cancel()
@@ -119,7 +121,7 @@ class Service:
 
         set_up_logs(self._opening.config.log)
         tell = self.server.tell
-        seat = Seat(CHANNEL, tell, self.server.approvals.ask, self.writer.room, RpcSurface(tell))
+        seat = Seat(CHANNEL, tell, self.server.approvals.ask, self.writer.room, self.surface)
         async with open_conversation(self._opening, seat) as conversation:
             begun()
             for problem in conversation.problems:
@@ -144,6 +146,9 @@ def _import(kind: str) -> None:
     import_module("hookgate.embedding.opening")
     import_module("hookgate.cli.logs")
     import_module(f"hookgate.providers.{kind}")
+    if kind != "scripted":
+        # Else the first call would load it, while everybody waits.
+        import_module("hookgate.providers.http")
 
 
 def _program() -> str:

@@ -42,8 +42,7 @@ class Approvals:
         if waiting is None or waiting.is_set():
             return False
         reason = answer.reason or ("" if answer.approved else "the user said no")
-        grant = "session" if answer.session else "once"
-        self._given[answer.approval] = Decision(answer.approved, BY, reason, grant)
+        self._given[answer.approval] = Decision(answer.approved, BY, reason, answer.grant)
         waiting.set()
         return True
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from hookgate.embedding.reasoning import LEVELS
 from hookgate.embedding.settings import Settings
 
 Kind = Literal["text", "texts", "switch", "number"]
 
-HELP = """Usage: {prog} rpc [FLAGS]
+_HELP = """Usage: {prog} rpc [FLAGS]
 
 Speaks newline-delimited JSON on stdin and stdout: commands in, responses and events out.
 
@@ -22,17 +23,19 @@ Speaks newline-delimited JSON on stdin and stdout: commands in, responses and ev
   --cwd DIR                    where tools work
   --system-prompt TEXT         instead of the configured one
   --append-system-prompt TEXT  after it; may be repeated
-  --reasoning LEVEL            low, medium or high
+  --reasoning LEVEL            {levels}
   --max-steps N                model calls in one prompt
   --no-tools                   no built-in tools
   --tools NAMES                only these, with commas between
   --ext, -e PATH               load this extension; may be repeated
   --no-ext                     load no other extensions
-  --no-skill, --with-skills    skills off, on
-  --no-context-files           read no context files
+  --no-skill                   no skills
+  --with-skills                skills, whatever --no-tools and --tools say
+  --no-context-files           do not tell the model what AGENTS.md says
   --rpc-approvals              ask for approvals here, instead of denying what needs one
   --config FILE                instead of ./hookgate.toml
 """
+_LEVELS = ("off", *LEVELS)
 
 _FLAGS: Mapping[str, tuple[str, Kind]] = {
     "--provider": ("provider", "text"),
@@ -58,6 +61,11 @@ _FLAGS: Mapping[str, tuple[str, Kind]] = {
     "--help": ("help", "switch"),
     "-h": ("help", "switch"),
 }
+
+
+def usage(program: str) -> str:
+    """The help, for a program of this name."""
+    return _HELP.format(prog=program, levels=f"{', '.join(_LEVELS[:-1])} or {_LEVELS[-1]}")
 
 
 class BadFlags(Exception):
@@ -91,8 +99,11 @@ class Flags:
 
     @property
     def named_tools(self) -> tuple[str, ...] | None:
-        """What `--tools` names; None without it."""
-        return None if self.tools is None else tuple(name.strip() for name in self.tools.split(",") if name.strip())
+        """What `--tools` names, and `--with-skills` beside it or where there would be none; None for all."""
+        if self.tools is None and not self.no_tools:
+            return None
+        named = tuple(name.strip() for name in (self.tools or "").split(",") if name.strip())
+        return (*named, "skill") if self.with_skills else named
 
     def settings(self, file: Path | None) -> Settings:
         """`file` is the configuration's, if there is one."""
@@ -110,6 +121,8 @@ class Flags:
             no_tools=self.no_tools,
             extensions=tuple(map(Path, self.extensions)),
             find_extensions=not self.no_ext,
+            skills=not self.no_skill,
+            context_files=not self.no_context_files,
         )
 
 

@@ -100,9 +100,14 @@ class Writer:
                 self._bytes += len(rest)
             self._wake()
 
+    @property
+    def full(self) -> bool:
+        """As many bytes wait as are waited for."""
+        return self._bytes >= FULL_BYTES
+
     async def room(self) -> None:
         """Until fewer bytes wait than FULL_BYTES."""
-        while self._bytes >= FULL_BYTES:
+        while self.full:
             await self._changed.wait()
         await trio.lowlevel.checkpoint()
 

@@ -34,12 +34,13 @@ from hookgate.protocol.rpc.responses import (
 
 if TYPE_CHECKING:
     from hookgate.embedding.conversation import Conversation
+    from hookgate.embedding.metered import Room
 
 BUSY = "agent is busy; wait for completion or abort before retrying"
 TOO_MANY = "too many prompts wait already"
 AUTH_REQUIRED = "auth required: send hello with token first"
 INVALID_TOKEN = "invalid token"  # noqa: S105 - the answer, not the token
-KEPT_NOTES = 64
+KEPT_NOTES, KEPT_BYTES = 64, 1 << 20
 
 
 @dataclass(frozen=True)
@@ -63,8 +64,10 @@ class Server:
         self._model, self._reasoning = opening.model, opening.reasoning
         self._trusted = not terms.token
         # Only extensions speak before anybody has said who they are.
-        self._notes: deque[events.Event] = deque(maxlen=KEPT_NOTES)
+        self._notes: deque[bytes] = deque()
         self._orders, self._inbox = trio.open_memory_channel[tuple[Request, commands.ExtCommand]](KEPT_NOTES)
+        self._unanswered = 0
+        self._answered = trio.Event()
 
     def use(self, conversation: Conversation) -> None:
         """It is open, and takes over what was set meanwhile."""
@@ -76,10 +79,13 @@ class Server:
     # --- out ---
 
     def tell(self, event: events.Event) -> None:
+        line = events.event_line(event)
         if self._trusted:
-            self._write(events.event_line(event))
-        else:
-            self._notes.append(event)
+            self._write(line)
+            return
+        self._notes.append(line)
+        while len(self._notes) > KEPT_NOTES or sum(map(len, self._notes)) > KEPT_BYTES:
+            self._notes.popleft()
 
     def started(self, request: Request) -> None:
         self._write(succeeded(request, {"started": True}))
@@ -118,7 +124,7 @@ class Server:
         self._answer(request, {"protocol_version": PROTOCOL_VERSION, "version": __version__, **named})
         self._trusted = True
         while self._notes:
-            self.tell(self._notes.popleft())
+            self._write(self._notes.popleft())
         return True
 
     def _do(self, request: Request, command: commands.Command) -> None:
@@ -205,12 +211,24 @@ class Server:
             self._orders.send_nowait((request, command))
         except trio.WouldBlock:
             self._refuse(request, "too many commands wait already")
+            return
+        self._unanswered += 1
 
-    async def run_commands(self) -> None:
-        """Run what people ask of extensions, one command at a time, until cancelled."""
+    async def run_commands(self, room: Room) -> None:
+        """Run what people ask of extensions, one command at a time and only where there is room, until cancelled."""
         await self.opened.wait()
         async for request, command in self._inbox:
+            await room()
             await self._order(request, command)
+            self._unanswered -= 1
+            self._answered.set()
+
+    async def idle(self) -> None:
+        """Until every command of an extension is answered, and every prompt, theirs too, is done."""
+        while self._unanswered:
+            self._answered = trio.Event()
+            await self._answered.wait()
+        await self.jobs.idle()
 
     async def _order(self, request: Request, command: commands.ExtCommand) -> None:
         conversation = self.conversation

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import trio
 
 from hookgate import config as configuration
 from hookgate.approvals.desk import Desk
+from hookgate.cli.context_files import ContextFiles
 from hookgate.cli.logs import redacted_logs
 from hookgate.cli.models import model_of
 from hookgate.cli.plans import plans, restarts
 from hookgate.cli.redacting import make_redactor
+from hookgate.cli.skills import Skills, make_skills, switched_on
 from hookgate.cli.toolset import More, Place, Toolset, all_rules, open_more_tools, open_toolset
 from hookgate.cli.zot import ExtensionFlags, Extensions, Joints
 from hookgate.config import ConfigError
@@ -24,7 +27,7 @@ from hookgate.hooks.mounts import Mounts, open_mounts
 from hookgate.hooks.rules import Mount
 from hookgate.loop.agent import Agent, Retries
 from hookgate.loop.gateway import Gateway
-from hookgate.protocol.interfaces import Channel, Provider, Tool
+from hookgate.protocol.interfaces import Channel, Provider, Redactor, Tool
 from hookgate.protocol.payloads import RegistryChanged
 from hookgate.protocol.zot.surface import Surface
 from hookgate.sections import Config
@@ -32,13 +35,17 @@ from hookgate.sections.agent import ProviderSection
 from hookgate.tools.registry import Change
 from hookgate.tools.schema_spec import spec_problem
 
+if TYPE_CHECKING:
+    from hookgate.loop.session import Session
+
 
 @dataclass(frozen=True)
 class Setup:
     """What to run: `base` is the folder that relative paths of the configuration count from. `recording`: keep what
     files were before a turn changed them. `secrets`: values to redact besides those that the configuration names.
     `extensions` None: no zot extensions; `surfaces`: by channel, those that show what extensions say.
-    `functions`: tools of the program that has hookgate inside it."""
+    `functions`: tools of the program that has hookgate inside it. `skills`, `context_files`: see `switched_on`.
+    `looking`: nobody begins to work here, and what was not brought back is no news."""
 
     config: Config
     base: Path
@@ -51,6 +58,9 @@ class Setup:
     extensions: ExtensionFlags | None = None
     surfaces: Mapping[str, Surface] = field(default_factory=dict[str, Surface])
     functions: tuple[Tool, ...] = ()
+    skills: bool | None = None
+    context_files: bool | None = None
+    looking: bool = False
 
 
 @dataclass(frozen=True)
@@ -63,6 +73,13 @@ class Runtime:
     tools: Toolset
     more: More
     extensions: Extensions | None = None
+    skills: Skills | None = None
+    context_files: ContextFiles | None = None
+
+    def text_problems(self) -> tuple[str, ...]:
+        """A line for each skill that cannot be loaded, and each context file that was left out."""
+        skills = self.skills.problems() if self.skills is not None else ()
+        return (*skills, *(self.context_files.problems if self.context_files is not None else ()))
 
     async def tried(self) -> None:
         """Until every hook and MCP server has been tried once: for what ends before a slow one would be there."""
@@ -95,20 +112,28 @@ async def open_runtime(setup: Setup) -> AsyncGenerator[Runtime]:
             tools.registry.register(tool, reserved=True)
         tools.registry.listen(lambda change: gate.events.emit(_told(change)))
         extensions = make_extensions(setup, tools)
-        inside = (*own_guards(config, tools), *(extensions.inside if extensions else ()), *setup.inside)
+        skills = make_skills(config, setup.skills, tools.registry, extensions)
+        context = make_context_files(setup, redactor, lambda key: gateway.sessions.get(key))
+        texts = [it.mount for it in (skills, context) if it is not None]
+        guards = own_guards(config, tools)
+        inside = (*guards, *(extensions.inside if extensions else ()), *texts, *setup.inside)
         mounts = Mounts(gate, restarts(config.hooks.defaults), inside)
         hooks = plans(config, setup.base)
         await stack.enter_async_context(open_mounts(mounts, extensions.beside(hooks) if extensions else hooks))
         agent = make_agent(config, providers, gate, tools)
+        agent = context.applied(agent) if context is not None else agent
         channels = {channel.name: channel for channel in setup.channels}
         gateway = Gateway(agent, channels, extensions.commands if extensions else None)
         more = await open_more_tools(stack, place, tools, gateway.tell)
         agent.desk.adopt(all_rules(config, more.workshop))
+        if more.workshop is not None and not setup.looking:
+            await more.workshop.warn()
         nursery = await stack.enter_async_context(trio.open_nursery())
         nursery.start_soon(gateway.run)
         if extensions:
-            nursery.start_soon(extensions.surfaces.run, channels, gateway.submit)
-        yield Runtime(setup, agent, gate, mounts, gateway, tools, more, extensions)
+            extensions.tool_calls.gateway = gateway
+            nursery.start_soon(extensions.surfaces.run, channels, gateway)
+        yield Runtime(setup, agent, gate, mounts, gateway, tools, more, extensions, skills, context)
         nursery.cancel_scope.cancel()
 
 
@@ -118,6 +143,14 @@ def make_extensions(setup: Setup, tools: Toolset) -> Extensions | None:
     names = [channel.name for channel in setup.channels]
     joints = Joints(tools.registry, names, setup.surfaces, tools.around.redactor.text)
     return Extensions(setup.config, setup.extensions, joints)
+
+
+def make_context_files(
+    setup: Setup, redactor: Redactor, session: Callable[[str], Session | None]
+) -> ContextFiles | None:
+    if not switched_on(setup.config.agent.context_files, setup.context_files):
+        return None
+    return ContextFiles(configuration.workspace_folder(setup.config), redactor.text, session)
 
 
 def own_guards(config: Config, tools: Toolset) -> tuple[Mount, ...]:

@@ -12,7 +12,8 @@ from typing import Any, cast
 
 from hookgate import config as configuration
 from hookgate.cli.inspect import say
-from hookgate.control.client import NothingRunning, call, find_socket
+from hookgate.cli.running import running
+from hookgate.control.client import NothingRunning, call
 
 Members = Mapping[str, Any]
 """One tool as JSON: the members of `tools_rows.Listed`."""
@@ -23,7 +24,7 @@ COLUMNS = ("name", "provider", "version", "flags", "shadowed by")
 
 def list_tools(config_file: Path | None, control: Path | None, *, as_json: bool) -> int:
     """Raises ConfigError, RequiredHookFailed, ControlFailed, and NothingRunning for an explicit `control`."""
-    rows, where = _rows(config_file, control)
+    rows, where = _rows(config_file, control, as_json=as_json)
     if as_json:
         say(_json(rows))
         return 0
@@ -35,7 +36,8 @@ def list_tools(config_file: Path | None, control: Path | None, *, as_json: bool)
 
 def show_tool(name: str, config_file: Path | None, control: Path | None, *, as_json: bool) -> int:
     """1 where there is no such tool. Raises as list_tools."""
-    rows, _where = _rows(config_file, control)
+    # There is one line of a tool, and so the question whose tool it is: on stderr, as for programs.
+    rows, _where = _rows(config_file, control, as_json=True)
     found = [row for row in rows if row["name"] == name]
     if not found:
         from difflib import get_close_matches
@@ -51,14 +53,16 @@ def show_tool(name: str, config_file: Path | None, control: Path | None, *, as_j
     return 0
 
 
-def _rows(config_file: Path | None, control: Path | None) -> tuple[Sequence[Members], str]:
+def _rows(config_file: Path | None, control: Path | None, *, as_json: bool) -> tuple[Sequence[Members], str]:
     try:
-        path = find_socket(configuration.runtime_directory(), control)
+        found = running(config_file, control)
     except NothingRunning:
         if control is not None:
             raise
     else:
-        return cast("list[Members]", call(path, "tools.list")), f"The hookgate at {path}:"
+        if as_json:
+            found.tell()
+        return cast("list[Members]", call(found.path, "tools.list")), found.title
     import trio
 
     return trio.run(_started_rows, config_file), HERE

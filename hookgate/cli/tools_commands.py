@@ -10,6 +10,7 @@ import click
 FILE = click.Path(dir_okay=False, path_type=Path)
 config_option = click.option("--config", "config_file", type=FILE, help="Instead of ./hookgate.toml.")
 control_option = click.option("--control", type=FILE, help="The control socket's path.")
+everywhere_option = click.option("--everywhere", is_flag=True, help="In all workspaces, not in this one alone.")
 yes_option = click.option("--yes", is_flag=True, help="Answer every question with yes.")
 
 
@@ -123,21 +124,23 @@ def tools_extract(names: str) -> None:
 @tools.command(name="approve")
 @click.argument("name")
 @config_option
+@everywhere_option
 @yes_option
-def tools_approve(name: str, config_file: Path | None, yes: bool) -> None:
+def tools_approve(name: str, config_file: Path | None, everywhere: bool, yes: bool) -> None:
     """Vouch for a tool that a model made: it starts with hookgate from now on."""
     from hookgate.cli.main import guarded
-    from hookgate.cli.tools_made import approve_tool
+    from hookgate.cli.tools_made import Word, approve_tool
 
-    guarded(lambda: approve_tool(name, config_file, yes=yes))
+    guarded(lambda: approve_tool(name, config_file, Word(everywhere, yes)))
 
 
 @tools.command(name="add")
 @click.argument("program", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @config_option
-def tools_add(program: Path, config_file: Path | None) -> None:
+@everywhere_option
+def tools_add(program: Path, config_file: Path | None, everywhere: bool) -> None:
     """Make a program a tool: it answers `--describe` with its spec and `--call` with a result."""
     from hookgate.cli.main import guarded
-    from hookgate.cli.tools_made import add_program
+    from hookgate.cli.tools_made import Word, add_program
 
-    guarded(lambda: add_program(program, config_file))
+    guarded(lambda: add_program(program, config_file, Word(everywhere)))

@@ -7,7 +7,6 @@ from dataclasses import asdict
 
 from hookgate.approvals.desk import Rule
 from hookgate.cli.runtime import Runtime
-from hookgate.cli.tools_rows import listed
 from hookgate.cli.tools_started import workspace_key
 from hookgate.control.methods import ControlError, Methods
 from hookgate.protocol.catalog import StoreFailed
@@ -26,6 +25,8 @@ def tool_methods(
 
     async def tools_list() -> Json:
         """A row per tool, the members of `Listed`."""
+        from hookgate.cli.tools_rows import listed
+
         return [asdict(row) for row in listed(runtime, rules(), catalog, workspace)]
 
     async def tools_refresh() -> Json:

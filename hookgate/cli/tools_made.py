@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,16 +25,25 @@ OPERATOR = "operator"
 Work = Callable[["Workshop"], Awaitable["Made"]]
 
 
-def approve_tool(name: str, config_file: Path | None, *, yes: bool) -> int:
+@dataclass(frozen=True)
+class Word:
+    """How far the operator's word goes. `everywhere`: in all workspaces; `yes`: without a question."""
+
+    everywhere: bool = False
+    yes: bool = False
+
+
+def approve_tool(name: str, config_file: Path | None, word: Word) -> int:
     """Vouch for a kept tool after a look at its program. 1: there is none, it has changed, or the answer is no."""
     config = _enabled(config_file)
-    return trio.run(partial(_approve, config, name, yes=yes))
+    return trio.run(partial(_approve, config, name, word))
 
 
-def add_program(program: Path, config_file: Path | None) -> int:
+def add_program(program: Path, config_file: Path | None, word: Word) -> int:
     """Keep a program that follows `--describe` and `--call` as a tool. 1 where it does not, or lies elsewhere."""
-    config = _enabled(config_file)
-    return trio.run(partial(_worked, config, lambda workshop: workshop.register_argv(program.resolve(), OPERATOR)))
+    config, path = _enabled(config_file), program.resolve()
+    added: Work = lambda workshop: workshop.register_argv(path, OPERATOR, everywhere=word.everywhere)  # noqa: E731
+    return trio.run(partial(_worked, config, added))
 
 
 def _enabled(config_file: Path | None) -> Config:
@@ -44,14 +54,15 @@ def _enabled(config_file: Path | None) -> Config:
     return config
 
 
-async def _approve(config: Config, name: str, *, yes: bool) -> int:
+async def _approve(config: Config, name: str, word: Word) -> int:
     from hookgate.store import open_store
 
+    workspace = str(configuration.workspace_folder(config))
     async with open_store(configuration.store_file(config)) as store:
-        row = next((it for it in store.tools() if it.name == name), None)
-    if row is not None and not yes and not await trio.to_thread.run_sync(_agreed, name, Path(row.source)):
+        row = next((it for it in store.tools(workspace) if it.name == name), None)
+    if row is not None and not word.yes and not await trio.to_thread.run_sync(_agreed, name, Path(row.source)):
         return 1
-    return await _worked(config, lambda workshop: workshop.approve(name, OPERATOR))
+    return await _worked(config, lambda workshop: workshop.approve(name, OPERATOR, everywhere=word.everywhere))
 
 
 async def _worked(config: Config, work: Work) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -9,9 +10,11 @@ from pathlib import Path
 
 from hookgate import config as configuration
 from hookgate.channels.once import Once
+from hookgate.channels.printable import printable
 from hookgate.cli.logs import set_up_logs
 from hookgate.cli.runtime import Runtime, Setup, open_runtime
 from hookgate.cli.zot import ExtensionFlags
+from hookgate.cli.zot_chat import problems
 from hookgate.hooks.rules import Mount
 from hookgate.protocol.errors import ProviderFailed
 from hookgate.protocol.interfaces import Channel
@@ -42,10 +45,12 @@ async def open_without_model(
     setup = Setup(
         config.model_copy(update={"agent": agent}), file.parent, (channel or Once(),), inside, providers, config_file
     )
-    setup = replace(setup, extensions=ExtensionFlags(discover=True))
+    setup = replace(setup, extensions=ExtensionFlags(discover=True), skills=True, looking=True)
     async with open_runtime(setup) as runtime:
         # Whoever looks, or calls, wants the tools that hooks declare.
         await runtime.tried()
+        for line in (*problems(runtime), *runtime.text_problems()):
+            sys.stderr.write(printable(line) + "\n")
         yield runtime
 
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from hookgate import config as configuration
 from hookgate.cli.inspect import say
+from hookgate.cli.running import running
 from hookgate.config import Config, ConfigError
-from hookgate.control.client import ControlFailed, NothingRunning, call, find_socket
+from hookgate.control.client import ControlFailed, NothingRunning, call
 from hookgate.protocol.catalog import ServerRow, StoreFailed, ToolRow
 
 if TYPE_CHECKING:
@@ -50,10 +51,10 @@ def describe_tool(wording: Wording, config_file: Path | None, control: Path | No
     _check(wording)
     if wording.text is None and not wording.clear:
         return _run(lambda: _show(config, wording.name))
-    running = _running(control)
+    socket = _running(config_file, control)
     status = _run(lambda: _edit(config, wording))
     if status == 0:
-        _tell(running)
+        _tell(socket)
     return status
 
 
@@ -97,9 +98,9 @@ def forget_tool(name: str, config_file: Path | None, control: Path | None, *, ye
     """1 where there is no such row, or the answer is no. Raises as describe_tool."""
     config, _file = configuration.load(config_file)
     workspace = str(configuration.workspace_folder(config))
-    running = _running(control)
+    socket = _running(config_file, control)
     status = _run(lambda: _forget(config, (workspace, name), yes=yes))
-    if status == 0 and _tell(running):
+    if status == 0 and _tell(socket):
         say("the running hookgate keeps what it has started until it is restarted")
     return status
 
@@ -153,10 +154,12 @@ def _failed(line: str) -> int:
     return 1
 
 
-def _running(control: Path | None) -> Path | None:
+def _running(config_file: Path | None, control: Path | None) -> Path | None:
     """The control socket to tell. Raises NothingRunning where it was named and nobody listens."""
     try:
-        return find_socket(configuration.runtime_directory(), control)
+        found = running(config_file, control)
+        # Another configuration's has another catalog, as a rule.
+        return None if found.strange else found.path
     except NothingRunning:
         if control is not None:
             raise

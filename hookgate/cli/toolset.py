@@ -13,19 +13,18 @@ from typing import TYPE_CHECKING
 from hookgate import config as configuration
 from hookgate.approvals.desk import Rule
 from hookgate.cli.plans import approval_rules
-from hookgate.cli.turn_diff import Recorder
 from hookgate.config import ConfigError
-from hookgate.loop.around import Around
+from hookgate.loop.around import Around, Run
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.interfaces import Redactor, Tool
 from hookgate.protocol.match import Globs
+from hookgate.protocol.values import ToolCall, ToolResult
 from hookgate.sections import Config
 from hookgate.sections.tools import ToolsSection
 from hookgate.store import Store, StoredDescriptions, Without, open_catalog
 from hookgate.tools.background import Background, open_background
 from hookgate.tools.builtin import Parts, builtin_tools
 from hookgate.tools.memo import Budget
-from hookgate.tools.observe import observed
 from hookgate.tools.registry import Registry
 from hookgate.tools.sandbox import Limits, Shelter, open_shelter
 from hookgate.tools.select import Limits as Shipped
@@ -33,6 +32,7 @@ from hookgate.tools.select import Preference, Selection
 from hookgate.tools.workspace import Workspace
 
 if TYPE_CHECKING:
+    from hookgate.cli.turn_diff import Recorder
     from hookgate.tools.dynamic.workshop import Workshop
     from hookgate.tools.mcp.roster import Roster
 
@@ -92,9 +92,15 @@ async def open_toolset(stack: AsyncExitStack, place: Place) -> Toolset:
     workspace = Workspace(folder, kept)
     parts = Parts(workspace, sandbox, environment, background, section.web_fetch_private, section.output)
     _register(registry, builtin_tools(parts), Globs(section.enabled))
-    recorder = Recorder(workspace, sys.stdout.isatty()) if place.recording else None
+    recorder = _recorder(workspace) if place.recording else None
     around = _around(place, workspace, background, recorder)
     return Toolset(registry, selection(section, registry), around, sandbox, catalog, descriptions, recorder)
+
+
+def _recorder(workspace: Workspace) -> Recorder:
+    from hookgate.cli.turn_diff import Recorder
+
+    return Recorder(workspace, sys.stdout.isatty())
 
 
 def _follow(registry: Registry, descriptions: StoredDescriptions) -> None:
@@ -107,7 +113,8 @@ def _follow(registry: Registry, descriptions: StoredDescriptions) -> None:
 def _register(registry: Registry, tools: tuple[Tool, ...], enabled: Globs) -> None:
     for tool in tools:
         if enabled.covers(tool.spec.name):
-            registry.register(tool, reserved=True)
+            # Their specs do not change from start to start; the tests check them.
+            registry.register(tool, reserved=True, checked=True)
 
 
 def _around(place: Place, workspace: Workspace, background: Background, recorder: Recorder | None) -> Around:
@@ -115,12 +122,18 @@ def _around(place: Place, workspace: Workspace, background: Background, recorder
     return Around(
         memo=Budget() if section.memo else None,
         pure=Globs(section.pure) if section.pure else None,
-        observe=partial(observed, workspace),
+        observe=partial(_observed, workspace),
         recorder=recorder,
         redactor=place.redactor,
         busy=background.alive,
         forget=background.forget,
     )
+
+
+async def _observed(workspace: Workspace, call: ToolCall, run: Run) -> ToolResult:
+    from hookgate.tools.observe import observed
+
+    return await observed(workspace, call, run)
 
 
 def selection(section: ToolsSection, registry: Registry) -> Selection:
@@ -205,10 +218,12 @@ def _with_company(program: Path, workspace: Path) -> tuple[Path, ...]:
 
 
 def _extension_folders(config: Config) -> tuple[Path, ...]:
-    """What lies there the next start runs, so nobody may make them either where they are missing."""
+    """What lies there the next start runs, or tells the model, so nobody may make them where they are missing."""
     workspace = configuration.workspace_folder(config)
-    project = (workspace / ".hookgate" / "extensions", workspace / ".zot" / "extensions")
-    return (*project, configuration.extensions_folder(), configuration.zot_home(config) / "extensions")
+    project = tuple(workspace / own / kind for own in (".hookgate", ".zot") for kind in ("extensions", "skills"))
+    home = configuration.zot_home(config)
+    mine = (configuration.extensions_folder(), home / "extensions", configuration.skills_folder(), home / "skills")
+    return (*project, *mine, configuration.trust_folder())
 
 
 def _hidden(config: Config) -> tuple[Path, ...]:

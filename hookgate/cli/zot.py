@@ -5,23 +5,26 @@ Owns no process: the mounts do, as for every hook.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import structlog
 
 from hookgate import __version__
 from hookgate import config as configuration
 from hookgate.cli.plans import matcher
+from hookgate.cli.zot_calls import ToolCalls
 from hookgate.cli.zot_tools import PROVIDER, OfferedTools, tool_matcher
 from hookgate.config import ConfigError
-from hookgate.extensions.discovery import Candidate, Found, Places, find
+from hookgate.extensions.discovery import Candidate, Found, Judge, Places, Problem, everybody, find
 from hookgate.extensions.logs import ExtensionLog, log_file
+from hookgate.extensions.trust import Trust
 from hookgate.hooks.mounts import Mounts, Plan
 from hookgate.hooks.rules import Mount
 from hookgate.hooks.zot.roster import Roster
-from hookgate.hooks.zot.spec import STAGES, ExtensionSpec, extension_environment, extension_plan
 from hookgate.loop.commands import RESERVED, Commands
 from hookgate.loop.surface import Surfaces
 from hookgate.protocol.interfaces import Tool
@@ -33,17 +36,23 @@ from hookgate.sections.section import MatchSection
 from hookgate.sections.zot import ZotExtension
 from hookgate.tools.registry import Registry
 
+if TYPE_CHECKING:
+    from hookgate.hooks.zot.spec import ExtensionSpec
+
 log = structlog.get_logger("hookgate.extensions")
 
 
 @dataclass(frozen=True)
 class ExtensionFlags:
     """What the command line says. `named`: folders of `--ext`; `search` False: `--no-ext`; `discover`: whether the
-    project's are loaded where the configuration does not say."""
+    project's are loaded where the configuration does not say; `trusting`: all of them, whoever wrote them. `trust`:
+    what somebody has agreed to, in this run too."""
 
     named: tuple[Path, ...] = ()
     search: bool = True
     discover: bool = False
+    trusting: bool = False
+    trust: Trust | None = None
 
 
 @dataclass(frozen=True)
@@ -67,7 +76,8 @@ class Extensions:
         self._told: set[tuple[str, str]] = set()
         self._matchers: dict[str, Matcher] = {}
         self.surfaces = Surfaces(joints.channels, joints.surfaces, joints.redact)
-        self.roster = Roster(self.surfaces, self._offer)
+        self.tool_calls = ToolCalls(self._covers)
+        self.roster = Roster(self.surfaces, self._offer, self.tool_calls.run)
         self.commands = Commands(self.roster, self.surfaces, self._covers_chat)
         matching = any(it.match != MatchSection() for it in config.zot.extensions.values())
         self.inside: tuple[Mount, ...] = (tool_matcher(self._covers),) if matching else ()
@@ -80,10 +90,17 @@ class Extensions:
 
     def problems(self, mounts: Mounts) -> tuple[str, ...]:
         """A line for each extension that could not be loaded."""
-        directories = {plan.name: plan.spec.directory for plan in self.plans}
+        return (*unloaded(self.found), *(it.text for it in self._down(mounts)))
+
+    def broken(self, mounts: Mounts) -> tuple[Problem, ...]:
+        """What is wrong with those that were named."""
+        named = {Path(os.path.abspath(path)) for path in self._flags.named}
+        return tuple(it for it in (*self.found.problems, *self._down(mounts)) if it.directory in named)
+
+    def _down(self, mounts: Mounts) -> tuple[Problem, ...]:
+        directories = {plan.name: Path(plan.spec.directory) for plan in self.plans}
         down = [hook for hook in mounts.hooks if hook.name in directories and not hook.pid]
-        failed = (f"extension load: {directories[hook.name]}: {hook.reason or hook.state}" for hook in down)
-        return (*(problem.text for problem in self.found.problems), *failed)
+        return tuple(Problem(directories[hook.name], hook.reason or hook.state) for hook in down)
 
     def loaded(self, mounts: Mounts) -> tuple[str, ...]:
         """The names of those that are up, in load order."""
@@ -109,15 +126,7 @@ class Extensions:
     # --- what is there ---
 
     def _find(self) -> Found:
-        zot, flags = self._config.zot, self._flags
-        if not zot.enabled:
-            if flags.named:
-                raise ConfigError("zot.enabled is false, so --ext loads nothing")
-            return Found()
-        project = zot.discover if zot.discover is not None else flags.discover
-        here = Path.cwd() if project else None
-        places = Places(here, configuration.extensions_folder(), configuration.zot_home(self._config))
-        found = find(flags.named, places if flags.search else None)
+        found = found_by(self._config, self._flags)
         for it in found.shadowed:
             log.info("extension_shadowed", extension=it.entry.name, directory=str(it.entry.directory))
         return found
@@ -129,6 +138,8 @@ class Extensions:
         return tuple(self._plan(it, section) for it, section in started if section.enabled)
 
     def _plan(self, candidate: Candidate, section: ZotExtension) -> Plan:
+        from hookgate.hooks.zot.spec import STAGES, extension_plan
+
         spec = self._spec(candidate, section)
         plan = extension_plan(spec, priority=self._config.zot.priority, match=self._matchers[candidate.name])
         if section.timeout_ms is None:
@@ -136,6 +147,8 @@ class Extensions:
         return replace(plan, rules=replace(plan.rules, timeout_s=dict.fromkeys(STAGES, section.timeout_ms / 1000)))
 
     def _spec(self, candidate: Candidate, section: ZotExtension) -> ExtensionSpec:
+        from hookgate.hooks.zot.spec import ExtensionSpec, extension_environment
+
         config, zot = self._config, self._config.zot
         home = configuration.zot_home(config)
         provider, _, model = config.agent.model.partition("/")
@@ -144,7 +157,7 @@ class Extensions:
             command=candidate.command,
             directory=str(candidate.directory),
             environment=extension_environment(
-                configuration.base_environment(), str(home), configuration.extension_variables(section)
+                self._base_environment(candidate), str(home), configuration.extension_variables(section)
             ),
             project_dir=str(configuration.workspace_folder(config)),
             provider=provider,
@@ -157,6 +170,12 @@ class Extensions:
             hello_timeout_s=zot.hello_timeout_ms / 1000,
             generation=self._generation,
         )
+
+    @staticmethod
+    def _base_environment(candidate: Candidate) -> dict[str, str]:
+        """Python would leave its bytecode in the folder, and so change what somebody has agreed to."""
+        quiet = {"PYTHONDONTWRITEBYTECODE": "1"} if candidate.scope == "project" else {}
+        return {**configuration.base_environment(), **quiet}
 
     # --- who has what ---
 
@@ -182,6 +201,30 @@ class Extensions:
                 if holder != it.extension and (it.extension, name) not in self._told:
                     self._told.add((it.extension, name))
                     log.warning("extension_command_refused", extension=it.extension, command=name, holder=holder)
+
+
+def found_by(config: Config, flags: ExtensionFlags) -> Found:
+    """What is to be loaded, as it lies there now. Raises ConfigError."""
+    zot = config.zot
+    if not zot.enabled:
+        if flags.named:
+            raise ConfigError("zot.enabled is false, so --ext loads nothing")
+        return Found()
+    project = zot.discover if zot.discover is not None else flags.discover
+    here = Path.cwd() if project and zot.trust != "never" else None
+    places = Places(here, configuration.extensions_folder(), configuration.zot_home(config))
+    return find(flags.named, places if flags.search else None, judge_of(config, flags))
+
+
+def judge_of(config: Config, flags: ExtensionFlags) -> Judge:
+    if flags.trusting or config.zot.trust == "always":
+        return everybody
+    return (flags.trust or Trust(configuration.trust_folder())).standing
+
+
+def unloaded(found: Found) -> tuple[str, ...]:
+    """A line for each that is not even tried."""
+    return (*(it.text for it in found.problems), *(it.text for it in found.strangers))
 
 
 def is_extension(hook: str) -> bool:

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 from hookgate.cli.runtime import Runtime
+from hookgate.cli.zot import unloaded
+from hookgate.cli.zot_trust import Ask, introduce
 from hookgate.hooks.zot.roster import Command
+from hookgate.loop.commands import RESERVED
 from hookgate.protocol.values import Chat, Inbound
+
+_COMMAND = re.compile(r"(/[a-z][a-z0-9_-]*)(\s.*)?", re.DOTALL)
+"""What looks like a command; a path has another slash."""
 
 
 def brought(runtime: Runtime, chat: Chat) -> tuple[Command, ...]:
@@ -17,6 +25,26 @@ def invoked(runtime: Runtime, inbound: Inbound) -> bool:
     return runtime.extensions is not None and runtime.extensions.commands.read(inbound) is not None
 
 
+def unknown(runtime: Runtime, inbound: Inbound) -> str:
+    """Why a message that looks like a command is none that can be run; empty where it is one, or a plain message.
+
+    For what the terminal has not taken as its own already.
+    """
+    looks = _COMMAND.fullmatch(inbound.text.strip())
+    if looks is None or invoked(runtime, inbound):
+        return ""
+    command, given = looks[1], (looks[2] or "").strip()
+    if command.removeprefix("/") not in RESERVED:
+        return f"There is no command {command}; /help lists them."
+    return f"{command} takes nothing behind it." if given else ""
+
+
+def literal(text: str) -> str:
+    """The message that `//word` stands for: `/word`, which is no command then. Empty for everything else."""
+    text = text.strip()
+    return text[1:] if text.startswith("//") and _COMMAND.fullmatch(text[1:]) else ""
+
+
 def help_lines(runtime: Runtime, chat: Chat) -> list[str]:
     rows = (f"  /{it.name:<7} {it.description}  ({it.extension})" for it in brought(runtime, chat))
     return [" ".join(row.splitlines()) for row in rows]
@@ -27,12 +55,19 @@ def problems(runtime: Runtime) -> tuple[str, ...]:
     return runtime.extensions.problems(runtime.mounts) if runtime.extensions else ()
 
 
+def absent(runtime: Runtime) -> tuple[str, ...]:
+    """A line for each that is not among the hooks."""
+    return unloaded(runtime.extensions.found) if runtime.extensions else ()
+
+
 def loaded(runtime: Runtime) -> tuple[str, ...]:
     return runtime.extensions.loaded(runtime.mounts) if runtime.extensions else ()
 
 
-async def reloaded(runtime: Runtime) -> str:
-    """Stop them all, load what is there now; a line about it."""
+async def reloaded(runtime: Runtime, ask: Ask | None) -> str:
+    """Stop them all, load what is there now; a line about it. `ask`: whether one that nobody knows yet may run."""
     if runtime.extensions is not None:
+        if ask is not None and runtime.setup.extensions is not None:
+            await introduce(runtime.setup.config, runtime.setup.extensions, ask)
         await runtime.extensions.reload(runtime.mounts)
     return f"· Extensions: {', '.join(loaded(runtime)) or 'none'}."

@@ -35,7 +35,8 @@ class Prompt:
         while True:
             submitted = self.surface.take_submitted()
             if submitted is not None:
-                return Said(submitted, typed=False)
+                text, typed = submitted
+                return Said(text, typed=typed)
             if self.extensions and self.surface.panel_open and self.keyboard.person and self.keyboard.free:
                 await self._keys(self.extensions)
                 continue

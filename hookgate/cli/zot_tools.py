@@ -60,7 +60,7 @@ def tool_matcher(covers: Covers) -> Mount:
         request = question.subject
         if not isinstance(request, LLMRequest):
             return CONTINUE
-        kept = tuple(it for it in request.tools if _fits(it.provider, question.step, covers))
+        kept = tuple(it for it in request.tools if fits(it.provider, question.step, covers))
         return CONTINUE if len(kept) == len(request.tools) else Modify({"tools": kept})
 
     return Mount(
@@ -68,5 +68,6 @@ def tool_matcher(covers: Covers) -> Mount:
     )
 
 
-def _fits(provider: str, step: Step, covers: Covers) -> bool:
+def fits(provider: str, step: Step, covers: Covers) -> bool:
+    """Whether a tool of this provider may be had there, as far as extensions have a say in it."""
     return not provider.startswith(PROVIDER) or covers(provider.removeprefix(PROVIDER), step)

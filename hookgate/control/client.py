@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic
@@ -48,24 +48,38 @@ def find_socket(directory: Path, explicit: Path | None = None) -> Path:
         if not is_live(explicit):
             raise NothingRunning(f"no hookgate is running at {explicit}")
         return explicit
-    for path in _newest_first(directory):
-        if is_live(path):
-            return path
+    for path in live_sockets(directory):
+        return path
     raise NothingRunning(f"no hookgate is running (no control socket answers in {directory})")
 
 
-def call(path: Path, method: str, params: Mapping[str, Json] | list[Json] | None = None) -> Json:
-    """The result of one call, within DEADLINE_S seconds. Raises NothingRunning and ControlFailed."""
+def live_sockets(directory: Path) -> Iterator[Path]:
+    """Those of all gateways that run, the newest first. Raises NothingRunning where others may write there."""
+    return (path for path in _newest_first(directory) if is_live(path))
+
+
+def call(
+    path: Path,
+    method: str,
+    params: Mapping[str, Json] | list[Json] | None = None,
+    *,
+    deadline_s: float | None = None,
+) -> Json:
+    """The result of one call, within DEADLINE_S seconds or those that are given.
+
+    Raises NothingRunning and ControlFailed.
+    """
+    deadline_s = DEADLINE_S if deadline_s is None else deadline_s
     request: dict[str, object] = {"jsonrpc": "2.0", "id": 1, "method": method}
     if params is not None:
         request["params"] = params
-    deadline = monotonic() + DEADLINE_S
+    deadline = monotonic() + deadline_s
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         _connect(connection, path)
         try:
             line = _exchange(connection, encode(request) + b"\n", deadline)
         except TimeoutError:
-            raise ControlFailed(NO_ANSWER, f"no answer within {DEADLINE_S:g} s") from None
+            raise ControlFailed(NO_ANSWER, f"no answer within {deadline_s:g} s") from None
         except OSError as error:
             raise ControlFailed(NO_ANSWER, f"the connection broke: {error.strerror or error}") from None
     return _result(line)

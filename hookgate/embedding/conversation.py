@@ -19,6 +19,7 @@ from hookgate.embedding.metered import Ledger, Room, metered
 from hookgate.embedding.narration import Narration, Scene, Tell
 from hookgate.embedding.reasoning import leveled, reasoned
 from hookgate.embedding.settings import Opening
+from hookgate.extensions.discovery import Problem
 from hookgate.loop.compaction import EmptySummary, NothingToCompact, compact
 from hookgate.loop.session import Session
 from hookgate.protocol.approval import ApprovalRequest, Decision
@@ -154,8 +155,8 @@ class Conversation:
         self._forget_prompt()
 
     def hear(self, told: Told) -> None:
-        """Everything that the loop tells; what is about other conversations is left out."""
-        if told.step is None or told.step.session_key != self._session.key:
+        """Everything that the loop tells; other conversations are left out, and calls that no model has made."""
+        if told.step is None or told.step.session_key != self._session.key or told.step.origin:
             return
         messages = self._session.transcript.messages
         self._history.stamp(messages)
@@ -177,9 +178,16 @@ class Conversation:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """A line for each extension that could not be loaded."""
+        """A line for each extension and each skill that could not be loaded, and each context file left out."""
         extensions = self._runtime.extensions
-        return extensions.problems(self._runtime.mounts) if extensions is not None else ()
+        broken = extensions.problems(self._runtime.mounts) if extensions is not None else ()
+        return (*broken, *self._runtime.text_problems())
+
+    @property
+    def broken_extensions(self) -> tuple[Problem, ...]:
+        """What is wrong with those that the caller names."""
+        extensions = self._runtime.extensions
+        return extensions.broken(self._runtime.mounts) if extensions is not None else ()
 
     @property
     def chat(self) -> Chat:

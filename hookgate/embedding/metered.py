@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 
+from hookgate.protocol.delta import Delta
 from hookgate.protocol.interfaces import Provider
 from hookgate.protocol.models import Model
 from hookgate.protocol.rpc.events import Spent
@@ -41,7 +42,7 @@ class Metered:
         self._name, self._provider = name, provider
         self._ledger, self._room = ledger, room
 
-    async def complete(self, request: LLMRequest, on_text: Callable[[str], None]) -> LLMReply:
+    async def complete(self, request: LLMRequest, on_text: Callable[[Delta], None]) -> LLMReply:
         # Here nobody is kept waiting but the conversation that is not read: no hook is being asked.
         await self._room()
         reply = await self._provider.complete(request, on_text)

@@ -12,10 +12,11 @@ from hookgate.embedding.history import redacted_object
 from hookgate.embedding.metered import Ledger
 from hookgate.loop.transcript import NO_RESULT
 from hookgate.protocol.codec import encode
+from hookgate.protocol.delta import CallPiece
 from hookgate.protocol.events import Event as Told
-from hookgate.protocol.inside import CallEnded, CallProgressed, Prompted, ReplyEnded, StepBegan
+from hookgate.protocol.inside import CallEnded, CallProgressed, CallWritten, Prompted, ReplyEnded, StepBegan
 from hookgate.protocol.interfaces import Redactor
-from hookgate.protocol.payloads import GateDecision, Payload, TurnEnd
+from hookgate.protocol.payloads import GateDecision, LlmRetry, Payload, TurnEnd
 from hookgate.protocol.rpc import events
 from hookgate.protocol.rpc.blocks import CallBlock, Text, result_content, said
 from hookgate.protocol.stages import Stage
@@ -24,6 +25,8 @@ from hookgate.protocol.values import Outbound, ToolCall
 HEARS: tuple[type[Payload], ...] = (
     Prompted,
     StepBegan,
+    CallWritten,
+    LlmRetry,
     ReplyEnded,
     CallProgressed,
     CallEnded,
@@ -57,6 +60,8 @@ class Narration:
         self._scene, self._tell = scene, tell
         self._open = False
         self._speaking = False
+        # Calls of the reply that is coming, by id: whether they are still being written.
+        self._written: dict[str, bool] = {}
         self._unanswered: dict[str, None] = {}
         self._failures: list[str] = []
         self._status = ""
@@ -72,6 +77,10 @@ class Narration:
             case StepBegan(number=number):
                 self._open, self._speaking = True, False
                 self._tell(events.TurnStart(number))
+            case CallWritten(piece=piece):
+                self._write(piece)
+            case LlmRetry():
+                self._put_down()
             case ReplyEnded() as reply:
                 self._reply(reply, told)
             case CallProgressed(call_id=call_id, piece=text):
@@ -128,6 +137,7 @@ class Narration:
         if reply.stop not in ("error", "aborted"):
             self._whole(reply, told)
         else:
+            self._put_down()
             if reply.stop == "aborted":
                 self._spent(reply, told)
             self._message(reply.visible, (), told)
@@ -138,15 +148,34 @@ class Narration:
     def _whole(self, reply: ReplyEnded, told: Told) -> None:
         self._speak()
         calls = tuple(self._call(call) for call in reply.asked)
+        written = self._put_down()
         for call in calls:
-            self._tell(events.ToolUseStart(call.id, call.name))
-            self._tell(events.ToolUseArgs(call.id, encode(call.args).decode()))
-            self._tell(events.ToolUseEnd(call.id))
+            if call.id not in written:
+                self._write(CallPiece(call.id, call.name, encode(call.args).decode(), ended=True))
+        self._put_down()
         self._spent(reply, told)
         self._message(reply.visible, calls, told)
         for call in calls:
             self._tell(events.ToolCall(call.id, call.name, call.args))
         self._unanswered = {call.id: None for call in calls}
+
+    def _write(self, piece: CallPiece) -> None:
+        self._speak()
+        if piece.id not in self._written:
+            self._tell(events.ToolUseStart(piece.id, piece.name))
+        if piece.arguments:
+            self._tell(events.ToolUseArgs(piece.id, piece.arguments))
+        if piece.ended:
+            self._tell(events.ToolUseEnd(piece.id))
+        self._written[piece.id] = not piece.ended
+
+    def _put_down(self) -> frozenset[str]:
+        """The reply is over, or begins again: no call goes on. Which there were."""
+        for call_id, unfinished in self._written.items():
+            if unfinished:
+                self._tell(events.ToolUseEnd(call_id))
+        written, self._written = frozenset(self._written), {}
+        return written
 
     def _call(self, call: ToolCall) -> CallBlock:
         return CallBlock(call.id, call.name, redacted_object(call.arguments, self._scene.redactor))

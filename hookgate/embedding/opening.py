@@ -19,7 +19,9 @@ from hookgate.protocol.events import Event
 
 def _extensions(opening: Opening) -> ExtensionFlags | None:
     found = opening.find_extensions
-    return ExtensionFlags(opening.extensions, found, found) if found or opening.extensions else None
+    # There is nobody to ask: what a program looks for, it wants.
+    flags = ExtensionFlags(opening.extensions, found, found, trusting=True)
+    return flags if found or opening.extensions else None
 
 
 @asynccontextmanager
@@ -55,6 +57,8 @@ async def open_conversation(opening: Opening, seat: Seat) -> AsyncGenerator[Conv
             extensions=_extensions(opening),
             surfaces={seat.name: seat.surface} if seat.surface is not None else {},
             functions=opening.functions,
+            skills=opening.skills,
+            context_files=opening.context_files,
         )
         runtime = await stack.enter_async_context(open_runtime(setup))
         opened.append(Conversation(runtime, opening, channel, seat))

@@ -12,6 +12,7 @@ from typing import Unpack
 import trio
 
 from hookgate.cli.models import model_of
+from hookgate.config import ConfigError
 from hookgate.embedding.conversation import Approve, Conversation, Seat
 from hookgate.embedding.jobs import Jobs
 from hookgate.embedding.known import known_models
@@ -134,7 +135,8 @@ class Runtime:
     it: `provider`, `model`, `api_key`, `base_url`, `workspace`, `system`, `system_more`, `reasoning`, `max_steps`,
     `tools`; see Settings. `approve` is asked where a call needs a person's yes; without it such calls are denied.
 
-    Entering raises ConfigError and RequiredHookFailed; leaving ends what runs and stops every hook process.
+    Entering raises RequiredHookFailed, and ConfigError, also where a named extension does not come up; leaving ends
+    what runs and stops every hook process.
     """
 
     def __init__(
@@ -152,8 +154,12 @@ class Runtime:
 
     async def __aenter__(self) -> Runtime:
         entered = self._opening(settled(self._settings))
-        self._open = await entered.__aenter__()
-        self._entered = entered
+        opened = await entered.__aenter__()
+        broken = opened.conversation.broken_extensions
+        if broken:
+            await entered.__aexit__(None, None, None)
+            raise ConfigError(broken[0].text)
+        self._entered, self._open = entered, opened
         return self
 
     def __aexit__(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypedDict
@@ -21,6 +21,7 @@ KEYS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
 """Variables of providers that no configuration describes."""
 
 
+SKILL = "skill"
 _NO_TOOL = ("!*",)
 
 
@@ -31,7 +32,8 @@ class Settings:
     `model` is a bare name or PROVIDER/MODEL; `provider` is one of the configuration's, or openai or anthropic;
     `system_more` is added to the system prompt. `tools`: globs over built-in tools; `no_tools`: none of these, and of
     others only those that `tools` names. `extensions`: folders of zot extensions; `find_extensions`: those in the
-    usual places too. `functions`: tools of the caller's own, made with `hookgate.tools.typed.tool`, say.
+    usual places too. `functions`: tools of the caller's own, made with `hookgate.tools.typed.tool`, say. `skills`,
+    `context_files`: True: those in the usual places, unless the configuration says no; False: none, whatever it says.
     """
 
     config: Config | Path | None = None
@@ -46,9 +48,11 @@ class Settings:
     max_steps: int | None = None
     tools: tuple[str, ...] | None = None
     no_tools: bool = False
-    extensions: tuple[Path, ...] = ()
+    extensions: Path | str | Iterable[Path | str] = ()
     find_extensions: bool = False
     functions: tuple[Tool, ...] = ()
+    skills: bool | None = None
+    context_files: bool | None = None
 
 
 class Above(TypedDict, total=False):
@@ -65,9 +69,11 @@ class Above(TypedDict, total=False):
     max_steps: int | None
     tools: tuple[str, ...] | None
     no_tools: bool
-    extensions: tuple[Path, ...]
+    extensions: Path | str | Iterable[Path | str]
     find_extensions: bool
     functions: tuple[Tool, ...]
+    skills: bool | None
+    context_files: bool | None
 
 
 @dataclass(frozen=True)
@@ -82,6 +88,8 @@ class Opening:
     extensions: tuple[Path, ...] = ()
     find_extensions: bool = False
     functions: tuple[Tool, ...] = ()
+    skills: bool | None = None
+    context_files: bool | None = None
 
     @property
     def provider(self) -> str:
@@ -118,8 +126,14 @@ def settled(settings: Settings) -> Opening:
         "providers": {**config.providers, provider: section},
         "tools": config.tools.model_copy(update=_tools(config, settings)),
     }
-    more = (settings.extensions, settings.find_extensions, settings.functions)
+    found = (_folders(settings.extensions), settings.find_extensions, settings.functions)
+    more = (*found, settings.skills, settings.context_files)
     return Opening(config.model_copy(update=changed), base, file, keys, _level(settings), *more)
+
+
+def _folders(given: Path | str | Iterable[Path | str]) -> tuple[Path, ...]:
+    """One alone is as good as one in a row, for a str is a row of letters."""
+    return tuple(Path(it) for it in ((given,) if isinstance(given, str | Path) else given))
 
 
 def _level(settings: Settings) -> str:
@@ -189,7 +203,9 @@ def _tools(config: Config, settings: Settings) -> dict[str, Any]:
     if settings.no_tools:
         named = (f"!{name}" for name in settings.tools or ())
         others = PreferenceSection(tools=("*", *named), enabled=False)
-        return {"enabled": _NO_TOOL, "preferences": (*config.tools.preferences, others)}
+        # Skills are text of the person's or the project's: no built-in tool of this kind.
+        enabled = (SKILL,) if SKILL in (settings.tools or ()) else _NO_TOOL
+        return {"enabled": enabled, "preferences": (*config.tools.preferences, others)}
     return {} if settings.tools is None else {"enabled": settings.tools or _NO_TOOL}
 
 

@@ -1,17 +1,19 @@
 """Which extensions there are and which of them are loaded, in what order. Starts nothing, logs nothing.
 
-`look` reads the folders; `arranged` decides, and is pure.
+`look` reads the folders; `arranged` decides, by what it is told of trust.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+import shlex
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from hookgate.extensions.manifest import BadManifest, Manifest, NoManifest, read_manifest
+from hookgate.extensions.trust import TRUSTED, Standing
 
 Scope = Literal["ext", "project", "global"]
 """Named by `--ext`; found in the project; found in a folder of the user's."""
@@ -92,6 +94,27 @@ class Shadowed:
 
 
 @dataclass(frozen=True, slots=True)
+class Stranger:
+    """An extension of the project that nobody has agreed to run, as it is now."""
+
+    entry: Entry
+    manifest: Manifest
+    standing: Standing
+
+    @property
+    def text(self) -> str:
+        directory = self.entry.directory
+        who, quoted = f"extension {self.entry.name} ({directory})", shlex.quote(str(directory))
+        match self.standing.kind:
+            case "unreadable":
+                return f"{who} cannot be trusted: {self.standing.reason}; --ext {quoted} loads it all the same"
+            case "changed":
+                return f"{who} has changed since it was trusted: run 'hookgate ext trust {quoted}' to load it"
+            case _:
+                return f"{who} is not trusted yet: run 'hookgate ext trust {quoted}' to load it"
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
     """`candidates` in load order. `disabled` may be listed; none of the rest is started."""
 
@@ -99,16 +122,25 @@ class Found:
     disabled: tuple[Entry, ...] = ()
     shadowed: tuple[Shadowed, ...] = ()
     problems: tuple[Problem, ...] = ()
+    strangers: tuple[Stranger, ...] = ()
 
 
-def find(named: Sequence[Path], places: Places | None) -> Found:
+Judge = Callable[[Path], Standing]
+"""How far the folder of a project's extension is trusted. Only these are judged: the rest a person put there."""
+
+
+def everybody(_directory: Path) -> Standing:
+    return TRUSTED
+
+
+def find(named: Sequence[Path], places: Places | None, judge: Judge = everybody) -> Found:
     """What is to be loaded: the folders named by `--ext`, then those at the places; None (`--no-ext`): only those."""
     entries = [_named(path) for path in named]
     problems: tuple[Problem, ...] = ()
     if places is not None:
         installed, problems = look(places)
         entries.extend(installed)
-    return arranged(entries, problems)
+    return arranged(entries, problems, judge)
 
 
 def look(places: Places) -> tuple[list[Entry], tuple[Problem, ...]]:
@@ -125,16 +157,19 @@ def look(places: Places) -> tuple[list[Entry], tuple[Problem, ...]]:
     return entries, tuple(problems)
 
 
-def arranged(entries: Iterable[Entry], problems: tuple[Problem, ...] = ()) -> Found:
-    """Of one manifest name the first counts; a project's folder hides the user's of the same name."""
+def arranged(entries: Iterable[Entry], problems: tuple[Problem, ...] = (), judge: Judge = everybody) -> Found:
+    """Of one manifest name the first counts; a project's folder hides the user's of the same name, if it is trusted:
+    no stranger switches off what somebody has installed."""
     candidates: dict[str, Candidate] = {}
     disabled: list[Entry] = []
     shadowed: list[Shadowed] = []
+    strangers: list[Stranger] = []
     broken = list(problems)
     of_project: dict[str, Path] = {}
     for entry in entries:
+        standing = judge(entry.directory) if entry.scope == "project" else TRUSTED
         hides = of_project.get(entry.directory.name) if entry.scope == "global" else None
-        if entry.scope == "project":
+        if entry.scope == "project" and standing.kind == "trusted":
             of_project.setdefault(entry.directory.name, entry.directory)
         if hides is not None:
             shadowed.append(Shadowed(entry, hides))
@@ -146,9 +181,11 @@ def arranged(entries: Iterable[Entry], problems: tuple[Problem, ...] = ()) -> Fo
             # One folder may be named and found as well.
             if first.directory != entry.directory:
                 shadowed.append(Shadowed(entry, first.directory))
+        elif standing.kind != "trusted":
+            strangers.append(Stranger(entry, entry.manifest, standing))
         else:
             candidates[entry.name] = _candidate(entry, entry.manifest, len(candidates))
-    return Found(tuple(candidates.values()), tuple(disabled), tuple(shadowed), tuple(broken))
+    return Found(tuple(candidates.values()), tuple(disabled), tuple(shadowed), tuple(broken), tuple(strangers))
 
 
 def _candidate(entry: Entry, manifest: Manifest, index: int) -> Candidate:

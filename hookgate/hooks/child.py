@@ -16,9 +16,11 @@ import trio
 
 from hookgate.hooks.pipes import Pipes, Stderr, TakeLines, exit_text, stop
 
-READ_BYTES = 1 << 20
+READ_BYTES = 1 << 16
+"""For more, memory is mapped anew at each read, which takes longer than all else about a short reply."""
+TURN_READS = 4
+"""Full reads in a row before the other tasks have their turn."""
 EXIT_WAIT_S = 0.2
-PARSE_BYTES = 1 << 16
 FLOOD_BYTES = 256 * 1024 * 1024
 FLOOD_LINE_BYTES = 4096
 """What a line that answers nobody counts for at least: about as many bytes are read in the time it takes."""
@@ -88,7 +90,7 @@ class Child:
         """Read until the pipe ends. Replies wake their callers in the order they were written."""
         while not self.ended.is_set():
             await trio.lowlevel.wait_readable(self.pipes.stdout)
-            if self._read() == b"":
+            if self._read_on() == b"":
                 break
         # The exit that usually follows gives the better reason.
         with trio.move_on_after(EXIT_WAIT_S):
@@ -103,17 +105,22 @@ class Child:
             pass
         self.end(exit_text(status))
 
+    def _read_on(self) -> bytes | None:
+        """Take a turn's share of what is there; the last read, as `_read` has it."""
+        data = self._read()
+        for _ in range(1, TURN_READS):
+            if data is None or len(data) < READ_BYTES or self.ended.is_set():
+                break
+            data = self._read()
+        return data
+
     def _read(self) -> bytes | None:
         """Take what is there: None when nothing is, empty at the end of the stream."""
         try:
             data = os.read(self.pipes.stdout, READ_BYTES)
         except BlockingIOError:
             return None
-        # In small pieces, so that a flood of short lines is noticed before it has held the event loop for long.
-        for start in range(0, len(data), PARSE_BYTES):
-            self._receive(data[start : start + PARSE_BYTES])
-            if self.ended.is_set():
-                break
+        self._receive(data)
         return data
 
     def _receive(self, data: bytes) -> None:

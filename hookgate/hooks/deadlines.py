@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from time import monotonic
+from typing import Protocol
 
 import trio
 
@@ -11,24 +11,32 @@ TICK_S = 0.02
 STALL_S = 0.2
 
 
+class Timed(Protocol):
+    """What waits no longer than until `deadline`, in seconds of `monotonic`. Told apart by identity."""
+
+    @property
+    def deadline(self) -> float: ...
+
+    def expire(self) -> None:
+        """Its time is up. Called once; must not raise, may add to the table and remove from it."""
+        ...
+
+
 class Deadlines:
-    """Late by at most one tick. A callback must not raise; it may add and remove."""
+    """Late by at most one tick, and by two after something has held the loop up."""
 
     def __init__(self) -> None:
-        self._table: dict[int, tuple[float, Callable[[], None]]] = {}
-        self._last = 0
+        self._table: dict[Timed, None] = {}
         self._filled = trio.Event()
 
-    def add(self, timeout_s: float, expired: Callable[[], None]) -> int:
-        """Call `expired` once, `timeout_s` seconds from now, unless removed first."""
-        self._last += 1
-        self._table[self._last] = (monotonic() + timeout_s, expired)
-        if not self._filled.is_set():
+    def add(self, timed: Timed) -> None:
+        """It expires at its deadline, unless removed first."""
+        if not self._table:
             self._filled.set()
-        return self._last
+        self._table[timed] = None
 
-    def remove(self, timer: int) -> None:
-        self._table.pop(timer, None)
+    def remove(self, timed: Timed) -> None:
+        self._table.pop(timed, None)
 
     async def run(self) -> None:
         """Sweep until cancelled; sleeps while the table is empty."""
@@ -45,6 +53,7 @@ class Deadlines:
 
     def _sweep(self) -> None:
         now = monotonic()
-        for timer, (when, expired) in list(self._table.items()):
-            if when <= now and self._table.pop(timer, None):
-                expired()
+        for timed in [it for it in self._table if it.deadline <= now]:
+            if timed in self._table:
+                del self._table[timed]
+                timed.expire()

@@ -51,7 +51,7 @@ class Frame:
 
     def __init__(self, parts: list[Part]) -> None:
         self.parts = parts
-        self.size = sum(map(len, parts))
+        self.size = len(parts[0]) if len(parts) == 1 else sum(map(len, parts))
         self.begun = False
 
 
@@ -91,7 +91,8 @@ class Outbox(Generic[E]):
         `at_once` False leaves the writing to the writer task, which joins what comes together: each write wakes
         the other side, and that costs more than all else.
         """
-        if self._closed or self._bytes > self._bounds.waiting_bytes or self._frames >= self._bounds.waiting_frames:
+        bounds, waiting = self._bounds, len(self._queue) - len(self._events)
+        if self._closed or self._bytes > bounds.waiting_bytes or waiting >= bounds.waiting_frames:
             return None
         frame = Frame(parts)
         self._queue.append(frame)
@@ -123,10 +124,6 @@ class Outbox(Generic[E]):
             return
         self._queue.append(_EVENT)
         self._filled.set()
-
-    @property
-    def _frames(self) -> int:
-        return len(self._queue) - len(self._events)
 
     async def emptied(self) -> None:
         """Until nothing waits, or nothing can be written any more."""

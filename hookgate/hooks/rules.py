@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 from hookgate.protocol.events import Event
@@ -51,7 +52,7 @@ class Mount:
     hook: Hook
     rules: Rules
 
-    @property
+    @cached_property
     def name(self) -> str:
         return self.hook.name
 
@@ -60,7 +61,7 @@ class Mount:
         """In-process guards, then ascending priority, then name: the order in a file must not matter."""
         return (not self.rules.inside, self.rules.priority, self.name)
 
-    @property
+    @cached_property
     def enforces(self) -> bool:
         return self.rules.mode == "enforce"
 

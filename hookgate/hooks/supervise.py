@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from time import monotonic
-from typing import Literal, Protocol
+from types import CoroutineType
+from typing import Any, Literal, Protocol
 
 import structlog
 import trio
@@ -132,10 +133,12 @@ class SupervisedHook:
     def events_dropped(self) -> int:
         return self._live.events_dropped if self._live else 0
 
-    async def ask(self, question: Question, timeout_s: float) -> Answer:
-        if self._live is None:
-            return Failed(f"it is {self.state}{': ' + self.reason if self.reason else ''}")
-        return await self._live.ask(question, timeout_s)
+    def ask(self, question: Question, timeout_s: float) -> CoroutineType[Any, Any, Answer]:
+        """The process's own coroutine: one more round it would be felt by every call."""
+        return self._down() if self._live is None else self._live.ask(question, timeout_s)
+
+    async def _down(self) -> Answer:
+        return Failed(f"it is {self.state}{': ' + self.reason if self.reason else ''}")
 
     async def drained(self) -> None:
         """Until no call is in flight."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
@@ -108,44 +108,3 @@ def with_ids(calls: Iterable[ProposedCall], iteration: int) -> tuple[ProposedCal
         used.add(call_id)
         named.append(replace(call, id=call_id))
     return tuple(named)
-
-
-class Shown:
-    """Passes streamed text on up to where `held_from` says that it must not be seen yet; None voids what came.
-
-    `secret_from` is asked about what has not been shown yet alone: the text before ends where no secret begins.
-    """
-
-    def __init__(
-        self,
-        on_text: Callable[[str | None], None],
-        held_from: Callable[[str], int] = len,
-        secret_from: Callable[[str], int] = len,
-    ) -> None:
-        self._on_text, self._held_from, self._secret_from = on_text, held_from, secret_from
-        self._text, self._shown = "", 0
-
-    def __call__(self, piece: str | None) -> None:
-        if piece is None:
-            if self._shown:
-                self._on_text(None)
-            self._text, self._shown = "", 0
-            return
-        self._text += piece
-        waiting = self._text[self._shown : self._held_from(self._text)]
-        safe = self._secret_from(waiting) if waiting else 0
-        if safe:
-            self._on_text(waiting[:safe])
-            self._shown += safe
-
-    @property
-    def so_far(self) -> str:
-        """What has been read along."""
-        return self._text[: self._shown]
-
-    def finish(self, said: str) -> None:
-        """The reply is whole: what it says and has not been shown yet is no call, and no hook's any more."""
-        shown = self._text[: self._shown]
-        rest = said[len(shown) :] if said.startswith(shown) else ""
-        if rest.strip():
-            self._on_text(rest)

@@ -24,6 +24,14 @@ class Batch:
     memo: Memo = field(default_factory=Memo)
     used: set[str] = field(default_factory=set[str])
 
+    def spec(self, name: str) -> ToolSpec | None:
+        """The tool as this request ships it: a reply asks several times a call, of tools that may be hundreds."""
+        return self._specs.get(name)
+
+    @cached_property
+    def _specs(self) -> dict[str, ToolSpec]:
+        return {spec.name: spec for spec in reversed(self.request.tools)}
+
     @cached_property
     def owners(self) -> dict[str, str]:
         """The hook that must answer a tool's calls, by the tool's name; only of injected tools."""

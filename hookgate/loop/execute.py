@@ -9,6 +9,7 @@ from time import perf_counter_ns
 import trio
 
 from hookgate.hooks.zot.whose import working_for
+from hookgate.loop import served
 from hookgate.loop.around import Around
 from hookgate.loop.batch import Batch, Owned, Ready, Settled
 from hookgate.loop.finish import cut_off, owned, started
@@ -98,9 +99,9 @@ async def _run(batch: Batch, item: Ready) -> ToolResult:
         async with around.lease.held(item.spec.lease, call.name):
             whose.secret_from.set(around.redactor.cut_from)
             with working_for(batch.step.chat), _heard(batch, call.id):
-                if item.spec.lease != "write":
-                    return await run(item.tool, call)
-                return await _recorded(around, item)
+                if item.spec.provider.startswith(served.PROVIDER):
+                    return await served.serving(batch, lambda: _worked(around, item))
+                return await _worked(around, item)
     except ToolError as error:
         return failed(call.name, error)
 
@@ -139,6 +140,10 @@ def _telling(batch: Batch, call_id: str) -> Generator[None]:
             events.emit(CallProgressed(call_id, redactor.text(held)), batch.step)
     finally:
         whose.progress.reset(token)
+
+
+async def _worked(around: Around, item: Ready) -> ToolResult:
+    return await (_recorded(around, item) if item.spec.lease == "write" else run(item.tool, item.call))
 
 
 async def _recorded(around: Around, item: Ready) -> ToolResult:

@@ -112,17 +112,21 @@ def tell_ended(batch: Batch, item: Ready | Owned | Settled, result: ToolResult) 
     known = item.call if isinstance(item.call, ToolCall) else ToolCall(item.call.id, item.call.name, {})
     call = presentable(redactor, replace(known, name=redactor.text(known.name)))
     ran = isinstance(item, Ready)
-    status: CallStatus = "completed"
-    if result.is_error:
-        timed_out = (
-            ran
-            and result.error is not None
-            and result.error.kind == "transient"
-            and "timed out" in result.error.reason
-        )
-        status = "timed_out" if timed_out else "failed" if ran else "blocked"
     raw = redactor.text(item.call.arguments) if isinstance(item.call, ProposedCall) else ""
-    events.emit(CallEnded(call, result, status, ran, raw), batch.step)
+    events.emit(CallEnded(call, result, _status(result, ran=ran), ran, raw), batch.step)
+
+
+def _status(result: ToolResult, *, ran: bool) -> CallStatus:
+    """`blocked` is what somebody refused; a call that could not be made has failed."""
+    match result.error:
+        case _ if not result.is_error:
+            return "completed"
+        case Fault(timed_out=True) if ran:
+            return "timed_out"
+        case Fault(denied_by=by) if by and not ran:
+            return "blocked"
+        case _:
+            return "failed"
 
 
 def started(call: ToolCall) -> ToolExecStart:

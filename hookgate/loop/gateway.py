@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
+from typing import TYPE_CHECKING
 
 import structlog
 import trio
 
 from hookgate.loop.agent import Agent
 from hookgate.loop.commands import Commands, Invocation
-from hookgate.loop.session import CompactionAsked, Job, Session
 from hookgate.protocol.interfaces import Channel
-from hookgate.protocol.values import Inbound, Outbound
+from hookgate.protocol.values import Chat, Inbound, Outbound
+
+if TYPE_CHECKING:
+    from hookgate.loop.session import Job, Session
 
 log = structlog.get_logger("hookgate.loop")
 
@@ -39,6 +42,8 @@ class Gateway:
         if self._commands and (invocation := self._commands.read(inbound)):
             await self._begin(self._commands, invocation)
         elif inbound.text.strip().lower() == "/compact":
+            from hookgate.loop.session import CompactionAsked
+
             await self._queue(inbound, CompactionAsked(inbound.chat))
         else:
             await self._queue(inbound, inbound)
@@ -46,6 +51,14 @@ class Gateway:
     async def submit(self, inbound: Inbound) -> None:
         """Take a message in that is none of a person's: no command, whatever it says."""
         await self._queue(inbound, inbound)
+
+    def agent_of(self, chat: Chat) -> Agent:
+        """The one that answers there."""
+        session = self.sessions.get(chat.session_key)
+        return self._agent if session is None else session.agent
+
+    def channel_of(self, chat: Chat) -> Channel:
+        return self._channels[chat.channel]
 
     async def idle(self, session_key: str) -> None:
         """Until this conversation has answered everything."""
@@ -124,6 +137,9 @@ class Gateway:
     def _session(self, inbound: Inbound) -> Session:
         key = inbound.chat.session_key
         if key not in self.sessions:
+            # All that a turn is made with comes with the first message: nobody waits for it at the prompt.
+            from hookgate.loop.session import Session
+
             self.sessions[key] = Session(self._agent, self._channels[inbound.chat.channel], key)
         return self.sessions[key]
 

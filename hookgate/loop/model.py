@@ -10,6 +10,7 @@ import structlog
 import trio
 
 from hookgate.loop.agent import Agent, Retries
+from hookgate.protocol.delta import Delta
 from hookgate.protocol.errors import PASSING, ProviderFailed
 from hookgate.protocol.payloads import LlmRequest, LlmResponse, LlmRetry
 from hookgate.protocol.values import LLMReply, LLMRequest, Step
@@ -17,7 +18,9 @@ from hookgate.protocol.values import LLMReply, LLMRequest, Step
 log = structlog.get_logger("hookgate.loop")
 
 
-async def complete(agent: Agent, step: Step, request: LLMRequest, on_text: Callable[[str | None], None]) -> LLMReply:
+async def complete(
+    agent: Agent, step: Step, request: LLMRequest, on_text: Callable[[Delta | None], None]
+) -> LLMReply:
     """The reply, after as many tries as the failure's class is worth. Raises ProviderFailed.
 
     `on_text` gets the pieces, and None when what came so far (if any) is void because the call is tried again.
@@ -43,7 +46,7 @@ async def complete(agent: Agent, step: Step, request: LLMRequest, on_text: Calla
     raise AssertionError("the last attempt returns or raises")
 
 
-async def _once(agent: Agent, request: LLMRequest, on_text: Callable[[str], None]) -> LLMReply:
+async def _once(agent: Agent, request: LLMRequest, on_text: Callable[[Delta], None]) -> LLMReply:
     name, _, model = request.model.partition("/")
     provider = agent.providers.get(name)
     if provider is None:

@@ -6,18 +6,19 @@ Every way to run a tool comes through `prepare`. Yields a call to run, or the re
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import structlog
 
 from hookgate.hooks.decision import refusal
-from hookgate.hooks.gate import Allowed, Answered, Denied
+from hookgate.hooks.verdicts import Allowed, Answered, Denied
 from hookgate.loop.batch import Batch, Owned, Ready, Settled
 from hookgate.loop.finish import answered
 from hookgate.protocol.approval import Wish
 from hookgate.protocol.codec import canonical
 from hookgate.protocol.inside import CallDecided, PersonAsked
 from hookgate.protocol.redacting import presentable
-from hookgate.protocol.values import Outbound, ToolCall, ToolResult, ToolSpec
+from hookgate.protocol.values import Fault, Outbound, ToolCall, ToolResult, ToolSpec
 from hookgate.tools.decode import ReadCall, incomplete
 from hookgate.tools.dispatch import failure, invalid, not_found, settled_arguments
 from hookgate.tools.failures import removed
@@ -30,7 +31,7 @@ async def prepare(batch: Batch, read: ReadCall) -> Ready | Owned | Settled:
     call = read.call
     if isinstance(call, ToolResult):
         return Settled(read.proposed, call, "its arguments cannot be read")
-    spec = batch.request.tool(call.name)
+    spec = batch.spec(call.name)
     if spec is None:
         return _unknown(batch, call)
     settled = _settled(batch, spec, call)
@@ -73,14 +74,16 @@ async def _judged(batch: Batch, call: ToolCall, spec: ToolSpec) -> Ready | Owned
 
 async def _rejudged(batch: Batch, call: ToolCall, changed: ToolCall) -> Ready | Owned | Settled:
     """What hooks made of a call is looked up and read again."""
-    target = batch.request.tool(changed.name)
-    settled = _settled(batch, target, changed) if target is not None else _unknown(batch, changed).result
-    if target is None or isinstance(settled, ToolResult):
-        batch.agent.tally.calls += 1
-        batch.agent.tally.denied += 1
-        result = settled if isinstance(settled, ToolResult) else _unknown(batch, changed).result
-        return Settled(call, result, "a hook changed it into a call that cannot run")
-    return await _approved(batch, settled, target)
+    target = batch.spec(changed.name)
+    if target is None:
+        settled = _unknown(batch, changed).result
+    else:
+        settled = _settled(batch, target, changed)
+        if isinstance(settled, ToolCall):
+            return await _approved(batch, settled, target)
+    batch.agent.tally.calls += 1
+    batch.agent.tally.denied += 1
+    return Settled(call, settled, "a hook changed it into a call that cannot run")
 
 
 async def _answered(batch: Batch, verdict: Answered) -> Settled:
@@ -152,5 +155,7 @@ async def _told(batch: Batch, text: str) -> None:
 
 
 def _unknown(batch: Batch, call: ToolCall) -> Settled:
+    """The model reads which names are close; clients and extensions that know zot's words read those."""
     result = not_found(call.name, [spec.name for spec in batch.request.tools])
-    return Settled(call, result, "there is no such tool")
+    known_as = Fault("not_found", call.name, f'unknown tool "{call.name[:100]}"')
+    return Settled(call, replace(result, error=known_as), "there is no such tool")

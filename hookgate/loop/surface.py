@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import structlog
 import trio
 
 from hookgate.protocol.interfaces import Channel
 from hookgate.protocol.values import Chat, Inbound, Outbound, OutboundKind
-from hookgate.protocol.zot.frames import Level, Panel
 from hookgate.protocol.zot.surface import Surface
+
+if TYPE_CHECKING:
+    from hookgate.protocol.zot.frames import Level, Panel
 
 log = structlog.get_logger("hookgate.loop")
 
@@ -24,7 +26,17 @@ MAX_WAITING = 256
 SEND_S = 30.0
 """A channel that takes longer for a note loses it, so that the next one is not held up for ever."""
 
-Submit = Callable[[Inbound], Awaitable[None]]
+
+class Inbox(Protocol):
+    """Where messages come in."""
+
+    async def receive(self, inbound: Inbound) -> None:
+        """A person's, which may be a command."""
+        ...
+
+    async def submit(self, inbound: Inbound) -> None:
+        """No command, whatever it says."""
+        ...
 
 
 @runtime_checkable
@@ -46,7 +58,14 @@ class _Shown:
         return (self.extension, self.panel.id) == (extension, panel.id)
 
 
-_Job = Outbound | Inbound | trio.Event
+@dataclass(frozen=True)
+class _Typed:
+    """A message that counts as a person's: a command, if it is one."""
+
+    inbound: Inbound
+
+
+_Job = Outbound | Inbound | _Typed | trio.Event
 
 
 class Surfaces:
@@ -61,11 +80,11 @@ class Surfaces:
         self._queues = {name: trio.open_memory_channel[_Job](MAX_WAITING) for name in channels}
         self._panel: _Shown | None = None
 
-    async def run(self, channels: Mapping[str, Channel], submit: Submit) -> None:
+    async def run(self, channels: Mapping[str, Channel], inbox: Inbox) -> None:
         """Deliver until cancelled: each channel in order, none waiting for another."""
         async with trio.open_nursery() as nursery:
-            for name, (_, inbox) in self._queues.items():
-                nursery.start_soon(_deliver, channels[name], inbox, submit)
+            for name, (_, jobs) in self._queues.items():
+                nursery.start_soon(_deliver, channels[name], jobs, inbox)
 
     # --- from extensions ---
 
@@ -99,6 +118,12 @@ class Surfaces:
             surface.submit(extension, text, chat)
         if chat is not None and chat.channel not in self._own:
             self._put(chat, Inbound(chat, text))
+
+    def submit_slash(self, extension: str, text: str, chat: Chat | None) -> None:
+        for surface in self._owners(chat):
+            surface.submit_slash(extension, text, chat)
+        if chat is not None and chat.channel not in self._own:
+            self._put(chat, _Typed(Inbound(chat, text)))
 
     # --- from commands ---
 
@@ -174,20 +199,22 @@ def panel_text(panel: Panel) -> str:
     return "\n".join(part for part in parts if part)
 
 
-async def _deliver(channel: Channel, inbox: trio.MemoryReceiveChannel[_Job], submit: Submit) -> None:
-    async for job in inbox:
+async def _deliver(channel: Channel, jobs: trio.MemoryReceiveChannel[_Job], inbox: Inbox) -> None:
+    async for job in jobs:
         match job:
             case Inbound():
-                await _submit(submit, job)
+                await _submit(inbox.submit, job)
+            case _Typed(inbound=inbound):
+                await _submit(inbox.receive, inbound)
             case trio.Event():
                 job.set()
             case _:
                 await _send(channel, job)
 
 
-async def _submit(submit: Submit, inbound: Inbound) -> None:
+async def _submit(take: Callable[[Inbound], Awaitable[None]], inbound: Inbound) -> None:
     try:
-        await submit(inbound)
+        await take(inbound)
     except Exception:
         log.exception("extension_message_lost", channel=inbound.chat.channel)
 

@@ -10,14 +10,16 @@ from time import perf_counter_ns
 import trio
 
 from hookgate.loop.agent import Agent
-from hookgate.loop.asked import Asked, Shown, read_reply
+from hookgate.loop.asked import Asked, read_reply
 from hookgate.loop.batch import Batch
 from hookgate.loop.calls import run_calls
 from hookgate.loop.compaction import make_room
 from hookgate.loop.model import complete
+from hookgate.loop.shown import Everything, Shown, Watching
 from hookgate.loop.transcript import Transcript
+from hookgate.protocol.delta import CallPiece
 from hookgate.protocol.errors import ProviderFailed, SessionAborted, StepLimitReached, TurnAborted
-from hookgate.protocol.inside import ModelAsked, Prompted, ReplyEnded, StepBegan
+from hookgate.protocol.inside import CallWritten, ModelAsked, Prompted, ReplyEnded, StepBegan
 from hookgate.protocol.interfaces import Channel
 from hookgate.protocol.payloads import ErrorEvent, Payload, SteeringInjected, TurnEnd, TurnStart
 from hookgate.protocol.redacting import presentable
@@ -30,7 +32,7 @@ from hookgate.protocol.values import (
     Step,
     ToolResult,
 )
-from hookgate.tools.extract import held_from
+from hookgate.tools.extract import Held
 from hookgate.tools.memo import Memo
 from hookgate.tools.registry import Snapshot
 
@@ -250,13 +252,17 @@ def _shown(turn: Turn, step: Step, request: LLMRequest) -> Shown:
     redactor = turn.agent.around.redactor
 
     def show(text: str | None) -> None:
-        channel.restart_stream(chat) if text is None else channel.stream(chat, redactor.text(text))
+        channel.restart_stream(chat) if text is None else channel.stream(chat, text)
 
+    def tell(piece: CallPiece) -> None:
+        turn.emit(CallWritten(piece), step)
+
+    calls = tell if turn.agent.gate.events.heard(CallWritten) else None
     if turn.agent.gate.holds_text(step, request.model):
-        return Shown(show, lambda _text: 0)
+        return Shown(Watching(show), None, redactor)
     if text_calls == "off" or not request.tools:
-        return Shown(show, secret_from=redactor.held_from)
-    return Shown(show, partial(held_from, mode=text_calls), redactor.held_from)
+        return Shown(Watching(show, calls), Everything, redactor)
+    return Shown(Watching(show, calls), partial(Held, text_calls), redactor)
 
 
 def _record(turn: Turn, call_id: str, result: ToolResult) -> None:

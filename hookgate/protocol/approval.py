@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 from hookgate.protocol.values import Chat, ToolCall
 
-Grant = Literal["once", "session"]
+Grant = Literal["once", "session", "always"]
+
+
+@dataclass(frozen=True, slots=True)
+class Lasting:
+    """A yes that outlives the run. `text` says what it would be for, `keep` is told who gave it; it must not wait."""
+
+    text: str
+    keep: Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
     """Somebody wants a person asked. `asked_by` is `rule:NAME` or `hook:NAME`; `ttl_s` None: the usual time.
 
-    `once`: a yes is for this very call and no other.
+    `once`: a yes is for this very call and no other. `lasting`: what may be allowed for always instead, if anything.
     """
 
     asked_by: str
@@ -23,11 +32,15 @@ class Wish:
     approvers: tuple[str, ...] = ()
     ttl_s: float | None = None
     once: bool = False
+    lasting: Lasting | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRequest:
-    """`asked_by` and `once` as in Wish; `digest` binds the request to this very call."""
+    """`asked_by` and `once` as in Wish; `digest` binds the request to this very call.
+
+    `always` says what that answer would be for; empty: there is no such answer.
+    """
 
     id: str
     chat: Chat
@@ -39,11 +52,12 @@ class ApprovalRequest:
     ttl_s: float
     digest: str
     once: bool = False
+    always: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A refusal has no grant; `by` is who decided, for the record."""
+    """A refusal has no grant; `by` is who decided, for the record. A grant that was not offered counts once."""
 
     approved: bool
     by: str

@@ -25,7 +25,8 @@ class ToolRow:
     """One dynamic tool. `workspace` is the folder it belongs to, or EVERYWHERE.
 
     `source` is the path of its program, `sha256` the hex digest of what was approved (program and spec). Times are
-    seconds since the epoch; `updated_at` is the store's, whatever is given. `approved_by` None: nobody has.
+    seconds since the epoch; `updated_at` is the store's, whatever is given. `approved_by` None: nobody has. `granted`
+    is the digest that a person has allowed for always, whatever the row's is by now.
     """
 
     name: str
@@ -39,6 +40,12 @@ class ToolRow:
     approved_at: float | None = None
     enabled: bool = True
     updated_at: float = 0.0
+    granted: str | None = None
+
+    @property
+    def lasts(self) -> bool:
+        """Whether it may start again without a question: it is the operator's, or allowed for always as it is."""
+        return self.origin == "operator" or self.granted == self.sha256
 
 
 @dataclass(frozen=True, slots=True)

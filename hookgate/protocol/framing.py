@@ -26,25 +26,26 @@ class LineSplitter:
 
     def feed(self, data: bytes) -> list[bytes | Oversize]:
         """Lines completed by this chunk, without LF or CR LF. Only the new chunk is searched."""
-        if b"\n" not in data:
-            self._keep(data)
-            return []
-        first, *rest = data.split(b"\n")
-        tail = rest.pop()
-        self._keep(first)
-        lines: list[bytes | Oversize] = [self._take()]
-        lines.extend(
-            line.removesuffix(b"\r") if len(line) <= self._max else Oversize(len(line), line[:4096]) for line in rest
-        )
-        self._keep(tail)
-        return lines
+        lines = data.split(b"\n")
+        tail = lines.pop()
+        complete: list[bytes | Oversize] = []
+        if lines and self._size:
+            self._keep(lines.pop(0))
+            complete.append(self._take())
+        plain = len(data) <= self._max and b"\r" not in data
+        complete += lines if plain else map(self._whole, lines)
+        if tail:
+            self._keep(tail)
+        return complete
+
+    def _whole(self, line: bytes) -> bytes | Oversize:
+        return line.removesuffix(b"\r") if len(line) <= self._max else Oversize(len(line), line[:4096])
 
     def _keep(self, chunk: bytes) -> None:
         self._size += len(chunk)
         if self._skipping:
             return
-        if chunk:
-            self._chunks.append(chunk)
+        self._chunks.append(chunk)
         if self._size > self._max:
             self._chunks = [b"".join(self._chunks)[:4096]]
             self._skipping = True

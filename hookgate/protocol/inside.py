@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from hookgate.protocol.delta import CallPiece
 from hookgate.protocol.payloads import Payload
 from hookgate.protocol.values import Inbound, ToolCall, ToolResult, Usage
 
@@ -42,6 +43,15 @@ class ModelAsked(Payload):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
+class CallWritten(Payload):
+    """The model writes a call; without secrets. Only where no hook may change the reply, and not of every call."""
+
+    kind = "inside.call_written"
+    runtime = "inside.call_written"
+    piece: CallPiece
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ReplyEnded(Payload):
     """One model call is over. `visible` is what people see, None where it was withheld; `said` joined the transcript.
 
@@ -56,6 +66,19 @@ class ReplyEnded(Payload):
     stop: Stop
     failure: str = ""
     usage: Usage | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class CallProposed(Payload):
+    """Somebody other than the model asks for a tool call; the step says who."""
+
+    kind = "inside.call_proposed"
+    runtime = "inside.call_proposed"
+    call: ToolCall
+
+    @property
+    def tool(self) -> str:
+        return self.call.name
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -163,7 +186,9 @@ INSIDE: tuple[type[Payload], ...] = (
     Prompted,
     StepBegan,
     ModelAsked,
+    CallWritten,
     ReplyEnded,
+    CallProposed,
     CallProgressed,
     CallEnded,
     PersonAsked,

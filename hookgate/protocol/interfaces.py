@@ -8,10 +8,20 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from hookgate.protocol.answers import Answer
     from hookgate.protocol.approval import ApprovalRequest, Decision
+    from hookgate.protocol.delta import Delta
     from hookgate.protocol.events import Event
     from hookgate.protocol.hello import Hello
     from hookgate.protocol.stages import Question
-    from hookgate.protocol.values import Chat, Json, LLMReply, LLMRequest, Outbound, ToolCall, ToolResult, ToolSpec
+    from hookgate.protocol.values import (
+        Chat,
+        Json,
+        LLMReply,
+        LLMRequest,
+        Outbound,
+        ToolCall,
+        ToolResult,
+        ToolSpec,
+    )
 
 
 class Tool(Protocol):
@@ -44,9 +54,10 @@ class Redactor(Protocol):
 
 
 class Provider(Protocol):
-    async def complete(self, request: LLMRequest, on_text: Callable[[str], None]) -> LLMReply:
-        """One model call. `request.model` is bare (no `PROVIDER/`). `on_text` gets each piece of visible text
-        as it comes and never blocks. Raises ProviderFailed and nothing else (but Cancelled)."""
+    async def complete(self, request: LLMRequest, on_text: Callable[[Delta], None]) -> LLMReply:
+        """One model call. `request.model` is bare (no `PROVIDER/`). `on_text` gets each piece of visible text as it
+        comes, and of each call under the id and name that it has in the reply; it never blocks. A provider may keep
+        calls for the reply. Raises ProviderFailed and nothing else (but Cancelled)."""
         ...
 
 

@@ -1,58 +1,29 @@
 """What observers are told: one frozen payload class a kind, spelled as in the JSON.
 
-Kinds and payloads of picoclaw keep its names (its page writes members in PascalCase); hookgate's own are
-snake_case. Durations are integer nanoseconds.
+Kinds and payloads of picoclaw stand here and keep its names (its page writes members in PascalCase). Durations are
+integer nanoseconds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from functools import cache
-from typing import ClassVar, Literal
+from dataclasses import dataclass
 
+from hookgate.protocol.own_payloads import (
+    ApprovalDecided,
+    ApprovalRequested,
+    GateDecision,
+    HookFailed,
+    HookModified,
+    HookState,
+    RegistryChanged,
+    SessionCompacted,
+    ToolInjected,
+)
+from hookgate.protocol.payload import Payload, Severity
 from hookgate.protocol.values import JsonObject
 
-Severity = Literal["info", "warn", "error"]
-
 _END_SEVERITY: dict[str, Severity] = {"error": "error", "aborted": "warn"}
-_STATE_SEVERITY: dict[str, Severity] = {"restarting": "warn", "quarantined": "error"}
-
-
-@dataclass(frozen=True, slots=True)
-class Payload:
-    """`kind` is the name on the seed page, `runtime` the newer dotted one, `source` the marker in Meta."""
-
-    kind: ClassVar[str]
-    runtime: ClassVar[str]
-    source: ClassVar[str] = ""
-
-    @property
-    def severity(self) -> Severity:
-        return "info"
-
-    # Once for all kinds: each generated method of each class costs a start a little.
-    def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and self._values() == other._values()
-
-    def __hash__(self) -> int:
-        return hash((type(self), self._values()))
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}{self._values()}"
-
-    def _values(self) -> tuple[object, ...]:
-        return tuple(getattr(self, name) for name in _names(type(self)))
-
-    def wire(self) -> dict[str, object]:
-        """The JSON object; members that are None are left out."""
-        named = ((name, getattr(self, name)) for name in _names(type(self)))
-        return {name: value for name, value in named if value is not None}
-
-
-@cache
-def _names(kind: type[Payload]) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(kind))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -203,120 +174,6 @@ class ErrorEvent(Payload):
     @property
     def severity(self) -> Severity:
         return "error"
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class HookFailed(Payload):
-    """`policy` is what was done about it: continue, deny or abort."""
-
-    kind = "hook_failed"
-    runtime = "hookgate.hook_failed"
-    hook: str
-    stage: str
-    reason: str
-    policy: str
-
-    @property
-    def severity(self) -> Severity:
-        return "error"
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class HookState(Payload):
-    """`state`: starting, up, restarting, quarantined or stopped."""
-
-    kind = "hook_state"
-    runtime = "hookgate.hook_state"
-    hook: str
-    state: str
-    reason: str | None = None
-    pid: int | None = None
-    restarts: int = 0
-
-    @property
-    def severity(self) -> Severity:
-        return _STATE_SEVERITY.get(self.state, "info")
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class HookModified(Payload):
-    """`members` are the ones that really changed; `result` at before_tool: the hook answered the call."""
-
-    kind = "hook_modified"
-    runtime = "hookgate.hook_modified"
-    hook: str
-    stage: str
-    members: tuple[str, ...]
-    tool: str | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class ToolInjected(Payload):
-    kind = "tool_injected"
-    runtime = "hookgate.tool_injected"
-    hook: str
-    tool: str
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class RegistryChanged(Payload):
-    kind = "registry_changed"
-    runtime = "hookgate.registry_changed"
-    version: int
-    added: tuple[str, ...]
-    removed: tuple[str, ...]
-    shadowed: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class ApprovalRequested(Payload):
-    kind = "approval_requested"
-    runtime = "hookgate.approval_requested"
-    id: str
-    tool: str
-    asked_by: str
-    title: str
-    ttl_s: float
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class ApprovalDecided(Payload):
-    kind = "approval_decided"
-    runtime = "hookgate.approval_decided"
-    id: str
-    tool: str
-    approved: bool
-    by: str
-    reason: str | None = None
-    grant: str | None = None
-
-    @property
-    def severity(self) -> Severity:
-        return "info" if self.approved else "warn"
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class GateDecision(Payload):
-    """What one hook decided at one stage. `audit`: it was only asked, its decision had no effect."""
-
-    kind = "gate_decision"
-    runtime = "hookgate.gate_decision"
-    hook: str
-    stage: str
-    action: str
-    duration_ns: int
-    tool: str | None = None
-    reason: str | None = None
-    failed: bool | None = None
-    audit: bool | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class SessionCompacted(Payload):
-    kind = "session_compacted"
-    runtime = "hookgate.session_compacted"
-    dropped: int
-    kept: int
 
 
 PAYLOADS: tuple[type[Payload], ...] = (

@@ -85,11 +85,16 @@ class Peer:
 
     def receive(self, data: bytes) -> list[Incoming]:
         """What this chunk of the stream completes, in the order it was written. Blank lines mean nothing."""
-        return [
-            self._lost(line) if isinstance(line, Oversize) else self._read(line)
-            for line in self._lines.feed(data)
-            if isinstance(line, Oversize) or line.strip()
-        ]
+        complete: list[Incoming] = []
+        for line in self._lines.feed(data):
+            if isinstance(line, Oversize):
+                complete.append(self._lost(line))
+            elif (plain := _CONTINUES.fullmatch(line)) and (call_id := int(plain[1])) in self._pending:
+                self._pending.remove(call_id)
+                complete.append(Reply(call_id, {"action": "continue"}))
+            elif line.strip():
+                complete.append(self._read(line))
+        return complete
 
     def _lost(self, line: Oversize) -> ErrorReply | Oversize:
         """A line over the cap is not parsed, but whose answer it was to be usually stands at its beginning."""
@@ -101,9 +106,6 @@ class Peer:
         return ErrorReply(call_id, f"its answer of {line.size} bytes is over the limit")
 
     def _read(self, line: bytes) -> Incoming:
-        if (plain := _CONTINUES.fullmatch(line)) and (call_id := int(plain[1])) in self._pending:
-            self._pending.discard(call_id)
-            return Reply(call_id, {"action": "continue"})
         # A stray print is by far the most common noise, and a flood of it must be cheap.
         if not line.lstrip().startswith(b"{"):
             return Noise(_shown(line))
@@ -133,7 +135,10 @@ class Peer:
 
 def request_parts(call_id: int, method: str, params: Params) -> list[bytes | memoryview]:
     """A line in pieces, to be written one after the other; `params` is an encoded JSON object in pieces."""
-    return [b'{"jsonrpc":"2.0","id":%d,"method":"%s","params":' % (call_id, method.encode()), *params, b"}\n"]
+    head = b'{"jsonrpc":"2.0","id":%d,"method":"%b","params":' % (call_id, method.encode())
+    if len(params) == 1:
+        return [b"%b%b}\n" % (head, params[0])]
+    return [head, *params, b"}\n"]
 
 
 def request_frame(call_id: int, method: str, params: bytes) -> bytes:

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from hookgate.protocol.codec import Encoded, encode
-from hookgate.protocol.values import Decode, Finished, LLMReply, LLMRequest, Step, ToolCall
+from hookgate.protocol.codec import encode
+from hookgate.protocol.values import STRICT, Finished, LLMReply, LLMRequest, Step, ToolCall
 from hookgate.protocol.wire import (
     context_members,
     message_members,
@@ -32,10 +32,10 @@ class Stage(StrEnum):
 
     @property
     def method(self) -> str:
-        return f"hook.{self}"
+        return _METHODS[self]
 
 
-STRICT = Decode()
+_METHODS: Mapping[Stage, str] = {stage: f"hook.{stage}" for stage in Stage}
 
 SOURCES: Mapping[Stage, str] = {
     Stage.BEFORE_LLM: "turn.llm.request",
@@ -46,16 +46,20 @@ SOURCES: Mapping[Stage, str] = {
 }
 
 Subject = LLMRequest | LLMReply | ToolCall | Finished
+Pieces = tuple[bytes | memoryview, ...]
+
+SHORT_BYTES = 4096
+"""Up to here a copy is cheaper than another piece to write."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Question:
-    """One stage call, the same for every hook that is asked: `params` is encoded once, on first use."""
+    """One stage call, the same for every hook that is asked: what it says is encoded once, on first use."""
 
     stage: Stage
     step: Step
     subject: Subject
-    encoded: list[bytes] = field(default_factory=list[bytes], init=False, compare=False, repr=False)
+    encoded: list[Pieces] = field(default_factory=list[Pieces], init=False, compare=False, repr=False)
 
     @property
     def tool(self) -> str:
@@ -70,44 +74,59 @@ class Question:
     @property
     def params(self) -> bytes:
         """The params object but for `deadline_ms`, which differs from hook to hook."""
-        if not self.encoded:
-            self.encoded.append(encode(self._members()))
-        return self.encoded[0]
+        return b"".join((*self._pieces(), b"}"))
 
-    def params_parts(self, timeout_s: float) -> tuple[memoryview, bytes]:
-        """The params with `deadline_ms`, in two pieces: a large conversation is copied for no hook."""
-        return memoryview(self.params)[:-1], b',"deadline_ms":%d}' % round(timeout_s * 1000)
+    def params_parts(self, timeout_s: float) -> Pieces:
+        """The params with `deadline_ms`: one piece, of a large subject several, which is then copied for no hook."""
+        pieces, deadline_ms = self._pieces(), round(timeout_s * 1000)
+        if len(pieces) == 1:
+            return (b'%b,"deadline_ms":%d}' % (pieces[0], deadline_ms),)
+        return (*pieces, b',"deadline_ms":%d}' % deadline_ms)
 
     def framed_params(self, timeout_s: float) -> bytes:
         return b"".join(self.params_parts(timeout_s))
 
-    def _members(self) -> dict[str, object]:
-        step, call = self.step, _call(self.subject)
-        members: dict[str, object] = {"meta": self._meta()}
-        members.update(_subject_members(self.subject))
-        members["channel"] = step.chat.channel
-        members["chat_id"] = step.chat.chat_id
-        if isinstance(self.subject, LLMRequest):
-            members["graceful_terminal"] = self.subject.graceful_terminal
-        if call is not None:
-            members["tool_call_id"] = call.id
-        members["context"] = self._context(call)
-        return members
+    def _pieces(self) -> Pieces:
+        """The params object without its end: the subject's members between those that the step has anyway."""
+        if not self.encoded:
+            subject = encode(_subject_members(self.subject))
+            if len(subject) > SHORT_BYTES:
+                self.encoded.append((self._head(), memoryview(subject)[1:-1], self._tail()))
+            else:
+                self.encoded.append((b"%b%b%b" % (self._head(), subject[1:-1], self._tail()),))
+        return self.encoded[0]
 
-    def _meta(self) -> Encoded:
-        known, source = self.step.encoded, SOURCES[self.stage]
-        if source not in known:
-            known[source] = encode(meta_members(self.step, source))
-        return Encoded(known[source])
+    def _head(self) -> bytes:
+        known, stage = self.step.encoded, self.stage
+        if stage not in known:
+            known[stage] = b'{"meta":%b,' % encode(meta_members(self.step, SOURCES[stage]))
+        return known[stage]
 
-    def _context(self, call: ToolCall | None) -> object:
+    def _tail(self) -> bytes:
+        subject, call = self.subject, _call(self.subject)
+        own = b',"tool_call_id":' + encode(call.id) if call is not None else b""
+        if isinstance(subject, LLMRequest):
+            own = b',"graceful_terminal":' + encode(subject.graceful_terminal)
+        return b'%b%b,"context":%b' % (self._place(), own, self._context(call))
+
+    def _place(self) -> bytes:
+        known, chat = self.step.encoded, self.step.chat
+        if "place" not in known:
+            known["place"] = b',"channel":%b,"chat_id":%b' % (encode(chat.channel), encode(chat.chat_id))
+        return known["place"]
+
+    def _context(self, call: ToolCall | None) -> bytes:
         """The same for all questions of a step but those about a call that needed more than strict reading."""
-        if call is not None and (call.origin != "native" or call.decode != STRICT):
-            return context_members(self.step, call)
+        if call is not None and not _is_plain(call):
+            return encode(context_members(self.step, call))
         known = self.step.encoded
         if "context" not in known:
             known["context"] = encode(context_members(self.step))
-        return Encoded(known["context"])
+        return known["context"]
+
+
+def _is_plain(call: ToolCall) -> bool:
+    return call.origin == "native" and (call.decode is STRICT or call.decode == STRICT)
 
 
 def _call(subject: Subject) -> ToolCall | None:

@@ -146,6 +146,10 @@ class Decode:
     guessed: bool = False
 
 
+STRICT = Decode()
+"""It was JSON as it came."""
+
+
 @dataclass(frozen=True, slots=True)
 class ToolCall:
     """A call with decoded arguments: what hooks judge, people approve and tools execute."""
@@ -154,14 +158,15 @@ class ToolCall:
     name: str
     arguments: JsonObject
     origin: Origin = "native"
-    decode: Decode = Decode()
+    decode: Decode = STRICT
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
     """Why a call did not succeed. `denied_by`: `hook:NAME`, `approval:ID`, `rule:NAME` or `os`, if refused.
 
-    `retry_after_s`: when the world may be ready for another try, where somebody said so.
+    `retry_after_s`: when the world may be ready for another try, where somebody said so. `timed_out`: it took too
+    long.
     """
 
     kind: FaultKind
@@ -169,6 +174,7 @@ class Fault:
     reason: str
     denied_by: str = ""
     retry_after_s: float | None = None
+    timed_out: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +272,10 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One model call of a turn and the tool calls it leads to: what `meta` and `context` are made from."""
+    """One model call of a turn and the tool calls it leads to: what `meta` and `context` are made from.
+
+    `origin`: the extension whose own tool call it is about; empty where the model asked.
+    """
 
     agent: str
     turn_id: str
@@ -275,6 +284,7 @@ class Step:
     parent_turn_id: str = ""
     model: str = ""
     purpose: Purpose = "turn"
+    origin: str = ""
     encoded: dict[str, bytes] = field(default_factory=dict[str, bytes], init=False, compare=False, repr=False)
     """Its parts in JSON by name, kept by whoever encodes them: every question of a step carries the same."""
 

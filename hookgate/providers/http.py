@@ -1,6 +1,7 @@
-"""JSON over HTTP to a model endpoint, and the way back: the only module that knows httpx.
+"""JSON over HTTP to a model endpoint, and the way back: the only module of providers that knows httpx.
 
-Knows no model API: what an event means is up to the Reading. Every failure leaves as ProviderFailed.
+Imported by the first call. Knows no model API: what an event means is up to the Reading. Every failure leaves as
+ProviderFailed.
 """
 
 from __future__ import annotations
@@ -8,22 +9,20 @@ from __future__ import annotations
 import math
 import ssl
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncIterator
+from contextlib import aclosing
 from functools import cache
 from typing import cast
-from urllib.parse import SplitResult, urlsplit
 
 import httpx
 import trio
 
 from hookgate.protocol.errors import ProviderFailed, ProviderFault
-from hookgate.providers.faults import Site, secrets_in
+from hookgate.providers.endpoint import Terms
+from hookgate.providers.faults import Site
 from hookgate.providers.sse import MAX_REPLY, Feed, Reading, parsed
 
 CONNECT_S = 10.0
-IDLE_S = 120.0
-"""Seconds without a byte, before the answer starts or within it."""
 BODY_PIECE_BYTES = 256 << 10
 MAX_ERROR_BYTES = 64 << 10
 ERROR_BODY_S = 10.0
@@ -46,17 +45,30 @@ class _Body(httpx.AsyncByteStream):
         return bytes(piece)
 
 
-class Endpoint:
-    """One base URL with its connections."""
+class Connections:
+    """Those of one endpoint. No environment variable (proxies, certificates) and no redirect is followed."""
 
-    def __init__(self, client: httpx.AsyncClient, base: SplitResult, site: Site) -> None:
+    def __init__(self, terms: Terms, site: Site) -> None:
         self.site = site
-        self._client = client
-        self._base = base
+        self._client = httpx.AsyncClient(
+            transport=_Shards(_trust_store() if terms.tls else _empty_trust_store()),
+            # Compressed answers would be buffered by proxies and could grow a thousandfold behind the size limits.
+            headers={
+                "Accept": "text/event-stream, application/json",
+                "Accept-Encoding": "identity",
+                "Content-Type": "application/json",
+                "User-Agent": "hookgate",
+                **terms.headers,
+            },
+            timeout=httpx.Timeout(terms.idle_timeout_s, connect=CONNECT_S, pool=None),
+            trust_env=False,
+        )
 
-    async def post(self, path: str, body: bytes, reading: Reading) -> None:
+    async def aclose(self) -> None:
+        await self._client.aclose()
+
+    async def post(self, url: str, body: bytes, reading: Reading) -> None:
         """Send JSON and feed the answer to `reading`. Raises ProviderFailed; cancelling drops the connection."""
-        url = self._base._replace(path=self._base.path.rstrip("/") + path).geturl()
         try:
             request = self._client.build_request("POST", url, headers={"Content-Length": str(len(body))})
             request.stream = _Body(body)
@@ -108,45 +120,6 @@ class Endpoint:
     def _broken(self, error: Exception) -> ProviderFailed:
         kind, what = _meaning(error)
         return self.site.failure(kind, what, detail=repr(error))
-
-
-@asynccontextmanager
-async def open_endpoint(
-    base_url: str, headers: Mapping[str, str], idle_timeout_s: float = IDLE_S
-) -> AsyncGenerator[Endpoint, None]:
-    """One client with its connections, closed on leaving. Raises ValueError for a URL or header that cannot be.
-
-    No environment variable (proxies, certificates) and no redirect is followed.
-    """
-    base = _base(base_url)
-    site = Site(_host(base), secrets_in([*headers.values(), base.password or ""]))
-    async with httpx.AsyncClient(
-        transport=_Shards(_trust_store() if base.scheme == "https" else _empty_trust_store()),
-        # Compressed answers would be buffered by proxies and could grow a thousandfold behind the size limits.
-        headers={
-            "Accept": "text/event-stream, application/json",
-            "Accept-Encoding": "identity",
-            "Content-Type": "application/json",
-            "User-Agent": "hookgate",
-            **headers,
-        },
-        timeout=httpx.Timeout(idle_timeout_s, connect=CONNECT_S, pool=None),
-        trust_env=False,
-    ) as client:
-        yield Endpoint(client, base, site)
-
-
-def _base(base_url: str) -> SplitResult:
-    base = urlsplit(base_url.strip())
-    if base.scheme not in ("http", "https") or not base.hostname:
-        # The URL itself is not repeated: it may hold a password.
-        raise ValueError("a model's base URL must read http://HOST... or https://HOST...")
-    return base
-
-
-def _host(base: SplitResult) -> str:
-    """As people write it; reading the port also checks it."""
-    return f"{base.hostname}:{base.port}" if base.port else str(base.hostname)
 
 
 @cache

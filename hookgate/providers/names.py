@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import count
 
 from hookgate.protocol.values import LLMRequest
 
@@ -51,18 +52,20 @@ def call_id(given: str) -> str:
     return given if _ALLOWED.fullmatch(given) else f"call_{_digest(given)[:16]}"
 
 
-def new_call_ids(given: Iterable[str], request: LLMRequest) -> list[str]:
+class NewCallIds:
     """The ids that the model gave; `call_N` for one that is missing or that the conversation has already."""
-    used = {call.id for message in request.messages for call in message.tool_calls}
-    numbers = iter(range(len(used) + 1, 1 << 62))
-    ids: list[str] = []
-    for wanted in given:
-        free = wanted
-        while not free or free in used:
-            free = f"call_{next(numbers)}"
-        used.add(free)
-        ids.append(free)
-    return ids
+
+    def __init__(self, request: LLMRequest) -> None:
+        self._used = {call.id for message in request.messages for call in message.tool_calls}
+        self._numbers = count(len(self._used) + 1)
+
+    def of(self, given: str) -> str:
+        """The id of one more call."""
+        free = given
+        while not free or free in self._used:
+            free = f"call_{next(self._numbers)}"
+        self._used.add(free)
+        return free
 
 
 def _wire(name: str, plain: str, alone: bool) -> str:

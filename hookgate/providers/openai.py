@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 
-from hookgate.protocol.codec import decode, encode
-from hookgate.protocol.errors import BadMessage
+from hookgate.protocol.codec import encode
+from hookgate.protocol.delta import Delta
 from hookgate.protocol.interfaces import Provider
 from hookgate.protocol.values import JsonObject, LLMReply, LLMRequest, Message, ProposedCall, ToolSpec, Usage
+from hookgate.providers.endpoint import IDLE_S, Endpoint, open_endpoint
 from hookgate.providers.foreign import count, items, member, text
-from hookgate.providers.http import IDLE_S, Endpoint, open_endpoint
 from hookgate.providers.media import Picture, parse_media
-from hookgate.providers.names import ToolNames, new_call_ids, tool_names
+from hookgate.providers.names import NewCallIds, ToolNames, tool_names
+from hookgate.providers.slots import Slots
 
 OPENAI_URL = "https://api.openai.com/v1"
 
@@ -50,15 +50,15 @@ class _OpenAI:
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
 
-    async def complete(self, request: LLMRequest, on_text: Callable[[str], None]) -> LLMReply:
+    async def complete(self, request: LLMRequest, on_text: Callable[[Delta], None]) -> LLMReply:
         names = tool_names(request)
-        reading = _Reading(on_text)
+        reading = _Reading(on_text, Slots(on_text, names, NewCallIds(request)))
         await self._endpoint.post("/chat/completions", encode(request_members(request, names)), reading)
         if reading.finish == "error":
             raise self._endpoint.site.failure("server", "broke off its answer without saying why")
         if reading.empty:
             raise self._endpoint.site.failure("empty", f"answered with nothing ({reading.finish or 'no reason'})")
-        return reading.reply(request, names)
+        return reading.reply(request)
 
 
 # --- the request --------------------------------------------------------------------------------------------
@@ -139,27 +139,13 @@ def _tool(spec: ToolSpec, names: ToolNames) -> dict[str, object]:
 # --- the answer ---------------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class _Slot:
-    """A tool call while its pieces come."""
-
-    index: int | None
-    id: str
-    name: str
-    pieces: list[str] = field(default_factory=list[str])
-
-    @property
-    def arguments(self) -> str:
-        return "".join(self.pieces)
-
-
 class _Reading:
-    def __init__(self, on_text: Callable[[str], None]) -> None:
+    def __init__(self, on_text: Callable[[str], None], slots: Slots) -> None:
         self.finish = ""
         self._on_text = on_text
         self._text: list[str] = []
         self._reasoning: list[str] = []
-        self._slots: list[_Slot] = []
+        self._slots = slots
         self._usage: Usage | None = None
 
     @property
@@ -168,7 +154,7 @@ class _Reading:
 
     @property
     def empty(self) -> bool:
-        return not any(slot.name for slot in self._slots) and not "".join(self._text).strip()
+        return not self._slots and not "".join(self._text).strip()
 
     def take(self, event: JsonObject) -> bool:
         self._usage = _usage(member(event, "usage")) or self._usage
@@ -188,40 +174,20 @@ class _Reading:
                 self._text.append(piece)
                 self._on_text(piece)
         for call in items(delta, "tool_calls"):
-            self._take_call(call)
+            self._slots.take(call)
         finish = text(choice, "finish_reason").lower()
         self.finish = _FINISH.get(finish, finish) or self.finish
+        if self.finish:
+            self._slots.end()
 
-    def _take_call(self, delta: JsonObject) -> None:
-        function = member(delta, "function")
-        name, arguments = text(function, "name"), _arguments(function)
-        slot = self._slot(delta)
-        if slot is None or _starts_another(slot, delta, name, arguments):
-            slot = _Slot(_index(delta), text(delta, "id"), "")
-            self._slots.append(slot)
-        slot.id = slot.id or text(delta, "id")
-        slot.name = slot.name or name
-        slot.pieces.append(arguments)
-
-    def _slot(self, delta: JsonObject) -> _Slot | None:
-        """The call that a piece belongs to: by index, else by id, else the last one if it names nothing."""
-        index, given = _index(delta), text(delta, "id")
-        if index is not None:
-            return next((slot for slot in reversed(self._slots) if slot.index == index), None)
-        if given:
-            return next((slot for slot in self._slots if slot.id == given), None)
-        return self._slots[-1] if self._slots and not text(member(delta, "function"), "name") else None
-
-    def reply(self, request: LLMRequest, names: ToolNames) -> LLMReply:
+    def reply(self, request: LLMRequest) -> LLMReply:
         """The model's name is the one asked for: some servers answer with a file name or a date."""
-        slots = [slot for slot in self._slots if slot.name]
-        ids = new_call_ids((slot.id for slot in slots), request)
-        calls = (ProposedCall(i, names.back(s.name), s.arguments or "{}") for i, s in zip(ids, slots, strict=True))
+        calls = self._slots.calls()
         return LLMReply(
             model=request.model,
             content="".join(self._text),
-            tool_calls=tuple(calls),
-            finish_reason=_finish(self.finish, bool(slots)),
+            tool_calls=calls,
+            finish_reason=_finish(self.finish, bool(calls)),
             usage=self._usage,
             reasoning="".join(self._reasoning),
         )
@@ -232,33 +198,6 @@ def _finish(given: str, has_calls: bool) -> str:
     if has_calls and given != "length":
         return "tool_calls"
     return "stop" if given in ("", "tool_calls") else given
-
-
-def _index(delta: JsonObject) -> int | None:
-    index = delta.get("index")
-    return index if isinstance(index, int) else None
-
-
-def _starts_another(slot: _Slot, delta: JsonObject, name: str, arguments: str) -> bool:
-    """Some servers number every call 0. A new id alone says nothing: others make one up for each piece."""
-    if not name or not slot.name:
-        return False
-    given = text(delta, "id")
-    return bool(given and slot.id and given != slot.id) or (bool(arguments) and _is_object(slot.arguments))
-
-
-def _is_object(arguments: str) -> bool:
-    try:
-        return isinstance(decode(arguments), dict)
-    except BadMessage:
-        return False
-
-
-def _arguments(function: JsonObject) -> str:
-    given = function.get("arguments")
-    if isinstance(given, str):
-        return given
-    return "" if given is None else encode(given).decode()
 
 
 def _words(delta: JsonObject) -> str:

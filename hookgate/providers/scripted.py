@@ -9,7 +9,7 @@ order. When these are used up the model echoes, or (`echo = false`) fails.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal, cast
@@ -18,9 +18,10 @@ import trio
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from hookgate.protocol.codec import encode
+from hookgate.protocol.delta import CallPiece, Delta
 from hookgate.protocol.errors import BadMessage, ProviderFailed, ProviderFault
 from hookgate.protocol.values import JsonObject, LLMReply, LLMRequest, Message, ProposedCall, Usage
-from hookgate.providers.names import new_call_ids
+from hookgate.providers.names import NewCallIds
 
 _STRICT = ConfigDict(extra="forbid")
 _PIECE = re.compile(r"\s*\S+\s*|\s+")
@@ -41,7 +42,7 @@ class ScriptedCall:
 
 @dataclass(frozen=True, slots=True)
 class ScriptedFailure:
-    """The call ends with this ProviderFailed, after the step's text has been streamed."""
+    """The call ends with this ProviderFailed, after the step's text, and its calls but the end of the last."""
 
     __pydantic_config__ = _STRICT
 
@@ -53,7 +54,8 @@ class ScriptedFailure:
 @dataclass(frozen=True, slots=True)
 class ScriptStep:
     """One reply. In a step with `when`, `$1` to `$9` in the text and in arguments stand for the groups of the
-    match and `$0` for the whole message that it was found in. `hang`: after its text the reply never ends."""
+    match and `$0` for the whole message that it was found in. `hang`: after its text and calls,
+    the last of them unfinished, the reply never ends."""
 
     __pydantic_config__ = _STRICT
 
@@ -109,10 +111,11 @@ class ScriptedProvider:
         self._script = script or Script()
         self._queue = iter([step for step in self._script.steps if step.when is None])
 
-    async def complete(self, request: LLMRequest, on_text: Callable[[str], None]) -> LLMReply:
+    async def complete(self, request: LLMRequest, on_text: Callable[[Delta], None]) -> LLMReply:
         self.requests.append(request)
         step = self._next(_last(request))
-        for piece in _PIECE.findall(step.text):
+        calls = _calls(step, request)
+        for piece in (*_PIECE.findall(step.text), *_pieces(calls, cut=step.hang or step.fail is not None)):
             await trio.sleep(self._script.pace_s)
             on_text(piece)
         await trio.lowlevel.checkpoint()
@@ -120,7 +123,7 @@ class ScriptedProvider:
             await trio.sleep_forever()
         if step.fail:
             raise ProviderFailed(step.fail.kind, step.fail.reason, retry_after_s=step.fail.retry_after_s)
-        return _reply(step, request)
+        return _reply(step, request, calls)
 
     def _next(self, last: Message) -> ScriptStep:
         for rule in self._script.steps:
@@ -138,9 +141,22 @@ def _last(request: LLMRequest) -> Message:
     return next(heard, Message("user", ""))
 
 
-def _reply(step: ScriptStep, request: LLMRequest) -> LLMReply:
-    ids = new_call_ids((call.id for call in step.calls), request)
-    calls = tuple(ProposedCall(i, call.name, _text(call)) for i, call in zip(ids, step.calls, strict=True))
+def _calls(step: ScriptStep, request: LLMRequest) -> tuple[ProposedCall, ...]:
+    ids = NewCallIds(request)
+    return tuple(ProposedCall(ids.of(call.id), call.name, _text(call)) for call in step.calls)
+
+
+def _pieces(calls: tuple[ProposedCall, ...], *, cut: bool) -> Iterator[CallPiece]:
+    """Name and arguments, word by word. `cut`: the last call does not come to its end."""
+    for call in calls:
+        yield CallPiece(call.id, call.name)
+        for piece in _PIECE.findall(call.arguments):
+            yield CallPiece(call.id, call.name, piece)
+        if not (cut and call is calls[-1]):
+            yield CallPiece(call.id, call.name, ended=True)
+
+
+def _reply(step: ScriptStep, request: LLMRequest, calls: tuple[ProposedCall, ...]) -> LLMReply:
     return LLMReply(
         model=request.model,
         content=step.text,

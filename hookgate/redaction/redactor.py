@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import TypeAlias, cast
 
 from hookgate.redaction.keys import Keys
 from hookgate.redaction.marks import Marks, holds_marker
-from hookgate.redaction.shapes import shapes
+from hookgate.redaction.shapes import Shape, shapes
 from hookgate.redaction.stream import Held
 from hookgate.redaction.values import known_forms
 
@@ -30,9 +31,6 @@ class Redactor:
         self._forms = known_forms(secrets)
         self._keys = Keys(keys)
         self._hide = Marks(salt).hidden
-        self._shapes = shapes(self._keys)
-        self._needles = _fewest(needle for shape in self._shapes for needle in shape.needles)
-        self._held = Held(self._forms, self._keys, self._shapes)
 
     def text(self, text: str) -> str:
         """The text without secrets. One that is a JSON object or array as a whole is still one, of the same layout
@@ -61,6 +59,20 @@ class Redactor:
     def marker(self, text: str) -> bool:
         """Whether a secret was replaced in it."""
         return holds_marker(text)
+
+    # --- what is looked for: compiled by the first text, for a start has none ---
+
+    @cached_property
+    def _shapes(self) -> tuple[Shape, ...]:
+        return shapes(self._keys)
+
+    @cached_property
+    def _needles(self) -> tuple[str, ...]:
+        return _fewest(needle for shape in self._shapes for needle in shape.needles)
+
+    @cached_property
+    def _held(self) -> Held:
+        return Held(self._forms, self._keys, self._shapes)
 
     # --- texts ---
 

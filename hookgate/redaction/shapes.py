@@ -8,9 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 from hookgate.redaction.keys import Keys
 from hookgate.redaction.marks import MARKER
+from hookgate.redaction.tokens import TOKENS
 
 Hide = Callable[[str], str]
 Found = re.Match[str]
@@ -23,6 +25,8 @@ HEADER = r"(?:(?P<double>\")|(?P<single>')|(?<!\w))(?P<name>(?:proxy-)?authoriza
 PEM_BEGIN = r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 _PEM_END = r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 FLAG = r"(?<![\w-])--(?=[\w-]*?pass[-_]?w(?:or)?d)[\w-]++"
+LOGIN = r"(?<![\w-])(?:-[uU]|-s[uU]|-sS[uU]|--(?:proxy-)?user)"
+LOGIN_NEEDLES = ("-u ", "-u\t", "-su ", "-ssu ", "-user ", "-user=", "-user\t")
 _QUOTED = r"""(?:"(?P<double>(?:[^"\\\n]|\\.){MIN,}+)|'(?P<single>(?:[^'\\\n]|\\.){MIN,}+))"""
 # The value of a key inside a JSON string inside JSON: its quotes are escaped as often as the key's.
 _ESCAPED = r"""(?P<escape>\\{1,8}+["'])(?P<escaped>(?:(?!(?P=escape))[^\n]){MIN,}+)"""
@@ -46,8 +50,14 @@ class Shape:
     """`needles`: in lower case, one of them is in every text that holds the shape; that is dear to look for."""
 
     needles: tuple[str, ...]
-    pattern: re.Pattern[str]
+    regex: str
     replaced: Callable[[Found, Hide], str]
+    flags: int = re.IGNORECASE
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """Compiled when a text may hold it: most runs see few of the shapes."""
+        return re.compile(self.regex, self.flags | re.ASCII)
 
     def may_be_in(self, low: str) -> bool:
         return any(needle in low for needle in self.needles)
@@ -59,17 +69,18 @@ class Shape:
 def shapes(keys: Keys) -> tuple[Shape, ...]:
     """In the order in which they are looked for: the whole header line first, else its scheme alone is taken."""
     return (
-        Shape(("authorization:", "cookie:"), _compiled(rf"{HEADER}[ \t]*+(?P<value>{_HEADER_VALUE})"), _header),
-        Shape(("private key",), _compiled(rf"(?P<value>{PEM})", 0), _value),
-        Shape((*KEY_NEEDLES, *keys.needles), _compiled(_keyed(keys.words)), _Keyed(keys)),
+        Shape(("authorization:", "cookie:"), rf"{HEADER}[ \t]*+(?P<value>{_HEADER_VALUE})", _header),
+        Shape(("private key",), rf"(?P<value>{PEM})", _value, 0),
+        Shape((*KEY_NEEDLES, *keys.needles), _keyed(keys.words), _Keyed(keys)),
         Shape(
             ("pass",),
-            _compiled(rf"{FLAG}(?:=|[ \t]{{1,3}})(?:{_least(_QUOTED, 1)}|(?P<bare>[^\s\"'-][^\s\"']*+))"),
+            rf"{FLAG}(?:=|[ \t]{{1,3}})(?:{_least(_QUOTED, 1)}|(?P<bare>[^\s\"'-][^\s\"']*+))",
             _flag,
         ),
-        Shape(("://",), _compiled(r"://(?P<value>[^\s/?#\"'<>]+)@"), _userinfo),
-        Shape(("bearer",), _compiled(r"(?<!\w)bearer[ \t]++(?P<value>[\w.~+/=-]{12,}+)"), _value),
-        *(Shape(needles, _compiled(pattern, 0), _whole) for needles, pattern in _TOKENS),
+        Shape(LOGIN_NEEDLES, rf"{LOGIN}(?:=|[ \t]{{1,3}}){_LOGIN_VALUE}", _login, 0),
+        Shape(("://",), r"://(?P<value>[^\s/?#\"'<>]+)@", _userinfo),
+        Shape(("bearer",), r"(?<!\w)bearer[ \t]++(?P<value>[\w.~+/=-]{12,}+)", _value),
+        *(Shape(needles, pattern, _whole, 0) for needles, pattern in TOKENS),
     )
 
 
@@ -77,20 +88,13 @@ def shapes(keys: Keys) -> tuple[Shape, ...]:
 _HEADER_VALUE = (
     r"""(?(double)(?:[^"\\\r\n]++|\\(?!\\{0,8}"))*+|(?(single)(?:[^'\\\r\n]++|\\(?!\\{0,8}'))*+|[^\r\n]*+))"""
 )
-PEM = rf"{PEM_BEGIN}(?:[^-]++|-(?!{_PEM_END[1:]}))*+(?:{_PEM_END})?+"
-_TOKENS = (
-    (("akia", "asia"), r"(?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])"),
-    (("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), r"(?<![A-Za-z0-9])gh[pousr]_[A-Za-z0-9]{20,}+"),
-    (("github_pat_",), r"(?<![A-Za-z0-9])github_pat_[A-Za-z0-9_]{20,}+"),
-    (("sk-",), r"(?<![A-Za-z0-9])sk-[\w-]{17,}+"),
-    (("xox",), r"(?<![A-Za-z0-9])xox[abprs]-[A-Za-z0-9-]{8,}+"),
-    (("aiza",), r"(?<![\w-])AIza[\w-]{35,}+"),
-    (("eyj",), r"(?<![\w-])eyJ[\w-]++\.[\w-]++\.[\w-]*+"),
+# The same in curl and its like: a name, a colon, a password; what begins like a URL is another option's.
+_LOGIN_VALUE = (
+    r"""(?:"(?P<double_user>[^"\s:]{1,64}+):(?P<double>(?:[^"\\\n]|\\.){4,}+)"""
+    r"""|'(?P<single_user>[^'\s:]{1,64}+):(?P<single>[^'\n]{4,}+)"""
+    r"""|(?P<bare_user>[\w.@$][\w.@%+$-]{0,63}+):(?P<bare>(?!//)[^\s"'`;&|<>]{4,}+))"""
 )
-
-
-def _compiled(pattern: str, flags: int = re.IGNORECASE) -> re.Pattern[str]:
-    return re.compile(pattern, flags | re.ASCII)
+PEM = rf"{PEM_BEGIN}(?:[^-]++|-(?!{_PEM_END[1:]}))*+(?:{_PEM_END})?+"
 
 
 def key_pattern(words: str) -> str:
@@ -144,6 +148,15 @@ def _flag(found: Found, hide: Hide) -> str:
     group = found.lastgroup or "bare"
     value = found[group]
     if group == "bare" and len(value) < _MIN_FLAG_CHARS and "=" not in found.group()[: -len(value)]:
+        return found.group()
+    return _within(found, group, hide(value))
+
+
+def _login(found: Found, hide: Hide) -> str:
+    """A user and group in numbers, or of one name, is no password; nor is a variable of the shell."""
+    group = next(name for name in ("double", "single", "bare") if found[name] is not None)
+    user, value = found[f"{group}_user"], found[group]
+    if value == user or (user.isdigit() and value.isdigit()) or _CODE.match(value):
         return found.group()
     return _within(found, group, hide(value))
 

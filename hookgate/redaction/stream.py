@@ -7,7 +7,18 @@ import re
 from collections.abc import Iterable, Sequence
 
 from hookgate.redaction.keys import Keys
-from hookgate.redaction.shapes import FLAG, HEADER, KEY_NEEDLES, PEM, SCHEME, SEPARATOR, Shape, key_pattern
+from hookgate.redaction.shapes import (
+    FLAG,
+    HEADER,
+    KEY_NEEDLES,
+    LOGIN,
+    LOGIN_NEEDLES,
+    PEM,
+    SCHEME,
+    SEPARATOR,
+    Shape,
+    key_pattern,
+)
 
 # No secret's shape but a key block goes on over the end of a line; a run of printable ASCII may be a part of any.
 _BLOCK = re.compile(PEM)
@@ -35,6 +46,7 @@ class Held:
                 rf"{key_pattern(keys.words)}(?:[ \t]*+|{SEPARATOR}(?:{_VALUE}))\Z",
             ),
             _begun(("pass",), rf"{FLAG}[ \t]*+(?:{_VALUE})\Z"),
+            _begun(LOGIN_NEEDLES, rf"{LOGIN}(?:=|[ \t]*+)(?:{_VALUE})\Z"),
             _begun(("bearer",), r"(?<!\w)bearer[ \t]++\S*+\Z"),
             _begun(("://",), r"://[^\s/?#\"'<>]*+\Z"),
         )

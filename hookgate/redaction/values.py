@@ -1,4 +1,4 @@
-"""Known secrets as the strings in which they turn up: as they are, in URLs, in base64, inside JSON strings."""
+"""Known secrets as the strings in which they turn up: as they are, in URLs, in base64, in hex, in JSON strings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ def _forms(secret: str) -> set[str]:
     quoted = (quote(secret, safe=""), quote(secret), quote_plus(secret))
     urls = {*quoted, *(_lower_escapes(form) for form in quoted)}
     in_json = {json.dumps(secret, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False)}
-    forms = {secret, *urls, *in_json, *_base64(secret.encode("utf-8", "replace"))}
+    data = secret.encode("utf-8", "replace")
+    forms = {secret, *urls, *in_json, *_base64(data), data.hex(), data.hex().upper()}
     return {form for form in forms if len(form) >= MIN_CHARS}
 
 

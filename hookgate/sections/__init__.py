@@ -10,6 +10,7 @@ from hookgate.sections.agent import AgentSection, ModelSection, ProviderSection
 from hookgate.sections.guards import GuardsSection
 from hookgate.sections.hooks import ApprovalSection, HooksSection
 from hookgate.sections.section import Section, nested
+from hookgate.sections.skills import SkillsSection
 from hookgate.sections.tools import DynamicSection, McpDefaults, ToolsSection
 from hookgate.sections.zot import ZotSection
 
@@ -37,6 +38,7 @@ class Config(Section):
     hooks: HooksSection = nested()
     approvals: tuple[ApprovalSection, ...] = ()
     tools: ToolsSection = nested()
+    skills: SkillsSection = nested()
     guards: GuardsSection = nested()
     dynamic: DynamicSection = nested()
     mcp: McpDefaults = nested()

@@ -10,11 +10,15 @@ from hookgate.sections.section import Count, Milliseconds, Section
 
 
 class AgentSection(Section):
+    """`context_files`: whether AGENTS.md files join the system message; unset, a chat and `hookgate rpc` read them
+    and a daemon does not."""
+
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$")] = "main"
     model: str = ""
     system: str = "You are a helpful assistant."
     max_steps: Count = 50
     workspace: str = ""
+    context_files: bool | None = None
     temperature: float | None = None
     max_tokens: Count | None = None
     options: dict[str, Any] = Field(default_factory=dict)

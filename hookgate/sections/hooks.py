@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, cast
+from fnmatch import fnmatchcase
+from typing import Annotated, Literal, cast, get_args
 
 from pydantic import Field, field_validator, model_validator
 
 from hookgate.mistakes import close
 from hookgate.protocol.match import unknown_event
 from hookgate.protocol.stages import Stage
+from hookgate.protocol.values import Origin
 from hookgate.sections.section import Count, Globs, MatchSection, Milliseconds, Mode, Section, nested
 
 Policy = Literal["continue", "deny", "abort"]
@@ -99,9 +101,22 @@ class HooksSection(Section):
 
 
 class ApprovalSection(MatchSection):
+    """`origins`: how a call was made, `native`, `text` or `extension`; the rest is as in a hook's `match`."""
+
+    origins: Globs = ()
     name: str = ""
     approvers: tuple[str, ...] = ()
     ttl_s: Annotated[float, Field(gt=0)] = 600.0
+
+    @field_validator("origins")
+    @classmethod
+    def _names_origins(cls, patterns: Globs) -> Globs:
+        known: tuple[str, ...] = (*get_args(Origin), "extension")
+        for pattern in patterns:
+            if not any(fnmatchcase(name, pattern.removeprefix("!")) for name in known):
+                hint = close(pattern, known) or f"; there are {', '.join(known)}"
+                raise ValueError(f"{pattern!r} is no origin of a call{hint}")
+        return patterns
 
     @model_validator(mode="after")
     def _names_tools(self) -> ApprovalSection:

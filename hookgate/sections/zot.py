@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field
 
 from hookgate.sections.section import MatchSection, Milliseconds, Section, nested
@@ -21,11 +23,15 @@ class ZotExtension(Section):
 
 class ZotSection(Section):
     """zot extensions. `discover`: whether those of the project are loaded as well; unset, a chat does and a daemon
-    does not. `home`: empty for zot's usual one; `version`: what they are told of zot's, empty for hookgate's.
-    `priority`: of all of them among the hooks."""
+    does not. `trust`: whether a chat asks before it runs one of these, and again when it has changed.
+
+    `home`: empty for zot's usual one; `version`: what they are told of zot's, empty for hookgate's. `priority`: of
+    all of them among the hooks.
+    """
 
     enabled: bool = True
     discover: bool | None = None
+    trust: Literal["ask", "always", "never"] = "ask"
     home: str = ""
     version: str = ""
     priority: int = 0

@@ -52,5 +52,7 @@ _CATALOG = (
     "INSERT INTO revisions VALUES ('tool_descriptions', 0)",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_CATALOG,)
+_GRANTS = ("ALTER TABLE tools ADD COLUMN granted TEXT",)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_CATALOG, _GRANTS)
 """The statements that make version 1, 2, ... out of the one before."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Key = tuple[str, str]
 """Workspace and name."""
 
-_TOOLS = "workspace, name, kind, spec, source, sha256, origin, approved_by, approved_at, enabled, updated_at"
+_TOOLS = "workspace, name, kind, spec, source, sha256, origin, approved_by, approved_at, enabled, updated_at, granted"
 _SERVERS = (
     "workspace, name, transport, params, secret_ref, tool_hashes, origin, approved_by, approved_at, enabled, "
     "updated_at"
@@ -49,7 +49,7 @@ def read_contents(connection: Connection) -> Contents:
 
 
 def _tool(workspace: str, name: str, kind: Any, spec: str, *rest: Any) -> ToolRow:  # noqa: ANN401 - the table checks
-    source, sha256, origin, approved_by, approved_at, enabled, updated_at = rest
+    source, sha256, origin, approved_by, approved_at, enabled, updated_at, granted = rest
     return ToolRow(
         workspace=workspace,
         name=name,
@@ -62,6 +62,7 @@ def _tool(workspace: str, name: str, kind: Any, spec: str, *rest: Any) -> ToolRo
         approved_at=approved_at,
         enabled=bool(enabled),
         updated_at=updated_at,
+        granted=granted,
     )
 
 
@@ -98,7 +99,7 @@ def _object(text: str, where: str) -> JsonObject:
 def write_tool(connection: Connection, row: ToolRow) -> None:
     spec = encode(row.spec).decode()
     first = (row.workspace, row.name, row.kind, spec, row.source, row.sha256, row.origin)
-    values = (*first, row.approved_by, row.approved_at, row.enabled, row.updated_at)
+    values = (*first, row.approved_by, row.approved_at, row.enabled, row.updated_at, row.granted)
     connection.execute(_upsert("tools", _TOOLS, 2), values)
 
 

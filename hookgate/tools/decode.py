@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from hookgate.protocol.codec import encode
-from hookgate.protocol.values import Decode, ProposedCall, ToolCall, ToolResult, ToolSpec
+from hookgate.protocol.values import STRICT, Decode, ProposedCall, ToolCall, ToolResult, ToolSpec
 from hookgate.tools.failures import failure
 from hookgate.tools.repair import Undecodable, decode_arguments
 
@@ -64,7 +64,8 @@ def decode_call(proposed: ProposedCall) -> ToolCall | ToolResult:
     except Undecodable as error:
         return failure("validation", proposed.name, error.reason, hint=error.fix)
     steps = () if read.steps == NO_RECORD else read.steps
-    return ToolCall(proposed.id, proposed.name, read.value, decode=Decode(steps, read.truncated, read.guessed))
+    took = Decode(steps, read.truncated, read.guessed) if steps else STRICT
+    return ToolCall(proposed.id, proposed.name, read.value, decode=took)
 
 
 def incomplete(spec: ToolSpec, call: ToolCall) -> ToolResult | None:

@@ -11,10 +11,10 @@ import trio
 from hookgate.protocol.answers import NO_OUTPUT
 from hookgate.protocol.codec import decode, encode
 from hookgate.protocol.interfaces import Tool
-from hookgate.protocol.values import Json, ToolCall, ToolResult, ToolSpec
+from hookgate.protocol.values import Fault, Json, ToolCall, ToolResult, ToolSpec
 from hookgate.tools.arguments import NO_RULES, ArgumentRules
 from hookgate.tools.errors import BadSpec, ToolError
-from hookgate.tools.failures import failed, failure, not_found
+from hookgate.tools.failures import failed, failure, faulted, not_found
 from hookgate.tools.schema import problems
 from hookgate.tools.text import clean, cut, nearly_within_limits
 
@@ -112,7 +112,8 @@ def invalid(spec: ToolSpec, call: ToolCall) -> ToolResult | None:
 async def _within_deadline(tool: Tool, call: ToolCall) -> ToolResult:
     with trio.move_on_after(tool.spec.timeout_s):
         return await _unmixed(tool, call)
-    late = failure("transient", call.name, f"timed out after {tool.spec.timeout_s:g} s")
+    reason = f"timed out after {tool.spec.timeout_s:g} s"
+    late = faulted(Fault("transient", call.name, reason, timed_out=True))
     return replace(late, abandoned=hasattr(tool, "in_thread") and cast("Threaded", tool).in_thread)
 
 

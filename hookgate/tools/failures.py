@@ -134,7 +134,7 @@ def _fault(op: str, error: BaseException) -> Fault:
         case PermissionError():
             return Fault("permission", op, _os_reason(error), "os")
         case trio.TooSlowError():
-            return Fault("transient", op, "a step of it timed out")
+            return Fault("transient", op, "a step of it timed out", timed_out=True)
         case OSError():
             return Fault("transient", op, _os_reason(error))
         case _:

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from time import monotonic
+from typing import Any
 
 import trio
 
@@ -43,10 +44,15 @@ class _Entry:
     until: float
     hits: int = 0
 
-    def fresh(self) -> ToolResult:
-        """A copy that its reader may keep: data is made anew, everything else is frozen."""
-        result = self.result
-        return replace(result, data=decode(self.data)) if self.data else result
+    def hit(self) -> ToolResult:
+        """Its reader may keep it: data is made anew, everything else is frozen."""
+        self.hits += 1
+        changes: dict[str, Any] = {}
+        if self.hits > 1:
+            changes["for_llm"] = REPEATED + self.result.for_llm
+        if self.data:
+            changes["data"] = decode(self.data)
+        return replace(self.result, **changes) if changes else self.result
 
 
 class Memo:
@@ -70,7 +76,7 @@ class Memo:
         while True:
             entry = self._kept(key)
             if entry is not None:
-                return _hit(entry)
+                return entry.hit()
             running = self._running.get(key)
             if running is None:
                 return await self._led(key, run)
@@ -128,7 +134,7 @@ class Memo:
         size = len(result.for_llm) * 2 + len(data) + sum(map(len, result.media)) + len(key[1])
         if size > MAX_ENTRY_BYTES:
             return
-        kept = replace(result, effects=(), data=None)
+        kept = replace(result, effects=(), data=None, cached=True)
         self._entries[key] = _Entry(kept, data, size, monotonic() + MAX_AGE_S)
         self._count(size)
         while len(self._entries) > MAX_ENTRIES or self._bytes > MAX_TURN_BYTES:
@@ -142,9 +148,3 @@ class Memo:
     def _count(self, size: int) -> None:
         self._bytes += size
         self._budget.used += size
-
-
-def _hit(entry: _Entry) -> ToolResult:
-    entry.hits += 1
-    result = replace(entry.fresh(), cached=True)
-    return result if entry.hits == 1 else replace(result, for_llm=REPEATED + result.for_llm)

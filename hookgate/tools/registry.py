@@ -116,13 +116,15 @@ class Registry:
         self._snapshot: Snapshot | None = None
         self._listeners = Listeners[Change]()
 
-    def register(self, tool: Tool, *, priority: int = 0, reserved: bool = False) -> Change:
+    def register(self, tool: Tool, *, priority: int = 0, reserved: bool = False, checked: bool = False) -> Change:
         """Push a layer for `tool.spec.provider`, whose own earlier layer of this name it replaces.
 
-        Raises BadSpec, and NameConflict where another provider has reserved the name.
+        `checked`: its spec is known to be good. Raises BadSpec, and NameConflict where another provider has reserved
+        the name.
         """
         spec = tool.spec
-        check_spec(spec)
+        if not checked:
+            check_spec(spec)
         others = tuple(layer for layer in self._layers.get(spec.name, ()) if layer.provider != spec.provider)
         holder = _holder(others)
         if holder:

@@ -23,6 +23,7 @@ import structlog
 import trio
 
 from hookgate.protocol.codec import encode
+from hookgate.tools.bubblewrap import bwrap_argv
 from hookgate.tools.errors import SandboxUnavailable
 
 Mode = Literal["auto", "required", "off"]
@@ -77,6 +78,8 @@ class Sandbox:
     """Folders of the workspace that are not there and must not be made by a command."""
     shown: tuple[Path, ...] = field(default=())
     """Read-only even where the folder round them is emptied: the program that is to run."""
+    only: tuple[Path, ...] = field(default=())
+    """Where there are some, these and `shown` are all that can be read; else everything that is not hidden."""
 
     async def chosen(self) -> Sandbox:
         return self
@@ -85,7 +88,7 @@ class Sandbox:
         """The command that runs `argv` inside. Reads folders to see what to hide, so it blocks a little."""
         match self.kind:
             case "bwrap":
-                return [*_bwrap(self), "--", *argv]
+                return [*bwrap_argv(self), "--", *argv]
             case "landlock":
                 return [sys.executable, "-I", "-S", str(_LAUNCHER), _landlock_spec(self), *argv]
             case "none":
@@ -206,7 +209,9 @@ async def _holds(candidate: Sandbox, environment: Mapping[str, str]) -> bool:
     """Whether a command in it can write where it may, and only there."""
     script = 'printf x > "$1/probe" && ! printf x > "$2/probe"'
     locked = candidate.tmp.with_name("locked")
-    argv = candidate.wrap(["/bin/sh", "-c", script, "sh", str(candidate.tmp), str(locked)])
+    # A mount makes the folder that it lies on: not before there is a command that must not make it.
+    trial = replace(candidate, unmade=())
+    argv = trial.wrap(["/bin/sh", "-c", script, "sh", str(candidate.tmp), str(locked)])
     try:
         process = await trio.lowlevel.open_process(
             argv,
@@ -231,72 +236,13 @@ async def _holds(candidate: Sandbox, environment: Mapping[str, str]) -> bool:
     return process.returncode == 0 and written
 
 
-# --- bubblewrap ---------------------------------------------------------------------------------------------
-
-
-_EMPTIED = ("/tmp", "/var/tmp", "/run")  # noqa: S108 - they are emptied, not used
-
-
-def _bwrap(sandbox: Sandbox) -> list[str]:
-    """Later mounts lie over earlier ones: shared temporary folders vanish first, what is hidden goes last.
-
-    No --die-with-parent: to the kernel the parent is a thread, and the one that starts processes ends when it idles.
-    """
-    workspace, tmp = str(sandbox.workspace), str(sandbox.tmp)
-    argv = [
-        "bwrap",
-        "--unshare-all",
-        "--cap-drop",
-        "ALL",
-        "--ro-bind",
-        "/",
-        "/",
-        "--dev",
-        "/dev",
-        "--proc",
-        "/proc",
-    ]
-    argv += ["--share-net"] if sandbox.network else []
-    emptied = [path for path in _EMPTIED if Path(path).is_dir() and not Path(path).is_symlink()]
-    for path in emptied:
-        argv += ["--tmpfs", path]
-    # Where /etc/resolv.conf points on many systems: without it no name resolves.
-    argv += ["--ro-bind-try", "/run/systemd/resolve", "/run/systemd/resolve"]
-    argv += ["--bind", workspace, workspace, "--bind", tmp, tmp]
-    for path in sandbox.shown:
-        argv += ["--ro-bind", str(path), str(path)]
-    argv += _kept(sandbox)
-    for path in sandbox.hidden:
-        argv += ["--tmpfs", str(path)] if path.is_dir() else ["--ro-bind", "/dev/null", str(path)]
-    for path in emptied if sandbox.shown else ():
-        # What shows a program there made folders round it, which are nobody's to write.
-        argv += ["--remount-ro", path]
-    return [*argv, "--chdir", workspace]
-
-
-def _kept(sandbox: Sandbox) -> list[str]:
-    """What is kept is read-only, and each folder above it a mount of its own, so that none of them can be renamed.
-
-    Where there is no folder for extensions nobody can make one: what lies in it would run at the next start.
-    """
-    argv: list[str] = []
-    inside = [path for path in sandbox.kept if path.is_relative_to(sandbox.workspace)]
-    above = {it for path in inside for it in path.parents if it.is_relative_to(sandbox.workspace)}
-    for folder in sorted(above - {sandbox.workspace}):
-        argv += ["--bind-try", str(folder), str(folder)]
-    for path in inside:
-        argv += ["--ro-bind-try", str(path), str(path)]
-    for folder in sandbox.unmade:
-        argv += ["--tmpfs", str(folder), "--remount-ro", str(folder)]
-    return argv
-
-
 # --- Landlock -----------------------------------------------------------------------------------------------
 
 
 def _landlock_spec(sandbox: Sandbox) -> str:
+    tops = (*sandbox.only, *sandbox.shown) if sandbox.only else (Path("/"),)
     spec = {
-        "read": [str(path) for path in _around(sandbox.hidden, Path("/"))],
+        "read": [str(path) for top in tops for path in _around(sandbox.hidden, top)],
         "write": [str(sandbox.workspace), str(sandbox.tmp), *_DEVICES],
         "tcp": sandbox.network,
     }

@@ -43,13 +43,14 @@ class Untitled(GenerateJsonSchema):
 @dataclass(frozen=True, slots=True)
 class Parameters:
     """`schema` is what a model is shown, `raw` what pydantic says, `names` the parameters by their fields. `shut`:
-    no object may have members that it does not name."""
+    no object may have members that it does not name. `nulls`: some default is null."""
 
     schema: JsonObject
     raw: JsonObject
     model: type[BaseModel]
     names: Mapping[str, str]
     shut: bool
+    nulls: bool
 
     def canonical(self, arguments: JsonObject) -> dict[str, Json]:
         """The arguments in JSON as they are meant, defaults filled in; what comes out comes out again as it is.
@@ -57,6 +58,8 @@ class Parameters:
         A default of null is left out, as the schema leaves out that null may be written. Raises ValidationError.
         """
         written = self._valid(arguments).model_dump(mode="json", by_alias=True, round_trip=True)
+        if not self.nulls:
+            return written
         return cast("dict[str, Json]", without_nulls(written, self.raw, self.raw, null_if_left_out))
 
     def values(self, arguments: JsonObject) -> dict[str, object]:
@@ -92,7 +95,8 @@ def parameters(function: Callable[..., object], name: str) -> Parameters:
             raise BadSpec(f"{name}: {reason}")
     shut = not open_objects(raw)
     names = {field: field.removeprefix(_PREFIX) for field in fields}
-    return Parameters(cleaned(closed(raw) if shut else raw), raw, model, names, shut)
+    nulls = any(null_if_left_out(node, raw) for node in nodes(raw))
+    return Parameters(cleaned(closed(raw) if shut else raw), raw, model, names, shut, nulls)
 
 
 @contextmanager

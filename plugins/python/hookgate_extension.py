@@ -18,11 +18,13 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar
 from dataclasses import dataclass, field, fields
 from fnmatch import fnmatchcase
 from functools import partial
+from itertools import count
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, Union, cast, get_args, get_origin, get_type_hints
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ GRACE_S = 1.5  # the host sends SIGTERM 2 s after it closed stdin
 MAX_LINE_BYTES = 4 * 1024 * 1024  # zot hears nothing more of an extension after a longer line
 FIRST_WORD_S = 0.5  # within which a host that speaks first has spoken
 MAX_WAITING = 10_000  # events, or keys, that wait for a slow handler
+ANSWER_S = 65.0  # a host gives a tool that an extension calls 60 s
 INTERCEPTED = ("tool_call", "turn_start", "assistant_message", "before_agent_start")
 
 Json = dict[str, Any]
@@ -158,6 +161,16 @@ class Call:
 
 
 @dataclass(frozen=True)
+class Answer:
+    """What became of a tool that this extension called; `content` holds the blocks, `text` their texts."""
+
+    text: str = ""
+    is_error: bool = False
+    truncated: bool = False
+    content: Sequence[Json] = ()
+
+
+@dataclass(frozen=True)
 class Key:
     """A key pressed in a panel: up down left right enter tab backspace delete home end pageup pagedown, or `rune`
     with its `text`. Esc is never sent: it closes the panel."""
@@ -171,6 +184,17 @@ def _members(kind: type, raw: Json) -> Json:
     """The members that a value has a field for; an absent one, null and an empty one are the same."""
     named = (field.name for field in fields(cast("Any", kind)))
     return {name: raw[name] for name in named if name != "raw" and raw.get(name)}
+
+
+def _answered(frame: Json) -> Answer:
+    given = cast("list[Any]", frame.get("content") or [])
+    content = [cast("Json", block) for block in given if isinstance(block, dict)]
+    texts = [str(block.get("text") or "") for block in content if block.get("type") == "text"]
+    return Answer("\n".join(texts), frame.get("is_error") is True, frame.get("truncated") is True, content)
+
+
+_working_on: ContextVar[str] = ContextVar("working_on", default="")
+"""The host's call that the running handler works on."""
 
 
 def _event(raw: Json) -> Event:
@@ -197,7 +221,7 @@ class Extension:
     """An extension process. Decorate functions (plain or `async def`), then `run()`.
 
     Up to `max_in_flight` calls are answered at once, each in a thread of its own: guard what handlers share. Events
-    come one at a time, in order, and so do keys.
+    come one at a time, in order, and so do keys. `calls_tools`: the host is told that `call_tool` will be used.
     """
 
     prompt, insert, display, error = (
@@ -209,8 +233,11 @@ class Extension:
     block, modify, replace = staticmethod(block), staticmethod(modify), staticmethod(replace)
     system_prompt, fail, image = staticmethod(system_prompt), staticmethod(fail), staticmethod(image)
 
-    def __init__(self, name: str, version: str = "1.0.0", max_in_flight: int = 64) -> None:
+    def __init__(
+        self, name: str, version: str = "1.0.0", max_in_flight: int = 64, *, calls_tools: bool = False
+    ) -> None:
         self.name, self.version, self.max_in_flight = name, version, max_in_flight
+        self.calls_tools = calls_tools
         self.max_line_bytes = MAX_LINE_BYTES
         self._commands: dict[str, tuple[str, Handler]] = {}
         self._tools: dict[str, tuple[Json, Handler]] = {}
@@ -222,6 +249,8 @@ class Extension:
         self._host: Host | None = None
         self._wire: _Wire | None = None
         self._coroutines = _Coroutines()
+        self._numbers = count(1)
+        self._awaited: dict[str, SimpleQueue[Answer]] = {}
 
     # --- decorators ---
 
@@ -311,6 +340,10 @@ class Extension:
         """Text as if the user had sent it."""
         self._say({"type": "submit", "text": text})
 
+    def submit_slash(self, text: str) -> None:
+        """A command as if the user had typed it: it begins with a slash."""
+        self._say({"type": "submit_slash", "text": text})
+
     def open_panel(self, panel: Panel) -> None:
         self._say({"type": "open_panel", "panel": panel.members()})
 
@@ -320,6 +353,25 @@ class Extension:
 
     def close_panel(self, panel_id: str) -> None:
         self._say({"type": "panel_close", "panel_id": panel_id})
+
+    def call_tool(self, name: str, args: Json | None = None, timeout_s: float = ANSWER_S) -> Answer:
+        """Call any tool of the chat that the running handler serves, and wait for what becomes of it: the host's
+        guards and approvals have their say, the model hears nothing of it. Every failure is an Answer. In an
+        `async def` handler: `await asyncio.to_thread(ext.call_tool, ...)`.
+        """
+        if "call_tool" not in (self.host.raw.get("capabilities") or ()):
+            return Answer("this host runs no tools for this extension (calls_tools=True asks for it)", is_error=True)
+        call_id, answers = f"call-{next(self._numbers)}", cast("SimpleQueue[Answer]", SimpleQueue())
+        self._awaited[call_id] = answers
+        parent = {"parent_id": _working_on.get()} if _working_on.get() else {}
+        try:
+            self._say({"type": "call_tool", "id": call_id, "name": name, "args": args or {}, **parent})
+            return answers.get(timeout=timeout_s)
+        except Empty:
+            self._say({"type": "call_tool_cancel", "id": call_id})
+            return Answer(f"no answer from {name} within {timeout_s:g} s", is_error=True)
+        finally:
+            self._awaited.pop(call_id, None)
 
     def log(self, text: str) -> None:
         """One line to stderr, which the host keeps in this extension's log."""
@@ -358,8 +410,9 @@ class Extension:
             "panels": self._keys,
             "tool_cancel": self._tools,
         }
+        wanted = ["call_tool"] if self.calls_tools else []
         capabilities = [name for name, some in has.items() if some or (self._starters and name != "panels")]
-        return {"type": "hello", "name": self.name, "version": self.version, "capabilities": capabilities}
+        return {"type": "hello", "name": self.name, "version": self.version, "capabilities": capabilities + wanted}
 
     def registrations(self) -> list[Json]:
         """The frames after it, before `ready`."""
@@ -403,7 +456,11 @@ class Extension:
             bound = signature.bind(**{**call.args, **extra})
         except TypeError as problem:
             return _result(fail(f"{call.name}: {problem}"))
-        return _result(self._coroutines.finish(fn(*bound.args, **bound.kwargs), call.cancelled))
+        token = _working_on.set(call.id)
+        try:
+            return _result(self._coroutines.finish(fn(*bound.args, **bound.kwargs), call.cancelled))
+        finally:
+            _working_on.reset(token)
 
     def intercepted(self, frame: Json) -> Json:
         """Each handler sees what the ones before it changed; the first that blocks has the last word."""
@@ -436,6 +493,17 @@ class Extension:
         fn = self._closers.get(str(frame.get("panel_id")))
         if fn:
             self._coroutines.finish(fn())
+
+    def answered(self, frame: Json) -> None:
+        """A tool that this extension called has its result; nobody may wait for it any more."""
+        waiting = self._awaited.get(str(frame.get("id")))
+        if waiting:
+            waiting.put(_answered(frame))
+
+    def deserted(self) -> None:
+        """The host is going: nothing is answered any more."""
+        for waiting in list(self._awaited.values()):
+            waiting.put(Answer("the host has gone", is_error=True))
 
     # --- frames ---
 
@@ -622,6 +690,7 @@ class _Conversation:
             self._register()
         threading.Thread(target=self._read, daemon=True).start()
         self._ends.get()
+        self._extension.deserted()
         if not self._drained(time.monotonic() + GRACE_S):
             sys.stderr.flush()
             os._exit(0)  # a handler that never ends must not keep the process
@@ -667,6 +736,8 @@ class _Conversation:
             self._do(partial(self._answer, frame, extension.intercepted, _INTERCEPTION))
         elif kind == "tool_cancel":
             self._cancel(str(frame.get("id")))
+        elif kind == "tool_result":
+            extension.answered(frame)
         elif kind == "event":
             self._events.put(partial(extension.happened, frame))
         elif kind == "panel_key":

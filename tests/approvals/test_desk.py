@@ -10,7 +10,7 @@ import trio
 import trio.testing
 
 from hookgate.approvals.desk import TTL_S, Desk, Refused, Rule, digest
-from hookgate.protocol.approval import ApprovalRequest, Decision, Wish
+from hookgate.protocol.approval import ApprovalRequest, Decision, Lasting, Wish
 from hookgate.protocol.match import Globs, Matcher
 from hookgate.protocol.payloads import ApprovalDecided, ApprovalRequested, Payload
 from hookgate.protocol.values import Chat, Inbound, Outbound, Step, ToolCall
@@ -58,6 +58,33 @@ def test_rules_that_match_the_call_are_wishes() -> None:
     assert [wish.asked_by for wish in wishes] == ["rule:shell", "rule:all", "rule:models"]
     assert wishes[0] == Wish("rule:shell", approvers=("boss",), ttl_s=30)
     assert [w.asked_by for w in desk.wishes(STEP, replace(CALL, name="read"))] == ["rule:all", "rule:models"]
+
+
+def test_a_rule_can_be_about_calls_of_one_origin_alone() -> None:
+    names = ("text", "native", "extension")
+    desk, _ = _desk(
+        *(Rule(name, origins=Globs((name,))) for name in names), Rule("written", origins=Globs(("!text",)))
+    )
+    assert [wish.asked_by for wish in desk.wishes(STEP, CALL)] == ["rule:native", "rule:written"]
+    assert [wish.asked_by for wish in desk.wishes(STEP, replace(CALL, origin="text"))] == ["rule:text"]
+    theirs = desk.wishes(replace(STEP, origin="notes"), CALL)
+    assert [wish.asked_by for wish in theirs] == ["rule:extension", "rule:written"]
+
+
+async def test_always_is_kept_by_who_offers_it_and_by_nobody_else() -> None:
+    kept: list[str] = []
+    always = replace(YES, grant="always")
+    desk, told = _desk(
+        Rule("made", once=True, lasting=lambda call: Lasting(f"{call.name} as it is", kept.append)), SHELL
+    )
+    person = Person([always, always, YES, replace(YES, grant="session"), YES, always])
+    for _ in range(3):
+        assert await desk.settle(STEP, CALL, desk.wishes(STEP, CALL), person) is None
+    assert [it.always for it in person.requests] == ["bash as it is", "", "bash as it is", "", "bash as it is"]
+    assert kept == ["boss"]
+    assert [it.grant for it in told if isinstance(it, ApprovalDecided)] == [
+        *("always", "once", "once", "session", "once"),
+    ]
 
 
 async def test_nobody_is_asked_without_a_wish() -> None:

@@ -96,8 +96,15 @@ def test_submitted_messages_wait_in_order_and_too_many_are_dropped_aloud() -> No
     for number in range(MAX_SUBMITTED + 1):
         screen.surface.submit("ext", str(number), None)
     taken = [screen.surface.take_submitted() for _ in range(MAX_SUBMITTED + 1)]
-    assert taken == [*map(str, range(MAX_SUBMITTED)), None]
+    assert taken == [*((str(number), False) for number in range(MAX_SUBMITTED)), None]
     assert "[ext] a message of this extension was dropped: too many wait" in screen.text
+
+
+def test_a_submitted_command_counts_as_typed() -> None:
+    screen = Screen()
+    screen.surface.submit_slash("ext", "/do it", None)
+    screen.surface.submit("ext", "/do it", None)
+    assert [screen.surface.take_submitted(), screen.surface.take_submitted()] == [("/do it", True), ("/do it", False)]
 
 
 def test_inserted_text_is_taken_once() -> None:

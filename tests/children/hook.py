@@ -8,6 +8,7 @@ import os
 import random
 import signal
 import sys
+import time
 
 MODE = sys.argv[1] if len(sys.argv) > 1 else "plain"
 HELLO = json.loads(sys.argv[2]) if len(sys.argv) > 2 else {"ok": True}
@@ -236,6 +237,14 @@ def main() -> None:
         case "error_at_hello":
             sys.stdin.buffer.readline()
             line({"id": 1, "error": {"code": -32000, "message": "no licence"}})
+        case "meets":
+            # Ends when as many others in its folder are at the end of their input.
+            serve()
+            open(f"met-{os.getpid()}", "w").close()
+            while sum(name.startswith("met-") for name in os.listdir()) < int(os.environ["MEETS"]):
+                time.sleep(0.01)
+            open(f"left-{os.getpid()}", "w").close()
+            os._exit(0)
         case "noisy_start":
             write(b"Starting up...\n\n[debug] {not json}\n")
     serve()

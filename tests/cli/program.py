@@ -16,7 +16,10 @@ from subprocess import PIPE, STDOUT, CompletedProcess
 
 import trio
 
-DEADLINE_S = 20.0
+from tests.processes import none_left as none_left
+from tests.processes import processes_of as processes_of
+
+DEADLINE_S = 30.0
 PROMPT = "> "
 HOOKGATE = (sys.executable, "-m", "hookgate")
 PLUGINS = Path(__file__).parents[2] / "plugins" / "python"
@@ -53,8 +56,8 @@ def environment(folder: Path) -> dict[str, str]:
     return {**kept, **terminal, "HOME": str(folder), "XDG_RUNTIME_DIR": str(folder)}
 
 
-async def run(folder: Path, *arguments: str, stdin: bytes = b"") -> CompletedProcess[bytes]:
-    """To the end, within the deadline."""
+async def run(folder: Path, *arguments: str, stdin: bytes = b"", home: Path | None = None) -> CompletedProcess[bytes]:
+    """To the end, within the deadline. `home` None: the folder is this too."""
     with trio.fail_after(DEADLINE_S):
         return await trio.run_process(
             [*HOOKGATE, *arguments],
@@ -63,29 +66,8 @@ async def run(folder: Path, *arguments: str, stdin: bytes = b"") -> CompletedPro
             capture_stderr=True,
             check=False,
             cwd=folder,
-            env=environment(folder),
+            env=environment(home or folder),
         )
-
-
-def processes_of(marker: str | Path) -> list[int]:
-    """Processes on whose command line the marker stands; this one is never among them."""
-    entries = [entry for entry in Path("/proc").iterdir() if entry.name.isdecimal()]
-    found = [int(entry.name) for entry in entries if str(marker).encode() in _command_line(entry)]
-    return [pid for pid in found if pid != os.getpid()]
-
-
-async def none_left(marker: str | Path) -> None:
-    """Until no such process is there: a killed one is gone when the kernel has taken it down, not before."""
-    with trio.fail_after(5):
-        while processes_of(marker):
-            await trio.sleep(0.01)
-
-
-def _command_line(entry: Path) -> bytes:
-    try:
-        return (entry / "cmdline").read_bytes()
-    except OSError:
-        return b""
 
 
 @dataclass
@@ -154,10 +136,10 @@ async def open_terminal(folder: Path, *arguments: str) -> AsyncGenerator[Screen]
 
 
 @asynccontextmanager
-async def open_pipes(folder: Path, *arguments: str) -> AsyncGenerator[Screen]:
+async def open_pipes(folder: Path, *arguments: str, home: Path | None = None) -> AsyncGenerator[Screen]:
     """hookgate between pipes, stdout and stderr in one."""
     command: Sequence[str] = [*HOOKGATE, *arguments]
-    variables: Mapping[str, str] = environment(folder)
+    variables: Mapping[str, str] = environment(home or folder)
     process = await trio.lowlevel.open_process(
         list(command), stdin=PIPE, stdout=PIPE, stderr=STDOUT, cwd=folder, env=dict(variables)
     )

@@ -15,8 +15,10 @@ from typing import Any
 import trio
 
 from tests.cli.program import DEADLINE_S, HOOKGATE, environment
+from tests.processes import until
 
 Frame = dict[str, Any]
+LAST_WORDS_S = 5.0
 
 
 def scripted(folder: Path, *steps: Frame, more: str = "", **script: Any) -> Path:
@@ -35,6 +37,8 @@ class Client:
     stdin: trio.abc.SendStream
     stdout: trio.abc.ReceiveStream
     stderr: bytearray = field(default_factory=bytearray)
+    heard: trio.Event = field(default_factory=trio.Event)
+    """All of stderr."""
     _frames: deque[Frame] = field(default_factory=deque[Frame])
     _tail: bytes = b""
 
@@ -79,7 +83,16 @@ class Client:
 
     async def exits(self, within: float = DEADLINE_S) -> int:
         with trio.fail_after(within):
-            return await self.process.wait()
+            status = await self.process.wait()
+        # Unless somebody it has left behind holds the pipe open.
+        with trio.move_on_after(LAST_WORDS_S):
+            await self.heard.wait()
+        return status
+
+    async def warned(self, text: str) -> str:
+        """Stderr, once this stands there."""
+        await until(lambda: text in self.stderr.decode())
+        return self.stderr.decode()
 
     async def rest(self) -> list[Frame]:
         """Everything up to the end of the stream."""
@@ -111,7 +124,7 @@ async def open_rpc(
     client = Client(process, process.stdin, process.stdout)
     try:
         async with process.stdin, process.stdout, process.stderr, trio.open_nursery() as nursery:
-            nursery.start_soon(_drain, process.stderr, client.stderr)
+            nursery.start_soon(_drain, process.stderr, client)
             yield client
             nursery.cancel_scope.cancel()
     finally:
@@ -121,10 +134,11 @@ async def open_rpc(
             await process.wait()
 
 
-async def _drain(stream: trio.abc.ReceiveStream, into: bytearray) -> None:
+async def _drain(stream: trio.abc.ReceiveStream, client: Client) -> None:
     with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
         async for data in stream:
-            into += data
+            client.stderr += data
+    client.heard.set()
 
 
 def types(frames: Sequence[Frame]) -> list[str]:

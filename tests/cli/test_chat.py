@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from pathlib import Path
@@ -26,7 +27,7 @@ from tests.model_server import Answer, ModelServer, calls, hang, open_model_serv
 
 RULE = '[[approvals]]\nname = "shell"\ntools = ["bash"]\n'
 # No other process sleeps for so long: found by its command line.
-NAP = "31415.926535"
+NAP = f"31415.{os.getpid():07}"
 
 
 def bash(command: str, call_id: str = "1") -> Answer:

@@ -58,6 +58,10 @@ async def test_an_endpoint_that_is_not_there_is_one_line_too(tmp_path: Path) -> 
         ("[tols]\n", "tols: unknown key (did you mean 'tools'?)"),
         ('[hooks.processes.h]\ncommand = ["true"]\nintercept = ["befor_tool"]\n', "'befor_tool' is no stage"),
         ('[[approvals]]\nname = "x"\n', "approvals.0: name the tools"),
+        (
+            '[[approvals]]\ntools = ["*"]\norigins = ["txt"]\n',
+            "approvals.0.origins: 'txt' is no origin of a call (did",
+        ),
         ('[providers.q]\nkind = "openai"\napi_key_env = "NO_SUCH_KEY"\n', "NO_SUCH_KEY is not set"),
         ("[agent]\n", "hookgate.toml: "),
     ],

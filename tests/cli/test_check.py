@@ -17,6 +17,7 @@ from hookgate.check.probes import ascii_spelling
 from hookgate.check.report import Finding, Report, failed, ok
 from hookgate.check.run import LIMITS, Limits, check, print_json, print_report
 from hookgate.protocol.values import Json
+from tests.processes import none_left
 
 ROOT = Path(__file__).parents[2]
 CHILDREN = ROOT / "tests/children"
@@ -42,17 +43,6 @@ def failures(report: Report) -> dict[str, str]:
 
 def finding(report: Report, name: str) -> Finding:
     return next(finding for finding in report.findings if finding.check == name)
-
-
-def running(token: str) -> list[str]:
-    """Processes with this word on their command line."""
-    lines: list[str] = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            lines.append(path.read_text(errors="replace"))
-        except OSError:
-            continue
-    return [line for line in lines if token in line.split("\0")]
 
 
 # --- good hooks ---------------------------------------------------------------------------------------------
@@ -208,7 +198,7 @@ async def test_a_flood_on_stdout_is_cut_off_and_named() -> None:
     report = await checked((*broken("floods_stdout"), token))
     assert failures(report)["hello"] == "it floods its stdout"
     assert failures(report)["stdout"].endswith("'y', 'y', 'y'")
-    assert running(token) == []
+    await none_left(token)
 
 
 async def test_what_a_crashed_hook_wrote_to_stderr_stands_beside_the_failure() -> None:
@@ -220,7 +210,7 @@ async def test_what_a_crashed_hook_wrote_to_stderr_stands_beside_the_failure() -
 async def test_nothing_is_left_running(defect: str) -> None:
     token = uuid.uuid4().hex
     await checked((*broken(defect), token), HASTY)
-    assert running(token) == []
+    await none_left(token)
 
 
 async def test_a_run_that_takes_too_long_ends_says_what_is_unchecked_and_leaves_nothing_running() -> None:
@@ -228,7 +218,7 @@ async def test_a_run_that_takes_too_long_ends_says_what_is_unchecked_and_leaves_
     report = await checked((*broken("is_slow"), token), Limits(total_s=1.0))
     assert "not checked:" in failures(report)["time"]
     assert "plain v1" in failures(report)["time"]
-    assert running(token) == []
+    await none_left(token)
 
 
 # --- what is printed ----------------------------------------------------------------------------------------

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.program import PROMPT, open_terminal, processes_of, run
+from tests.cli.program import PROMPT, open_terminal, run
+from tests.processes import below, gone
 
 KEY = "sk-demo"
 STORY = (
@@ -45,8 +46,10 @@ async def test_the_interactive_demo_answers_what_is_typed(tmp_path: Path, way: s
         await screen.line("show me the settings")
         await screen.sees("API_KEY=[redacted]")
         await screen.sees(PROMPT)
+        started = [it.pid for it in below(screen.process.pid)]
+        assert started
         await screen.type(way)
         await screen.sees("The observer wrote")
         assert await screen.ends() == 0
     assert KEY not in screen.shown
-    assert processes_of("hookgate-demo-") == []
+    await gone(*started)

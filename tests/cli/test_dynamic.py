@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
 import trio
 
 from hookgate import config as configuration
@@ -72,6 +73,28 @@ async def test_the_configuration_opens_a_workshop_whose_tools_are_kept(tmp_path:
         assert (await here.call("probe")).for_llm == "made"
 
 
+async def test_workspaces_keep_tools_of_one_name_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    said: list[str] = []
+    with trio.fail_after(2 * DEADLINE_S):
+        for name in ("a", "b", "a"):
+            text = f'[agent]\nworkspace = "{tmp_path / name}"\n[dynamic]\nenabled = true\n'
+            config, registry = configuration.parse(text, tmp_path / "hookgate.toml"), Registry()
+            async with (
+                open_store(configuration.store_file(config)) as store,
+                open_dynamic(config, registry, store) as workshop,
+            ):
+                here = Running(workshop, registry, store)
+                if "probe" not in registry.snapshot().tools:
+                    await here.call("new_tool", name="probe", description="d", body=f"return {name!r}")
+                    await workshop.approve("probe", "ann")
+                said.append((await here.call("probe")).for_llm)
+    assert said == ["a", "b", "a"]
+    assert len(list((tmp_path / "state").glob("hookgate/tools/*-*/probe/tool.py"))) == 2
+
+
 async def test_the_store_is_hidden_from_made_tools(tmp_path: Path) -> None:
     async with running(tmp_path) as here:
         hidden = here.workshop.place.sandbox.hidden
@@ -89,6 +112,9 @@ async def test_a_person_is_asked_about_every_tool_that_comes_or_goes_and_shown_i
         assert rule.describe is not None
         wish = {"name": "probe", "description": "d", "body": "return 'made'"}
         assert rule.describe(ToolCall("1", "new_tool", wish)).endswith("Its code:\nreturn 'made'")
+        assert rule.lasting is not None
+        assert rule.lasting(ToolCall("1", "new_tool", wish)) is not None
+        assert rule.lasting(ToolCall("1", "unregister_tool", {"name": "probe"})) is None
 
 
 def test_without_dynamic_tools_there_is_no_rule(tmp_path: Path) -> None:

@@ -15,8 +15,11 @@ from typing import Any
 import pytest
 import trio
 
+from hookgate import config as configuration
+from hookgate.cli.ext import list_extensions, places_of, trust, untrust
 from hookgate.cli.ext_doctor import OUR_TOOLS
 from hookgate.extensions.logs import ExtensionLog
+from hookgate.extensions.trust import Trust
 from hookgate.tools.background import open_background
 from hookgate.tools.builtin import Parts, builtin_tools
 from hookgate.tools.sandbox import Sandbox
@@ -61,7 +64,7 @@ def python(mode: str, *more: str) -> dict[str, Any]:
 async def test_help_is_on_stderr_and_no_failure(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     ended = await ext(tmp_path, *arguments)
     assert (ended.status, ended.out) == (0, "")
-    for command in ("list", "install", "enable", "disable", "remove", "logs", "doctor"):
+    for command in ("list", "install", "enable", "disable", "trust", "untrust", "remove", "logs", "doctor"):
         assert f"\n  {command} " in ended.err
 
 
@@ -72,10 +75,11 @@ async def test_an_unknown_subcommand_is_named_after_the_help(tmp_path: Path) -> 
     assert ended.err.endswith("\nhookgate: unknown ext subcommand: uninstall\n")
 
 
-@pytest.mark.parametrize("command", ["enable", "disable", "remove", "rm", "logs", "install"])
+@pytest.mark.parametrize("command", ["enable", "disable", "remove", "rm", "logs", "install", "trust", "untrust"])
 async def test_a_missing_name_shows_the_usage(tmp_path: Path, command: str) -> None:
     ended = await ext(tmp_path, command)
-    what, shown = ("<path|git-url>" if command == "install" else "<name>"), command.replace("rm", "remove")
+    others = {"install": "<path|git-url>", "trust": "<name|dir>", "untrust": "<name|dir>"}
+    what, shown = others.get(command, "<name>"), command.replace("rm", "remove")
     assert ended == Ended(1, "", f"hookgate: usage: hookgate ext {shown} {what}\n")
 
 
@@ -96,7 +100,7 @@ async def test_the_table_has_the_projects_first_and_shows_broken_ones(tmp_path: 
     assert (ended.status, ended.err) == (0, "")
     assert [line.split(maxsplit=5) for line in ended.out.splitlines()] == [
         ["scope", "name", "version", "enabled", "language", "dir"],
-        ["project", "mine\u0301", "\\x1b[31m", "yes", "-", f"{tmp_path}/.zot/extensions/p"],
+        ["project", "mine\u0301", "\\x1b[31m", "yes", "-", f"{tmp_path}/.zot/extensions/p  (not trusted)"],
         ["global", "torn", "-", "-", "-", f"{torn}  (parse manifest: it must be an object, not an array)"],
         ["global", "weather", "1.2.0", "yes", "go", f"{tmp_path}/{OWN}/weather"],
         ["global", "old", "-", "no", "-", f"{tmp_path}/{HOME}/extensions/old"],
@@ -124,7 +128,7 @@ async def test_zots_home_comes_from_the_configuration(tmp_path: Path) -> None:
 
 
 async def test_a_folder_and_a_dot_are_installed(tmp_path: Path) -> None:
-    extension(tmp_path / "weather")
+    extension(tmp_path / "weather", exec="sh")
     assert await ext(tmp_path, "install", "./weather") == Ended(0, "", f"installed {tmp_path}/{OWN}/weather\n")
     extension(tmp_path, "here")
     # HOME holds the folder that it would be copied to.
@@ -135,7 +139,8 @@ async def test_a_folder_and_a_dot_are_installed(tmp_path: Path) -> None:
 
 async def test_a_repository_is_installed(tmp_path: Path) -> None:
     url = f"file://{repository(extension(tmp_path / 'source'), tmp_path / 'weather.git')}"
-    assert await ext(tmp_path, "install", url) == Ended(0, "", f"installed {tmp_path}/{OWN}/weather\n")
+    note = f"note: {tmp_path}/{OWN}/weather/run cannot be started yet, and nothing is built here"
+    assert await ext(tmp_path, "install", url) == Ended(0, "", f"installed {tmp_path}/{OWN}/weather\n{note}\n")
     again = await ext(tmp_path, "install", url)
     text = f"hookgate: destination {tmp_path}/{OWN}/weather already exists; remove it first\n"
     assert again == Ended(1, "", text)
@@ -194,10 +199,13 @@ async def test_an_extension_is_switched_off_and_on_by_either_name(tmp_path: Path
     assert file.read_text() == before
 
 
-@pytest.mark.parametrize("command", ["enable", "disable", "remove"])
-async def test_an_unknown_name_is_told(tmp_path: Path, command: str) -> None:
+@pytest.mark.parametrize(
+    ("command", "names"),
+    [("enable", ["wether"]), ("disable", ["../weather"]), ("remove", ["wether", "../weather", ".", "/"])],
+)
+async def test_an_unknown_name_is_told(tmp_path: Path, command: str, names: list[str]) -> None:
     own(tmp_path, "weather")
-    for name in ("wether", "../weather", ".", "/"):
+    for name in names:
         assert await ext(tmp_path, command, name) == Ended(1, "", f'hookgate: extension "{name}" not found\n')
 
 
@@ -221,7 +229,7 @@ async def test_a_path_chooses_one_of_several(tmp_path: Path) -> None:
 async def test_only_a_y_removes(tmp_path: Path, answer: str) -> None:
     directory = own(tmp_path, "weather")
     ended = await ext(tmp_path, "remove", "weather", stdin=answer)
-    assert ended == Ended(0, "", f"remove {directory} ? [y/N] aborted\n")
+    assert ended == Ended(0, "", f"remove {directory} ? [y/N] \naborted\n")
     assert (directory / "extension.json").exists()
 
 
@@ -229,8 +237,19 @@ async def test_only_a_y_removes(tmp_path: Path, answer: str) -> None:
 async def test_a_y_removes(tmp_path: Path, answer: str) -> None:
     directory = own(tmp_path, "weather")
     ended = await ext(tmp_path, "rm", "weather", stdin=answer)
-    assert ended == Ended(0, "", f"remove {directory} ? [y/N] removed {directory}\n")
+    assert ended == Ended(0, "", f"remove {directory} ? [y/N] \nremoved {directory}\n")
     assert os.listdir(tmp_path / OWN) == []
+
+
+@pytest.mark.parametrize("typed", ["n\n", "\x04"])
+async def test_at_a_terminal_the_answer_has_a_line_of_its_own(tmp_path: Path, typed: str) -> None:
+    directory = own(tmp_path, "weather")
+    async with open_terminal(tmp_path, "ext", "remove", "weather") as screen:
+        await screen.sees("[y/N] ")
+        await screen.type(typed)
+        assert await screen.ends() == 0
+        await screen.sees("aborted\n")
+    assert screen.shown.replace("n\n", "\n").splitlines() == [f"remove {directory} ? [y/N] ", "aborted"]
 
 
 @pytest.mark.parametrize("flag", ["--yes", "-y"])
@@ -245,6 +264,68 @@ async def test_a_broken_extension_can_be_removed_but_not_enabled(tmp_path: Path)
     ended = await ext(tmp_path, "enable", "torn")
     assert ended == Ended(1, "", f"hookgate: {directory}: manifest: exec is required\n")
     assert (await ext(tmp_path, "rm", "-y", "torn")).status == 0
+
+
+# --- trust --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Here:
+    """The commands in this process, as somebody at home in this folder runs them."""
+
+    folder: Path
+    capsys: pytest.CaptureFixture[str]
+
+    def trust(self, name: str) -> tuple[int, str]:
+        return trust(name, places_of(None), self._trust), self.capsys.readouterr().err
+
+    def untrust(self, name: str) -> tuple[int, str]:
+        return untrust(name, places_of(None), self._trust), self.capsys.readouterr().err
+
+    def mark(self) -> str:
+        """What stands behind the extension's folder."""
+        assert list_extensions(None) == 0
+        return self.capsys.readouterr().out.splitlines()[1].partition("/weather")[2].strip()
+
+    @property
+    def _trust(self) -> Trust:
+        return Trust(configuration.trust_folder())
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Here:
+    for name in ("XDG_STATE_HOME", "XDG_DATA_HOME", "ZOT_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    return Here(tmp_path, capsys)
+
+
+@pytest.mark.parametrize("name", ["weather", "./.zot/extensions/weather"])
+def test_a_projects_extension_is_trusted_until_it_changes(here: Here, name: str) -> None:
+    directory = project(here.folder, "weather")
+    assert here.mark() == "(not trusted)"
+    assert here.trust(name) == (0, f"trusted {directory}\n")
+    assert here.mark() == ""
+    (directory / "run").write_text("changed")
+    assert here.mark() == "(changed since it was trusted)"
+    assert here.trust(name)[0] == 0
+    assert here.untrust(name) == (0, f"untrusted {directory}\n")
+    assert here.mark() == "(not trusted)"
+    assert here.untrust(name) == (0, f"{directory} was not trusted\n")
+
+
+def test_what_cannot_be_trusted_says_why(here: Here) -> None:
+    mine, torn = own(here.folder, "mine"), project(here.folder, "torn", exec="")
+    assert here.trust("mine") == (1, f"hookgate: {mine} is installed: only a project's extensions are asked about\n")
+    assert here.trust("none") == (1, 'hookgate: extension "none" not found\n')
+    assert here.trust(str(torn)) == (1, f"hookgate: {torn}: manifest: exec is required\n")
+
+
+def test_an_operator_who_trusts_all_sees_no_marks(here: Here) -> None:
+    (here.folder / "hookgate.toml").write_text('[zot]\ntrust = "always"\n')
+    project(here.folder, "weather")
+    assert here.mark() == ""
 
 
 # --- logs ---------------------------------------------------------------------------------------------------
@@ -292,8 +373,10 @@ async def test_a_terminal_gets_no_control_characters(tmp_path: Path) -> None:
 
 @asynccontextmanager
 async def following(folder: Path, name: str) -> AsyncGenerator[tuple[trio.Process, trio.abc.ReceiveStream]]:
+    # Whoever starts the tests in the background has Ctrl-C ignored by all of them.
+    heeds = "import os, signal as s, sys; s.signal(s.SIGINT, s.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
     process = await trio.lowlevel.open_process(
-        [*HOOKGATE, "ext", "logs", "-f", name],
+        [sys.executable, "-c", heeds, *HOOKGATE, "ext", "logs", "-f", name],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -357,6 +440,8 @@ async def test_the_doctor_starts_each_and_tells_what_is_odd(tmp_path: Path) -> N
     own(tmp_path, "d", "first")
     own(tmp_path, "e", "off", enabled=False)
     own(tmp_path, "f", exec="")
+    stranger = project(tmp_path, "b", "stranger", **python("plain"))
+    assert (await ext(tmp_path, "trust", f"{tmp_path}/.zot/extensions/a")).status == 0
     ended = await ext(tmp_path, "doctor")
     logs = f"{tmp_path}/{HOME}/logs"
     found = tmp_path / OWN
@@ -379,6 +464,8 @@ async def test_the_doctor_starts_each_and_tells_what_is_odd(tmp_path: Path) -> N
         "conflict: command /Do of second: first has it",
         f"disabled: off {found}/e",
         f"not loaded: extension first: {found}/d is not loaded, {tmp_path}/.zot/extensions/a comes first",
+        f"not started: extension stranger ({stranger}) is not trusted yet: "
+        f"run 'hookgate ext trust {stranger}' to load it",
         f"extension load: {found}/f: manifest: exec is required",
     ]
 

@@ -69,36 +69,37 @@ async def test_every_command_of_an_idle_program_has_its_response(tmp_path: Path)
         assert await client.rest() == []
 
 
-@pytest.mark.parametrize(
-    ("line", "answer"),
-    [
-        (b'{"type":"ping","id":7}', ok("ping", {"pong": True}, id=7)),
-        (b'{"type":"ping","id":1.5}', ok("ping", {"pong": True}, id=1.5)),
-        (b'{"type":"nope","id":"1"}', bad("nope", "unknown command")),
-        (b'{"id":"1"}', bad("", "unknown command")),
-        (b'{"type":"nope","id":null}', bad("nope", "unknown command", None)),
-        (b'{"type":"prompt","id":"1","message":7}', bad("prompt", "message must be a string")),
-        (b'{"type":"prompt","id":"1","images":{}}', bad("prompt", "images must be an array")),
-        (b'{"type":"approve","id":"1","approval":"A1"}', bad("approve", 'no approval "A1" waits')),
-        (b'{"type":"ext_command","id":"1","name":"/x"}', bad("ext_command", "no extension registered for /x")),
-        (b'{"type":"panel_key","id":"1","key":"up"}', ok("panel_key")),
-    ],
+ANSWERED = (
+    (b'{"type":"ping","id":7}', ok("ping", {"pong": True}, id=7)),
+    (b'{"type":"ping","id":1.5}', ok("ping", {"pong": True}, id=1.5)),
+    (b'{"type":"nope","id":"1"}', bad("nope", "unknown command")),
+    (b'{"id":"1"}', bad("", "unknown command")),
+    (b'{"type":"nope","id":null}', bad("nope", "unknown command", None)),
+    (b'{"type":"prompt","id":"1","message":7}', bad("prompt", "message must be a string")),
+    (b'{"type":"prompt","id":"1","images":{}}', bad("prompt", "images must be an array")),
+    (b'{"type":"approve","id":"1","approval":"A1"}', bad("approve", 'no approval "A1" waits')),
+    (b'{"type":"ext_command","id":"1","name":"/x"}', bad("ext_command", "no extension registered for /x")),
+    (b'{"type":"panel_key","id":"1","key":"up"}', ok("panel_key")),
 )
-async def test_a_line_gets_its_answer(tmp_path: Path, line: bytes, answer: Frame) -> None:
-    async with open_rpc(scripted(tmp_path)) as client:
-        await client.raw(line)
-        assert await client.next() == answer
+MALFORMED = (b"{", b"[1]", b'"x"', b'{"type":"ping","id":true}', b'{"type":"ping","id":{}}')
 
 
-@pytest.mark.parametrize("line", [b"{", b"[1]", b'"x"', b'{"type":"ping","id":true}', b'{"type":"ping","id":{}}'])
-async def test_a_malformed_line_is_answered_without_a_name_and_the_next_is_read(tmp_path: Path, line: bytes) -> None:
+async def test_a_line_gets_its_answer(tmp_path: Path) -> None:
     async with open_rpc(scripted(tmp_path)) as client:
-        await client.raw(b"\n \r")
-        await client.raw(line)
-        answer = await client.next()
-        assert answer == {**bad("", answer["error"], None)}
-        assert answer["error"].startswith("malformed json: ")
-        assert (await client.ask("ping"))["data"] == {"pong": True}
+        for line, answer in ANSWERED:
+            await client.raw(line)
+            assert await client.next() == answer, line
+
+
+async def test_a_malformed_line_is_answered_without_a_name_and_the_next_is_read(tmp_path: Path) -> None:
+    async with open_rpc(scripted(tmp_path)) as client:
+        for line in MALFORMED:
+            await client.raw(b"\n \r")
+            await client.raw(line)
+            answer = await client.next()
+            assert answer == {**bad("", answer["error"], None)}, line
+            assert answer["error"].startswith("malformed json: ")
+            assert (await client.ask("ping"))["data"] == {"pong": True}
 
 
 async def test_a_line_over_the_limit_is_answered_with_an_error_and_the_next_is_read(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 import trio
 
 from hookgate.cli.rpc_flags import BadFlags, parse_flags
-from tests.cli.program import HOOKGATE, hook, none_left, processes_of, run
+from tests.cli.program import HOOKGATE, environment, hook, none_left, processes_of, run
 from tests.cli.rpc_client import Frame, one, open_rpc, scripted, types
 from tests.cli.zot_folders import extension
 from tests.model_server import open_model_server, says
@@ -19,7 +19,6 @@ from tests.model_server import open_model_server, says
 TOKEN = {"ZOTCORE_RPC_TOKEN": "s3cret"}
 APPROVED = '[[approvals]]\nname = "ask"\ntools = ["bash"]\n'
 BASH: Frame = {"name": "bash", "arguments": {"command": "echo hi"}, "id": "c1"}
-GONE_WITHIN_S = 3.2
 
 
 def silent(folder: Path) -> Frame:
@@ -42,7 +41,7 @@ async def test_stdin_and_stdout_may_be_files(tmp_path: Path) -> None:
     (tmp_path / "in").write_text('{"type":"prompt","message":"%s"}\n' % ("word " * 2_000))
     command = [*HOOKGATE, "rpc"]
     with trio.fail_after(20), (tmp_path / "in").open("rb") as lines, (tmp_path / "out").open("wb") as out:
-        await trio.run_process(command, stdin=lines, stdout=out, cwd=tmp_path)
+        await trio.run_process(command, stdin=lines, stdout=out, cwd=tmp_path, env=environment(tmp_path))
     assert (tmp_path / "out").read_bytes().endswith(b'{"type":"done"}\n')
 
 
@@ -62,7 +61,7 @@ async def test_a_signal_leaves_no_child_behind(tmp_path: Path, number: signal.Si
         await client.until("tool_progress")
         assert processes_of(tmp_path)
         client.process.send_signal(number)
-        assert await client.exits(GONE_WITHIN_S) == 128 + number
+        assert await client.exits() == 128 + number
         await none_left(tmp_path)
 
 
@@ -75,7 +74,7 @@ async def test_a_signal_ends_it_in_time_whatever_its_children_ignore(tmp_path: P
         await client.send("prompt", message="go")
         await client.until("tool_progress")
         client.process.send_signal(signal.SIGTERM)
-        assert await client.exits(GONE_WITHIN_S + 0.3) == 128 + signal.SIGTERM
+        assert await client.exits() == 128 + signal.SIGTERM
         await none_left(tmp_path)
 
 
@@ -84,7 +83,7 @@ async def test_it_ends_when_nobody_reads_any_more_even_while_a_silent_tool_runs(
         await client.send("prompt", message="go")
         await client.until("tool_progress")
         await client.stdout.aclose()
-        assert await client.exits(GONE_WITHIN_S) == 1
+        assert await client.exits() == 1
         await none_left(tmp_path)
 
 

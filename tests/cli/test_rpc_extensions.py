@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import trio
 
-from tests.cli.program import none_left
+from tests.cli.program import DEADLINE_S, none_left
 from tests.cli.rpc_client import Client, Frame, one, open_rpc, scripted, types
 from tests.cli.zot_folders import EXTENSION, extension, panel_extension, tool
 
@@ -88,6 +89,81 @@ async def test_a_panel_is_told_and_takes_keys(tmp_path: Path) -> None:
         assert (await client.until("ext_panel"))[-1]["lines"][1] == "* row 1"
         await client.send("panel_key", key="esc")
         assert (await client.until("ext_panel_close"))[-1]["panel_id"] == "rows"
+
+
+async def test_a_command_that_waits_at_the_end_of_stdin_is_answered_and_its_prompt_runs(tmp_path: Path) -> None:
+    folder = scripted(tmp_path, {"text": "Said."})
+    async with open_rpc(folder, *alone(extension(tmp_path, "ext"))) as client:
+        wish = '{"answer": {"action": "prompt", "prompt": "say this"}}'
+        await client.send("ext_command", id="1", name="/do", args=wish)
+        assert await client.ends() == 0
+        frames = await client.rest()
+        assert frames[0] == {
+            **{"type": "response", "id": "1", "command": "ext_command", "success": True},
+            "data": {"action": "prompt"},
+        }
+        assert one(frames, "user_message")["content"][0]["text"] == "say this"
+        assert one(frames, "assistant_message")["content"][0]["text"] == "Said."
+        assert frames[-1]["type"] == "done"
+    await none_left(tmp_path)
+
+
+FLOOD = """
+import json, pathlib, sys
+
+def say(**frame):
+    print(json.dumps(frame), flush=True)
+
+say(type="hello", name="flood")
+say(type="register_command", name="flood")
+say(type="ready")
+for line in sys.stdin:
+    frame = json.loads(line)
+    if frame["type"] == "shutdown":
+        break
+    if frame["type"] == "command_invoked":
+        say(type="open_panel", panel={"id": "p", "title": "first look"})
+        for number in range(80):
+            say(type="notify", level="info", message=str(number) + " " + "n" * 65536)
+            say(type="panel_render", panel_id="p", title="look " + str(number))
+        pathlib.Path("said").touch()
+        say(type="command_response", id=frame["id"], action="noop")
+"""
+
+
+async def test_notes_that_nobody_reads_are_dropped_and_counted_and_replies_are_not(tmp_path: Path) -> None:
+    folder = tmp_path / "flood"
+    folder.mkdir()
+    (folder / "flood.py").write_text(FLOOD)
+    manifest = {"name": "flood", "exec": sys.executable, "args": ["flood.py"]}
+    (folder / "extension.json").write_text(json.dumps(manifest))
+    async with open_rpc(scripted(tmp_path, {"text": "Fine."}), *alone(folder)) as client:
+        await client.send("ext_command", id="1", name="flood")
+        with trio.fail_after(DEADLINE_S):
+            while not (folder / "said").exists():
+                await trio.sleep(0.01)
+        await client.send("ping", id="2")
+        frames = await all_said(client)
+        notes = [frame for frame in frames if frame["type"] == "ext_notify"]
+        read = [int(note["message"].split()[0]) for note in notes if note["extension"] == "flood"]
+        dropped = [int(note["message"].split()[0]) for note in notes if note["extension"] == "hookgate"]
+        assert read == sorted(set(read))
+        assert dropped
+        assert len(read) + sum(dropped) == 80
+        assert 0 < len(read) < 70
+        await client.send("prompt", message="go")
+        assert types(await client.done())[-1] == "done"
+        assert await client.ends() == 0
+
+
+async def all_said(client: Client) -> list[Frame]:
+    """Everything up to the panel's last look and the command's response, whichever comes last."""
+    frames: list[Frame] = []
+    while not (
+        any(frame.get("title") == "look 79" for frame in frames) and any(frame.get("id") == "1" for frame in frames)
+    ):
+        frames.append(await client.next())
+    return frames
 
 
 async def test_an_extension_that_cannot_be_loaded_is_a_line_on_stderr(tmp_path: Path) -> None:

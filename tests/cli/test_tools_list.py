@@ -21,6 +21,7 @@ from hookgate.store import open_store
 from hookgate.tools.dynamic.identity import digest
 from tests.cli.program import DEADLINE_S, environment, hook
 from tests.cli.tools_program import set_up, tools
+from tests.processes import line_of
 
 WORDS = ["disabled:", "dynamic.enabled", "is", "off"]
 BUILTINS = {"bash", "edit", "ls", "read", "web_fetch", "write"}
@@ -158,7 +159,7 @@ async def open_gateway(folder: Path) -> AsyncGenerator[trio.Process]:
     assert process.stdout is not None
     try:
         async with process.stdin, process.stdout:
-            assert await process.stdout.receive_some() == b"up\n"
+            assert await line_of(process.stdout) == b"up\n"
             yield process
             await process.stdin.aclose()
             assert await process.wait() == 0
@@ -181,7 +182,7 @@ async def test_a_running_gateway_answers_for_itself_and_takes_descriptions_over(
             assert ended.stdout.splitlines()[0] == f"The hookgate at {folder}/c.sock:"
             ended = await tools(folder, "describe", "ls", "New.", *socket)
             assert (ended.stdout, ended.stderr) == ("revision 1\n", "")
-            assert await gateway.stdout.receive_some() == b"1 New.\n"
+            assert await line_of(gateway.stdout) == b"1 New.\n"
             assert "the model reads instead: New." in (await tools(folder, "show", "ls", *socket)).stdout
 
 

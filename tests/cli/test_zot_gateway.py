@@ -185,7 +185,7 @@ async def test_a_silent_interceptor_lets_a_call_pass_unless_it_fails_closed(
 
 async def test_a_mute_extension_delays_no_start_past_its_deadline_and_the_others_work(tmp_path: Path) -> None:
     named = [extension(tmp_path, "mute", mode="mute"), extension(tmp_path, "ext")]
-    config = "[zot]\nhello_timeout_ms = 300\n"
+    config = "[zot]\nhello_timeout_ms = 1500\n"
     async with open_gateway(tmp_path, named, config=config) as flow:
         assert flow.runtime.extensions is not None
         [problem] = flow.runtime.extensions.problems(flow.runtime.mounts)

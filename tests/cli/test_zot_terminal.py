@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.program import PROMPT, Screen, configured, none_left, open_terminal
-from tests.cli.zot_folders import command, do, extension, panel_extension, project
+from tests.cli.zot_folders import command, do, extension, installed, panel_extension, project
 from tests.model_server import calls, open_model_server, says
 
 NOWHERE = "http://127.0.0.1:9/v1"
@@ -29,27 +29,27 @@ async def opened(screen: Screen) -> None:
         await screen.sees("esc closes")
 
 
-@pytest.mark.parametrize(
-    ("typed", "key"),
-    [
-        *(("\x1b[A", "up"), ("\x1b[B", "down"), ("\x1b[C", "right"), ("\x1bOD", "left"), ("\r", "enter")),
-        *(("\t", "tab"), ("\x7f", "backspace"), ("\x1b[3~", "delete"), ("\x1b[H", "home"), ("\x1b[4~", "end")),
-        *(("\x1b[5~", "pageup"), ("\x1b[6~", "pagedown"), ("é", "rune:é"), (" ", "rune: "), ("\x1b[15~", "unknown")),
-    ],
+KEYS = (
+    *(("\x1b[A", "up"), ("\x1b[B", "down"), ("\x1b[C", "right"), ("\x1bOD", "left"), ("\r", "enter")),
+    *(("\t", "tab"), ("\x7f", "backspace"), ("\x1b[3~", "delete"), ("\x1b[H", "home"), ("\x1b[4~", "end")),
+    *(("\x1b[5~", "pageup"), ("\x1b[6~", "pagedown"), ("é", "rune:é"), (" ", "rune: "), ("\x1b[15~", "unknown")),
 )
-async def test_each_key_reaches_the_panel_under_its_name(tmp_path: Path, typed: str, key: str) -> None:
-    panel_extension(project(tmp_path))
+
+
+async def test_each_key_reaches_the_panel_under_its_name(tmp_path: Path) -> None:
+    panel_extension(installed(tmp_path))
     async with open_terminal(configured(tmp_path, NOWHERE), "chat") as screen:
         await opened(screen)
-        await screen.type(typed)
-        await screen.sees(f"last {key}")
+        for typed, key in KEYS:
+            await screen.type(typed)
+            await screen.sees(f"last {key}")
         await screen.type(ESC)
         await leaves(screen, tmp_path)
 
 
 @pytest.mark.parametrize("key", [ESC, CTRL_C])
 async def test_esc_and_ctrl_c_close_the_panel_and_its_owner_hears_no_key(tmp_path: Path, key: str) -> None:
-    panel_extension(project(tmp_path))
+    panel_extension(installed(tmp_path))
     async with open_terminal(configured(tmp_path, NOWHERE), "chat") as screen:
         await opened(screen)
         await screen.type("\x1b[B")
@@ -62,7 +62,7 @@ async def test_esc_and_ctrl_c_close_the_panel_and_its_owner_hears_no_key(tmp_pat
 
 
 async def test_the_owner_closes_its_panel_and_the_prompt_is_back(tmp_path: Path) -> None:
-    panel_extension(project(tmp_path))
+    panel_extension(installed(tmp_path))
     async with (
         open_model_server(says("Hello.")) as server,
         open_terminal(configured(tmp_path, server.base_url), "chat") as screen,
@@ -75,7 +75,7 @@ async def test_the_owner_closes_its_panel_and_the_prompt_is_back(tmp_path: Path)
 
 
 async def test_a_displaced_panel_is_closed_and_the_other_one_takes_the_keys(tmp_path: Path) -> None:
-    panel_extension(project(tmp_path))
+    panel_extension(installed(tmp_path))
     async with open_terminal(configured(tmp_path, NOWHERE), "chat") as screen:
         await opened(screen)
         await screen.type("!")
@@ -87,7 +87,7 @@ async def test_a_displaced_panel_is_closed_and_the_other_one_takes_the_keys(tmp_
 
 
 async def test_a_message_submitted_from_a_panel_is_answered_and_the_panel_is_there_again(tmp_path: Path) -> None:
-    panel_extension(project(tmp_path))
+    panel_extension(installed(tmp_path))
     async with (
         open_model_server(says("Noted.")) as server,
         open_terminal(configured(tmp_path, server.base_url), "chat") as screen,
@@ -105,7 +105,7 @@ async def test_a_message_submitted_from_a_panel_is_answered_and_the_panel_is_the
 
 
 async def test_ctrl_d_in_a_panel_is_a_key_and_sigterm_ends_it_cleanly(tmp_path: Path) -> None:
-    panel_extension(project(tmp_path))
+    panel_extension(installed(tmp_path))
     async with open_terminal(configured(tmp_path, NOWHERE), "chat") as screen:
         await opened(screen)
         await screen.type(CTRL_D)
@@ -190,7 +190,7 @@ async def test_a_panel_that_opens_at_the_prompt_takes_the_keys_after_enter(tmp_p
 
 
 async def test_inserted_text_stands_in_the_editor(tmp_path: Path) -> None:
-    extension(project(tmp_path), "ext")
+    extension(installed(tmp_path), "ext")
     async with (
         open_model_server(says("Done.")) as server,
         open_terminal(configured(tmp_path, server.base_url), "chat") as screen,
@@ -204,7 +204,7 @@ async def test_inserted_text_stands_in_the_editor(tmp_path: Path) -> None:
 
 
 async def test_tab_completes_a_command_of_an_extension(tmp_path: Path) -> None:
-    extension(project(tmp_path), "ext", command("summon"))
+    extension(installed(tmp_path), "ext", command("summon"))
     async with open_terminal(configured(tmp_path, NOWHERE), "chat") as screen:
         await screen.line("/summ\tthe daemon")
         await screen.sees("[ext] summon the daemon")
@@ -212,7 +212,7 @@ async def test_tab_completes_a_command_of_an_extension(tmp_path: Path) -> None:
 
 
 async def test_ctrl_c_ends_the_wait_for_a_silent_command(tmp_path: Path) -> None:
-    panel_extension(project(tmp_path))
+    panel_extension(installed(tmp_path))
     async with open_terminal(configured(tmp_path, NOWHERE), "chat") as screen:
         await screen.line("/hang")
         await screen.sees("[panel] thinking")
@@ -221,9 +221,64 @@ async def test_ctrl_c_ends_the_wait_for_a_silent_command(tmp_path: Path) -> None
         await leaves(screen, tmp_path)
 
 
+# --- trust --------------------------------------------------------------------------------------------------
+
+
+async def test_a_projects_extension_runs_after_a_yes_that_counts_until_it_changes(tmp_path: Path) -> None:
+    directory = extension(project(tmp_path), "ext", command("brought"), description="two\nlines")
+    folder = configured(tmp_path, NOWHERE)
+    async with open_terminal(folder, "chat") as screen:
+        await screen.sees("? Run the extension ext of this project? It is a program, and runs as you.")
+        await screen.sees(f"folder:  {directory}")
+        await screen.sees("command: ")
+        await screen.sees("[y/N] ")
+        await screen.type("y\n")
+        await screen.line("/brought x")
+        await screen.sees("[ext] brought x")
+        await leaves(screen, tmp_path)
+    async with open_terminal(folder, "chat") as screen:
+        await screen.line("/brought again")
+        await screen.sees("[ext] brought again")
+        await leaves(screen, tmp_path)
+        assert "Run it?" not in screen.shown
+    (directory / "more.py").touch()
+    async with open_terminal(folder, "chat") as screen:
+        await screen.sees("of this project once more, since it has changed?")
+        await screen.sees("[y/N] ")
+        await screen.type("\n")
+        await screen.sees("has changed since it was trusted")
+        await screen.line("/brought x")
+        await screen.sees("There is no command /brought")
+        await leaves(screen, tmp_path)
+
+
+async def test_a_reload_asks_about_what_has_come_meanwhile(tmp_path: Path) -> None:
+    async with open_terminal(configured(tmp_path, NOWHERE), "chat") as screen:
+        await screen.sees(PROMPT)
+        extension(project(tmp_path), "ext", command("brought"))
+        await screen.type("/reload-ext\n")
+        await screen.sees("[y/N] ")
+        await screen.type("no\n")
+        await screen.sees("· Extensions: none.")
+        await screen.line("/reload-ext")
+        await screen.sees("[y/N] ")
+        await screen.type("y\n")
+        await screen.sees("· Extensions: ext.")
+        await leaves(screen, tmp_path)
+
+
+async def test_the_end_of_input_at_the_question_is_a_no(tmp_path: Path) -> None:
+    extension(project(tmp_path), "ext")
+    async with open_terminal(configured(tmp_path, NOWHERE), "chat") as screen:
+        await screen.sees("[y/N] ")
+        await screen.type(CTRL_D)
+        assert await screen.ends() == 0
+    assert not (tmp_path / ".local/state/zot/logs").exists()
+
+
 def _waker(folder: Path, frame: dict[str, object]) -> None:
     """An extension that sends this frame by itself when the file `wake` is there."""
-    directory = project(folder) / "waker"
+    directory = installed(folder) / "waker"
     directory.mkdir(parents=True)
     (directory / "waker.py").write_text(WAKER.format(frame=frame, wake=str(folder / "wake")))
     (directory / "extension.json").write_text('{"name": "waker", "exec": "python3", "args": ["waker.py"]}')

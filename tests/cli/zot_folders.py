@@ -72,8 +72,13 @@ def _manifest(directory: Path, members: dict[str, Any]) -> Path:
     return directory
 
 
+def installed(home: Path) -> Path:
+    """Where a chat finds extensions by itself, and runs them without a question."""
+    return home / ".local" / "share" / "hookgate" / "extensions"
+
+
 def project(folder: Path) -> Path:
-    """Where a chat finds extensions by itself."""
+    """Where it finds those that came with the project."""
     return folder / ".hookgate" / "extensions"
 
 

@@ -22,6 +22,7 @@ from hookgate.control.connection import MAX_IN_FLIGHT, MAX_LINE_BYTES
 from hookgate.control.place import ControlUnavailable
 from hookgate.control.serve import MAX_CONNECTIONS, open_control
 from hookgate.protocol.codec import decode
+from tests.processes import line_of
 
 pytestmark = pytest.mark.usefixtures("deadline")
 
@@ -380,12 +381,7 @@ async def go(process: trio.Process) -> None:
 async def said(process: trio.Process) -> bytes:
     """Its next line; every line is asked for, so no two come at once."""
     assert process.stdout is not None
-    line = b""
-    while not line.endswith(b"\n"):
-        chunk = await process.stdout.receive_some()
-        assert chunk, "it ended"
-        line += chunk
-    return line
+    return await line_of(process.stdout)
 
 
 def bound(path: Path) -> socket.socket:
@@ -445,7 +441,7 @@ async def main():
     async with open_control(Path(sys.argv[1]), {}):
         run = [sys.executable, "-c", sys.argv[2], sys.argv[1]]
         child = await trio.run_process(run, capture_stdout=True)
-        orphan = await trio.run_process(["sh", "-c", '(setsid "$@" &) ; sleep 1', "sh", *run], capture_stdout=True)
+        orphan = await trio.run_process(["sh", "-c", '(setsid "$@" &)', "sh", *run], capture_stdout=True)
         print(int(child.stdout), int(orphan.stdout), flush=True)
         await trio.to_thread.run_sync(sys.stdin.readline)
 trio.run(main)
@@ -459,10 +455,14 @@ async def test_what_the_gateway_itself_started_is_turned_away_and_others_are_not
     process = await trio.lowlevel.open_process(server, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdin
     assert process.stdout
-    async with process.stdin, process.stdout:
-        with trio.fail_after(30):
-            assert await process.stdout.receive_some() == b"0 0\n"
+    try:
+        async with process.stdin, process.stdout:
+            assert await said(process) == b"0 0\n"
             stranger = await trio.run_process([sys.executable, "-c", CLIENT, str(path)], capture_stdout=True)
             await process.stdin.send_all(b"\n")
+            await process.wait()
+    finally:
+        with trio.CancelScope(shield=True):
+            process.kill()
             await process.wait()
     assert int(stranger.stdout) > 0

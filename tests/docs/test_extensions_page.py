@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
@@ -19,12 +20,14 @@ import trio
 from hookgate.channels.panels import Keys
 from hookgate.cli.ext_commands import ext
 from hookgate.cli.zot_tools import RESERVED as RESERVED_TOOLS
+from hookgate.cli.zot_trust import QUESTION, described
 from hookgate.config import parse
-from hookgate.extensions import logs
-from hookgate.extensions.discovery import Places
+from hookgate.extensions import logs, trust
+from hookgate.extensions.discovery import Entry, Places, Stranger
 from hookgate.extensions.manifest import LONGEST_NAME, Manifest, parse_manifest
+from hookgate.extensions.trust import Standing
 from hookgate.hooks import child, outbox, pipes
-from hookgate.hooks.zot import extension, handshake
+from hookgate.hooks.zot import errands, extension, handshake
 from hookgate.hooks.zot.spec import ExtensionSpec
 from hookgate.loop.commands import RESERVED
 from hookgate.protocol.framing import MAX_MESSAGE_BYTES
@@ -110,6 +113,26 @@ async def test_the_conversation_goes_as_the_page_says(home: Path) -> None:
     assert "Shall I remove the folder build?" in shown
 
 
+async def test_a_call_of_its_own_goes_as_the_page_says(home: Path) -> None:
+    hello = {"type": "hello", "name": "outer", "capabilities": ["call_tool"]}
+    tool = {"type": "register_tool", "name": "outer", "description": "outer", "schema": {"type": "object"}}
+    begin = [("←", json.dumps(frame)) for frame in (hello, tool, {"type": "ready"})]
+    lines = [(line[0], line[2:]) for line in PAGE.one("calling").lines]
+    end = {"type": "tool_result", "id": "1", "content": [{"type": "text", "text": "done"}]}
+    story = [*begin, ("→", "hello_ack"), ("→", "tool_call"), *lines, ("←", json.dumps(end)), ("→", "shutdown")]
+    folder = home / "work" / "outer"
+    folder.mkdir()
+    (folder / "player.py").write_text(PLAYER)
+    (folder / "conversation.json").write_text(json.dumps(story))
+    (folder / "extension.json").write_text('{"name": "outer", "exec": "python3", "args": ["player.py"]}')
+    (home / "work" / "notes.txt").write_text("buy milk\n")
+    (home / "work" / "script.json").write_text('{"steps": [{"calls": [{"name": "outer"}]}, {"text": "So it is."}]}')
+    assert await shell(home, "hookgate chat --once go --no-ext -e ./outer") == "So it is.\n"
+    ack, _, told, *_ = map(json.loads, (folder / "heard.jsonl").read_text().splitlines())
+    assert ack["capabilities"] == ["call_tool"]
+    assert told == json.loads(lines[1][1])
+
+
 def test_the_configuration_is_taken_and_names_every_key(tmp_path: Path) -> None:
     text = PAGE.one("toml").text
     zot = parse(text, tmp_path / "hookgate.toml").zot
@@ -147,6 +170,19 @@ def test_the_tables_name_what_there_is() -> None:
     assert set(named("intercepts")) == events.INTERCEPTS
     assert {name.split()[1] for name in named("commands")} == set(ext.commands) - {"help", "rm"}
     assert set(named("closed")) <= events.INTERCEPTS
+
+
+def test_the_question_is_the_codes() -> None:
+    directory = Path(f"{HOME}/work/.hookgate/extensions/weather")
+    manifest = Manifest("weather", "python3", args=("weather.py",))
+    asked = described(Stranger(Entry("project", directory, manifest), manifest, Standing("new")))
+    assert PAGE.one("question").lines == (*asked, QUESTION)
+
+
+def test_trust_has_the_words_that_are_listed() -> None:
+    assert [ast.literal_eval(word) for word in named("trust")] == [
+        *get_args(ZotSection.model_fields["trust"].annotation)
+    ]
 
 
 def test_every_action_of_a_command_is_one() -> None:
@@ -195,6 +231,7 @@ def test_the_limits_are_the_codes() -> None:
         "an interception": f"{interception_s:g} s",
         "a tool": f"{TOOL_TIMEOUT_S:g} s",
         "a command": f"{extension.COMMAND_TIMEOUT_S:g} s",
+        "a tool that it calls": f"{errands.TIMEOUT_S:g} s",
         "a line from the extension": f"{MAX_MESSAGE_BYTES // MIB} MiB;",
         "a line to the extension": f"{events.MAX_LINE_BYTES // MIB} MiB;",
         "waiting to be read by it": f"{outbox.MAX_WAITING_EVENTS} events; {bounds.waiting_frames} other frames of "
@@ -213,6 +250,9 @@ def test_the_limits_are_the_codes() -> None:
 def test_other_numbers_are_the_codes() -> None:
     defaults = HookDefaults()
     assert f"at most {LONGEST_NAME} bytes" in PAGE.text
+    assert f"more than {trust.MAX_FILES} files or {trust.MAX_BYTES // MIB} MiB" in PAGE.text
+    assert f"at most {errands.MAX_DEPTH} stand in a row" in PAGE.text
+    assert f"{errands.MAX_RUNNING} may\n  run at once, each for {errands.TIMEOUT_S:g} s" in PAGE.text
     assert f"after {defaults.restart_first_ms} ms at most" in PAGE.text
     assert (defaults.quarantine_after, defaults.quarantine_window_ms, defaults.quarantine_probe_ms) == (
         5,
@@ -226,4 +266,6 @@ def test_its_links_lead_somewhere_and_every_block_is_run() -> None:
     assert set(PAGE.links) <= {anchor(heading) for heading in PAGE.headings}
     files = re.findall(r"\]\(([^)#]+)[)#]", PAGE.text)
     assert [name for name in files if not (ROOT / "docs" / name).exists()] == []
-    assert {part.kind for part in PAGE.parts if part.language != "table"} == {"file", "run", "toml", "conversation"}
+    assert {part.kind for part in PAGE.parts if part.language != "table"} == {
+        *("file", "run", "toml", "conversation", "calling", "question")
+    }

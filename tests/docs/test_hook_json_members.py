@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from hookgate.config import parse
-from hookgate.hooks import outbox, pipes, process
+from hookgate.hooks import calls, outbox, pipes, process
 from hookgate.hooks.outbox import hook_event_frame, runtime_event_frame
 from hookgate.protocol.codec import encode
 from hookgate.protocol.effects import FileEffect
@@ -52,7 +52,8 @@ ALL = frozenset(Stage)
 # --- params ---------------------------------------------------------------------------------------------------
 
 BARE = Step("main", "main-turn-1", Inbound(Chat("cli", "1", chat_type=""), "hi"))
-FULL = Step("main", "main-turn-1", Inbound(Chat("cli", "1", "7", "group", "9"), "hi", message_id="311"))
+ASKED = Inbound(Chat("cli", "1", "7", "group", "9"), "hi", message_id="311")
+FULL = Step("main", "main-turn-1", ASKED, origin="notes")
 NESTED = ("meta", "context", "context.inbound", "response", "result", "messages[]")
 
 
@@ -139,7 +140,8 @@ def _members(payload: type[Payload]) -> str:
 
 
 def test_the_page_says_which_events_are_not_sent_yet() -> None:
-    source = "".join(path.read_text() for path in (ROOT / "hookgate").rglob("*.py") if path.name != "payloads.py")
+    paths = (path for path in (ROOT / "hookgate").rglob("*.py") if not path.name.endswith("payloads.py"))
+    source = "".join(path.read_text() for path in paths)
     silent = {payload.kind for payload in PAYLOADS if f"{payload.__name__}(" not in source}
     marked = {codes(row[0])[0] for row in PAGE.one("payloads").rows if "not sent by this version" in row[3]}
     assert marked == silent
@@ -215,7 +217,7 @@ def test_the_limits_are_those_of_the_code() -> None:
         "answer of an approver": defaults.approver_timeout_ms,
         "answer of the owner of a tool": round(TOOL_TIMEOUT_S * 1000),
         "open calls": HookSection.model_fields["max_in_flight"].default,
-        "calls waiting for one to end": process.MAX_WAITING_CALLS,
+        "calls waiting for one to end": calls.MAX_WAITING_CALLS,
         "events waiting": outbox.MAX_WAITING_EVENTS,
         "bytes waiting because the hook does not read": outbox.Bounds().waiting_bytes,
         "output that answers nothing": process.FLOOD_BYTES,

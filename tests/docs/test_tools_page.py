@@ -28,10 +28,11 @@ from hookgate.redaction import Redactor
 from hookgate.redaction.values import MIN_CHARS
 from hookgate.sections import Config
 from hookgate.sections.guards import GuardsSection
+from hookgate.sections.hooks import ApprovalSection
 from hookgate.sections.tools import McpDefaults, McpSection
 from hookgate.tools import background, fetch, lease, memo, schema, schema_spec, text
 from hookgate.tools.builtin import Parts, bash, bash_output, builtin_tools, edit, glob, grep, read
-from hookgate.tools.dynamic import draft, identity, made, oneshot
+from hookgate.tools.dynamic import cell, draft, identity, made, oneshot
 from hookgate.tools.extract import Mode, extract_calls
 from hookgate.tools.failures import KINDS
 from hookgate.tools.mcp import connections, listing, notices, results
@@ -46,7 +47,18 @@ DEADLINE_S = 60.0
 PIPES: dict[str, Any] = {"check": False, "capture_stdout": True, "stderr": subprocess.STDOUT}
 KNOWN = {
     *("builtin", "file", "console", "kinds", "effect", "repair", "extract", "usual", "toml", "guards", "shell"),
-    *("redaction", "python", "printed", "question", "states", "servers", "commands", "limits"),
+    *(
+        "redaction",
+        "python",
+        "printed",
+        "question",
+        "states",
+        "servers",
+        "commands",
+        "limits",
+        "approvals",
+        "mcp-commands",
+    ),
 }
 
 
@@ -161,12 +173,13 @@ async def test_the_python_example_prints_what_the_page_shows(tmp_path: Path) -> 
     assert ended.stdout.decode() == PAGE.one("printed").text
 
 
-def test_the_command_table_has_every_command_and_its_options() -> None:
-    group: Any = hookgate.commands["tools"]
-    shown = {codes(row[0])[0].split()[2]: row[0] + row[1] for row in PAGE.one("commands").rows}
+@pytest.mark.parametrize(("name", "table"), [("tools", "commands"), ("mcp", "mcp-commands")])
+def test_the_command_table_has_every_command_and_its_options(name: str, table: str) -> None:
+    group: Any = hookgate.commands[name]
+    shown = {codes(row[0])[0].split()[2]: row[0] + row[1] for row in PAGE.one(table).rows}
     assert shown.keys() == group.commands.keys()
-    for name, words in shown.items():
-        known = {option for parameter in group.commands[name].params for option in parameter.opts}
+    for command, words in shown.items():
+        known = {option for parameter in group.commands[command].params for option in parameter.opts}
         assert set(re.findall(r"--[a-z]+", words)) <= known
 
 
@@ -194,6 +207,12 @@ def test_the_usual_values_are_the_codes_and_complete(part: Part) -> None:
     assert whole(getattr(config, part.mark.split()[1]))
     if part.mark.endswith("guards"):
         assert [name for name in GuardsSection.model_fields if not whole(getattr(config.guards, name))] == []
+
+
+def test_a_rule_names_every_key() -> None:
+    (rule,) = parsed(PAGE.one("approvals")).approvals
+    assert rule.model_fields_set == ApprovalSection.model_fields.keys()
+    assert rule.ttl_s == ApprovalSection.model_fields["ttl_s"].default
 
 
 def test_the_servers_name_every_key_with_its_usual_value() -> None:
@@ -265,9 +284,9 @@ def test_the_guards_are_those_of_the_table_with_their_usual_modes() -> None:
 
 @pytest.mark.parametrize("row", PAGE.one("shell").rows, ids=lambda row: row[0])
 def test_the_shell_policy_decides_what_the_page_says(row: list[str]) -> None:
-    for profile, cell in zip(("relaxed", "standard", "read_only"), row[1:], strict=True):
+    for profile, shown in zip(("relaxed", "standard", "read_only"), row[1:], strict=True):
         refusal = judge(codes(row[0])[0], profile)
-        assert (f"`{refusal.rule}`" if refusal else "runs") == cell, profile
+        assert (f"`{refusal.rule}`" if refusal else "runs") == shown, profile
 
 
 @pytest.mark.parametrize("row", PAGE.one("redaction").rows, ids=lambda row: row[0])
@@ -289,7 +308,8 @@ def test_the_limits_are_those_of_the_code() -> None:
         *(fetch.MAX_BODY_BYTES, fetch.MAX_REDIRECTS),
         *(memo.MAX_ENTRIES, memo.MAX_TURN_BYTES, memo.MAX_ENTRY_BYTES, memo.MAX_BYTES, memo.MAX_AGE_S),
         *(tree.MAX_BYTES, draft.MAX_BODY_BYTES, identity.CALL_TIMEOUT_S, identity.START_TIMEOUT_S),
-        *(made.MAX_RESULT_BYTES, connections.MAX_CONNECTIONS, listing.MAX_TOOLS, results.MAX_TEXT_BYTES),
+        *(made.MAX_RESULT_BYTES, cell.MAX_FOLDER_BYTES, cell.MAX_FOLDER_FILES),
+        *(connections.MAX_CONNECTIONS, listing.MAX_TOOLS, results.MAX_TEXT_BYTES),
         *(results.MAX_MEDIA_BYTES, results.MAX_MEDIA, notices.PER_S, notices.MAX_BYTES, MIN_CHARS),
     ]
     assert [int(row[1]) for row in PAGE.one("limits").rows] == numbers

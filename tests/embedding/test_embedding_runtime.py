@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
@@ -32,6 +33,7 @@ from hookgate.embedding import (
 from hookgate.embedding.runtime import Busy
 from hookgate.protocol.approval import ApprovalRequest, Decision
 from tests.cli.program import none_left
+from tests.cli.zot_folders import extension
 from tests.embedding.conftest import Scripted
 from tests.model_server import open_model_server, says
 
@@ -229,3 +231,42 @@ async def test_what_cannot_be_opened_says_why(scripted: Scripted, tmp_path: Path
                 raise AssertionError("it has opened")
     with pytest.raises(RuntimeError, match="not open"):
         Runtime(scripted()).prompt("go")
+
+
+# --- extensions ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("given", [str, Path, lambda path: [str(path)]])
+async def test_extensions_are_named_by_paths_of_any_kind(
+    scripted: Scripted, tmp_path: Path, given: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ZOT_HOME", str(tmp_path / "zot"))
+    wanted = {"name": "do", "arguments": {"do": "blocks", "blocks": [{"type": "text", "text": "fog"}]}, "id": "c1"}
+    config = scripted({"calls": [wanted]}, {"text": "Fog."})
+    with trio.fail_after(DEADLINE_S):
+        async with hookgate.Runtime(config, extensions=given(extension(tmp_path, "ext"))) as runtime:
+            (result,) = of(ToolResult, await told(runtime.prompt("weather?")))
+    assert isinstance(result, ToolResult)
+    assert result.content == (Text("fog"),)
+    await none_left(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("members", "reason"),
+    [
+        ({"exec": ""}, "manifest: exec is required"),
+        ({"exec": "./absent"}, "spawn: {folder}/absent: No such file or directory"),
+        ({"mode": "exit_at_start"}, "extension exited before hello: exit status 3"),
+        (None, "read manifest: {folder}/extension.json: No such file or directory"),
+    ],
+)
+async def test_a_named_extension_that_does_not_come_up_is_a_mistake_with_path_and_reason(
+    scripted: Scripted, tmp_path: Path, members: Any, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ZOT_HOME", str(tmp_path / "zot"))
+    folder = tmp_path / "ext" if members is None else extension(tmp_path, "ext", **members)
+    with trio.fail_after(DEADLINE_S), pytest.raises(ConfigError) as mistake:
+        async with hookgate.Runtime(scripted({"text": "Hi."}), extensions=(folder,)):
+            pytest.fail("it opened")
+    assert str(mistake.value) == f"extension load: {folder}: {reason.format(folder=folder)}"
+    await none_left(tmp_path)

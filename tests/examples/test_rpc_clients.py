@@ -86,7 +86,8 @@ def hookgate_rpc(base_url: str) -> str:
 
 async def run(command: list[str], zot: Path, *words: str, **env: str) -> Ran:
     """The client in a folder of its own, with one more program on PATH."""
-    environment = {**os.environ, "PATH": f"{zot}{os.pathsep}{os.environ['PATH']}", **env}
+    own = {"HOME": str(zot.parent), "XDG_RUNTIME_DIR": str(zot.parent)}
+    environment = {**os.environ, **own, "PATH": f"{zot}{os.pathsep}{os.environ['PATH']}", **env}
     workspace = zot.parent / "workspace"
     workspace.mkdir(exist_ok=True)
     with trio.fail_after(DEADLINE_S):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -16,7 +17,10 @@ from hookgate.protocol.values import ToolCall, ToolResult
 from tests.flow.tooling import RAN, SKIPPED, Made, Rig, called, endings, open_rig
 from tests.loop.recording import OTHER, hook
 from tests.model_server import calls, says
+from tests.processes import none_left, processes_of, until
 
+# No other process sleeps for so long: found by its command line.
+SLEEP = f"601.{os.getpid():07}"
 MIXED = calls(
     ("ok", "note", '{"a": 1}'),
     ("unknown", "nothing", "{}"),
@@ -127,30 +131,17 @@ async def _cut(rig: Rig, place: str, ending: str, tool: Made) -> None:
 
 
 async def test_a_command_that_is_stopped_leaves_no_process(tmp_path: Path) -> None:
-    line = "echo $$ > pid.txt; exec sleep 600.1177"
+    line = f"echo $$ > pid.txt; exec sleep {SLEEP}"
     wanted = calls(("1", "bash", json.dumps({"command": line})))
     async with open_rig(tmp_path, (wanted, says("later")), "[guards]\nshell = 'off'\n") as rig:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(rig.say, "go")
-            while not (tmp_path / "pid.txt").exists() or not (tmp_path / "pid.txt").read_text().strip():
-                await trio.sleep(0.01)
-            assert _running("sleep", "600.1177")
+            await until(lambda: (tmp_path / "pid.txt").exists() and (tmp_path / "pid.txt").read_text().strip())
+            assert processes_of(SLEEP)
             await rig.say("/stop")
         await rig.runtime.gateway.idle("test:1")
-        assert not _running("sleep", "600.1177")
+        await none_left(SLEEP)
         assert rig.results() == ["No result: the turn ended before this call did. It may have run."]
-
-
-def _running(*words: str) -> bool:
-    """Whether a process of this machine has exactly these words."""
-    wanted = "\0".join(words).encode() + b"\0"
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            if (folder / "cmdline").read_bytes() == wanted:
-                return True
-        except OSError:
-            continue
-    return False
 
 
 async def test_two_conversations_use_the_same_tool_at_once(tmp_path: Path) -> None:

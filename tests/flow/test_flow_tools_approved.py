@@ -106,6 +106,18 @@ async def test_a_hook_may_ask_a_person_about_calls_in_text_alone(tmp_path: Path)
         assert [it.title for it in rig.payloads(ApprovalRequested)] == ["A call in text?"] * 2
 
 
+async def test_a_rule_may_be_about_calls_in_text_alone_whatever_a_hook_makes_of_them(tmp_path: Path) -> None:
+    tag = f"<tool_call>{json.dumps({'name': 'other', 'arguments': {}})}</tool_call>"
+    replies = (calls(("1", "work", "{}")), says(tag), says("x"))
+    renames = hook("renames", {Stage.BEFORE_TOOL: Modify({"name": "work"})}, match=OTHER_TOOL)
+    tool, rule = Made("work"), f'{RULE}origins = ["text"]\n'
+    async with open_rig(tmp_path, replies, rule, tools=(tool, Made("other")), hooks=(renames,)) as rig:
+        rig.room.answers = [Decision(False, "ann", "no")]
+        await rig.say("go")
+        assert [call.origin for call in tool.seen] == ["native"]
+        assert [(it.call.name, it.call.origin) for it in rig.room.asked] == [("work", "text")]
+
+
 async def test_a_tool_that_is_off_on_a_channel_is_neither_offered_nor_callable_there(tmp_path: Path) -> None:
     config = '[[tools.preferences]]\ntools = ["work"]\nchannels = ["public"]\nenabled = false\n'
     public, tool = Named("public"), Made("work")

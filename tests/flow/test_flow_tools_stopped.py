@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,8 +16,10 @@ from hookgate.providers.scripted import Script, ScriptedCall, ScriptedProvider, 
 from tests.flow.tooling import Made, Rig, open_rig, settled
 from tests.loop.recording import CHAT
 from tests.model_server import calls, says
+from tests.processes import none_left
 
-SLEEP = "600.4711"
+# No other process sleeps for so long: found by its command line, whatever became of its parents.
+SLEEP = f"600.{os.getpid():07}"
 RULE = '[[approvals]]\ntools = ["bash"]\n[guards]\nshell = "off"\nloop = "off"\n'
 
 
@@ -46,17 +48,6 @@ def _script() -> Script:
 
 def _model() -> dict[str, Provider]:
     return {"p": ScriptedProvider(_script())}
-
-
-def sleeping() -> Iterator[Path]:
-    """The processes of this test's command, whatever became of their parents."""
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            words = (folder / "cmdline").read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if words[:2] == [b"sleep", SLEEP.encode()]:
-            yield folder
 
 
 async def _after(rig: Rig, events: int, steps: int) -> bool:
@@ -91,16 +82,10 @@ async def _stopped_after(rig: Rig, events: int, ending: str) -> bool:
     assert answer[-1] == "Later.", (events, answer)
     await settled(rig)
     assert await rig.say("/new") == ["A new conversation."]
-    await _gone()
+    # A process in the background ends with its conversation.
+    await none_left(SLEEP)
     assert rig.messages() == ()
     return runs
-
-
-async def _gone() -> None:
-    """A process in the background ends with its conversation, within its seconds of grace."""
-    with trio.fail_after(5):
-        while list(sleeping()):
-            await trio.sleep(0.01)
 
 
 async def test_a_new_conversation_in_the_middle_of_a_turn_hears_nothing_of_the_old_one(tmp_path: Path) -> None:

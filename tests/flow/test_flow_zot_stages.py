@@ -113,8 +113,7 @@ async def test_every_proposed_call_is_told_and_an_unknown_tool_is_never_asked_ab
     async with open_rpc(scripted(tmp_path, batch, {"text": "Done."}), *alone(guard)) as client:
         await client.send("prompt", message="go")
         said = results(await client.done())
-        assert "nope" in said[0]
-        assert said[1] == "no"
+        assert said == ['unknown tool "nope"', "no"]
         assert await client.ends() == 0
     assert [frame["tool_name"] for frame in heard(guard, "event_intercept")] == ["bash"]
     told = [(it["event"], it.get("tool_id", it.get("stop", it.get("step", "")))) for it in heard(guard, "event")]
@@ -131,7 +130,8 @@ async def test_every_proposed_call_is_told_and_an_unknown_tool_is_never_asked_ab
     ]
     ended = [it for it in heard(guard, "event") if it["event"] == "tool_result"]
     assert [it["executed"] for it in ended] == [False, False]
-    assert ended[1]["status"] == "blocked"
+    assert [it["status"] for it in ended] == ["failed", "blocked"]
+    assert ended[0]["result"]["content"] == [{"type": "text", "text": 'unknown tool "nope"'}]
     numbers = [it["sequence"] for it in heard(guard, "event")]
     assert numbers == sorted(set(numbers))
 

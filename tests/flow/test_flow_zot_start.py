@@ -22,12 +22,13 @@ from tests.cli.program import (
 from tests.cli.rpc_client import Frame, one, open_rpc, scripted, types
 from tests.cli.zot_folders import extension
 from tests.flow.zot_rules import DONE, alone, answers, asks, command, heard, note, on, ruled, text, tool
+from tests.processes import until
 
 NOWHERE = "http://127.0.0.1:9/v1"
+TRUSTING = '[zot]\ntrust = "always"\n'
 HELLO_MS = 700
 HASTY = f"[zot]\nhello_timeout_ms = {HELLO_MS}\n"
 QUIET = '[log]\nlevel = "error"\n'
-GONE_WITHIN_S = 3.2
 
 
 def said(frames: list[Frame]) -> str:
@@ -43,10 +44,8 @@ async def test_a_mute_extension_holds_up_the_first_prompt_alone_and_then_is_gone
         assert (await client.ask("get_state", id="3"))["data"]["busy"]
         frames = await client.done()
         assert (frames[0]["id"], types(frames)[-1]) == ("1", "done")
-        assert f"extension load: {mute}: no hello within 0.7 s" in client.stderr.decode().splitlines()
-        with trio.fail_after(5):
-            while [pid for pid in processes_of(tmp_path) if pid != client.process.pid]:
-                await trio.sleep(0.01)
+        await client.warned(f"extension load: {mute}: no hello within 0.7 s\n")
+        await until(lambda: set(processes_of(tmp_path)) <= {client.process.pid})
 
 
 @pytest.mark.parametrize(
@@ -67,7 +66,7 @@ async def test_what_does_not_begin_with_a_hello_is_named_and_the_others_work(
     async with open_rpc(scripted(tmp_path, asks("city"), more=QUIET), *alone(bad, good)) as client:
         await client.send("prompt", message="go")
         assert said(await client.done()) == "ok"
-        (line,) = client.stderr.decode().splitlines()
+        (line,) = (await client.warned("\n")).splitlines()
         assert line.startswith(f"extension load: {bad}: {reason}")
         assert await client.ends() == 0
     await none_left(tmp_path)
@@ -128,7 +127,7 @@ async def test_named_beats_project_beats_own_beats_zots_and_each_name_runs_once(
     for number, (place, folder) in enumerate(places.items()):
         for name in [f"n{later}" for later in range(number + 1)]:
             ruled(folder, name, command(f"{name}-of-{place}"))
-    configured(work, NOWHERE)
+    configured(work, NOWHERE, TRUSTING)
     command_line = [*HOOKGATE, "chat", "--ext", str(places["named"] / "n0")]
     with trio.fail_after(DEADLINE_S):
         ended = await trio.run_process(
@@ -144,7 +143,7 @@ async def test_a_disabled_one_and_one_without_exec_keep_no_other_from_loading(tm
     ruled(folder, "good", command("good"))
     ruled(folder, "off", command("off"), enabled=False)
     broken = ruled(folder, "broken", command("broken"), exec="")
-    ended = await run(configured(tmp_path, NOWHERE), "chat", stdin=b"/help\n")
+    ended = await run(configured(tmp_path, NOWHERE, TRUSTING), "chat", stdin=b"/help\n")
     assert (ended.returncode, ended.stderr.decode()) == (0, f"extension load: {broken}: manifest: exec is required\n")
     assert b"/good" in ended.stdout
     assert b"/off" not in ended.stdout
@@ -154,11 +153,8 @@ async def test_stubborn_extensions_do_not_keep_a_chat_from_ending(tmp_path: Path
     flags = [word for name in "abc" for word in ("-e", str(extension(tmp_path, name, mode="stubborn")))]
     async with open_pipes(configured(tmp_path, NOWHERE), "chat", "--no-ext", *flags) as screen:
         await screen.sees(PROMPT)
-        begun = trio.current_time()
         await screen.type("/quit\n")
         assert await screen.ends() == 0
-        # What the interpreter itself needs at its end comes on top.
-        assert trio.current_time() - begun < GONE_WITHIN_S + 0.5
     await none_left(tmp_path)
 
 

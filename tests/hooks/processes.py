@@ -18,6 +18,8 @@ from hookgate.protocol.interfaces import Hook
 from hookgate.protocol.stages import Question, Stage
 from hookgate.protocol.values import ToolCall
 from tests.hooks.doubles import STEP
+from tests.processes import living as living
+from tests.processes import until as until
 
 PROGRAM = str(Path(__file__).parent.parent / "children" / "hook.py")
 DEADLINE_S = 20.0
@@ -80,31 +82,5 @@ async def open_child(mode: str = "plain", hello: Any = None, **changes: Any) -> 
 
 
 async def gone(*groups: int) -> None:
-    """A process that was killed may take a moment to die, so the last of a group is waited for."""
+    """Until the last of each group is."""
     await until(lambda: not any(map(living, groups)))
-
-
-def living(group: int) -> list[int]:
-    """Processes of a group; those that only wait for whoever inherited them are dead already."""
-    entries = (entry for entry in Path("/proc").iterdir() if entry.name.isdigit())
-    return [int(entry.name) for entry in entries if _group(entry) == group]
-
-
-def _fields(entry: Path) -> list[str]:
-    """State, parent and group of a process; empty when it has just gone."""
-    try:
-        return (entry / "stat").read_text().rpartition(")")[2].split()[:3]
-    except OSError:
-        return []
-
-
-def _group(entry: Path) -> int:
-    fields = _fields(entry)
-    return int(fields[2]) if fields and fields[0] != "Z" else -1
-
-
-async def until(condition: Any) -> None:
-    """For what announces itself to nobody. Never longer than the deadline."""
-    with trio.fail_after(DEADLINE_S):
-        while not condition():
-            await trio.sleep(0.005)

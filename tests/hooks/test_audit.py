@@ -57,7 +57,7 @@ async def test_an_audit_approver_refuses_nobody() -> None:
 async def test_an_audit_hook_delays_nothing_and_more_than_it_can_take_is_counted() -> None:
     gate = gate_of(hook("slow", never, rules=AUDIT))
     async with auditing(gate):
-        with trio.fail_after(5):
+        with trio.fail_after(20):
             for _ in range(MAX_ASKED + 10):
                 assert await gate.before_tool(STEP, CALL) == Allowed(CALL)
             await until(lambda: gate.audits.missed["slow"] >= 10)

@@ -237,6 +237,18 @@ async def test_a_withheld_result_stays_withheld_although_the_hook_may_modify_not
     assert (result.error.denied_by, result.for_user, "out" in result.for_llm.split()) == ("hook:redact", "", False)
 
 
+async def test_a_hook_that_is_dropped_while_it_is_asked_may_still_fail() -> None:
+    gate = gate_of()
+
+    async def gone(_question: Question) -> Answer:
+        gate.mount([])
+        return Modify({"arguments": {"n": 1}})
+
+    gate.mount([hook("gone", gone, rules=Rules(may_modify=frozenset()))])
+    assert await gate.before_tool(STEP, CALL) == Allowed(CALL)
+    assert gate.stats == {}
+
+
 async def test_failures_and_calls_are_counted() -> None:
     gate = gate_of(
         hook("bad", _broken),

@@ -86,19 +86,23 @@ async def test_a_hook_that_closes_its_stdin_is_at_its_end() -> None:
         assert await ask(child, "where") == Failed("it closed its stdin")
 
 
-async def test_leaving_is_quick_when_the_hook_heeds_the_end_of_its_input() -> None:
+async def test_a_hook_that_heeds_the_end_of_its_input_ends_by_itself() -> None:
     async with open_child() as child:
         await alive(child)
-        started = monotonic()
-    assert monotonic() - started < 1.5
+    # Neither SIGTERM nor SIGKILL: it has ended by itself.
+    assert child._child.pipes.process.returncode == 0
 
 
-async def test_a_stubborn_hook_and_its_grandchildren_are_gone_afterwards() -> None:
+async def test_a_stubborn_hook_and_its_grandchildren_have_their_time_and_are_gone_afterwards(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pipes, "CLOSE_WAIT_S", 0.2)
+    monkeypatch.setattr(pipes, "TERM_WAIT_S", 0.1)
     started = monotonic()
     async with open_child("stubborn") as child:
         group = child.pid
         assert len(living(group)) == 4
-    assert pipes.CLOSE_WAIT_S + pipes.TERM_WAIT_S <= monotonic() - started < 10
+    assert monotonic() - started >= 0.3
     await gone(group)
 
 

@@ -11,6 +11,7 @@ import pytest
 import trio
 import trio.testing
 
+from hookgate.hooks.child import FLOOD_BYTES, FLOOD_LINE_BYTES, READ_BYTES, TURN_READS
 from hookgate.hooks.process import HelloFailed, HookProcess, open_process
 from hookgate.protocol.answers import Failed
 from hookgate.protocol.stages import Question, Stage
@@ -35,7 +36,7 @@ async def test_a_call_that_is_not_answered_times_out_and_the_next_works() -> Non
     async with open_child() as child:
         started = monotonic()
         assert await ask(child, "silent", timeout_s=0.1) == Failed("no answer within 100 ms")
-        assert 0.1 <= monotonic() - started < 1
+        assert monotonic() - started >= 0.1
         await alive(child)
 
 
@@ -101,36 +102,47 @@ async def test_a_freed_place_is_taken_by_the_next_in_line() -> None:
 
 async def test_drained_waits_for_the_calls_in_flight() -> None:
     async with open_child() as child:
+        answered: list[object] = []
+
+        async def one() -> None:
+            answered.append(await ask(child, "silent", 0.1))
+
         with trio.fail_after(DEADLINE_S):
             await child.drained()
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(ask, child, "silent", 0.1)
+                nursery.start_soon(one)
                 await trio.testing.wait_all_tasks_blocked()
-                started = monotonic()
                 await child.drained()
-        assert monotonic() - started > 0.05
+                await trio.lowlevel.checkpoint()
+                assert answered
 
 
 # --- floods ---
 
 
-@pytest.mark.parametrize("piece", ["x", "x\n", "{}\n", '{"id":77,"result":{}}\n', '{"id":7,"method":"log"}\n'])
+@pytest.mark.parametrize("piece", ["x\n", "{}\n", '{"id":77,"result":{}}\n', '{"id":7,"method":"log"}\n'])
 @pytest.mark.usefixtures("quick_end")
-async def test_a_flood_on_stdout_ends_the_hook_and_holds_nobody_up(piece: str) -> None:
-    worst = 0.0
-
-    async def watch() -> None:
-        nonlocal worst
-        while True:
-            started = monotonic()
-            await trio.sleep(0.001)
-            worst = max(worst, monotonic() - started)
-
-    async with open_child() as child, trio.open_nursery() as nursery:
-        nursery.start_soon(watch)
+async def test_a_flood_of_lines_on_stdout_ends_the_hook_before_it_is_much_work(piece: str) -> None:
+    async with open_child() as child:
         assert await ask(child, "flood", piece=piece) == Failed("it floods its stdout")
+        assert 0 < child.noise + child.strays + child.refused <= FLOOD_BYTES // FLOOD_LINE_BYTES + READ_BYTES
+
+
+@pytest.mark.usefixtures("quick_end")
+async def test_a_flood_without_lines_ends_the_hook_and_others_have_their_turn_in_between() -> None:
+    async with open_child() as child, trio.open_nursery() as nursery:
+        seen: set[int] = set()
+
+        async def watch() -> None:
+            while True:
+                seen.add(child._child._flood)  # the one place where how far it came can be seen
+                await trio.lowlevel.checkpoint()
+
+        nursery.start_soon(watch)
+        assert await ask(child, "flood", piece="x") == Failed("it floods its stdout")
         nursery.cancel_scope.cancel()
-    assert worst < 1.0
+    # About one turn for each read; without, there would be one or two in all.
+    assert len(seen) >= FLOOD_BYTES // (READ_BYTES * TURN_READS) // 4
 
 
 @pytest.mark.usefixtures("quick_end")
@@ -153,11 +165,8 @@ async def test_much_stderr_is_drained_and_blocks_no_call(piece: str) -> None:
 async def test_an_endless_flood_on_stderr_does_not_hold_the_neighbour_up() -> None:
     async with open_child() as bad, open_child() as good, trio.open_nursery() as nursery:
         nursery.start_soon(bad.ask, question("flood", piece="x\n", fd=2), 2)
-        await trio.testing.wait_all_tasks_blocked()
         for _ in range(20):
-            started = monotonic()
             await alive(good)
-            assert monotonic() - started < 1
         assert not bad.ended.is_set()
         nursery.cancel_scope.cancel()
 
@@ -174,9 +183,7 @@ async def test_calls_to_a_hook_that_does_not_read_time_out_and_do_not_pile_up() 
                 nursery.start_soon(ask, child, "answer", 0.2)
                 call = ToolCall("c", "bash", {"do": "answer", "text": text})
                 nursery.start_soon(child.ask, Question(Stage.BEFORE_TOOL, STEP, call), 0.2)
-            started = monotonic()
             await alive(neighbour)
-            assert monotonic() - started < 5
         outbox = child._outbox  # the one place where what waits can be seen
         assert len(outbox._queue) < 40
         assert outbox._bytes < 2_000_000

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 import trio
 
-from hookgate.loop.asked import Shown, asked
+from hookgate.loop.asked import asked
 from hookgate.protocol.answers import CONTINUE, Answer, Deny
 from hookgate.protocol.stages import Question, Stage
 from hookgate.protocol.values import LLMReply, LLMRequest, ProposedCall, ToolCall, ToolSpec
@@ -90,13 +90,3 @@ def test_structured_calls_win_and_leave_the_text_alone() -> None:
     request = LLMRequest("p/m", (), (ToolSpec("count", "", {}),))
     said = asked(LLMReply("p/m", CALL, (ProposedCall("c1", "count", "{}"),)), request, "tags", 0)
     assert (said.text, len(said.calls)) == (CALL, 1)
-
-
-def test_a_stream_that_starts_again_shows_what_it_held_back_only_once() -> None:
-    shown: list[str | None] = []
-    stream = Shown(shown.append, lambda text: min(len(text), 3))
-    stream("abcdef")
-    stream(None)
-    stream("xyz123")
-    stream.finish("xyz123")
-    assert shown == ["abc", None, "xyz", "123"]

@@ -65,6 +65,9 @@ class Desk:
     def submit(self, extension: str, text: str, chat: Chat | None) -> None:
         self.shown.append(("submit", extension, text, chat))
 
+    def submit_slash(self, extension: str, text: str, chat: Chat | None) -> None:
+        self.shown.append(("submit_slash", extension, text, chat))
+
     def insert(self, text: str) -> None:
         self.shown.append(("insert", text))
 
@@ -77,6 +80,7 @@ class House:
     desk: Desk
     room: Room
     submitted: list[Inbound]
+    typed: list[Inbound]
 
     async def settle(self) -> list[str]:
         await self.surfaces.settled(CHAT)
@@ -85,17 +89,22 @@ class House:
 
 @asynccontextmanager
 async def open_house() -> AsyncGenerator[House]:
-    desk, room, submitted = Desk(), Room([]), list[Inbound]()
+    desk, room, submitted, typed = Desk(), Room([]), list[Inbound](), list[Inbound]()
     surfaces = Surfaces(("desk", "test"), {"desk": desk}, lambda text: text.replace("secret", "<mark>"))
 
-    async def submit(inbound: Inbound) -> None:
-        await trio.lowlevel.checkpoint()
-        submitted.append(inbound)
+    class Inbox:
+        async def submit(self, inbound: Inbound) -> None:
+            await trio.lowlevel.checkpoint()
+            submitted.append(inbound)
+
+        async def receive(self, inbound: Inbound) -> None:
+            await trio.lowlevel.checkpoint()
+            typed.append(inbound)
 
     with trio.fail_after(DEADLINE_S):
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(surfaces.run, {"desk": Room([]), "test": room}, submit)
-            yield House(surfaces, desk, room, submitted)
+            nursery.start_soon(surfaces.run, {"desk": Room([]), "test": room}, Inbox())
+            yield House(surfaces, desk, room, submitted, typed)
             nursery.cancel_scope.cancel()
 
 
@@ -149,6 +158,16 @@ async def test_a_submitted_text_is_a_message_of_its_chat_and_the_desks_own_busin
         await house.settle()
         assert house.submitted == [Inbound(CHAT, "/new")]
         assert house.desk.shown == [("submit", "ext", "/new", DESK), ("submit", "ext", "/new", None)]
+
+
+async def test_a_submitted_command_comes_in_as_one_that_a_person_types() -> None:
+    async with open_house() as house:
+        for chat in (CHAT, DESK, None):
+            house.surfaces.submit_slash("ext", "/do it", chat)
+        await house.settle()
+        assert (house.typed, house.submitted) == ([Inbound(CHAT, "/do it")], [])
+        shown = [("submit_slash", "ext", "/do it", DESK), ("submit_slash", "ext", "/do it", None)]
+        assert house.desk.shown == shown
 
 
 async def test_a_chat_that_cannot_be_reached_loses_its_note_and_nothing_else() -> None:

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 import trio
 
-from hookgate.hooks.zot.extension import ZotExtension, open_extension
+from hookgate.hooks.zot.extension import ZotExtension
+from hookgate.hooks.zot.start import open_extension
 from hookgate.protocol.answers import CONTINUE, Deny
 from hookgate.protocol.stages import Question, Stage
 from hookgate.protocol.values import Chat, ToolCall, ToolResult

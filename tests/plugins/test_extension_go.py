@@ -61,7 +61,7 @@ func main() {
 
 @pytest.fixture(scope="session")
 def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the examples as `ext install` would copy them after they were built."""
+    """A folder with the examples as `ext install` copies them after they were built: without their module."""
     needed_go()
     folder = tmp_path_factory.mktemp("extensions")
     for name in EXAMPLES:

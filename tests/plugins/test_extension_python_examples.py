@@ -12,11 +12,14 @@ from pathlib import Path
 
 import pytest
 
+from hookgate.extensions.git import Git
+from hookgate.extensions.install import install
 from hookgate.protocol.zot.reading import read_frame
 from tests.examples.zot_host import Host, argv, manifest, open_ready
 from tests.wire import open_child
 
-FOLDERS = sorted(path.parent for path in (Path(__file__).parents[2] / "plugins" / "python").rglob("extension.json"))
+SDKS = Path(__file__).parents[2] / "plugins" / "python"
+FOLDERS = sorted(path.parent for path in SDKS.rglob("extension.json"))
 HERE = {folder.name: folder for folder in FOLDERS}
 DANGEROUS = [
     "rm -rf /tmp/foo",
@@ -33,10 +36,11 @@ HARMLESS = ["ls", "rm x", "rm -r build", "rm -r a; ls -f", "dd if=/dev/zero of=d
 
 
 @asynccontextmanager
-async def open_example(name: str, **env: str) -> AsyncGenerator[Host]:
+async def open_example(name: str | Path, **env: str) -> AsyncGenerator[Host]:
     # The manifest's `python3` is looked up on PATH: here it is the interpreter that runs the tests.
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    async with open_ready(argv(HERE[name]), HERE[name], {"PATH": path, **env}) as host:
+    folder = HERE[name] if isinstance(name, str) else name
+    async with open_ready(argv(folder), folder, {"PATH": path, **env}) as host:
         yield host
 
 
@@ -50,6 +54,23 @@ def test_every_example_is_python_3_9_and_its_manifest_names_it(name: str) -> Non
     about = manifest(folder)
     assert (about["name"], about["exec"]) == (name, "python3")
     ast.parse((folder / about["args"][0]).read_text(), feature_version=(3, 9))
+
+
+@pytest.mark.parametrize("name", [*HERE])
+def test_every_example_has_the_sdk_beside_it(name: str) -> None:
+    """As its page says; so a copy of the folder works wherever it is. Mended with `cp`."""
+    sdks = {path.name for path in HERE[name].glob("hookgate_*.py")}
+    assert sdks == {"hookgate_extension.py", *(["hookgate_plugin.py"] if name == "review" else [])}
+    assert [sdk for sdk in sdks if (HERE[name] / sdk).read_bytes() != (SDKS / sdk).read_bytes()] == []
+
+
+@pytest.mark.parametrize("name", [*HERE])
+async def test_every_example_runs_where_it_is_installed(name: str, tmp_path: Path) -> None:
+    folder = install(str(HERE[name]), tmp_path / "own", Git({}))
+    async with open_example(folder, GUARD_LOG=str(tmp_path / "log")) as host:
+        assert host.frames[0]["name"] == name
+        assert await host.shutdown() == 0
+    assert host.child.stderr == "" or name == "guard"
 
 
 @pytest.mark.parametrize("name", [*HERE])

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from hookgate.protocol import stages
 from hookgate.protocol.hello import hello_params
 from hookgate.protocol.peer import notification_frame, request_frame
 from hookgate.protocol.stages import Question, Stage, Subject
@@ -72,8 +73,8 @@ def test_the_members_stand_in_the_order_of_the_golden_line(stage: Stage) -> None
 
 def test_hello_is_the_golden_line() -> None:
     golden = GOLDEN["hook.hello"]
-    stages = frozenset(Stage(name) for name in golden["params"]["stages"])
-    assert json.loads(request_frame(1, "hook.hello", hello_params("py_review_gate", stages, True))) == golden
+    offered = frozenset(Stage(name) for name in golden["params"]["stages"])
+    assert json.loads(request_frame(1, "hook.hello", hello_params("py_review_gate", offered, True))) == golden
 
 
 def test_cancel_is_the_golden_line() -> None:
@@ -81,10 +82,19 @@ def test_cancel_is_the_golden_line() -> None:
 
 
 def test_the_params_of_a_question_are_encoded_once() -> None:
-    question = Question(Stage.BEFORE_TOOL, STEP, CALL)
-    assert question.params is question.params
+    question = Question(Stage.BEFORE_TOOL, STEP, ToolCall("c", "write", {"content": "x" * 10_000}))
+    assert question.params_parts(1.2345)[1] is question.params_parts(0.0)[1]
     assert json.loads(question.framed_params(1.2345))["deadline_ms"] == 1234
     assert json.loads(question.framed_params(0.0))["deadline_ms"] == 0
+
+
+@pytest.mark.parametrize("stage", Stage)
+def test_the_params_are_the_same_in_one_piece_and_in_several(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    short = Question(stage, STEP, SUBJECTS[stage]).params_parts(5)
+    monkeypatch.setattr(stages, "SHORT_BYTES", 0)
+    long = Question(stage, STEP, SUBJECTS[stage]).params_parts(5)
+    assert (len(short), len(long)) == (1, 4)
+    assert short[0] == b"".join(long)
 
 
 def test_empty_members_of_inbound_are_left_out_and_meta_is_always_whole() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from hookgate.protocol.delta import Delta
 from hookgate.protocol.values import Json, LLMRequest, Message
 
 
@@ -20,5 +21,5 @@ def ask() -> Callable[..., LLMRequest]:
 
 
 @pytest.fixture
-def heard() -> list[str]:
+def heard() -> list[Delta]:
     return []

@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 import trio
 
+from hookgate.protocol.delta import CallPiece, Delta
 from hookgate.protocol.errors import ProviderFailed, ProviderFault
 from hookgate.protocol.values import LLMReply, LLMRequest, Message, ProposedCall, ToolSpec, Usage
 from hookgate.providers.anthropic import open_anthropic
 from tests.model_server import Answer, Received, event, open_model_server, plain
+from tests.providers.streamed import words, written
 
 Ask = Callable[..., LLMRequest]
 
@@ -46,7 +48,7 @@ def use_block(index: int, id_: str, name: str, *pieces: str, **given: Any) -> li
 OK = stream(*text_block(0, "ok"))
 
 
-async def complete(answer: Answer, request: LLMRequest, on_text: Callable[[str], None]) -> LLMReply:
+async def complete(answer: Answer, request: LLMRequest, on_text: Callable[[Delta], None]) -> LLMReply:
     with trio.fail_after(10):
         async with open_model_server(answer) as server, open_anthropic("key", server.base_url) as provider:
             return await provider.complete(request, on_text)
@@ -170,7 +172,7 @@ async def test_tools_are_offered_with_an_object_schema_and_names_come_back() -> 
 # --- what comes back ----------------------------------------------------------------------------------------
 
 
-async def test_text_calls_reasoning_and_usage_become_one_reply(ask: Ask, heard: list[str]) -> None:
+async def test_text_calls_reasoning_and_usage_become_one_reply(ask: Ask, heard: list[Delta]) -> None:
     thought = {"type": "thinking_delta", "thinking": "hm"}
     answer = stream(
         *block(0, {"type": "thinking", "thinking": ""}, thought, {"type": "signature_delta", "signature": "s"}),
@@ -182,7 +184,9 @@ async def test_text_calls_reasoning_and_usage_become_one_reply(ask: Ask, heard: 
     )
     reply = await complete(answer, ask(), heard.append)
     calls = (ProposedCall("t1", "read", '{"path": "a"}'), ProposedCall("t2", "ls", "{}"))
-    assert heard == ["Let me ", "look\u2028"]
+    assert words(heard) == ["Let me ", "look\u2028"]
+    assert heard[2:4] == [CallPiece("t1", "read"), CallPiece("t1", "read", '{"pa')]
+    assert written(heard) == [("t1", "read", '{"path": "a"}'), ("t2", "ls", "{}"), ("t3", "cat", '{"n":1}')]
     assert reply == LLMReply(
         model="m-1",
         content="Let me look\u2028",
@@ -202,11 +206,12 @@ async def test_stop_reasons_become_the_common_vocabulary(ask: Ask, given: str, m
     assert (await complete(stream(*text_block(0, "x"), stop=given), ask(), print)).finish_reason == meant
 
 
-async def test_a_server_that_does_not_stream_is_understood(ask: Ask, heard: list[str]) -> None:
+async def test_a_server_that_does_not_stream_is_understood(ask: Ask, heard: list[Delta]) -> None:
     use = {"type": "tool_use", "id": "t", "name": "ls", "input": {"p": 1}}
     body = {"content": [text("hello"), use], "stop_reason": "tool_use", "usage": {"input_tokens": 3}}
     reply = await complete(plain(body), ask(), heard.append)
-    assert (heard, reply.content, reply.finish_reason) == (["hello"], "hello", "tool_calls")
+    assert (words(heard), reply.content, reply.finish_reason) == (["hello"], "hello", "tool_calls")
+    assert written(heard) == [("t", "ls", '{"p":1}')]
     assert (reply.tool_calls, reply.usage) == ((ProposedCall("t", "ls", '{"p":1}'),), Usage(3))
 
 

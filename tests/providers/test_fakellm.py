@@ -13,6 +13,7 @@ import pytest
 import trio
 
 from hookgate.protocol.codec import decode
+from hookgate.protocol.delta import Delta
 from hookgate.protocol.interfaces import Provider
 from hookgate.protocol.values import LLMReply, LLMRequest, Message, ToolSpec
 from hookgate.providers.anthropic import open_anthropic
@@ -71,13 +72,13 @@ def open_provider(api: str, url: str):  # noqa: ANN201 - the one type of both fu
     return open_openai(f"{url}/v1", "any") if api == "openai" else open_anthropic("any", url)
 
 
-async def ask(provider: Provider, *messages: Message, heard: list[str]) -> LLMReply:
+async def ask(provider: Provider, *messages: Message, heard: list[Delta]) -> LLMReply:
     with trio.fail_after(20):
         return await provider.complete(LLMRequest("some-model", messages, TOOLS), heard.append)
 
 
 @pytest.mark.parametrize("api", ["openai", "anthropic"])
-async def test_a_stranger_s_text_is_streamed(fakellm_url: str, api: str, heard: list[str]) -> None:
+async def test_a_stranger_s_text_is_streamed(fakellm_url: str, api: str, heard: list[Delta]) -> None:
     async with open_provider(api, fakellm_url) as provider:
         reply = await ask(provider, Message("user", "hello"), heard=heard)
     assert "".join(heard) == reply.content == "Hi there, this is a mock."
@@ -87,7 +88,7 @@ async def test_a_stranger_s_text_is_streamed(fakellm_url: str, api: str, heard: 
 
 @pytest.mark.parametrize("api", ["openai", "anthropic"])
 async def test_a_stranger_s_calls_are_read_and_their_results_understood(
-    fakellm_url: str, api: str, heard: list[str]
+    fakellm_url: str, api: str, heard: list[Delta]
 ) -> None:
     # fakellm tells conversations apart by their first message, and remembers the results in each.
     question = Message("user", f"how is the weather, {api}?")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hookgate.protocol.values import LLMRequest, Message, ProposedCall, ToolSpec
-from hookgate.providers.names import call_id, map_names, new_call_ids, tool_names
+from hookgate.providers.names import NewCallIds, call_id, map_names, tool_names
 
 ALLOWED = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 
@@ -59,7 +59,9 @@ def test_tools_that_only_the_transcript_remembers_are_mapped_too() -> None:
 def test_missing_and_repeated_call_ids_are_replaced_by_ids_new_to_the_conversation() -> None:
     past = Message("assistant", "", tool_calls=(ProposedCall("call_2", "t", "{}"), ProposedCall("x", "t", "{}")))
     request = LLMRequest("m", (past,))
-    assert new_call_ids(["", "mine", "mine", "x", ""], request) == ["call_3", "mine", "call_4", "call_5", "call_6"]
+    ids = NewCallIds(request)
+    given = ["", "mine", "mine", "x", ""]
+    assert [ids.of(one) for one in given] == ["call_3", "mine", "call_4", "call_5", "call_6"]
 
 
 @pytest.mark.parametrize("given_id", ["functions.bash:0", "", "ü", "x" * 65])

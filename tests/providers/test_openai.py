@@ -8,15 +8,17 @@ from typing import Any
 import pytest
 import trio
 
+from hookgate.protocol.delta import CallPiece, Delta
 from hookgate.protocol.errors import ProviderFailed
 from hookgate.protocol.values import LLMReply, LLMRequest, Message, ProposedCall, ToolSpec, Usage
 from hookgate.providers.openai import open_openai
 from tests.model_server import Answer, Received, calls, chunk, event, events, open_model_server, plain, says, usage
+from tests.providers.streamed import words, written
 
 Ask = Callable[..., LLMRequest]
 
 
-async def complete(answer: Answer, request: LLMRequest, on_text: Callable[[str], None]) -> LLMReply:
+async def complete(answer: Answer, request: LLMRequest, on_text: Callable[[Delta], None]) -> LLMReply:
     with trio.fail_after(10):
         async with open_model_server(answer) as server, open_openai(server.base_url, "sk-test") as provider:
             return await provider.complete(request, on_text)
@@ -112,34 +114,36 @@ async def test_a_base_url_keeps_its_query(ask: Ask) -> None:
 # --- what comes back ----------------------------------------------------------------------------------------
 
 
-async def test_text_is_streamed_in_order_and_returned_whole_with_its_usage(ask: Ask, heard: list[str]) -> None:
+async def test_text_is_streamed_in_order_and_returned_whole_with_its_usage(ask: Ask, heard: list[Delta]) -> None:
     reply = await complete(says("Good ", "morning"), ask(), heard.append)
     assert heard == ["Good ", "morning"]
     assert reply == LLMReply("m-1", "Good morning", usage=Usage(7, 3))
 
 
-async def test_line_separators_inside_a_text_tear_nothing(ask: Ask, heard: list[str]) -> None:
+async def test_line_separators_inside_a_text_tear_nothing(ask: Ask, heard: list[Delta]) -> None:
     reply = await complete(says("a\u2028b\u0085c", "\u2029\x0bd"), ask(), heard.append)
     assert reply.content == "a\u2028b\u0085c\u2029\x0bd"
 
 
-async def test_a_character_cut_across_two_packets_arrives_whole(ask: Ask, heard: list[str]) -> None:
+async def test_a_character_cut_across_two_packets_arrives_whole(ask: Ask, heard: list[Delta]) -> None:
     whole = b"".join(says("grüße 🌧").pieces)
     at = whole.index("🌧".encode()) + 2
     reply = await complete(Answer((whole[:at], whole[at:])), ask(), heard.append)
     assert reply.content == "grüße 🌧"
 
 
-async def test_arguments_in_many_pieces_join_to_one_call(ask: Ask, heard: list[str]) -> None:
+async def test_arguments_in_many_pieces_join_to_one_call(ask: Ask, heard: list[Delta]) -> None:
     text = '{"path": "a \\u00fc.txt", "n": [1, 2, 3]}'
     pieces = [call_delta(arguments=character) for character in text]
     answer = events(call_delta(id="c9", name="read", arguments=""), *pieces, chunk({}, "tool_calls"))
     reply = await complete(answer, ask(), heard.append)
     assert reply.tool_calls == (ProposedCall("c9", "read", text),)
-    assert (reply.content, reply.finish_reason, heard) == ("", "tool_calls", [])
+    assert (reply.content, reply.finish_reason) == ("", "tool_calls")
+    assert heard[:2] == [CallPiece("c9", "read"), CallPiece("c9", "read", "{")]
+    assert written(heard) == [("c9", "read", text)]
 
 
-async def test_two_hundred_calls_in_one_chunk_keep_their_order(ask: Ask, heard: list[str]) -> None:
+async def test_two_hundred_calls_in_one_chunk_keep_their_order(ask: Ask, heard: list[Delta]) -> None:
     deltas = [
         {"index": i, "id": f"c{i}", "function": {"name": f"t{i}", "arguments": f'{{"n":{i}}}'}} for i in range(200)
     ]
@@ -175,6 +179,16 @@ async def test_two_hundred_calls_in_one_chunk_keep_their_order(ask: Ask, heard: 
             [call_delta(0, id="", name="x", arguments="{}"), call_delta(0, id="", name="y", arguments='{"b":2}')],
             [("call_1", "x", "{}"), ("call_2", "y", '{"b":2}')],
         ),
+        # The name again with each piece.
+        (
+            [call_delta(0, id="a", name="x", arguments=piece) for piece in ('{"s":"}\\', '"', '{"}', "{}")],
+            [("a", "x", '{"s":"}\\"{"}'), ("call_1", "x", "{}")],
+        ),
+        # A name without arguments, and an id that comes after the name.
+        (
+            [call_delta(0, name="x"), call_delta(0, id="a"), call_delta(1, id="b", name="y")],
+            [("a", "x", "{}"), ("b", "y", "{}")],
+        ),
         # A new id with each piece.
         ([call_delta(0, id="a", name="x", arguments="{"), call_delta(0, id="b", arguments="}")], [("a", "x", "{}")]),
         # Arguments as an object.
@@ -184,17 +198,19 @@ async def test_two_hundred_calls_in_one_chunk_keep_their_order(ask: Ask, heard: 
     ],
 )
 async def test_calls_are_told_apart_however_a_server_numbers_them(
-    ask: Ask, chunks: list[Any], expected: list[tuple[str, str, str]]
+    ask: Ask, heard: list[Delta], chunks: list[Any], expected: list[tuple[str, str, str]]
 ) -> None:
-    reply = await complete(events(*chunks, chunk({}, "stop")), ask(), print)
+    reply = await complete(events(*chunks, chunk({}, "stop")), ask(), heard.append)
+    assert written(heard) == expected
     assert [(call.id, call.name, call.arguments) for call in reply.tool_calls] == expected
     assert reply.finish_reason == "tool_calls"
 
 
-async def test_names_come_back_as_the_tools_are_called_here(heard: list[str]) -> None:
+async def test_names_come_back_as_the_tools_are_called_here(heard: list[Delta]) -> None:
     request = LLMRequest("m", (Message("user", "?"),), (ToolSpec("weather.today", "", {}),))
     reply = await complete(calls(("1", "weather_today", "{}"), ("2", "made_up", "{}")), request, heard.append)
     assert [call.name for call in reply.tool_calls] == ["weather.today", "made_up"]
+    assert [name for _, name, _ in written(heard)] == ["weather.today", "made_up"]
 
 
 @pytest.mark.parametrize(
@@ -213,13 +229,13 @@ async def test_a_cut_call_is_still_marked_as_cut_by_length(ask: Ask) -> None:
 
 
 @pytest.mark.parametrize("member", ["reasoning_content", "reasoning"])
-async def test_reasoning_is_kept_apart_from_the_text(ask: Ask, heard: list[str], member: str) -> None:
+async def test_reasoning_is_kept_apart_from_the_text(ask: Ask, heard: list[Delta], member: str) -> None:
     answer = events(chunk({member: "let me "}), chunk({member: "see"}), chunk({"content": "4"}, "stop"))
     reply = await complete(answer, ask(), heard.append)
     assert (reply.reasoning, reply.content, heard) == ("let me see", "4", ["4"])
 
 
-async def test_comments_nulls_and_chunks_without_choices_are_no_trouble(ask: Ask, heard: list[str]) -> None:
+async def test_comments_nulls_and_chunks_without_choices_are_no_trouble(ask: Ask, heard: list[Delta]) -> None:
     odd = {"choices": [{"delta": {"content": None, "tool_calls": None}, "finish_reason": None}]}
     pieces = (b": KEEPALIVE\n\n", b"\n\n", event({"choices": []}), event({"prompt_filter_results": []}), event(odd))
     ok = event({"choices": [{"delta": {"content": "ok"}, "finish_reason": "stop"}], "error": None})
@@ -228,12 +244,12 @@ async def test_comments_nulls_and_chunks_without_choices_are_no_trouble(ask: Ask
     assert (reply.content, reply.usage) == ("ok", Usage(11, 2, 5))
 
 
-async def test_a_server_that_does_not_stream_is_understood(ask: Ask, heard: list[str]) -> None:
+async def test_a_server_that_does_not_stream_is_understood(ask: Ask, heard: list[Delta]) -> None:
     call = {"id": "c", "type": "function", "function": {"name": "x", "arguments": "{}"}}
     choice = {"index": 0, "message": {"content": "hello", "tool_calls": [call]}, "finish_reason": "tool_calls"}
     counted = {"prompt_tokens": 5, "completion_tokens": 1}
     reply = await complete(plain({"choices": [choice], "usage": counted}), ask(), heard.append)
-    assert heard == ["hello"]
+    assert (words(heard), written(heard)) == (["hello"], [("c", "x", "{}")])
     assert (reply.tool_calls, reply.usage) == ((ProposedCall("c", "x", "{}"),), Usage(5, 1))
 
 

@@ -8,9 +8,11 @@ from collections.abc import Callable
 import pytest
 import trio
 
+from hookgate.protocol.delta import CallPiece, Delta
 from hookgate.protocol.errors import BadMessage, ProviderFailed
 from hookgate.protocol.values import LLMRequest, Message, ProposedCall
 from hookgate.providers.scripted import Script, ScriptedCall, ScriptedProvider, ScriptStep
+from tests.providers.streamed import words, written
 
 Ask = Callable[..., LLMRequest]
 
@@ -31,7 +33,7 @@ async def test_a_script_without_echo_fails_when_it_is_used_up(ask: Ask) -> None:
         await ScriptedProvider(Script(echo=False)).complete(ask(), quiet)
 
 
-async def test_text_is_streamed_word_by_word_and_joins_to_the_reply(ask: Ask, heard: list[str]) -> None:
+async def test_text_is_streamed_word_by_word_and_joins_to_the_reply(ask: Ask, heard: list[Delta]) -> None:
     text = "  two words,\n\nand a\ttab "
     reply = await ScriptedProvider(Script((ScriptStep(text),))).complete(ask(), heard.append)
     assert "".join(heard) == reply.content == text
@@ -56,27 +58,31 @@ async def test_a_step_with_when_answers_as_often_as_it_matches_and_fills_in_its_
     assert (await provider.complete(ask("else"), quiet)).content == "in order, for $5"
 
 
-async def test_arguments_may_be_raw_text_and_ids_are_new_to_the_conversation(ask: Ask) -> None:
+async def test_arguments_may_be_raw_text_and_ids_are_new_to_the_conversation(ask: Ask, heard: list[Delta]) -> None:
     step = ScriptStep(calls=(ScriptedCall("a", "{bad"), ScriptedCall("b", {}, id="mine")), when=re.compile(""))
     provider = ScriptedProvider(Script((step,)))
-    first = await provider.complete(ask(), quiet)
+    first = await provider.complete(ask(), heard.append)
+    assert written(heard) == [("call_1", "a", "{bad"), ("mine", "b", "{}")]
     assert first.tool_calls == (ProposedCall("call_1", "a", "{bad"), ProposedCall("mine", "b", "{}"))
     past = Message("assistant", "", tool_calls=first.tool_calls)
     again = await provider.complete(LLMRequest("m", (past, Message("user", "more"))), quiet)
     assert not {call.id for call in again.tool_calls} & {"call_1", "mine"}
 
 
-async def test_a_failing_step_streams_its_text_and_then_fails_as_told(ask: Ask, heard: list[str]) -> None:
+async def test_a_failing_step_streams_its_text_and_then_fails_as_told(ask: Ask, heard: list[Delta]) -> None:
     script = Script.parse({"steps": [{"text": "half", "fail": {"kind": "rate_limit", "retry_after_s": 2}}]})
     with pytest.raises(ProviderFailed) as failed:
         await ScriptedProvider(script).complete(ask(), heard.append)
     assert (heard, failed.value.kind, failed.value.retry_after_s) == (["half"], "rate_limit", 2.0)
 
 
-async def test_a_hanging_step_ends_only_by_cancelling(ask: Ask, heard: list[str], autojump_clock: object) -> None:
+async def test_a_hanging_step_ends_only_by_cancelling(ask: Ask, heard: list[Delta], autojump_clock: object) -> None:
+    step = ScriptStep("half", (ScriptedCall("a", "{}", "c1"), ScriptedCall("b", "{ }", "c2")), hang=True)
     with trio.move_on_after(3600) as scope:
-        await ScriptedProvider(Script((ScriptStep("half", hang=True),))).complete(ask(), heard.append)
-    assert (scope.cancelled_caught, heard) == (True, ["half"])
+        await ScriptedProvider(Script((step,))).complete(ask(), heard.append)
+    assert (scope.cancelled_caught, words(heard)) == (True, ["half"])
+    begun = [CallPiece("c2", "b"), CallPiece("c2", "b", "{ "), CallPiece("c2", "b", "}")]
+    assert heard[1:] == [CallPiece("c1", "a"), CallPiece("c1", "a", "{}"), CallPiece("c1", "a", ended=True), *begun]
 
 
 async def test_a_pace_spreads_the_words_over_time(ask: Ask, autojump_clock: object) -> None:

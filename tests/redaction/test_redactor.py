@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode, urlsafe_b64encode
-from time import process_time
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -12,6 +11,7 @@ from hypothesis import given, settings
 
 from hookgate.redaction import Redactor, holds_marker
 from hookgate.redaction.marks import MARKER
+from tests.cost import linear
 from tests.redaction.corpus import PLAIN, SECRETS, texts, values
 
 REDACTOR = Redactor(SECRETS, keys=("pin-code",), salt=b"salt")
@@ -37,6 +37,8 @@ def redacted(text: str) -> str:
         lambda s: quote(s, safe="").lower() if s.islower() else quote(s, safe=""),
         lambda s: b64encode(s.encode()).decode(),
         lambda s: urlsafe_b64encode(s.encode()).decode(),
+        lambda s: s.encode().hex(),
+        lambda s: s.encode().hex().upper(),
         lambda s: json.dumps(s)[1:-1],
         lambda s: json.dumps(s, ensure_ascii=False)[1:-1],
     ],
@@ -123,6 +125,10 @@ def test_a_value_stays_json_and_redacting_it_twice_changes_nothing_more(value: o
         ("mysql --password hunter -u x", "mysql --password <*> -u x"),
         ("mysql --password=x -u x", "mysql --password=<*> -u x"),
         ("tool --db-password 'a b'", "tool --db-password '<*>'"),
+        ("curl -u ann:horse http://h", "curl -u ann:<*> http://h"),
+        ("curl -sSu 'ann:a horse' http://h", "curl -sSu 'ann:<*>' http://h"),
+        ('curl --user="ann:a \\"horse" x', 'curl --user="ann:<*>" x'),
+        ("wget --proxy-user ann:horse", "wget --proxy-user ann:<*>"),
         ("postgres://user:pw@host/db", "postgres://<*>@host/db"),
         ("https://abcdefgh@host", "https://<*>@host"),
         ("id AKIAABCDEFGHIJKLMNOP.", "id <*>."),
@@ -133,6 +139,30 @@ def test_a_value_stays_json_and_redacting_it_twice_changes_nothing_more(value: o
         ("sk-" + "a" * 20, "<*>"),
         ("sk-ant-api03-" + "a-_" * 10, "<*>"),
         ("xoxb-1234567890-abc", "<*>"),
+        ("xapp-1-A012-345-abc", "<*>"),
+        ("glpat-" + "a1-_" * 5, "<*>"),
+        ("glrt-t1_" + "a" * 20, "<*>"),
+        ("sk_live_" + "a" * 24, "<*>"),
+        ("rk_test_" + "a" * 24, "<*>"),
+        ("whsec_" + "a" * 32, "<*>"),
+        ("npm_" + "a" * 36, "<*>"),
+        ("hf_" + "a" * 34, "<*>"),
+        ("gsk_" + "a" * 52, "<*>"),
+        ("lin_api_" + "a" * 40, "<*>"),
+        ("pypi-AgEIcHlwaS5vcmc" + "a" * 20, "<*>"),
+        ("GOCSPX-" + "a-_1" * 7, "<*>"),
+        ("ya29.a0" + "b-_1" * 7, "<*>"),
+        ("SG." + "a" * 22 + "." + "b" * 43, "<*>"),
+        ("hvs." + "a" * 24, "<*>"),
+        ("dapi" + "0a" * 16, "<*>"),
+        ("dop_v1_" + "0a" * 32, "<*>"),
+        ("shpat_" + "0a" * 16, "<*>"),
+        ("tskey-auth-" + "a" * 20, "<*>"),
+        ("xai-" + "a" * 40, "<*>"),
+        ("ATATT3" + "a-_=" * 8, "<*>"),
+        ("bot 123456789:AA" + "b-_1" * 8 + "c /start", "bot <*> /start"),
+        ("AGE-SECRET-KEY-1" + "A0" * 29, "<*>"),
+        ("https://hooks.slack.com/services/T01/B02/" + "a" * 24, "https://hooks.slack.com/services/<*>"),
         ("AIza" + "a" * 35, "<*>"),
         ("eyJhbGci.eyJzdWIi.c2ln x", "<*> x"),
         ("a\n-----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY-----\nb", "a\n<*>\nb"),
@@ -276,17 +306,17 @@ UNITS = (
         "\\u0041",
         "hunter2-",
     ),
+    *("-u ", "-u a:", "-u a:b", "--user=a", "-u 'a:", "SG.", "SG.-", "12345678:", "12345678:AA", "ya29.", "glpat-"),
 )
 
 
 @pytest.mark.parametrize("before", ["token ", '["token",'])
 @pytest.mark.parametrize("unit", UNITS)
-def test_a_hostile_mebibyte_takes_no_longer_than_its_length_explains(unit: str, before: str) -> None:
-    """Measured at under 0.2 s each; what grows with the square takes minutes."""
-    text = before + unit * ((1 << 20) // len(unit.encode())) + ("1]" if before.startswith("[") else "")
-    started = process_time()
-    REDACTOR.text(text)
-    assert process_time() - started < 2
+def test_a_hostile_text_takes_no_longer_than_its_length_explains(unit: str, before: str) -> None:
+    """Measured at under 0.05 s each; what grows with the square takes minutes."""
+    text = before + unit * ((1 << 18) // len(unit.encode())) + ("1]" if before.startswith("[") else "")
+    with linear():
+        REDACTOR.text(text)
 
 
 def test_more_keys_than_are_remembered_are_judged_all_the_same() -> None:

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from hookgate.protocol.catalog import ServerRow, ToolRow
 from hookgate.store import open_store
+from hookgate.store.migrations import APPLICATION_ID, MIGRATIONS
 
 WRITER = [sys.executable, str(Path(__file__).parent / "writer.py")]
 ROOT = Path(__file__).parents[2]
@@ -45,13 +46,32 @@ def killed_after(writer: subprocess.Popen[bytes], lines: int) -> list[bytes]:
 
 async def test_rows_come_back_as_they_were_put(file: Path) -> None:
     async with open_store(file) as store:
-        tool = await store.put_tool(replace(TOOL, approved_by="ann", approved_at=12.5, enabled=False))
+        tool = await store.put_tool(replace(TOOL, approved_by="ann", approved_at=12.5, enabled=False, granted="cd"))
         server = await store.put_server(SERVER)
         assert (store.tools(), store.servers()) == ((tool,), (server,))
     async with open_store(file) as store:
         assert (store.tools(), store.servers()) == ((tool,), (server,))
-    assert replace(tool, updated_at=0.0) == replace(TOOL, approved_by="ann", approved_at=12.5, enabled=False)
+    given = replace(TOOL, approved_by="ann", approved_at=12.5, enabled=False, granted="cd")
+    assert replace(tool, updated_at=0.0) == given
     assert replace(server, updated_at=0.0) == SERVER
+
+
+async def test_a_file_of_the_first_version_keeps_its_rows_without_grants_and_for_all_workspaces(file: Path) -> None:
+    file.parent.mkdir()
+    with closing(sqlite3.connect(file)) as old:
+        for statement in MIGRATIONS[0]:
+            old.execute(statement)
+        old.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        old.execute("PRAGMA user_version = 1")
+        row = ("", "t", "process", "{}", "/t.py", "ab", "model", None, None, 1, 0.0)
+        old.execute(f"INSERT INTO tools VALUES ({', '.join('?' * len(row))})", row)
+        old.commit()
+    async with open_store(file) as store:
+        (tool,) = store.tools("/anywhere")
+        assert (tool.name, tool.workspace, tool.granted, tool.lasts) == ("t", "", None, False)
+        await store.put_tool(replace(tool, granted="ab"))
+    async with open_store(file) as store:
+        assert [it.lasts for it in store.tools()] == [True]
 
 
 async def test_a_row_of_the_same_name_and_workspace_is_replaced(file: Path) -> None:

@@ -15,6 +15,7 @@ from hookgate.protocol.values import Fault, ToolCall, ToolResult
 from hookgate.tools.dispatch import execute
 from hookgate.tools.search import search
 from hookgate.tools.search_query import Found, Query
+from tests.processes import below, until
 
 RG = shutil.which("rg") or ""
 
@@ -50,28 +51,6 @@ def put(root: Path, files: dict[str, str]) -> None:
         (root / path).write_text(text, encoding="utf-8")
 
 
-async def gone(pid: int) -> None:
-    """Returns when the process has ended; the deadline is the assertion."""
-    try:
-        descriptor = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return
-    try:
-        with trio.fail_after(5):
-            await trio.lowlevel.wait_readable(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def no_child_is_left() -> bool:
-    """Whether every search that was started has ended; other tests' children in this process are theirs."""
-    tasks = Path("/proc/self/task").iterdir()
-    children = (pid for task in tasks for pid in (task / "children").read_text().split())
-    return not any("search_child" in _command(pid) for pid in children)
-
-
-def _command(pid: str) -> str:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_text()
-    except OSError:
-        return ""
+async def no_child_is_left() -> None:
+    """Until every search that was started has ended; other tests' children in this process are theirs."""
+    await until(lambda: not any(b"search_child" in it.line for it in below(os.getpid())))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,25 +12,20 @@ import pytest
 import trio
 
 from hookgate.protocol.values import Fault, ToolCall, ToolResult
+from hookgate.tools import command as command_module
 from hookgate.tools.builtin.bash import Bash
 from hookgate.tools.capture import Capture
 from hookgate.tools.command import Command, run_command
 from hookgate.tools.sandbox import Sandbox
+from tests.processes import gone
 
 Run = Callable[..., Awaitable[ToolResult]]
 
 
-async def gone(pid: int) -> None:
-    """Returns when the process has ended; the deadline is the assertion."""
-    try:
-        descriptor = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return
-    try:
-        with trio.fail_after(5):
-            await trio.lowlevel.wait_readable(descriptor)
-    finally:
-        os.close(descriptor)
+@pytest.fixture
+def brief(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A short time of grace between SIGTERM and SIGKILL."""
+    monkeypatch.setattr(command_module, "TERM_GRACE_S", 0.2)
 
 
 def reaped(pid: int) -> bool:
@@ -48,7 +42,7 @@ def content(path: str) -> str:
 
 async def said(pipe: Path) -> str:
     """What a command writes into a named pipe, which it cannot do before this is called."""
-    with trio.fail_after(5):
+    with trio.fail_after(30):
         return await trio.to_thread.run_sync(pipe.read_text, abandon_on_cancel=True)
 
 
@@ -133,8 +127,9 @@ async def test_the_line_limit_is_exact(run: Run, command: str, lines: int) -> No
 async def test_a_flood_costs_little_memory_and_little_disk(unconfined: Sandbox) -> None:
     tool = Bash(unconfined, {"PATH": os.environ["PATH"]})
     before = _resident_mib()
-    with trio.fail_after(30):
-        result = await tool.execute(ToolCall("c", "bash", {"command": "cat /dev/zero", "timeout": 1}))
+    command = f"head -c {80 * 1024 * 1024} /dev/zero"
+    with trio.fail_after(60):
+        result = await tool.execute(ToolCall("c", "bash", {"command": command, "timeout": 50}))
     assert "[truncated at 51200 bytes] (the first 64 MiB of the output: " in result.for_llm
     assert _resident_mib() - before < 50
     assert sum(log.stat().st_size for log in unconfined.tmp.iterdir()) < 66 * 1024 * 1024
@@ -172,35 +167,31 @@ async def test_a_huge_command_line_is_not_repeated_in_full(run: Run) -> None:
 
 
 async def test_a_timeout_kills_the_command_and_keeps_what_it_said(run: Run, root: Path) -> None:
-    started = trio.current_time()
-    result = await run("bash", command="echo $$ > pid; echo begun; sleep 60", timeout=0.3)
-    assert trio.current_time() - started < 3
-    assert result.error == Fault("transient", "bash", "timed out after 0.3 s and was killed")
-    assert "\n\nbegun\n\n[exit -1]  Took 0.3s\n(timed out after 0.3 s and was killed)" in result.for_llm
+    result = await run("bash", command="echo $$ > pid; echo begun; sleep 600", timeout=1)
+    assert result.error is not None
+    assert (result.error.kind, result.error.reason) == ("transient", "timed out after 1 s and was killed")
+    assert "\n\nbegun\n\n[exit -1]  Took 1." in result.for_llm
+    assert "s\n(timed out after 1 s and was killed)" in result.for_llm
     await gone(int((root / "pid").read_text()))
 
 
-async def test_a_command_that_ignores_sigterm_is_killed_all_the_same(run: Run, root: Path) -> None:
-    started = trio.current_time()
+async def test_a_command_that_ignores_sigterm_is_killed_all_the_same(run: Run, root: Path, brief: None) -> None:
     command = "trap '' TERM; echo $$ > pid; while :; do sleep 0.1; done"
-    assert (await run("bash", command=command, timeout=0.3)).is_error
-    assert 3 < trio.current_time() - started < 8
+    assert (await run("bash", command=command, timeout=1)).is_error
     await gone(int((root / "pid").read_text()))
 
 
 async def test_children_left_in_the_background_neither_hold_the_call_nor_survive_it(run: Run, root: Path) -> None:
-    started = trio.current_time()
     result = await run("bash", command="sleep 600 & echo $! > pid; echo done")
     assert "\n\ndone\n\n[exit 0]" in result.for_llm
-    assert trio.current_time() - started < 3
     await gone(int((root / "pid").read_text()))
 
 
 async def test_a_child_that_left_the_group_does_not_hold_the_call(run: Run, root: Path) -> None:
-    started = trio.current_time()
-    result = await run("bash", command="setsid sh -c 'echo $$ > pid; exec sleep 5' & sleep 0.5; echo done")
+    started = "while [ ! -s pid ]; do sleep 0.01; done"
+    result = await run("bash", command=f"setsid sh -c 'echo $$ > pid; exec sleep 600' & {started}; echo done")
     assert "done\n\n[exit 0]" in result.for_llm
-    assert trio.current_time() - started < 4
+    # It still runs, or there would be nobody to kill.
     os.kill(int((root / "pid").read_text()), 9)
 
 
@@ -217,23 +208,19 @@ async def running(run: Run, **arguments: object) -> AsyncIterator[trio.CancelSco
 
 async def test_cancelling_kills_the_whole_group_and_reaps_it(run: Run, root: Path) -> None:
     os.mkfifo(root / "pids")
-    started = trio.current_time()
     async with running(run, command="sleep 600 & echo $! $$ > pids; wait") as scope:
         pids = [int(pid) for pid in (await said(root / "pids")).split()]
         scope.cancel()
-    assert trio.current_time() - started < 3
     for pid in pids:
         await gone(pid)
     assert reaped(pids[1])
 
 
-async def test_cancelling_a_stubborn_flood_ends_within_the_grace_period(run: Run, root: Path) -> None:
+async def test_cancelling_a_stubborn_flood_ends_with_the_grace_period(run: Run, root: Path, brief: None) -> None:
     os.mkfifo(root / "pid")
     async with running(run, command="trap '' TERM; echo $$ > pid; while :; do echo flood; done") as scope:
         pid = int(await said(root / "pid"))
-        started = time.monotonic()
         scope.cancel()
-    assert time.monotonic() - started < 6
     await gone(pid)
 
 

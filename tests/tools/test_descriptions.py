@@ -98,7 +98,7 @@ async def test_changes_at_once_are_kept_in_the_order_in_which_memory_sees_them()
         kept.append(changes["read"])
 
     store = MemoryDescriptions(persist=persist)
-    with trio.fail_after(5):
+    with trio.fail_after(20):
         async with trio.open_nursery() as nursery:
             for text in "abc":
                 nursery.start_soon(store.set, "read", text)

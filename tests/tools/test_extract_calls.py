@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -11,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hookgate.protocol.values import Decode, ProposedCall
-from hookgate.tools.extract import Extracted, Mode, as_proposed, extract_calls, held_from
+from hookgate.tools.extract import Extracted, Held, Mode, as_proposed, extract_calls, held_from
 
 ROWS = [
     json.loads(line)
@@ -207,6 +209,35 @@ JSON = st.recursive(
     st.none() | st.integers() | st.text() | st.sampled_from([TAGGED, "</tool_call>", "<think>", "```"]),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text() | st.just("name"), inner, max_size=3),
 )
+
+
+BEGUN = [
+    "<tool_",
+    "call>",
+    "</thi",
+    "nk>",
+    "[TOOL",
+    '{"tool_ca',
+    "lls",
+    "{ ",
+    "``` ",
+    "json\n",
+    "a_longer_word",
+    "\x0b",
+]
+HOSTILE = st.lists(PIECES | st.sampled_from(BEGUN), max_size=30).map("".join)
+
+
+@given(HOSTILE | st.sampled_from([row["text"] for row in ROWS]), st.sampled_from(["tags", "all"]), st.randoms())
+def test_the_same_is_shown_of_a_text_however_it_is_cut_into_pieces(text: str, mode: Mode, random: Random) -> None:
+    cuts = sorted({0, len(text), *(random.randint(0, len(text)) for _ in range(random.randint(0, 20)))})
+    whole, cut = Held(mode), Held(mode)
+    by_character = max(0, *map(whole, text)) if text else 0
+    shown = 0
+    for begin, end in pairwise(cuts):
+        shown = max(shown, cut(text[begin:end]))
+        assert shown <= end
+    assert shown == by_character == held_from(text, mode)
 
 
 @given(st.dictionaries(st.text(), JSON, max_size=4), st.booleans())

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 import trio
-from searching import RG, found, gone, no_child_is_left, put, with_ripgrep
+from searching import RG, found, no_child_is_left, put, with_ripgrep
 
 from hookgate.tools.errors import ToolError
 from hookgate.tools.search import search
 from hookgate.tools.search_query import Hit, Query
 from hookgate.tools.search_ripgrep import lister, tree
 from hookgate.tools.search_walk import Named, Walk
+from tests.processes import gone
 
 FILES = {
     ".gitignore": "*.log\n!keep.log\n/build\ndocs/**/tmp\nspaced\\ \n# no rule\n[broken\nvendor/\n",
@@ -194,7 +195,7 @@ async def test_a_search_that_takes_too_long_is_killed_and_says_what_to_do(files:
     ):
         await search(Query(str(files), pattern="x"), "grep", deadline_s=0.01)
     assert caught.value.kind == "budget"
-    assert no_child_is_left()
+    await no_child_is_left()
 
 
 async def test_a_cancelled_search_leaves_no_process(files: Path, tmp_path: Path) -> None:

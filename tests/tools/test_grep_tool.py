@@ -244,7 +244,7 @@ async def test_no_descriptor_and_no_child_is_left(grep: Grep, root: Path) -> Non
         await call(grep, pattern="x")
         await fault(grep, pattern="(")
     assert len(os.listdir("/proc/self/fd")) <= before
-    assert no_child_is_left()
+    await no_child_is_left()
 
 
 # --- which ripgrep ------------------------------------------------------------------------------------------

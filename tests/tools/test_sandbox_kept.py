@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from shutil import which
 
@@ -48,6 +49,14 @@ async def test_no_command_plants_what_the_next_start_runs(tmp_path: Path, line: 
     assert [path.name for path in (tmp_path / "hooks").iterdir()] == ["guard.py"]
     assert not (tmp_path / ".hookgate").exists()
     assert not (tmp_path / ".zot").exists()
+
+
+@needs_bwrap
+async def test_to_try_the_walls_makes_nothing_in_the_workspace(tmp_path: Path) -> None:
+    with trio.fail_after(DEADLINE_S):
+        async with open_shelter(tmp_path, ENVIRONMENT, Limits(kept=(tmp_path / ".zot" / "extensions",))) as shelter:
+            await shelter.chosen()
+            assert os.listdir(tmp_path) == []
 
 
 @pytest.mark.parametrize(

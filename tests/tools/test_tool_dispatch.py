@@ -94,7 +94,7 @@ async def test_a_refusal_of_the_system_is_told_apart_from_one_of_a_rule() -> Non
 async def test_a_tool_that_hangs_is_cut_off_and_says_after_how_long() -> None:
     tool = Double(trio.sleep_forever, timeout_s=0.05)  # type: ignore[arg-type]
     result = await outcome(tool)
-    assert result.error == Fault("transient", "double", "timed out after 0.05 s")
+    assert result.error == Fault("transient", "double", "timed out after 0.05 s", timed_out=True)
     assert "Try once more" in result.for_llm
 
 

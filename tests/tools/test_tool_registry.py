@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from time import perf_counter
 
 import pytest
 from hypothesis import given, settings
@@ -246,16 +245,16 @@ def test_the_latest_object_of_an_equal_spec_is_the_one_that_is_called() -> None:
     assert registry.snapshot().get("a") is again
 
 
-def test_a_snapshot_of_many_tools_after_one_registration_costs_little() -> None:
-    registry, costs = Registry(lambda _name: None), list[float]()
+def test_a_snapshot_of_many_tools_after_one_registration_asks_about_that_one_alone() -> None:
+    asked: list[str] = []
+    registry = Registry(asked.append)
     for number in range(500):
         registry.register(stub(f"tool_{number}", "mcp:x"))
-    for number in range(20):
-        registry.register(stub("tool_77", "mcp:x", description=str(number)))
-        begun = perf_counter()
-        registry.snapshot()
-        costs.append(perf_counter() - begun)
-    assert min(costs) < 0.002
+    registry.snapshot()
+    assert len(asked) == 500
+    registry.register(stub("tool_77", "mcp:x", description="new"))
+    registry.snapshot()
+    assert asked[500:] == ["tool_77"]
 
 
 NAMES, PROVIDERS = st.sampled_from(["a", "b", "c", "aa"]), st.sampled_from(["builtin", "mcp:x", "zot:y"])

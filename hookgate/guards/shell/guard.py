@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 
 import trio
 
 from hookgate.guards.kept import called
-from hookgate.guards.shell.policy import Profile, judge
 from hookgate.protocol.answers import CONTINUE, Answer, Deny
 from hookgate.protocol.stages import Question
+
+if TYPE_CHECKING:
+    from hookgate.guards.shell.policy import Profile
 
 TOOL = "bash"
 _AT_ONCE_CHARS = 1024
@@ -25,6 +28,8 @@ class ShellGuard:
         line = call.arguments.get("command")
         if call.name != TOOL or not isinstance(line, str):
             return CONTINUE
+        from hookgate.guards.shell.policy import judge
+
         if len(line) > _AT_ONCE_CHARS:
             refusal = await trio.to_thread.run_sync(partial(judge, line, self._profile), abandon_on_cancel=True)
         else:

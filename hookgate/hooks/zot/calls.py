@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, TypeVar, cast
+from time import monotonic
+from typing import Literal, Protocol, TypeVar, cast
 
 import trio
 
 from hookgate.hooks.deadlines import Deadlines
 from hookgate.hooks.outbox import Frame, Outbox
 from hookgate.hooks.slot import Slot
+from hookgate.hooks.zot.whose import current_chain
 from hookgate.protocol.values import Chat
 from hookgate.protocol.zot.events import MAX_LINE_BYTES, Sent
 from hookgate.protocol.zot.frames import CommandReply, InterceptReply, Reply, ToolReply
@@ -30,27 +33,53 @@ class Lost:
     reason: str
 
 
-class _Call:
-    __slots__ = ("chat", "frame", "id", "kind", "slot", "timeout_s")
+class Job(Protocol):
+    """Something that runs for as long as a call does, at most."""
+
+    async def run(self) -> None:
+        """Raises nothing (but Cancelled)."""
+        ...
+
+    def drop(self) -> None:
+        """It will never run."""
+        ...
+
+
+class Call(Slot[Reply | Lost]):
+    """`chain`: the tools that called each other up to it. `jobs` that it is given run inside it."""
+
+    __slots__ = ("chain", "chat", "deadline", "frame", "id", "jobs", "kind", "stirred", "timeout_s")
 
     def __init__(self, call_id: str, kind: type[Reply], timeout_s: float, chat: Chat | None) -> None:
+        super().__init__()
         self.id, self.kind, self.timeout_s, self.chat = call_id, kind, timeout_s, chat
-        self.slot: Slot[Reply | Lost] = Slot()
+        self.deadline = monotonic() + timeout_s
         self.frame: Frame | None = None
+        self.chain = current_chain()
+        self.jobs: deque[Job] = deque()
+        self.stirred: trio.Event | None = None
+
+    def begin(self, job: Job) -> None:
+        """It runs in the task that waits for this call, and ends with it."""
+        self.jobs.append(job)
+        if self.stirred is not None:
+            self.stirred.set()
 
     def expire(self) -> None:
-        self.slot.set(Lost("timeout", f"no answer within {round(self.timeout_s * 1000)} ms"))
+        self.set(Lost("timeout", f"no answer within {round(self.timeout_s * 1000)} ms"))
 
 
 class Calls:
-    """`cancels`: the extension wants to hear of tool calls that nobody waits for any more."""
+    """`cancels`: the extension wants to hear of tool calls that nobody waits for any more. `serves`: it may give the
+    calls that it works on jobs of its own."""
 
     def __init__(self, peer: ZotPeer, outbox: Outbox[Sent], deadlines: Deadlines) -> None:
         self.cancels = False
+        self.serves = False
         self._peer = peer
         self._outbox = outbox
         self._deadlines = deadlines
-        self._calls: dict[str, _Call] = {}
+        self._calls: dict[str, Call] = {}
         self._ended = ""
         self._idle: trio.Event | None = None
 
@@ -60,31 +89,36 @@ class Calls:
         chats = {call.chat for call in self._calls.values() if call.chat is not None}
         return chats.pop() if len(chats) == 1 else None
 
+    @property
+    def in_flight(self) -> tuple[Call, ...]:
+        """The oldest first."""
+        return tuple(self._calls.values())
+
     async def ask(
         self, kind: type[R], frame: Callable[[str], HostFrame], timeout_s: float, chat: Chat | None
     ) -> R | Lost:
         """The reply of this kind to the frame that gets the call's id; writing it is part of the time."""
         if self._ended:
             return Lost("disconnected", self._ended)
-        call = _Call(self._peer.next_id(kind), kind, timeout_s, chat)
+        call = Call(self._peer.next_id(kind), kind, timeout_s, chat)
         self._calls[call.id] = call
-        timer = self._deadlines.add(timeout_s, call.expire)
+        self._deadlines.add(call)
         try:
             self._send(call, line_of(frame(call.id)))
-            return cast("R | Lost", await call.slot.wait())
+            return cast("R | Lost", await (_serving(call) if self.serves else call.wait()))
         finally:
-            self._deadlines.remove(timer)
+            self._deadlines.remove(call)
             self._settle(call)
 
     def answered(self, reply: Reply | BadReply) -> None:
         """It belongs to a call in flight: the peer has seen to that."""
         outcome = Lost("bad reply", reply.reason) if isinstance(reply, BadReply) else reply
-        self._calls.pop(reply.id).slot.set(outcome)
+        self._calls.pop(reply.id).set(outcome)
 
     def abandon(self, reason: str) -> None:
         self._ended = reason
         for call in self._calls.values():
-            call.slot.set(Lost("disconnected", reason))
+            call.set(Lost("disconnected", reason))
 
     async def drained(self) -> None:
         """Until no call is in flight."""
@@ -92,24 +126,44 @@ class Calls:
             self._idle = trio.Event()
             await self._idle.wait()
 
-    def _send(self, call: _Call, line: bytes) -> None:
+    def _send(self, call: Call, line: bytes) -> None:
         if len(line) > MAX_LINE_BYTES:
             reason = f"a line of {len(line)} bytes is over the limit of {MAX_LINE_BYTES}"
-            call.slot.set(Lost("too long", reason))
+            call.set(Lost("too long", reason))
             return
         call.frame = self._outbox.send([line])
         if call.frame is None:
-            call.slot.set(Lost("stuck", "it does not read its stdin"))
+            call.set(Lost("stuck", "it does not read its stdin"))
 
-    def _settle(self, call: _Call) -> None:
+    def _settle(self, call: Call) -> None:
+        while call.jobs:
+            call.jobs.popleft().drop()
         if self._calls.pop(call.id, None) is not None:
             self._withdraw(call)
         if not self._calls and self._idle is not None:
             self._idle.set()
 
-    def _withdraw(self, call: _Call) -> None:
+    def _withdraw(self, call: Call) -> None:
         self._peer.forget(call.id)
         if call.frame is None or self._outbox.withdraw(call.frame):
             return
         if self.cancels and call.kind is ToolReply:
             self._outbox.send([line_of(CancelTool(call.id))])
+
+
+async def _serving(call: Call) -> Reply | Lost:
+    """What became of the call; what it is given to do meanwhile ends with it."""
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(_begin_all, call, nursery)
+        outcome = await call.wait()
+        nursery.cancel_scope.cancel()
+    return outcome
+
+
+async def _begin_all(call: Call, nursery: trio.Nursery) -> None:
+    # From here, and not from the reader that hears of the jobs: whose call it is stands in this task's context.
+    while True:
+        call.stirred = trio.Event()
+        while call.jobs:
+            nursery.start_soon(call.jobs.popleft().run)
+        await call.stirred.wait()

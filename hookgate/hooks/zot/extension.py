@@ -6,21 +6,19 @@ The child itself is `child.py`'s, as for every hook; this is the conversation in
 from __future__ import annotations
 
 import signal
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 
 import trio
 
-from hookgate.hooks.child import FLOOD_LINE_BYTES, Child, HelloFailed, open_child
+from hookgate.hooks.child import FLOOD_LINE_BYTES, Child
 from hookgate.hooks.deadlines import Deadlines
 from hookgate.hooks.outbox import Bounds, Outbox
-from hookgate.hooks.pipes import open_pipes
 from hookgate.hooks.zot.calls import Calls, Lost
+from hookgate.hooks.zot.errands import Errands
 from hookgate.hooks.zot.handshake import Handshake, HowReady
 from hookgate.hooks.zot.interception import Interception, Origin, stages_of
 from hookgate.hooks.zot.noise import Noise
 from hookgate.hooks.zot.registered import Registered
-from hookgate.hooks.zot.spec import TOKEN, ExtensionSpec
+from hookgate.hooks.zot.spec import ExtensionSpec
 from hookgate.hooks.zot.tool import ZotTool, lost_text
 from hookgate.protocol.answers import Answer
 from hookgate.protocol.events import Event
@@ -41,10 +39,14 @@ from hookgate.protocol.zot.frames import (
     RegisterTool,
     RenderPanel,
     Submit,
+    SubmitSlash,
     Subscribe,
     ToolReply,
+    ToolUnwanted,
+    ToolWanted,
     Unknown,
 )
+from hookgate.protocol.zot.frames import Hello as Greeting
 from hookgate.protocol.zot.happened import translated
 from hookgate.protocol.zot.host import (
     PROTOCOL_VERSION,
@@ -61,22 +63,6 @@ from hookgate.protocol.zot.peer import BadReply, Incoming, Malformed, Stray, Zot
 BOUNDS = Bounds(waiting_bytes=16 * 1024 * 1024, waiting_frames=256, stall_s=5.0)
 COMMAND_TIMEOUT_S = 30.0
 LAST_WORDS_S = 0.1
-
-
-@asynccontextmanager
-async def open_extension(spec: ExtensionSpec, deadlines: Deadlines) -> AsyncGenerator[ZotExtension]:
-    """An extension that is ready. Leaving sends `shutdown`, stops its whole process group and reaps it.
-
-    Raises HelloFailed. Once open, nothing that happens to the process raises here: calls fail and `ended` is set.
-    """
-    environment = {name: value for name, value in spec.environment.items() if name != TOKEN}
-    try:
-        pipes = await open_pipes(spec.command, spec.directory, environment)
-    except OSError as error:
-        raise HelloFailed(f"spawn: {spec.command[0]}: {error.strerror or error}") from None
-    child = Child(pipes)
-    async with open_child(child, ZotExtension(spec, child, deadlines), spec.journal.lines) as extension:
-        yield extension
 
 
 class ZotExtension:
@@ -96,6 +82,7 @@ class ZotExtension:
         self._outbox = Outbox[Sent](child.pipes.stdin, event_line, child.end, BOUNDS)
         self._calls = Calls(self._peer, self._outbox, deadlines)
         self._registered = Registered(spec.name, self._calls)
+        self._errands = Errands(spec.name, self._calls, spec.roster.run_tool, self._send)
         self._interception = Interception(Origin(spec.name, spec.project_dir), self._calls, self._warn)
         self._sequence = 0
         self._up = False
@@ -131,11 +118,12 @@ class ZotExtension:
 
     def notify(self, event: Event) -> None:
         """What it subscribed to, in order; never waits."""
-        session = event.step.session_key if event.step else ""
+        session, origin = (event.step.session_key, event.step.origin) if event.step else ("", "")
         for heard in translated(event):
             self._sequence += 1
             if heard.event in self._registered.events:
-                self._outbox.send_event(Sent(heard, session, self._spec.project_dir, self._sequence))
+                sent = Sent(heard, session, self._spec.project_dir, self._sequence, origin)
+                self._outbox.send_event(sent)
 
     async def drained(self) -> None:
         """Until no call is in flight."""
@@ -169,7 +157,6 @@ class ZotExtension:
             return problem
         if hello.name != self.extension:
             self._spec.journal.host(f"hello names it {hello.name}; its manifest says {self.extension}, which counts")
-        self._calls.cancels = "tool_cancel" in hello.capabilities
         self._send(self._ack())
         await self._handshake.readied(quiet_counts=not self._spec.fail_closed)
         if self.ended.is_set():
@@ -211,6 +198,7 @@ class ZotExtension:
             cwd=spec.project_dir,
             extension_dir=spec.directory,
             data_dir=spec.directory,
+            capabilities=("call_tool",) if self._errands.works else (),
         )
 
     # --- what it says ---
@@ -220,6 +208,10 @@ class ZotExtension:
         for it in incoming:
             if self._handshake.take(it):
                 answered = self._take(it) or answered
+            elif isinstance(it, Greeting) and it is self._handshake.hello:
+                # What follows in the same breath may depend on it.
+                self._calls.cancels = "tool_cancel" in it.capabilities
+                self._calls.serves = "call_tool" in it.capabilities
         if self._up and self._registered.news:
             self._announce()
         return 0 if answered else max(len(data), FLOOD_LINE_BYTES * len(incoming))
@@ -236,6 +228,13 @@ class ZotExtension:
                 self._registered.take(it)
                 self._interception.intercepts = self._registered.intercepts
                 self.declared = Hello(self.extension, stages=stages_of(self._registered.intercepts))
+            case ToolWanted():
+                if not self._errands.take(it):
+                    self.noise.take(Stray(it.type, it.id))
+            case ToolUnwanted(id=errand_id):
+                self._errands.cancel(errand_id)
+            case SubmitSlash(text=text) if not text.startswith("/"):
+                self.noise.take(Malformed("submit_slash without a slash", text[:200]))
             case Stray() | Malformed() | Unknown() | Oversize():
                 self.noise.take(it)
             case _:
@@ -257,6 +256,8 @@ class ZotExtension:
                 roster.close_panel(self, panel_id)
             case Submit(text=text) if text:
                 roster.show(lambda surface: surface.submit(self.extension, text, chat))
+            case SubmitSlash(text=text):
+                roster.show(lambda surface: surface.submit_slash(self.extension, text, chat))
             case _:
                 pass
 

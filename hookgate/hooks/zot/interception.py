@@ -80,7 +80,9 @@ class Interception:
 
     async def _call(self, step: Step, call: ToolCall, timeout_s: float) -> Answer:
         reply = await self._ask(
-            lambda call_id: InterceptToolCall(call_id, call.id, call.name, call.arguments), timeout_s, step.chat
+            lambda call_id: InterceptToolCall(call_id, call.id, call.name, call.arguments, step.origin),
+            timeout_s,
+            step.chat,
         )
         return Failed(reply.reason) if isinstance(reply, Lost) else judged_call(reply)
 

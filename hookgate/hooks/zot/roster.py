@@ -7,16 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import structlog
 
 from hookgate.protocol.interfaces import Tool
 from hookgate.protocol.values import Chat
 from hookgate.protocol.zot.answers import CommandAnswer, unregistered
-from hookgate.protocol.zot.frames import Panel, RegisterCommand
 from hookgate.protocol.zot.panels import Panels
 from hookgate.protocol.zot.surface import Surface
+
+if TYPE_CHECKING:
+    from hookgate.hooks.zot.errands import RunTool
+    from hookgate.protocol.zot.frames import Panel, RegisterCommand
 
 log = structlog.get_logger("hookgate.hooks")
 
@@ -58,8 +61,11 @@ class Command:
 
 
 class Roster:
-    def __init__(self, surface: Surface, offer: Offer) -> None:
+    """`run_tool` None: extensions cannot call tools here."""
+
+    def __init__(self, surface: Surface, offer: Offer, run_tool: RunTool | None = None) -> None:
         self.panels = Panels()
+        self.run_tool = run_tool
         self._surface = surface
         self._offer = offer
         self._up: dict[str, Extension] = {}

@@ -14,7 +14,7 @@ from hookgate.hooks.zot.roster import Roster
 from hookgate.protocol.hello import Hello
 from hookgate.protocol.match import Matcher, Observed
 from hookgate.protocol.stages import Stage
-from hookgate.protocol.zot.happened import OBSERVED
+from hookgate.protocol.zot.heard import OBSERVED
 from hookgate.protocol.zot.surface import Journal
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 STAGES = frozenset({Stage.BEFORE_LLM, Stage.AFTER_LLM, Stage.BEFORE_TOOL})
 TOKEN = "ZOTCORE_RPC_TOKEN"  # noqa: S105 - the variable's name
 HOME = "ZOT_HOME"
+# One for all of them: it compiles its names when it is first asked.
+_OBSERVED = Observed(OBSERVED)
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ class ExtensionSpec:
         return replace(last, stages=before | {Stage.BEFORE_TOOL} if self.fail_closed else before)
 
     def open(self, deadlines: Deadlines) -> AbstractAsyncContextManager[ZotExtension]:
-        from hookgate.hooks.zot.extension import open_extension
+        from hookgate.hooks.zot.start import open_extension
 
         return open_extension(self, deadlines)
 
@@ -78,7 +80,7 @@ def extension_rules(*, fail_closed: bool, priority: int = 0, match: Matcher | No
         on_failure[Stage.AFTER_LLM] = "withhold"
     return Rules(
         stages=STAGES,
-        observe=Observed(OBSERVED),
+        observe=_OBSERVED,
         match=match or Matcher(),
         priority=priority,
         on_failure=on_failure,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hookgate.hooks.zot.calls import Calls, Lost
-from hookgate.hooks.zot.whose import current_chat
-from hookgate.protocol.values import TOOL_TIMEOUT_S, FaultKind, ToolCall, ToolResult, ToolSpec
+from hookgate.hooks.zot.whose import calling, current_chat
+from hookgate.protocol.values import TOOL_TIMEOUT_S, Fault, ToolCall, ToolResult, ToolSpec
 from hookgate.protocol.zot.blocks import tool_failed, tool_result
 from hookgate.protocol.zot.frames import RegisterTool, ToolReply
 from hookgate.protocol.zot.host import CallTool
@@ -29,25 +29,26 @@ class ZotTool:
 
     async def execute(self, call: ToolCall) -> ToolResult:
         """Every failure is a result, in zot's words."""
-        reply = await self._calls.ask(
-            ToolReply,
-            lambda call_id: CallTool(call_id, self.spec.name, call.arguments),
-            TOOL_TIMEOUT_S,
-            current_chat(),
-        )
+        with calling(self.spec.name):
+            reply = await self._calls.ask(
+                ToolReply,
+                lambda call_id: CallTool(call_id, self.spec.name, call.arguments),
+                TOOL_TIMEOUT_S,
+                current_chat(),
+            )
         if isinstance(reply, Lost):
-            return tool_failed(self._extension, self.spec.name, *_told(reply, self._extension, self.spec.name))
+            return tool_failed(self._extension, _fault(reply, self._extension, self.spec.name))
         return tool_result(self._extension, self.spec.name, reply)
 
 
-def _told(lost: Lost, extension: str, tool: str) -> tuple[str, FaultKind]:
+def _fault(lost: Lost, extension: str, tool: str) -> Fault:
     match lost.cause:
         case "bad reply":
-            return lost.reason, "fatal"
+            return Fault("fatal", tool, lost.reason)
         case "too long":
-            return lost.reason, "budget"
+            return Fault("budget", tool, lost.reason)
         case _:
-            return lost_text(lost, extension, tool), "transient"
+            return Fault("transient", tool, lost_text(lost, extension, tool), timed_out=lost.cause == "timeout")
 
 
 def lost_text(lost: Lost, extension: str, what: str) -> str:

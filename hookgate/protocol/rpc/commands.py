@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
+from hookgate.protocol.approval import Grant
 from hookgate.protocol.codec import decode
 from hookgate.protocol.errors import BadMessage
 
@@ -86,11 +87,11 @@ class PanelKey:
 
 @dataclass(frozen=True, slots=True)
 class Approve:
-    """A person's answer to an approval request; `session`: also for the same question later on."""
+    """A person's answer to an approval request, and how far a yes goes."""
 
     approval: str
     approved: bool
-    session: bool
+    grant: Grant
     reason: str
 
 
@@ -181,8 +182,9 @@ def _image(number: int, image: object) -> str:
 def _approve(members: Mapping[str, Any]) -> Approve:
     # Only the JSON value true is a yes.
     approved = members.get("approved") is True
-    session = _text(members, "grant") == "session"
-    return Approve(_text(members, "approval"), approved, session, _text(members, "reason"))
+    asked = _text(members, "grant")
+    grant: Grant = "session" if asked == "session" else "always" if asked == "always" else "once"
+    return Approve(_text(members, "approval"), approved, grant, _text(members, "reason"))
 
 
 def _text(members: Mapping[str, Any], name: str) -> str:

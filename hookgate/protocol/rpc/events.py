@@ -206,7 +206,7 @@ class ExtPanelClose:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalAsked:
-    """A call waits for a yes; `ttl_s` seconds of silence are a no."""
+    """A call waits for a yes; `ttl_s` seconds of silence are a no. `always`: what a yes for always would be for."""
 
     type: ClassVar[str] = "approval_request"
     approval: str
@@ -216,6 +216,7 @@ class ApprovalAsked:
     title: str
     text: str
     ttl_s: float
+    always: str = ""
 
 
 Event: TypeAlias = (
@@ -247,18 +248,20 @@ Event: TypeAlias = (
 def approval_asked(request: ApprovalRequest) -> ApprovalAsked:
     call = request.call
     shown = (request.asked_by, request.title, request.text, request.ttl_s)
-    return ApprovalAsked(request.id, call.name, call.arguments, *shown)
+    return ApprovalAsked(request.id, call.name, call.arguments, *shown, request.always)
 
 
 # --- on the wire --------------------------------------------------------------------------------------------
 
 
 def event_members(event: Event) -> dict[str, Any]:
-    """The JSON object; `error` is left out where there is none."""
+    """The JSON object; `error` and `always` are left out where there is none."""
     named = ((field.name, getattr(event, field.name)) for field in fields(event))
     members = {name: _plain(value) for name, value in named}
     if isinstance(event, TurnEnd) and not event.error:
         del members["error"]
+    if isinstance(event, ApprovalAsked) and not event.always:
+        del members["always"]
     return {"type": event.type, **members}
 
 

@@ -6,12 +6,14 @@ A block is answered in the extension's own words; an answer that says nothing le
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from hookgate.protocol.answers import CONTINUE, Abort, Answer, Deny, Modify
 from hookgate.protocol.codec import encode
 from hookgate.protocol.values import LLMRequest, Message
-from hookgate.protocol.zot.frames import CommandReply, InterceptReply, Panel
+
+if TYPE_CHECKING:
+    from hookgate.protocol.zot.frames import CommandReply, InterceptReply, Panel
 
 TOOL_BLOCKED = "tool call refused by extension guard"
 TURN_BLOCKED = "turn blocked by extension guard"

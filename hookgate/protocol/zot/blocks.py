@@ -5,9 +5,10 @@ from __future__ import annotations
 import binascii
 from base64 import b64decode
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hookgate.protocol.codec import encode
-from hookgate.protocol.values import Fault, FaultKind, Json, JsonObject, ToolResult
+from hookgate.protocol.values import Fault, Json, JsonObject, ToolResult
 from hookgate.protocol.zot.frames import Block, ToolReply
 
 NO_CONTENT = "(extension returned no content)"
@@ -41,9 +42,10 @@ def tool_result(extension: str, tool: str, reply: ToolReply) -> ToolResult:
     return ToolResult(text, is_error=is_error, media=tuple(pictures), error=fault)
 
 
-def tool_failed(extension: str, tool: str, reason: str, kind: FaultKind = "transient") -> ToolResult:
-    text = f"extension {extension}/{tool} failed: {reason}"
-    return ToolResult(text, is_error=True, error=Fault(kind, tool, text))
+def tool_failed(extension: str, fault: Fault) -> ToolResult:
+    """`fault.op` is the tool; its reason says what became of the call."""
+    text = f"extension {extension}/{fault.op} failed: {fault.reason}"
+    return ToolResult(text, is_error=True, error=replace(fault, reason=text))
 
 
 def _undecodable(block: Block) -> str:

@@ -152,12 +152,16 @@ INTERCEPTS: frozenset[str] = frozenset({"tool_call", "turn_start", "assistant_me
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """An event on its way to one extension; `sequence` counts that extension's events from 1."""
+    """An event on its way to one extension; `sequence` counts that extension's events from 1.
+
+    `origin_extension`: the one whose own tool call it is about.
+    """
 
     event: HostEvent
     session_id: str
     cwd: str
     sequence: int
+    origin_extension: str = ""
 
 
 def event_line(sent_event: Sent, dropped: int) -> bytes:
@@ -170,7 +174,7 @@ def event_line(sent_event: Sent, dropped: int) -> bytes:
 
 def _line(it: Sent, dropped: int) -> bytes:
     members: dict[str, object] = {"type": "event", "event": it.event.event, **sent(it.event)}
-    envelope = {"session_id": it.session_id, "cwd": it.cwd}
+    envelope = {"origin_extension": it.origin_extension, "session_id": it.session_id, "cwd": it.cwd}
     members |= {name: value for name, value in envelope.items() if value}
     members["sequence"] = it.sequence
     if dropped:

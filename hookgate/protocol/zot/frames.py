@@ -139,6 +139,33 @@ class Submit:
 
 
 @dataclass(frozen=True, slots=True)
+class SubmitSlash:
+    """`text` is trimmed: a command as a person types it, if it begins with a slash."""
+
+    type: ClassVar[str] = "submit_slash"
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolWanted:
+    """It calls a tool itself. `parent_id`: of the host's call that it works on. `args` None, or no name: unusable."""
+
+    type: ClassVar[str] = "call_tool"
+    id: str
+    name: str
+    args: JsonObject | None
+    parent_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUnwanted:
+    """It waits no more for what it wanted under this id."""
+
+    type: ClassVar[str] = "call_tool_cancel"
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
 class ShutdownAck:
     type: ClassVar[str] = "shutdown_ack"
 
@@ -164,6 +191,9 @@ Frame = (
     | Notify
     | ClearNotes
     | Submit
+    | SubmitSlash
+    | ToolWanted
+    | ToolUnwanted
     | ShutdownAck
     | Unknown
 )

@@ -6,6 +6,7 @@ from hookgate.protocol.events import Event
 from hookgate.protocol.inside import (
     CallDecided,
     CallEnded,
+    CallProposed,
     CompactionBegan,
     PersonAsked,
     ReplyEnded,
@@ -14,7 +15,7 @@ from hookgate.protocol.inside import (
 )
 from hookgate.protocol.inside import CompactionEnded as CompactionDone
 from hookgate.protocol.inside import SessionEnded as SessionDone
-from hookgate.protocol.payloads import Payload, TurnStart
+from hookgate.protocol.payloads import TurnStart
 from hookgate.protocol.values import bare_text
 from hookgate.protocol.zot.blocks import result_members
 from hookgate.protocol.zot.events import (
@@ -33,21 +34,6 @@ from hookgate.protocol.zot.events import (
     ToolProposed,
 )
 
-HEARD: tuple[type[Payload], ...] = (
-    SessionBegan,
-    SessionDone,
-    TurnStart,
-    StepBegan,
-    ReplyEnded,
-    PersonAsked,
-    CallDecided,
-    CallEnded,
-    CompactionBegan,
-    CompactionDone,
-)
-"""What an extension's mount observes; which of it an extension is sent is decided by its `subscribe`."""
-OBSERVED: tuple[str, ...] = tuple(payload.kind for payload in HEARD)
-
 
 def translated(event: Event) -> tuple[HostEvent, ...]:
     """The event as an extension knows it, in order; nothing for what it has no name for."""
@@ -62,6 +48,8 @@ def translated(event: Event) -> tuple[HostEvent, ...]:
             return (StepStarted(number),)
         case ReplyEnded() as reply:
             return _reply(reply)
+        case CallProposed(call=call):
+            return (ToolProposed(call.id, call.name, call.arguments),)
         case CallEnded() as ended:
             return (_ended(ended),)
         case PersonAsked(call=call, preview=preview):

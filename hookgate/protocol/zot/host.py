@@ -7,14 +7,15 @@ from functools import cache
 from typing import ClassVar
 
 from hookgate.protocol.codec import encode
-from hookgate.protocol.values import JsonObject
+from hookgate.protocol.values import Json, JsonObject
 
 PROTOCOL_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
 class HelloAck:
-    """`cwd` is the project; both directories are the extension's own."""
+    """`cwd` is the project; both directories are the extension's own. `capabilities`: those that it asked for and
+    that work here."""
 
     type: ClassVar[str] = "hello_ack"
     protocol_version: int
@@ -24,6 +25,7 @@ class HelloAck:
     cwd: str
     extension_dir: str
     data_dir: str
+    capabilities: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +53,28 @@ class CancelTool:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolAnswer:
+    """What became of a call that the extension made, under the id that it gave it."""
+
+    type: ClassVar[str] = "tool_result"
+    id: str
+    name: str
+    content: Json
+    is_error: bool = False
+    truncated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class InterceptToolCall:
+    """`origin_extension`: the one that makes the call; none where the model does."""
+
     type: ClassVar[str] = "event_intercept"
     event: ClassVar[str] = "tool_call"
     id: str
     tool_id: str
     tool_name: str
     tool_args: JsonObject
+    origin_extension: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +132,9 @@ class Shutdown:
 
 
 Intercept = InterceptToolCall | InterceptTurnStart | InterceptAssistantMessage | InterceptAgentStart
-HostFrame = HelloAck | CommandInvoked | CallTool | CancelTool | Intercept | PanelKey | PanelClosed | Shutdown
+HostFrame = (
+    HelloAck | CommandInvoked | CallTool | CancelTool | ToolAnswer | Intercept | PanelKey | PanelClosed | Shutdown
+)
 
 
 def line_of(frame: HostFrame) -> bytes:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from hookgate.protocol.zot.frames import Panel
+if TYPE_CHECKING:
+    from hookgate.protocol.zot.frames import Panel
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,8 +29,11 @@ from hookgate.protocol.zot.frames import (
     RenderPanel,
     ShutdownAck,
     Submit,
+    SubmitSlash,
     Subscribe,
     ToolReply,
+    ToolUnwanted,
+    ToolWanted,
     Unknown,
 )
 
@@ -108,6 +111,17 @@ def _notify(members: Members) -> Notify:
     return Notify(LEVELS.get(_text(members, "level"), "info"), _required(members, "message"))
 
 
+def _wanted(members: Members) -> ToolWanted:
+    """What is wrong with the name or the arguments is answered, so it is no reason not to read the frame."""
+    name, args = members.get("name"), members.get("args")
+    return ToolWanted(
+        _required(members, "id"),
+        name if isinstance(name, str) else "",
+        cast("Mapping[str, Any]", args) if isinstance(args, dict) else None,
+        _text(members, "parent_id"),
+    )
+
+
 _READERS: Mapping[str, Callable[[Members], Frame]] = {
     Hello.type: _hello,
     RegisterCommand.type: _command,
@@ -123,6 +137,9 @@ _READERS: Mapping[str, Callable[[Members], Frame]] = {
     Notify.type: _notify,
     ClearNotes.type: lambda _members: ClearNotes(),
     Submit.type: lambda members: Submit(_text(members, "text").strip()),
+    SubmitSlash.type: lambda members: SubmitSlash(_text(members, "text").strip()),
+    ToolWanted.type: _wanted,
+    ToolUnwanted.type: lambda members: ToolUnwanted(_required(members, "id")),
     ShutdownAck.type: lambda _members: ShutdownAck(),
 }
 

@@ -7,10 +7,12 @@ is for operators alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from hookgate.protocol.values import Chat
-from hookgate.protocol.zot.frames import Level, Panel
+
+if TYPE_CHECKING:
+    from hookgate.protocol.zot.frames import Level, Panel
 
 
 class Surface(Protocol):
@@ -32,6 +34,10 @@ class Surface(Protocol):
 
     def submit(self, extension: str, text: str, chat: Chat | None) -> None:
         """Text to be taken as a user's message; never blank."""
+        ...
+
+    def submit_slash(self, extension: str, text: str, chat: Chat | None) -> None:
+        """A command as a user types it, slash included."""
         ...
 
 

@@ -158,7 +158,8 @@ def _text(line: str, output: str, ended: Ended) -> str:
 def _judged(text: str, ended: Ended, timeout_s: float) -> ToolResult:
     if ended.timed_out:
         reason = f"timed out after {timeout_s:g} s and was killed"
-        return ToolResult(f"{text}\n({reason})", is_error=True, error=Fault("transient", "bash", reason))
+        fault = Fault("transient", "bash", reason, timed_out=True)
+        return ToolResult(f"{text}\n({reason})", is_error=True, error=fault)
     if ended.exit_code != 0:
         killed = ended.exit_code < 0
         reason = "killed by a signal" if killed else f"exit {ended.exit_code}"

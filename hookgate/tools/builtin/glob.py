@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import trio
 
-from hookgate.protocol.values import ToolCall, ToolResult, ToolSpec
+from hookgate.protocol.values import ToolCall, ToolResult
 from hookgate.tools import arguments
+from hookgate.tools.builtin.finding import SHOW_HIDDEN, SHOW_IGNORED, finding_spec
 from hookgate.tools.errors import ToolError
-from hookgate.tools.output import OUTPUT_ARGUMENT, Form, Items, form_of, result
+from hookgate.tools.output import Form, Items, form_of, result
 from hookgate.tools.search import search, target
 from hookgate.tools.search_query import Entry, Found, Query
 from hookgate.tools.search_walk import shown
@@ -16,7 +17,7 @@ from hookgate.tools.workspace import Workspace
 
 DEFAULT_RESULTS = 500
 
-SPEC = ToolSpec(
+SPEC = finding_spec(
     name="glob",
     description=(
         "Find paths of the workspace by their names, sorted; folders have a slash at the end. The pattern is for the "
@@ -25,30 +26,22 @@ SPEC = ToolSpec(
         "Names that begin with a dot only where the pattern has such a name, or with show_hidden. What .gitignore "
         "files of the workspace leave out is left out. Links are listed, not followed."
     ),
-    parameters={
-        "type": "object",
+    arguments={
         "properties": {
             "pattern": {"type": "string", "maxLength": 1000, "description": "For example src/**/*.{ts,tsx}."},
             "path": {"type": "string", "description": "The folder to search; the workspace itself if left out."},
-            "show_hidden": {"type": "boolean", "description": "Also names that begin with a dot. Default false."},
-            "show_ignored": {"type": "boolean", "description": "Also what .gitignore leaves out. Default false."},
+            "show_hidden": SHOW_HIDDEN,
+            "show_ignored": SHOW_IGNORED,
             "max_results": {
                 "type": "integer",
                 "minimum": 1,
                 "maximum": MAX_LINES,
                 "description": f"How many paths to list; all are counted. Default {DEFAULT_RESULTS}.",
             },
-            "output": OUTPUT_ARGUMENT,
         },
         "required": ["pattern"],
-        "additionalProperties": False,
     },
-    mutates=False,
-    affects_workspace=False,
-    pure=True,
-    access="read",
-    output_schema={
-        "type": "object",
+    found={
         "properties": {
             "pattern": {"type": "string"},
             "root": {"type": "string"},
@@ -65,9 +58,8 @@ SPEC = ToolSpec(
                     "required": ["path", "type"],
                 },
             },
-            "truncated": {"type": "boolean"},
         },
-        "required": ["pattern", "root", "matches", "skipped", "entries", "truncated"],
+        "required": ["pattern", "root", "matches", "skipped", "entries"],
     },
 )
 

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 
 import trio
 
-from hookgate.protocol.values import Json, ToolCall, ToolResult, ToolSpec
+from hookgate.protocol.values import Json, ToolCall, ToolResult
 from hookgate.tools import arguments
+from hookgate.tools.builtin.finding import SHOW_HIDDEN, SHOW_IGNORED, finding_spec
 from hookgate.tools.builtin.glob import names_hidden
-from hookgate.tools.output import OUTPUT_ARGUMENT, Form, Items, form_of, result
+from hookgate.tools.output import Form, Items, form_of, result
 from hookgate.tools.search import ripgrep, search, target
 from hookgate.tools.search_lines import MORE, SHOWN_CHARS
 from hookgate.tools.search_query import Found, Query
@@ -20,7 +21,7 @@ from hookgate.tools.workspace import Workspace
 DEFAULT_RESULTS = 100
 MAX_RESULTS = 1000
 
-SPEC = ToolSpec(
+SPEC = finding_spec(
     name="grep",
     description=(
         "Find lines in files of the workspace: PATH:LINE:TEXT, sorted by path. The pattern is a regular expression "
@@ -30,8 +31,7 @@ SPEC = ToolSpec(
         "show_ignored; a file named as path always. Binary files are left out, links not followed, lines cut at "
         f"{SHOWN_CHARS} characters."
     ),
-    parameters={
-        "type": "object",
+    arguments={
         "properties": {
             "pattern": {"type": "string", "maxLength": 2000, "description": r"For example ^class \w+\(Model\)."},
             "path": {"type": "string", "description": "A folder or file; the workspace itself if left out."},
@@ -45,25 +45,18 @@ SPEC = ToolSpec(
             },
             "literal": {"type": "boolean", "description": "The pattern is plain text. Default false."},
             "ignore_case": {"type": "boolean", "description": "Default false."},
-            "show_hidden": {"type": "boolean", "description": "Also names that begin with a dot. Default false."},
-            "show_ignored": {"type": "boolean", "description": "Also what .gitignore leaves out. Default false."},
+            "show_hidden": SHOW_HIDDEN,
+            "show_ignored": SHOW_IGNORED,
             "max_results": {
                 "type": "integer",
                 "minimum": 1,
                 "maximum": MAX_RESULTS,
                 "description": f"After so many lines the search stops. Default {DEFAULT_RESULTS}.",
             },
-            "output": OUTPUT_ARGUMENT,
         },
         "required": ["pattern"],
-        "additionalProperties": False,
     },
-    mutates=False,
-    affects_workspace=False,
-    pure=True,
-    access="read",
-    output_schema={
-        "type": "object",
+    found={
         "properties": {
             "pattern": {"type": "string"},
             "path": {"type": "string"},
@@ -83,9 +76,8 @@ SPEC = ToolSpec(
                     "required": ["path", "line", "text"],
                 },
             },
-            "truncated": {"type": "boolean"},
         },
-        "required": ["pattern", "hits", "max_results", "skipped", "matches", "truncated"],
+        "required": ["pattern", "hits", "max_results", "skipped", "matches"],
     },
 )
 

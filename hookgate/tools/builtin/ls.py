@@ -6,30 +6,23 @@ from functools import partial
 
 import trio
 
-from hookgate.protocol.values import ToolCall, ToolResult, ToolSpec
+from hookgate.protocol.values import ToolCall, ToolResult
 from hookgate.tools import arguments
+from hookgate.tools.builtin.finding import SHOW_HIDDEN, finding_spec
 from hookgate.tools.listing import Listed, listing
-from hookgate.tools.output import EMPTY, OUTPUT_ARGUMENT, Form, Items, as_object, form_of, result
+from hookgate.tools.output import EMPTY, Form, Items, as_object, form_of, result
 from hookgate.tools.workspace import Place, Workspace
 
-SPEC = ToolSpec(
+SPEC = finding_spec(
     name="ls",
     description="List a folder of the workspace: one sorted name a line, folders with a slash at the end.",
-    parameters={
-        "type": "object",
+    arguments={
         "properties": {
             "path": {"type": "string", "description": "The folder; the workspace itself if left out."},
-            "show_hidden": {"type": "boolean", "description": "Also names that begin with a dot. Default false."},
-            "output": OUTPUT_ARGUMENT,
+            "show_hidden": SHOW_HIDDEN,
         },
-        "additionalProperties": False,
     },
-    mutates=False,
-    affects_workspace=False,
-    pure=True,
-    access="read",
-    output_schema={
-        "type": "object",
+    found={
         "properties": {
             "path": {"type": "string"},
             "count": {"type": "integer"},
@@ -45,9 +38,8 @@ SPEC = ToolSpec(
                     "required": ["name", "type", "size"],
                 },
             },
-            "truncated": {"type": "boolean"},
         },
-        "required": ["path", "count", "entries", "truncated"],
+        "required": ["path", "count", "entries"],
     },
 )
 

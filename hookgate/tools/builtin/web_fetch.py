@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import trio
 
@@ -12,9 +13,11 @@ from hookgate.protocol.values import ToolCall, ToolResult, ToolSpec
 from hookgate.tools import arguments
 from hookgate.tools.errors import ToolError
 from hookgate.tools.failures import failed
-from hookgate.tools.fetch import Answer, OnHop, fetch
-from hookgate.tools.page import Page, read_page
 from hookgate.tools.text import uncut
+
+if TYPE_CHECKING:
+    from hookgate.tools.fetch import Answer, OnHop
+    from hookgate.tools.page import Page
 
 DEFAULT_CHARS = 20_000
 MAX_CHARS = 50_000
@@ -66,12 +69,16 @@ class WebFetch:
         return ToolResult(text, effects=tuple(hops))
 
     async def _text(self, call: ToolCall, on_hop: OnHop) -> str:
+        from hookgate.tools.fetch import fetch
+
         answer = await fetch(arguments.required(call, "url"), self._allow_private, on_hop)
         page = await trio.to_thread.run_sync(_page, answer, abandon_on_cancel=True)
         return _text(answer, page, arguments.whole(call, "max_chars", DEFAULT_CHARS))
 
 
 def _page(answer: Answer) -> Page:
+    from hookgate.tools.page import Page, read_page
+
     kind = answer.content_type.split(";")[0].strip().lower()
     if b"\0" in answer.body[:8192] or not (kind == "" or _TEXTUAL.match(kind) or kind == "application/xhtml+xml"):
         raise ToolError("validation", "web_fetch", f"{answer.url} is {kind or 'binary'}; only text can be read")

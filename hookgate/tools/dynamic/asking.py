@@ -5,8 +5,10 @@ Never raises: a call that is going to be refused is shown with the reason.
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
+from hookgate.protocol.approval import Lasting
 from hookgate.protocol.codec import encode
 from hookgate.protocol.values import ToolCall
 from hookgate.tools import arguments
@@ -27,6 +29,19 @@ def approval_text(workshop: Workshop, call: ToolCall) -> str:
     if call.name == UNREGISTER_TOOL:
         return _removing(workshop.ledger, arguments.text(call, "name"))
     return ""
+
+
+def lasting(workshop: Workshop, call: ToolCall) -> Lasting | None:
+    """What may be allowed for always: a tool exactly as it is. Nothing where the call is none that makes one."""
+    if call.name != NEW_TOOL:
+        return None
+    try:
+        draft = read_draft(call)
+        text = program_text(draft)
+    except ToolError:
+        return None
+    keep = partial(workshop.allow_always, digest(text, draft.members))
+    return Lasting(f"{draft.name} comes back with every start, as long as it is exactly this", keep)
 
 
 def _making(workshop: Workshop, call: ToolCall) -> str:

@@ -5,10 +5,11 @@ Inside, the private folder is all that can be written; it is new for each run, a
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -22,6 +23,17 @@ from hookgate.tools.sandbox import Sandbox
 _LIMITS = "ulimit -t 60; ulimit -n 256; ulimit -f 131072; ulimit -c 0"
 ADDRESS_SPACE, DATA = "ulimit -v 1048576", "ulimit -d 1048576"
 """1 GiB, in KiB: all that is mapped, or what is written to alone, where a runtime maps much and uses little."""
+MAX_FOLDER_BYTES, MAX_FOLDER_FILES = 256 << 20, 10_000
+"""What the private folder may hold after a call; no limit of the kernel's counts more than one file."""
+SYSTEM = tuple(
+    Path(path)
+    for path in (
+        *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store"),
+        *("/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime"),
+        *("/etc/timezone", "/etc/passwd", "/etc/group", "/etc/nsswitch.conf", "/etc/mime.types", "/etc/ssl/certs"),
+    )
+)
+"""The machine's programs, and what they need to run: all that a made tool reads of the machine."""
 _START = 'exec 2>"$0"; {{ {limits}; {memory}; }} 2>/dev/null; exec "$@"'
 
 
@@ -60,6 +72,24 @@ def _environment(given: Mapping[str, str], folder: Path) -> dict[str, str]:
     return {**kept, "HOME": str(folder / "home"), "TMPDIR": str(folder / "tmp")}
 
 
+async def overfull(cell: Cell) -> str:
+    """Why its private folder holds too much; empty where it does not."""
+    return await trio.to_thread.run_sync(_overfull, cell.folder)
+
+
+def _overfull(folder: Path) -> str:
+    files = used = 0
+    for top, folders, names in os.walk(folder):
+        for name in (*folders, *names):
+            with suppress(OSError):
+                used += os.lstat(os.path.join(top, name)).st_blocks * 512
+        files += len(folders) + len(names)
+        # A longer look would take as long as there are files.
+        if used > MAX_FOLDER_BYTES or files > MAX_FOLDER_FILES:
+            return f"its private folder holds more than {MAX_FOLDER_BYTES} bytes or {MAX_FOLDER_FILES} files"
+    return ""
+
+
 @asynccontextmanager
 async def _folder() -> AsyncGenerator[Path]:
     base = await trio.to_thread.run_sync(_new_folder)
@@ -79,8 +109,14 @@ def walls_note(sandbox: Sandbox) -> str:
     """For the person who approves: what the program can do, and what not."""
     match sandbox.kind:
         case "bwrap":
-            return "It runs without network and can write nothing but a private folder (bwrap)."
+            return (
+                "It runs without network, reads the workspace and the machine's programs alone, and can write "
+                "nothing but a private folder (bwrap)."
+            )
         case "landlock":
-            return "It can write nothing but a private folder and open no TCP connection; UDP stays open (Landlock)."
+            return (
+                "It reads the workspace and the machine's programs alone, can write nothing but a private folder and "
+                "open no TCP connection; names of files can be listed, and UDP stays open (Landlock)."
+            )
         case "none":
             return "There is no sandbox: its code has all rights of hookgate, network and files included."

@@ -51,7 +51,8 @@ class Ledger:
         if row is None:
             close = close_names(name, self.names)
             hint = f"; there is {', '.join(close)}" if close else ""
-            raise ToolError("not_found", op, f"no tool named {name[:100]!r} was added at run time{hint}")
+            reason = f"no tool named {name[:100]!r} was added at run time in this workspace{hint}"
+            raise ToolError("not_found", op, reason)
         return row
 
     def holder(self, name: str) -> str:
@@ -72,7 +73,8 @@ class Ledger:
     async def keep(self, row: ToolRow, tool: Tool, text: str | None = None) -> None:
         """File, catalog, registry, in this order; what fails takes back what came before it. Raises ToolError.
 
-        Without `text` the file stays as it is. Not cancelled halfway: the catalog has its own deadline.
+        Without `text` the file stays as it is. A row for all workspaces takes the place of this workspace's own. Not
+        cancelled halfway: the catalog has its own deadline.
         """
         with trio.CancelScope(shield=True):
             old = self.row(row.name)
@@ -81,6 +83,8 @@ class Ledger:
                 if text is not None:
                     await self.shelf.put(row.name, text)
                 await self.catalog.put_tool(row)
+                if old is not None and old.workspace != row.workspace == EVERYWHERE:
+                    await self.catalog.remove_tool(old.name, old.workspace)
                 self.registry.register(tool)
             except (OSError, StoreFailed, NameConflict, BadSpec) as error:
                 await self._take_back(row, old)
@@ -89,13 +93,11 @@ class Ledger:
                 raise unkept(error) from None
 
     async def _take_back(self, row: ToolRow, old: ToolRow | None) -> None:
-        if self.row(row.name) == old:
-            return
         try:
-            if old is not None and old.workspace == row.workspace:
-                await self.catalog.put_tool(old)
-            else:
+            if old is None or old.workspace != row.workspace:
                 await self.catalog.remove_tool(row.name, row.workspace)
+            if old is not None and self.row(row.name) != old:
+                await self.catalog.put_tool(old)
         except StoreFailed as error:
             _log.error("tool_row_not_taken_back", tool=row.name, reason=str(error))
 

@@ -17,7 +17,7 @@ import trio
 
 from hookgate.protocol.codec import encode
 from hookgate.protocol.values import JsonObject, ToolCall, ToolResult, ToolSpec
-from hookgate.tools.dynamic.cell import Cell, open_cell
+from hookgate.tools.dynamic.cell import SYSTEM, Cell, open_cell, overfull
 from hookgate.tools.dynamic.identity import CALL_TIMEOUT_S, START_TIMEOUT_S, same_tool, tool_spec
 from hookgate.tools.dynamic.process import OpenToolProcess, ProgramSpec, ToolProcess, ToolProcessFailed
 from hookgate.tools.errors import ToolError
@@ -35,13 +35,15 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True)
 class Workplace:
-    """How programs are started here. Times in seconds; `environment` gives PATH and LANG."""
+    """How programs are started here. Times in seconds; `environment` gives PATH and LANG; `readable` is what a made
+    tool may read besides the machine's programs."""
 
     open_tool_process: OpenToolProcess
     sandbox: Sandbox
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
     call_timeout_s: float = CALL_TIMEOUT_S
     start_timeout_s: float = START_TIMEOUT_S
+    readable: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -138,6 +140,10 @@ class MadeTool:
             self._busy_s += trio.current_time() - begun
             if not answered:
                 self._discard(live)
+        if full := await overfull(live.cell):
+            # The folder goes with the process.
+            self._discard(live)
+            return failure("budget", call.name, f"{full}; all of it was removed", hint=HINT)
         return self._checked(call, live, result)
 
     def _unstarted(self, call: ToolCall, reason: str) -> ToolResult:
@@ -192,7 +198,8 @@ class MadeTool:
     @asynccontextmanager
     async def _open(self) -> AsyncGenerator[_Live]:
         program, place = self._program, self._place
-        walls = replace(place.sandbox, shown=tuple({Path(sys.prefix), Path(sys.base_prefix)}))
+        interpreter = tuple({Path(sys.prefix), Path(sys.base_prefix)})
+        walls = replace(place.sandbox, shown=interpreter, only=(*SYSTEM, *place.readable))
         async with open_cell(walls, place.environment, program.name) as cell:
             await trio.to_thread.run_sync((cell.folder / "tool.py").write_text, program.text)
             command = await cell.command(program.argv)

@@ -10,11 +10,10 @@ from hookgate.protocol.catalog import RowState, ToolRow
 @dataclass(frozen=True, slots=True)
 class Facts:
     """`digest` of what lies on disk now, None where nothing does; `holder`: the provider that has the name already,
-    or empty; `granted`: somebody allowed exactly this digest for always."""
+    or empty."""
 
     digest: str | None
     holder: str = ""
-    granted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +35,6 @@ def standing(row: ToolRow, facts: Facts) -> Standing:
         return Standing(row, "changed", f"{row.source} is not what was approved")
     if facts.holder:
         return Standing(row, "shadowed", f"{facts.holder} has a tool of this name")
-    if row.origin == "model" and not facts.granted:
+    if not row.lasts:
         return Standing(row, "needs_approval", "the model made it, and its approval counted for that run alone")
     return Standing(row, "ok")

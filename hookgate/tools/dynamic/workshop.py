@@ -7,7 +7,7 @@ the gate and a person have said yes before anything here is called.
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from math import inf
@@ -16,7 +16,7 @@ from pathlib import Path
 import structlog
 import trio
 
-from hookgate.protocol.catalog import RowOrigin, ToolRow
+from hookgate.protocol.catalog import EVERYWHERE, RowOrigin, ToolRow
 from hookgate.protocol.interfaces import Tool
 from hookgate.protocol.values import JsonObject
 from hookgate.tools.dynamic.argv import ArgvTool, approved, described, find
@@ -37,13 +37,11 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True)
 class Terms:
-    """What the operator allows. `packages` are what a tool may require besides the standard library; `granted` says
-    whether somebody allowed exactly this digest for always."""
+    """What the operator allows. `packages` are what a tool may require besides the standard library."""
 
     max_tools: int = 32
     packages: tuple[str, ...] = ()
     argv_roots: tuple[Path, ...] = ()
-    granted: Callable[[str], bool] = lambda _digest: False
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +60,7 @@ class Workshop:
         self.terms, self.place, self.ledger = terms, place, ledger
         self._running: dict[str, Tool] = {}
         self._failed: dict[str, str] = {}
+        self._lasting: dict[str, str] = {}
         self._changing = trio.Lock()
         self._requests, self._inbox = trio.open_memory_channel[MadeTool](inf)
 
@@ -84,10 +83,14 @@ class Workshop:
         if row.name in self._running:
             return Standing(row, "ok", running=True)
         now = await self.ledger.digest(row, self.terms.argv_roots)
-        found = standing(row, Facts(now, self.ledger.holder(row.name), self.terms.granted(row.sha256)))
+        found = standing(row, Facts(now, self.ledger.holder(row.name)))
         return replace(found, reason=found.reason or self._failed.get(row.name, ""))
 
     # --- changes ---
+
+    def allow_always(self, sha256: str, by: str) -> None:
+        """Once a tool of this digest is made, it comes back with every start, as long as it is exactly that."""
+        self._lasting[sha256] = by
 
     async def make(self, draft: Draft, *, replace_it: bool = False, approved_by: str = "approval") -> Made:
         """Write, start, keep and register it."""
@@ -97,15 +100,20 @@ class Workshop:
         path, sha256 = self.ledger.shelf.path(draft.name), digest(text, draft.members)
         async with self._changing:
             replaced = await self._gives_way(draft.name, text, sha256, replace_it)
-            if draft.name in self._running and not replaced:
+            old, always = self.ledger.row(draft.name), self._lasting.pop(sha256, "")
+            granted = sha256 if always else old.granted if old else None
+            row = _approved(self._row(draft.members, path, sha256), "model", always or approved_by)
+            row = replace(row, granted=granted)
+            if (running := self._running.get(draft.name)) is not None and not replaced:
+                if always:
+                    await self.ledger.keep(row, running)
                 return Made(draft.name, unchanged=True)
-            row = _approved(self._row(draft.members, path, sha256), "model", approved_by)
             async with self._started(Program(text, draft.members)) as tool:
                 await self.ledger.keep(row, tool, text)
             self._exchange(draft.name, tool)
         return Made(draft.name, replaced=replaced)
 
-    async def register_argv(self, path: Path, by: str) -> Made:
+    async def register_argv(self, path: Path, by: str, *, everywhere: bool = False) -> Made:
         """Keep and register a program of the operator's, under the name that it gives itself."""
         program = await find(path, self.terms.argv_roots)
         members = await described(program, self.place)
@@ -114,20 +122,25 @@ class Workshop:
         async with self._changing:
             self._check_name(name)
             row = replace(self._row(members, program.path, approved(program, members)), kind="argv")
+            row = replace(row, workspace=EVERYWHERE) if everywhere else row
             tool, replaced = ArgvTool(program, members, self.terms.argv_roots, self.place), name in self._running
             await self.ledger.keep(_approved(row, "operator", by), tool)
             self._exchange(name, tool)
         return Made(name, replaced=replaced)
 
-    async def approve(self, name: str, by: str) -> Made:
-        """The operator vouches for a kept tool as it is: it runs now, and comes back with the next start."""
+    async def approve(self, name: str, by: str, *, everywhere: bool = False) -> Made:
+        """The operator vouches for a kept tool as it is: it runs now, and comes back with the next start.
+
+        `everywhere`: in all workspaces from now on, else where it was.
+        """
         async with self._changing:
             row = self.ledger.known(name, APPROVE)
             found = await self._standing(row)
             if found.state not in ("ok", "needs_approval"):
                 raise ToolError("stale", APPROVE, f"{name} is {found.state}: {found.reason}")
             async with self._revived(row) as tool:
-                await self.ledger.keep(_approved(row, "operator", by), tool)
+                kept = replace(row, workspace=EVERYWHERE) if everywhere else row
+                await self.ledger.keep(_approved(kept, "operator", by), tool)
             self._exchange(name, tool)
         return Made(name)
 
@@ -219,8 +232,6 @@ class Workshop:
             for found in await self.standings():
                 if found.state == "ok":
                     nursery.start_soon(self._restore, found.row)
-                else:
-                    _log.warning("tool_not_restored", tool=found.row.name, state=found.state, reason=found.reason)
 
     async def _restore(self, row: ToolRow) -> None:
         try:
@@ -229,7 +240,13 @@ class Workshop:
                 self._running[row.name] = tool
         except (ToolError, OSError, NameConflict, BadSpec) as error:
             self._failed[row.name] = str(error)
-            _log.warning("tool_not_restored", tool=row.name, state="failed", reason=str(error))
+
+    async def warn(self) -> None:
+        """A log line for each kept tool that does not run: for whoever begins to work, not for who only looks."""
+        for found in await self.standings():
+            if not found.running:
+                state = "failed" if found.state == "ok" else found.state
+                _log.warning("tool_not_restored", tool=found.row.name, state=state, reason=found.reason)
 
 
 @asynccontextmanager

@@ -158,6 +158,11 @@ def approval_text(call: ToolCall) -> str:
         asked = read_asked(call.arguments)
     except (ToolError, KeyError, TypeError, ValueError, AttributeError):
         return f"This call will be refused: its arguments do not fit. {_plain(dict(call.arguments))}"
+    return what_it_does(asked)
+
+
+def what_it_does(asked: Asked) -> str:
+    """The whole command or URL, and what to know of it."""
     return _stdio_text(asked) if asked.transport == "stdio" else _http_text(asked)
 
 

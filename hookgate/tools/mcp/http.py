@@ -42,13 +42,13 @@ async def open_http(spec: ServerSpec, tap: Tap) -> AsyncGenerator[TransportStrea
 
     endpoint = await checked(spec.url, spec.token, spec.allow_private)
     trust = await trio.to_thread.run_sync(_trust) if spec.url.startswith("https:") else _no_trust()
-    transport = _transport(spec, endpoint, tap, trust)
+    route = _Route(spec, endpoint, tap, httpx2.AsyncHTTPTransport(verify=trust, trust_env=False))
     headers = {"User-Agent": "hookgate", "Accept-Encoding": "identity"}
     if spec.token is not None:
         headers["Authorization"] = f"Bearer {spec.token}"
     async with (
         httpx2.AsyncClient(
-            transport=transport, headers=headers, trust_env=False, max_redirects=MAX_REDIRECTS, timeout=None
+            transport=_transport(route), headers=headers, trust_env=False, max_redirects=MAX_REDIRECTS, timeout=None
         ) as client,
         streamable_http_client(spec.url, http_client=client, max_sse_event_size=MAX_MESSAGE_BYTES) as (read, write),
     ):
@@ -68,59 +68,74 @@ def _no_trust() -> ssl.SSLContext:
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
-def _transport(spec: ServerSpec, endpoint: Endpoint, tap: Tap, trust: ssl.SSLContext) -> httpx2.AsyncBaseTransport:
+class _Route:
+    """Where the requests of one connection go: to the checked addresses of its host, in turn."""
+
+    def __init__(self, spec: ServerSpec, endpoint: Endpoint, tap: Tap, inner: httpx2.AsyncBaseTransport) -> None:
+        self.inner = inner
+        self._spec, self._endpoint, self._tap = spec, endpoint, tap
+
+    async def answered(self, request: httpx2.Request) -> httpx2.Response:
+        import httpx2
+
+        if request.url.host != self._endpoint.host:
+            # The SDK follows no redirect to another host; should it ever, the token stays here.
+            raise httpx2.ConnectError("that host was never checked")
+        notice = _is_notice(await request.aread())
+        # A call's own deadline comes first: it cancels the call and leaves the connection.
+        with trio.move_on_after(NOTICE_S if notice else self._spec.timeout_s + GRACE_S):
+            return await self._sent(request)
+        return httpx2.Response(202, request=request) if notice else refusal(request, CLOSED, "it did not answer")
+
+    async def _sent(self, request: httpx2.Request) -> httpx2.Response:
+        import httpx2
+
+        patience = None if request.method == "GET" else self._spec.timeout_s + GRACE_S
+        limits = httpx2.Timeout(CONNECT_S, read=patience, write=patience, pool=CONNECT_S)
+        for address in self._endpoint.addresses:
+            try:
+                response = await self.inner.handle_async_request(_addressed(request, address, limits))
+            except (httpx2.ConnectError, httpx2.ConnectTimeout):
+                continue
+            if response.status_code == 404 and "mcp-session-id" in request.headers:
+                self._tap.ending.end("the server has forgotten this connection")
+            return await bounded(request, response, self._tap, _Sender(self, request))
+        self._tap.ending.end(f"{self._endpoint.host} cannot be reached")
+        raise httpx2.ConnectError(f"{self._endpoint.host} cannot be reached")
+
+
+class _Sender:
+    """Requests beside the one that waits: to the same place, with the same identity."""
+
+    def __init__(self, route: _Route, like: httpx2.Request) -> None:
+        self._route, self._like = route, like
+        self._headers = {name: value for name, value in like.headers.items() if name not in _OF_ONE_MESSAGE}
+
+    async def post(self, body: bytes) -> None:
+        import httpx2
+
+        headers = {**self._headers, "content-type": "application/json"}
+        request = httpx2.Request("POST", self._like.url, headers=headers, content=body)
+        response = await self._route.answered(request)
+        await response.aclose()
+
+    async def resume(self, event_id: str) -> httpx2.Response:
+        import httpx2
+
+        headers = {**self._headers, "accept": "text/event-stream", "last-event-id": event_id}
+        return await self._route.answered(httpx2.Request("GET", self._like.url, headers=headers))
+
+
+def _transport(route: _Route) -> httpx2.AsyncBaseTransport:
     """The class is made here because its base comes with the SDK."""
     import httpx2
 
     class Checked(httpx2.AsyncBaseTransport):
-        def __init__(self) -> None:
-            self._inner = httpx2.AsyncHTTPTransport(verify=trust, trust_env=False)
-
         async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-            if request.url.host != endpoint.host:
-                # The SDK follows no redirect to another host; should it ever, the token stays here.
-                raise httpx2.ConnectError("that host was never checked")
-            notice = _is_notice(await request.aread())
-            # A call's own deadline comes first: it cancels the call and leaves the connection.
-            with trio.move_on_after(NOTICE_S if notice else spec.timeout_s + GRACE_S):
-                return await self._sent(request)
-            return httpx2.Response(202, request=request) if notice else refusal(request, CLOSED, "it did not answer")
+            return await route.answered(request)
 
         async def aclose(self) -> None:
-            await self._inner.aclose()
-
-        async def _sent(self, request: httpx2.Request) -> httpx2.Response:
-            patience = None if request.method == "GET" else spec.timeout_s + GRACE_S
-            limits = httpx2.Timeout(CONNECT_S, read=patience, write=patience, pool=CONNECT_S)
-            for address in endpoint.addresses:
-                try:
-                    response = await self._inner.handle_async_request(_addressed(request, address, limits))
-                except (httpx2.ConnectError, httpx2.ConnectTimeout):
-                    continue
-                if response.status_code == 404 and "mcp-session-id" in request.headers:
-                    tap.ending.end("the server has forgotten this connection")
-                return await bounded(request, response, tap, Sender(self, request))
-            tap.ending.end(f"{endpoint.host} cannot be reached")
-            raise httpx2.ConnectError(f"{endpoint.host} cannot be reached")
-
-    class Sender:
-        """Requests beside the one that waits: to the same place, with the same identity."""
-
-        def __init__(self, transport: Checked, like: httpx2.Request) -> None:
-            self._transport, self._like = transport, like
-            self._headers = {name: value for name, value in like.headers.items() if name not in _OF_ONE_MESSAGE}
-
-        async def post(self, body: bytes) -> None:
-            request = httpx2.Request(
-                "POST", self._like.url, headers={**self._headers, "content-type": "application/json"}, content=body
-            )
-            response = await self._transport.handle_async_request(request)
-            await response.aclose()
-
-        async def resume(self, event_id: str) -> httpx2.Response:
-            headers = {**self._headers, "accept": "text/event-stream", "last-event-id": event_id}
-            request = httpx2.Request("GET", self._like.url, headers=headers)
-            return await self._transport.handle_async_request(request)
+            await route.inner.aclose()
 
     return Checked()
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from hookgate.protocol.effects import RegistryEffect
-from hookgate.protocol.values import Json, JsonObject, ToolCall, ToolResult, ToolSpec
+from hookgate.protocol.values import Json, ToolCall, ToolResult, ToolSpec
 from hookgate.tools.arguments import required
 from hookgate.tools.dispatch import invalid
 from hookgate.tools.errors import ToolError
 from hookgate.tools.failures import failed, failure
 from hookgate.tools.mcp.asked import SCHEMA, read_asked
-from hookgate.tools.mcp.roster import Kept, Roster
-from hookgate.tools.mcp.server import NAME, ServerStatus
+from hookgate.tools.mcp.overview import line, overview
+from hookgate.tools.mcp.roster import Roster
+from hookgate.tools.mcp.server import NAME
 
 # Starting a program that is downloaded first takes its time; its handshake has a limit of its own.
 CONNECT_TIMEOUT_S = 90.0
@@ -88,43 +89,6 @@ class McpList:
         )
 
     async def execute(self, call: ToolCall) -> ToolResult:
-        statuses = self._roster.connections.statuses()
-        open_names = {status.name for status in statuses}
-        rows = tuple(kept for kept in self._roster.kept() if kept.row.name not in open_names)
-        lines = sorted([_status_line(it) for it in statuses] + [_row_line(it) for it in rows])
-        head = f"MCP connections: {len(lines)}"
-        by_name = {it.name: _status_data(it) for it in statuses} | {it.row.name: _row_data(it) for it in rows}
-        data: list[Json] = [by_name[name] for name in sorted(by_name)]
-        return ToolResult("\n".join([head, *(lines or ["(empty)"])]), data={"connections": data})
-
-
-def _status_line(status: ServerStatus) -> str:
-    parts = [
-        f"{status.name}  {status.state}  {status.transport}  {len(status.tools)} tools  by the {status.origin}",
-        f"waiting for approval: {', '.join(status.waiting)}" if status.waiting else "",
-        f"last error: {status.error}" if status.error else "",
-    ]
-    return "  ".join(part for part in parts if part)
-
-
-def _status_data(status: ServerStatus) -> JsonObject:
-    return {
-        "name": status.name,
-        "state": status.state,
-        "transport": status.transport,
-        "origin": status.origin,
-        "tools": len(status.tools),
-        "waiting": list(status.waiting),
-        "skipped": list(status.skipped),
-        "last_error": status.error,
-        "restarts": status.restarts,
-    }
-
-
-def _row_line(kept: Kept) -> str:
-    return f"{kept.row.name}  {kept.state}  {kept.row.transport}  0 tools  by the {kept.row.origin}"
-
-
-def _row_data(kept: Kept) -> JsonObject:
-    row = kept.row
-    return {"name": row.name, "state": kept.state, "transport": row.transport, "origin": row.origin, "tools": 0}
+        rows = overview(self._roster)
+        lines = [f"MCP connections: {len(rows)}", *(map(line, rows) if rows else ["(empty)"])]
+        return ToolResult("\n".join(lines), data={"connections": list[Json](rows)})

@@ -82,19 +82,37 @@ class Roster:
         origins = {it.origin for it in (status, row) if it is not None}
         if "operator" in origins:
             raise ToolError("permission", "mcp_disconnect", f"the connection {name} belongs to the operator")
-        if row is not None and self._catalog is not None:
-            try:
-                await self._catalog.remove_server(name, row.workspace)
-            except StoreFailed as error:
-                raise ToolError("transient", "mcp_disconnect", f"the catalog was not changed: {error}") from None
+        await self._drop(row)
         await self.connections.disconnect(name)
         return bool(origins)
+
+    async def forget(self, name: str) -> bool:
+        """For a person: the row, whoever's it is, and its connection. Whether there was one.
+
+        Raises ToolError for a server of the configuration.
+        """
+        row, configured = self._row(name), name in self._configured
+        if row is None and configured:
+            raise ToolError("permission", "mcp_forget", f"{name} stands in the configuration: take it out there")
+        await self._drop(row)
+        ended = not configured and await self.connections.disconnect(name)
+        return row is not None or ended
+
+    async def _drop(self, row: ServerRow | None) -> None:
+        if row is None or self._catalog is None:
+            return
+        try:
+            await self._catalog.remove_server(row.name, row.workspace)
+        except StoreFailed as error:
+            raise ToolError("transient", "mcp_disconnect", f"the catalog was not changed: {error}") from None
 
     async def approve(self, name: str, by: str) -> ServerStatus:
         """For a person: start a connection that waits, or take the tools that wait, now and after every restart.
 
         Raises ToolError.
         """
+        if name in self._configured:
+            raise ToolError("validation", "mcp_approve", f"{name} stands in the configuration and needs no approval")
         row = self._row(name)
         status = self.connections.approve(name)
         if status is None:

@@ -47,7 +47,7 @@ func (c *conversation) tool(ctx context.Context, f frame) {
 	result, err := Result{}, fmt.Errorf("no tool %s here", f.Name)
 	if known {
 		err = c.guarded(func() (err error) {
-			result, err = tool.run(ctx, call)
+			result, err = tool.run(context.WithValue(ctx, parentKey{}, f.ID), call)
 			return err
 		})
 	}

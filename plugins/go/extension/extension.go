@@ -41,6 +41,8 @@ type Host struct {
 	Cwd          string `json:"cwd"`
 	ExtensionDir string `json:"extension_dir"`
 	DataDir      string `json:"data_dir"`
+	// Capabilities are those that this extension asked for and the host has.
+	Capabilities []string `json:"capabilities"`
 }
 
 // Tool describes a tool to the model; Schema is a JSON Schema, any object where nil.
@@ -79,6 +81,9 @@ type Extension struct {
 	host       Host
 	outbox     *outbox
 	registered bool
+	callsTools bool
+	awaiting   map[string]chan ToolAnswer
+	asked      int
 }
 
 // New makes an extension and takes the process's stdin and stdout for the wire: from here on, what the program or
@@ -101,6 +106,7 @@ func newExtension(name, version string) *Extension {
 		keys:       map[string]func(Key){},
 		closers:    map[string]func(){},
 		outbox:     &outbox{out: io.Discard},
+		awaiting:   map[string]chan ToolAnswer{},
 	}
 }
 
@@ -191,6 +197,9 @@ func (e *Extension) ClearNotes() { e.say(plain{"clear_notes"}) }
 // Submit sends text as if the user had.
 func (e *Extension) Submit(text string) { e.say(submit{"submit", text}) }
 
+// SubmitSlash sends a command as if the user had typed it; it begins with a slash.
+func (e *Extension) SubmitSlash(text string) { e.say(submit{"submit_slash", text}) }
+
 // OpenPanel shows a panel; a command can also answer with one.
 func (e *Extension) OpenPanel(panel Panel) { e.say(openPanel{"open_panel", panel.sent()}) }
 
@@ -231,6 +240,7 @@ func (e *Extension) hello() hello {
 		{"events", len(e.observers)+len(e.intercepts) > 0 || len(e.starters) > 0},
 		{"panels", len(e.keys) > 0},
 		{"tool_cancel", len(e.tools) > 0 || len(e.starters) > 0},
+		{callsTools, e.callsTools},
 	}
 	frame := hello{Type: "hello", Name: e.name, Version: e.version, Capabilities: []string{}}
 	for _, it := range has {

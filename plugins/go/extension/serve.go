@@ -159,6 +159,8 @@ func (c *conversation) dispatch(f frame, line []byte) bool {
 		c.spawn(c.root, interceptLimit, func(ctx context.Context) { c.intercept(ctx, f.ID, eventOf(line)) })
 	case "tool_cancel":
 		c.end(f.ID)
+	case "tool_result":
+		c.answered(line)
 	case "event":
 		put(c.events, func() { c.event(eventOf(line)) })
 	case "panel_key":

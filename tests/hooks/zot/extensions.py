@@ -12,9 +12,10 @@ from typing import Any
 
 import trio
 
-from hookgate.hooks.zot.extension import ZotExtension, open_extension
+from hookgate.hooks.zot.extension import ZotExtension
 from hookgate.hooks.zot.roster import Roster
 from hookgate.hooks.zot.spec import ExtensionSpec
+from hookgate.hooks.zot.start import open_extension
 from hookgate.protocol.answers import Answer
 from hookgate.protocol.interfaces import Tool
 from hookgate.protocol.stages import Question, Stage
@@ -48,6 +49,9 @@ class Screen:
 
     def submit(self, extension: str, text: str, chat: Chat | None) -> None:
         self.shown.append(("submit", extension, text, chat))
+
+    def submit_slash(self, extension: str, text: str, chat: Chat | None) -> None:
+        self.shown.append(("submit_slash", extension, text, chat))
 
 
 class Journal:

@@ -7,7 +7,6 @@ import signal
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from time import monotonic
 from typing import Any, cast
 
 import pytest
@@ -263,12 +262,10 @@ async def test_of_one_tool_in_two_extensions_the_first_in_load_order_wins_and_a_
 
 async def test_a_mute_extension_holds_up_only_who_waits_for_it() -> None:
     house = House()
-    started = monotonic()
     plans = [house.plan("mute", "mute", hello_timeout_s=0.6), house.plan("good", "plain", rank=1)]
     async with house.open(*plans, wait=False):
-        assert monotonic() - started < 0.5
+        assert "restarting" not in {hook.state for hook in house.mounts.hooks}
         await house.mounts.tried()
-        assert monotonic() - started > 0.5
         states = {hook.name: (hook.state, hook.reason) for hook in house.mounts.hooks}
         assert states == {"zot:mute": ("restarting", "no hello within 0.6 s"), "zot:good": ("up", "")}
 

@@ -25,17 +25,22 @@ SPENT = Spent(1, 2, 3, 4, 0.5)
         ('{"type":"hello","token":null}', commands.Hello()),
         ('{"type":"prompt","message":"hi","images":null}', commands.Prompt("hi")),
         ('{"type":"prompt"}', commands.Prompt("")),
+        ('{"type":"prompt","message":null}', commands.Prompt("")),
         ('{"type":"prompt","images":[{"data":"YQ=="}]}', commands.Prompt("", ("data:image/png;base64,YQ==",))),
         ('{"type":"set_model","model":"m"}', commands.SetModel("m")),
         ('{"type":"ext_command","name":"/x","args":"a b"}', commands.ExtCommand("x", "a b")),
-        ('{"type":"approve","approval":"A1","approved":true}', commands.Approve("A1", True, False, "")),
-        ('{"type":"approve","approval":"A1","approved":1}', commands.Approve("A1", False, False, "")),
+        ('{"type":"approve","approval":"A1","approved":true}', commands.Approve("A1", True, "once", "")),
+        ('{"type":"approve","approval":"A1","approved":1}', commands.Approve("A1", False, "once", "")),
         ('{"type":"approve","approval":"A1","approved":"true","grant":"session"}', None),
+        (
+            '{"type":"approve","approval":"A1","approved":true,"grant":"always"}',
+            commands.Approve("A1", True, "always", ""),
+        ),
         ('{"type":"ping","more":[1]}', commands.Ping()),
     ],
 )
 def test_a_line_is_read_as_its_command(line: str, command: commands.Command | None) -> None:
-    expected = command or commands.Approve("A1", False, True, "")
+    expected = command or commands.Approve("A1", False, "session", "")
     assert read_request(line.encode()).command == expected
 
 
@@ -44,6 +49,7 @@ def test_a_line_is_read_as_its_command(line: str, command: commands.Command | No
     [
         ('{"type":"x","id":"7"}', Request("7", "x", Refused("unknown command"))),
         ('{"id":7}', Request(7, "", Refused("unknown command"))),
+        ('{"type":"prompt","message":3}', Request(None, "prompt", Refused("message must be a string"))),
         ('{"type":"prompt","images":[3]}', Request(None, "prompt", Refused("images[0] must be an object"))),
         ('{"type":"hello","token":3}', Request(None, "hello", Refused("token must be a string"))),
         ("[]", Request(None, "", Refused("malformed json: not an object", malformed=True))),

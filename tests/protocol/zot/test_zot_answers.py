@@ -58,7 +58,9 @@ def test_an_error_keeps_its_own_text() -> None:
     assert _result(Block("text", "city is required"), is_error=True) == ToolResult(
         "city is required", is_error=True, error=Fault("unknown", "t", "city is required")
     )
-    assert tool_failed("e", "t", "timeout waiting for e/t").for_llm == "extension e/t failed: timeout waiting for e/t"
+    late = tool_failed("e", Fault("transient", "t", "timeout waiting for e/t", timed_out=True))
+    text = "extension e/t failed: timeout waiting for e/t"
+    assert late == ToolResult(text, is_error=True, error=Fault("transient", "t", text, timed_out=True))
 
 
 @pytest.mark.parametrize(

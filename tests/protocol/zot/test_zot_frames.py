@@ -24,8 +24,11 @@ from hookgate.protocol.zot.frames import (
     RenderPanel,
     ShutdownAck,
     Submit,
+    SubmitSlash,
     Subscribe,
     ToolReply,
+    ToolUnwanted,
+    ToolWanted,
     Unknown,
 )
 from hookgate.protocol.zot.reading import read_frame
@@ -92,7 +95,11 @@ FRAMES: list[tuple[dict[str, Any], Frame]] = [
     ({"type": "submit", "text": "  go \n"}, Submit("go")),
     ({"type": "submit", "text": " "}, Submit("")),
     ({"type": "shutdown_ack"}, ShutdownAck()),
-    ({"type": "call_tool", "id": "1", "name": "x"}, Unknown("call_tool")),
+    ({"type": "submit_slash", "text": " /go on "}, SubmitSlash("/go on")),
+    ({"type": "call_tool", "id": "1", "name": "x", "args": {"a": 1}}, ToolWanted("1", "x", {"a": 1})),
+    ({"type": "call_tool", "id": "1", "args": [], "parent_id": "7"}, ToolWanted("1", "", None, "7")),
+    ({"type": "call_tool_cancel", "id": "1"}, ToolUnwanted("1")),
+    ({"type": "theme", "id": "1"}, Unknown("theme")),
     ({}, Unknown("")),
 ]
 

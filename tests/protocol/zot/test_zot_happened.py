@@ -8,6 +8,7 @@ from hookgate.protocol.events import Event
 from hookgate.protocol.inside import (
     CallDecided,
     CallEnded,
+    CallProposed,
     CompactionBegan,
     PersonAsked,
     ReplyEnded,
@@ -33,7 +34,8 @@ from hookgate.protocol.zot.events import (
     ToolEnded,
     ToolProposed,
 )
-from hookgate.protocol.zot.happened import HEARD, translated
+from hookgate.protocol.zot.happened import translated
+from hookgate.protocol.zot.heard import HEARD
 from tests.hooks.doubles import STEP
 
 LS = ToolCall("c1", "bash", {"command": "ls"})
@@ -92,6 +94,7 @@ DENIED = ToolResult("no", is_error=True, error=Fault("permission", "before_tool"
                 ),
             ),
         ),
+        (CallProposed(PWD), (ToolProposed("c1", "bash", {"command": "pwd"}),)),
         (PersonAsked(PWD, "pwd"), (ConfirmationRequested("c1", "bash", "pwd"),)),
         (
             CallDecided(PWD, "denied", "user", "no"),

@@ -40,6 +40,7 @@ from hookgate.protocol.zot.host import (
     PanelClosed,
     PanelKey,
     Shutdown,
+    ToolAnswer,
     line_of,
 )
 
@@ -60,6 +61,14 @@ LINES: list[tuple[HostFrame, dict[str, Any]]] = [
     (CommandInvoked("1", "note"), {"type": "command_invoked", "id": "1", "name": "note"}),
     (CallTool("2", "w", {}), {"type": "tool_call", "id": "2", "name": "w", "args": {}}),
     (CancelTool("2"), {"type": "tool_cancel", "id": "2"}),
+    (
+        ToolAnswer("k", "ls", [{"type": "text", "text": "a"}]),
+        {"type": "tool_result", "id": "k", "name": "ls", "content": [{"type": "text", "text": "a"}]},
+    ),
+    (
+        ToolAnswer("k", "ls", [], is_error=True, truncated=True),
+        {"type": "tool_result", "id": "k", "name": "ls", "content": [], "is_error": True, "truncated": True},
+    ),
     (
         InterceptToolCall("3", "c", "bash", {"command": "ls"}),
         {

@@ -85,10 +85,10 @@ def test_a_line_that_is_no_frame_is_named_and_the_next_is_read(text: bytes, reas
 
 
 def test_frames_arrive_whole_however_they_are_cut() -> None:
-    data = line(type="notify", level="warn", message="é\u2028x") + line(type="call_tool_cancel", id="9")
+    data = line(type="notify", level="warn", message="é\u2028x") + line(type="theme", id="9")
     peer = ZotPeer()
     found = [it for n in range(len(data)) for it in peer.receive(data[n : n + 1])]
-    assert found == [Notify("warn", "é\u2028x"), Unknown("call_tool_cancel")]
+    assert found == [Notify("warn", "é\u2028x"), Unknown("theme")]
 
 
 @pytest.mark.parametrize(

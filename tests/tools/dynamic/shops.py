@@ -105,12 +105,14 @@ class Shop:
 async def open_shop(
     folder: Path, catalog: Catalog | None = None, terms: Terms | None = None, **place: Any
 ) -> AsyncGenerator[Shop]:
-    """`place` are fields of Workplace; `mode` is the sandbox's, and `registry` may hold tools already."""
+    """`place` are fields of Workplace; `mode` is the sandbox's, `workspace` the ledger's, and `registry` may hold
+    tools already."""
     registry: Registry = place.pop("registry", None) or Registry()
+    workspace = place.pop("workspace", EVERYWHERE)
     with trio.fail_after(place.pop("deadline_s", DEADLINE_S)):
         async with open_walls(folder, place.pop("mode", "auto")) as walls, open_tool_processes() as opened:
             where = replace(Workplace(opened, walls, ENVIRONMENT), **place)
-            ledger = Ledger(catalog or MemoryCatalog(), registry, Shelf(folder / "tools"))
+            ledger = Ledger(catalog or MemoryCatalog(), registry, Shelf(folder / "tools"), workspace)
             workshop = Workshop(terms or Terms(), where, ledger)
             for tool in lifecycle_tools(workshop):
                 registry.register(tool, reserved=True)

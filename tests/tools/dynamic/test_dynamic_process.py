@@ -9,6 +9,7 @@ import trio
 
 from hookgate.tools.dynamic.made import MAX_RESULT_BYTES
 from hookgate.tools.dynamic.tail import KEPT_BYTES
+from tests.processes import until
 from tests.tools.dynamic.processes import running_programs
 from tests.tools.dynamic.shops import open_shop
 
@@ -123,7 +124,7 @@ async def test_a_body_that_hangs_is_stopped_and_the_next_call_has_a_new_process(
         assert hung.error.kind == "transient"
         assert "no answer within 1000 ms; its process was stopped" in hung.for_llm
         assert (await shop.call("probe")).for_llm == "alive"
-    assert running_programs() == []
+    await until(lambda: not running_programs())
 
 
 async def test_a_fork_answers_once(tmp_path: Path) -> None:
@@ -140,7 +141,7 @@ async def test_nothing_that_a_body_starts_outlives_its_tool(tmp_path: Path, mode
         await shop.made("probe", body)
         assert (await shop.call("probe")).for_llm == "started"
         assert running_programs() != []
-    assert running_programs() == []
+    await until(lambda: not running_programs())
 
 
 async def test_a_call_that_is_cut_short_takes_its_process_along(tmp_path: Path) -> None:

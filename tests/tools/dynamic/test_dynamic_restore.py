@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from hookgate.protocol.catalog import ToolRow
+from hookgate.protocol.values import ToolCall
 from hookgate.store import open_store
+from hookgate.tools.dynamic.asking import lasting
 from hookgate.tools.dynamic.identity import digest
 from hookgate.tools.dynamic.standing import Facts, standing
-from hookgate.tools.dynamic.workshop import Terms
 from hookgate.tools.errors import ToolError
 from hookgate.tools.registry import Registry
 from tests.tools.dynamic.shops import Other, Shop, open_shop
 
 
 @asynccontextmanager
-async def reopened(tmp_path: Path, terms: Terms | None = None, **place: Any) -> AsyncGenerator[Shop]:
+async def reopened(tmp_path: Path, **place: Any) -> AsyncGenerator[Shop]:
     """A shop on a real store, as one run after another has it."""
     async with (
         open_store(tmp_path / "store" / "hookgate.db") as store,
-        open_shop(tmp_path, store, terms, **place) as shop,
+        open_shop(tmp_path, store, **place) as shop,
     ):
         yield shop
 
@@ -54,17 +56,65 @@ async def test_what_the_operator_approved_comes_back_by_itself(tmp_path: Path) -
         assert (found.row.origin, found.row.approved_by, found.running) == ("operator", "ann", True)
 
 
-async def test_a_grant_for_always_brings_back_exactly_what_it_was_given_for(tmp_path: Path) -> None:
+def said_always(shop: Shop, body: str) -> None:
+    """A person's answer to the question about such a tool."""
+    wish = {"name": "probe", "description": "A tool.", "body": body}
+    offered = lasting(shop.workshop, ToolCall("1", "new_tool", wish))
+    assert offered is not None
+    offered.keep("ann")
+
+
+@pytest.mark.parametrize("again", [False, True])
+async def test_a_grant_for_always_brings_back_exactly_what_it_was_given_for(tmp_path: Path, again: bool) -> None:
     async with reopened(tmp_path) as shop:
+        if again:
+            # Also of a tool that is there already.
+            await shop.made("probe", "return 'back'")
+        said_always(shop, "return 'back'")
         await shop.made("probe", "return 'back'")
-        (found,) = await shop.workshop.standings()
-        granted = found.row.sha256
-    async with reopened(tmp_path, Terms(granted=lambda it: it == granted)) as shop:
+    async with reopened(tmp_path) as shop:
         assert (await shop.call("probe")).for_llm == "back"
+        (found,) = await shop.workshop.standings()
+        assert (found.row.origin, found.row.approved_by) == ("model", "ann")
+        await shop.made("probe", "return 'other'", replace=True)
+    async with reopened(tmp_path) as shop:
+        assert await shop.states() == {"probe": "needs_approval"}
+        await shop.made("probe", "return 'back'", replace=True)
+    async with reopened(tmp_path) as shop:
+        assert await shop.states() == {"probe": "ok"}
     (tmp_path / "tools" / "probe" / "tool.py").write_text("print('mine now')")
-    async with reopened(tmp_path, Terms(granted=lambda it: it == granted)) as shop:
+    async with reopened(tmp_path) as shop:
         assert await shop.states() == {"probe": "changed"}
         assert shop.names() == set()
+
+
+async def test_a_tool_belongs_to_its_workspace_unless_the_operator_says_everywhere(tmp_path: Path) -> None:
+    async with reopened(tmp_path, workspace="/a") as shop:
+        await shop.made("probe", "return 'a'")
+        await shop.workshop.approve("probe", "ann")
+    async with reopened(tmp_path, workspace="/b") as shop:
+        assert await shop.states() == {}
+    async with reopened(tmp_path, workspace="/a") as shop:
+        await shop.workshop.approve("probe", "ann", everywhere=True)
+    async with reopened(tmp_path, workspace="/b") as shop:
+        assert (await shop.call("probe")).for_llm == "a"
+        assert "belongs to the operator" in (await shop.new("probe", "return 'b'", replace=True)).for_llm
+    async with open_store(tmp_path / "store" / "hookgate.db") as store:
+        assert [row.workspace for row in store.tools("/a")] == [""]
+
+
+async def test_who_only_looks_is_not_warned_and_who_begins_to_work_is(tmp_path: Path) -> None:
+    async with reopened(tmp_path) as shop:
+        await shop.made("probe", "return 'back'")
+    with capture_logs() as said:
+        async with reopened(tmp_path) as shop:
+            assert unrestored(said) == []
+            await shop.workshop.warn()
+    assert unrestored(said) == [("probe", "needs_approval")]
+
+
+def unrestored(said: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    return [(it["tool"], it["state"]) for it in said if it["event"] == "tool_not_restored"]
 
 
 async def test_only_what_is_as_it_was_starts_and_the_rest_says_why(tmp_path: Path) -> None:
@@ -116,13 +166,14 @@ def _as_if_approved(row: ToolRow, text: str) -> ToolRow:
     ("changes", "facts", "state"),
     [
         ({}, Facts("d"), "needs_approval"),
-        ({}, Facts("d", granted=True), "ok"),
+        ({"granted": "d"}, Facts("d"), "ok"),
+        ({"granted": "other"}, Facts("d"), "needs_approval"),
         ({"origin": "operator"}, Facts("d"), "ok"),
         ({"origin": "operator"}, Facts("other"), "changed"),
         ({"origin": "operator"}, Facts(None), "missing"),
         ({"origin": "operator"}, Facts("d", holder="builtin"), "shadowed"),
         ({"origin": "operator", "enabled": False}, Facts("d"), "disabled"),
-        ({}, Facts("other", granted=True), "changed"),
+        ({"granted": "d"}, Facts("other"), "changed"),
     ],
 )
 def test_each_row_has_one_state(changes: dict[str, Any], facts: Facts, state: str) -> None:

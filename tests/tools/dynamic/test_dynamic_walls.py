@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import trio
 
+from hookgate.tools.dynamic.cell import MAX_FOLDER_FILES
 from hookgate.tools.sandbox import Limits, open_shelter
 from tests.tools.dynamic.shops import open_shop, open_walls
 
@@ -63,6 +65,49 @@ async def test_the_walls_keep_a_program_from_the_network_and_from_files(tmp_path
     assert connect != "done"
     assert own == "done"
     assert not target.exists()
+
+
+async def test_a_program_reads_the_workspace_and_nothing_else_of_anybodys(tmp_path: Path) -> None:
+    workspace, home = tmp_path / "workspace", tmp_path / "home"
+    for folder in (workspace, home, workspace / "secrets"):
+        folder.mkdir()
+        (folder / "notes").write_text("read")
+    body = (
+        "import os\n"
+        "def tried(path):\n    try: return open(path).read()\n"
+        "    except OSError as error: return type(error).__name__\n"
+        "return [*map(tried, args['paths']), os.listdir('/')]"
+    )
+    paths = [f"{folder}/notes" for folder in (workspace, home, workspace / "secrets")]
+    async with open_walls(tmp_path) as walls:
+        hiding = replace(walls, hidden=(workspace / "secrets",))
+    if hiding.kind == "none":
+        pytest.skip("this machine offers no sandbox")
+    async with open_shop(tmp_path, sandbox=hiding, readable=(workspace,)) as shop:
+        await shop.made("probe", body, returns="json", args=[{"name": "paths", "type": "array"}])
+        data = (await shop.call("probe", paths=[*paths, "/etc/shadow"])).data
+    assert isinstance(data, dict)
+    mine, *others, root = data["result"]  # type: ignore[misc]
+    assert mine == "read"
+    assert not {"read"} & set(others)  # type: ignore[arg-type]
+    assert all(it.endswith("Error") for it in others)  # type: ignore[union-attr]
+    if hiding.kind == "bwrap":
+        assert not {"home", "var", "opt", "srv", "mnt"} & set(root)  # type: ignore[arg-type]
+
+
+async def test_a_folder_that_holds_too_much_is_a_failure_and_gone(tmp_path: Path) -> None:
+    body = (
+        "import os\nos.makedirs('many', exist_ok=True)\n"
+        "for number in range(args['files']):\n    open(f'many/{number}', 'w').close()\n"
+        "return f\"{len(os.listdir('many'))} files\""
+    )
+    async with open_shop(tmp_path) as shop:
+        await shop.made("probe", body, args=[{"name": "files", "type": "integer"}])
+        assert (await shop.call("probe", files=3)).for_llm == "3 files"
+        over = await shop.call("probe", files=MAX_FOLDER_FILES)
+        assert over.error is not None
+        assert (over.error.kind, "its private folder holds more than" in over.error.reason) == ("budget", True)
+        assert (await shop.call("probe", files=2)).for_llm == "2 files"
 
 
 async def test_it_works_inside_landlock_too(tmp_path: Path) -> None:

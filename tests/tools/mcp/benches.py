@@ -100,20 +100,5 @@ def pids(log: Path) -> list[int]:
     return [int(line) for line in log.read_text().splitlines()] if log.exists() else []
 
 
-def alive(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state != "Z"
-
-
-async def gone(*processes: int) -> None:
-    """Until they are: a killed process is gone when the kernel has taken it down, not before."""
-    with trio.fail_after(10):
-        while any(alive(pid) for pid in processes):
-            await trio.sleep(0.01)
-
-
 def texts(results: Sequence[ToolResult]) -> list[str]:
     return [result.for_llm for result in results]

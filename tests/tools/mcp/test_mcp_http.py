@@ -115,10 +115,10 @@ async def test_a_call_that_is_never_answered_times_out_and_the_connection_stays(
             await trio.sleep_forever()
         return False
 
-    async with serving(mute) as site, opened(site.spec(timeout_s=0.3)) as bench:
+    async with serving(mute) as site, opened(site.spec(timeout_s=1.5)) as bench:
         result = await bench.call("web__slow")
         assert result.error is not None
-        assert result.error.reason == "timed out after 0.3 s"
+        assert result.error.reason == "timed out after 1.5 s"
         assert (await bench.call("web__echo", a=1)).for_llm.endswith('{"a": 1}')
         assert [asked.body["method"] for asked in site.seen].count("initialize") == 1
 
@@ -132,7 +132,7 @@ async def test_a_server_that_does_not_take_notifications_holds_nobody_up(monkeyp
         return False
 
     async with serving(deaf) as site, opened(site.spec()) as bench:
-        with trio.fail_after(3):
+        with trio.fail_after(20):
             assert (await bench.call("web__echo", a=1)).for_llm.endswith('{"a": 1}')
 
 
@@ -189,7 +189,7 @@ async def test_an_answer_that_breaks_off_fails_its_call_alone() -> None:
         return calls(asked)
 
     async with serving(torn) as site, opened(site.spec()) as bench:
-        with trio.fail_after(5):
+        with trio.fail_after(20):
             result = await bench.call("web__slow")
         assert result.error is not None
         assert (result.error.kind, "its answer broke off" in result.for_llm) == ("transient", True)
@@ -220,7 +220,7 @@ async def test_a_server_that_has_forgotten_the_session_is_connected_to_again() -
 async def test_a_server_that_is_not_there_is_named() -> None:
     async with opened() as bench:
         spec = ServerSpec("web", "http", url="http://127.0.0.1:9/mcp", allow_private=True, origin="model")
-        with trio.fail_after(5), pytest.raises(ToolError, match=r"127\.0\.0\.1 cannot be reached"):
+        with trio.fail_after(20), pytest.raises(ToolError, match=r"127\.0\.0\.1 cannot be reached"):
             await bench.connections.connect(spec)
 
 
@@ -230,7 +230,7 @@ async def test_a_server_that_accepts_and_says_nothing_is_given_up() -> None:
         return True
 
     async with serving(silent) as site, opened() as bench:
-        with trio.fail_after(3), pytest.raises(ToolError, match=r"handshake within 0\.5 s"):
+        with trio.fail_after(20), pytest.raises(ToolError, match=r"handshake within 0\.5 s"):
             await bench.connections.connect(site.spec(connect_timeout_s=0.5, origin="model"))
 
 

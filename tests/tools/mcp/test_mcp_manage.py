@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import trio
-from benches import ENVIRONMENT, ODD, Bench, alive, odd, opened, pids
+from benches import ENVIRONMENT, ODD, Bench, odd, opened, pids
 
 from hookgate.protocol.catalog import Catalog, ServerRow, StoreFailed
 from hookgate.protocol.effects import RegistryEffect
@@ -22,6 +22,7 @@ from hookgate.tools.errors import ToolError
 from hookgate.tools.mcp.asked import approval_text, read_asked
 from hookgate.tools.mcp.manage import McpConnect, McpDisconnect, McpList
 from hookgate.tools.mcp.roster import Place, Roster
+from tests.processes import gone
 
 FILE = "hookgate.db"
 
@@ -70,7 +71,8 @@ async def test_a_model_connects_lists_and_disconnects(tmp_path: Path) -> None:
         ended = await ours.ask("mcp_disconnect", name="odd")
         assert (ended.for_llm, len(ended.effects)) == ("Disconnected odd.", 1)
         assert (await ours.ask("mcp_list")).for_llm == "MCP connections: 0\n(empty)"
-        assert (ours.bench.names, [pid for pid in pids(log) if alive(pid)]) == ([], [])
+        assert ours.bench.names == []
+        await gone(*pids(log))
 
 
 async def test_what_a_model_connected_waits_for_a_person_after_a_restart(tmp_path: Path) -> None:
@@ -186,7 +188,7 @@ async def test_a_connection_that_cannot_be_kept_is_not_made(tmp_path: Path) -> N
         result = await ours.connect("good", log)
         assert "cannot be kept: the disk is full" in result.for_llm
         assert (bench.names, bench.connections.statuses()) == ([], ())
-        assert not any(alive(pid) for pid in pids(log))
+        await gone(*pids(log))
 
 
 async def test_a_failed_connect_leaves_no_row(tmp_path: Path) -> None:

@@ -16,12 +16,13 @@ from typing import Any
 import pytest
 import trio
 import trio.testing
-from benches import ENVIRONMENT, Bench, gone, opened
+from benches import ENVIRONMENT, Bench, opened
 
 from hookgate.tools.mcp.ending import Ending
 from hookgate.tools.mcp.live import open_live
 from hookgate.tools.mcp.server import ServerSpec
 from hookgate.tools.mcp.tap import Tap
+from tests.processes import below, gone
 
 VENV = Path(__file__).parents[3] / ".venv"
 PYTHON_SERVERS = VENV / "mcp-servers" / "bin"
@@ -167,14 +168,14 @@ class TestEverything:
 @needs_node_servers
 async def test_a_server_that_is_killed_at_rest_is_noticed_at_once_and_comes_back(tmp_path: Path) -> None:
     async with opened(everything()) as bench:
-        before = _children_of(os.getpid(), "server-everything")
-        with trio.fail_after(2):
+        before = _children("server-everything")
+        with trio.fail_after(20):
             os.kill(before[0], signal.SIGKILL)
             await bench.until(lambda: bench.states[-1].state == "down")
         assert bench.names == []
         await bench.up("everything", restarts=1)
         assert (await said(bench, "everything__echo", message="hi")).endswith("Echo: hi")
-        assert _children_of(os.getpid(), "server-everything") != before
+        assert _children("server-everything") != before
 
 
 @needs_node
@@ -188,8 +189,8 @@ async def test_a_server_that_is_killed_in_a_call_fails_it_at_once(tmp_path: Path
 
         nursery.start_soon(long)
         await trio.testing.wait_all_tasks_blocked(0.2)
-        with trio.fail_after(2):
-            os.kill(_children_of(os.getpid(), "server-everything")[0], signal.SIGKILL)
+        with trio.fail_after(20):
+            os.kill(_children("server-everything")[0], signal.SIGKILL)
             await bench.until(lambda: bench.states[-1].state == "down")
             while not results:
                 await trio.sleep(0.01)
@@ -254,22 +255,12 @@ async def test_the_git_server_answers_in_both_revisions_of_the_protocol(tmp_path
 async def test_all_of_them_start_side_by_side_and_none_is_left(tmp_path: Path) -> None:
     async with opened(everything(), filesystem(tmp_path), python_server("git"), python_server("time")) as bench:
         assert [status.state for status in bench.connections.statuses()] == ["up"] * 4
-        children = [pid for name in ("server-", "mcp-server") for pid in _children_of(os.getpid(), name)]
+        children = [*_children("server-"), *_children("mcp-server-")]
         assert len(set(children)) == 4
     await gone(*children)
 
 
-def _children_of(parent: int, marker: str) -> list[int]:
-    """Its child processes on whose command line the marker stands."""
-    found: list[int] = []
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdecimal():
-            continue
-        try:
-            stat = (entry / "stat").read_text().rpartition(")")[2].split()
-            line = (entry / "cmdline").read_bytes().decode("utf-8", "replace")
-        except OSError:
-            continue
-        if int(stat[1]) == parent and marker in line:
-            found.append(int(entry.name))
-    return found
+def _children(marker: str) -> list[int]:
+    """The child processes on whose command line the marker stands."""
+    ours = os.getpid()
+    return [it.pid for it in below(ours) if it.parent == ours and marker.encode() in it.line]

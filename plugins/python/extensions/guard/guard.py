@@ -10,12 +10,8 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
 import tempfile
 import time
-from pathlib import Path
-
-sys.path.append(str(Path(__file__).resolve().parents[2]))  # a copy of the SDK beside this file comes first
 
 from hookgate_extension import Event, Extension
 

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
-sys.path.append(str(Path(__file__).resolve().parents[2]))  # a copy of the SDK beside this file comes first
-
 from hookgate_extension import Extension
 
 ext = Extension("hello")

@@ -7,10 +7,6 @@ extension: this folder, whose manifest passes --extension.
 from __future__ import annotations
 
 import re
-import sys
-from pathlib import Path
-
-sys.path.append(str(Path(__file__).resolve().parents[2]))  # copies of the SDKs beside this file come first
 
 from hookgate_extension import Event, Extension, serve
 from hookgate_plugin import Call, Plugin

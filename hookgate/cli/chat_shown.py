@@ -1,0 +1,40 @@
+"""What a chat tells a person of what runs: the first line, the tools, the hooks."""
+
+from __future__ import annotations
+
+from hookgate.channels.printable import printable
+from hookgate.cli import zot_chat
+from hookgate.cli.inspect import counted
+from hookgate.cli.runtime import Runtime
+from hookgate.cli.zot import is_extension
+
+
+def welcome(runtime: Runtime) -> str:
+    hooks = [hook for hook in runtime.mounts.hooks if not is_extension(hook.name)]
+    loaded = len(zot_chat.loaded(runtime))
+    running = counted(len(hooks), "hook") + (f", {counted(loaded, 'extension')}" if loaded else "")
+    lines = [f"hookgate: {runtime.agent.model}; {running}; /help for help, Ctrl-D to leave"]
+    lines.extend(f"! hook {hook.name} is {hook.state}: {hook.reason}" for hook in hooks if not hook.pid)
+    return printable("\n".join(lines)) + "\n"
+
+
+def tools(runtime: Runtime) -> str:
+    own = [(spec.name, spec.provider, spec.description) for spec in runtime.agent.registry.snapshot().specs]
+    declared = [(s.name, f"hook:{m.name}", s.description) for m in runtime.gate.mounts for s in m.hook.declared.tools]
+    rows = (f"  {name:<12} {provider:<16} {text.partition('. ')[0]}" for name, provider, text in [*own, *declared])
+    return "\n".join(rows) or "no tools"
+
+
+def connections(runtime: Runtime) -> str:
+    roster = runtime.more.roster
+    if roster is None:
+        return "no MCP servers"
+    from hookgate.tools.mcp.overview import line, overview
+
+    return "\n".join(f"  {line(row)}" for row in overview(roster)) or "no MCP servers"
+
+
+def hooks(runtime: Runtime) -> str:
+    rows = [f"  {hook.name:<16} {hook.state:<12} {hook.reason}" for hook in runtime.mounts.hooks]
+    absent = [f"  {line}" for line in zot_chat.absent(runtime)]
+    return "\n".join([*rows, *absent]) or "no hooks"

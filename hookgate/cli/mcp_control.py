@@ -1,0 +1,46 @@
+"""The control methods about MCP connections, for a running gateway: `mcp.list`, `mcp.approve` and `mcp.forget`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hookgate.control.methods import ControlError, Methods
+from hookgate.protocol.values import Json
+from hookgate.tools.errors import ToolError
+
+if TYPE_CHECKING:
+    from hookgate.tools.mcp.roster import Roster
+
+OPERATOR = "operator"
+
+
+def mcp_methods(roster: Roster | None) -> Methods:
+    """`roster` None: the configuration has no MCP connections."""
+
+    def there() -> Roster:
+        if roster is None:
+            raise ControlError("there are no MCP connections here: the configuration asks for none")
+        return roster
+
+    async def mcp_list() -> Json:
+        """A row per connection, the members of `overview`."""
+        from hookgate.tools.mcp.overview import overview
+
+        return list[Json](overview(roster)) if roster is not None else []
+
+    async def mcp_approve(name: str) -> Json:
+        """Start a connection that waits, or take its tools that wait, now and after every restart."""
+        try:
+            status = await there().approve(name, OPERATOR)
+        except ToolError as error:
+            raise ControlError(error.reason) from None
+        return {"name": name, "tools": len(status.tools)}
+
+    async def mcp_forget(name: str) -> Json:
+        """End a connection that is not the configuration's, and keep it no more. Whether there was one."""
+        try:
+            return await there().forget(name)
+        except ToolError as error:
+            raise ControlError(error.reason) from None
+
+    return {"mcp.list": mcp_list, "mcp.approve": mcp_approve, "mcp.forget": mcp_forget}

@@ -1,0 +1,164 @@
+"""The skills of one running hookgate: where they are looked for, and the tool that the model has while there are any.
+
+Light: what reads skills is imported when there is a folder that may hold some.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import structlog
+
+from hookgate import config as configuration
+from hookgate.cli.sinks import observer
+from hookgate.hooks.rules import Mount
+from hookgate.protocol.events import Event
+from hookgate.protocol.match import Globs
+from hookgate.sections import Config
+from hookgate.tools.registry import Registry
+
+if TYPE_CHECKING:
+    from hookgate.cli.zot import Extensions
+    from hookgate.extensions.discovery import Found as FoundExtensions
+    from hookgate.skills.shelf import Found, Shelf
+    from hookgate.skills.skill import Skill
+
+log = structlog.get_logger("hookgate.skills")
+
+TOOL, PROVIDER = "skill", "builtin"
+PROJECT_FOLDERS = (".hookgate/skills", ".zot/skills")
+ZOT_FOLDER = "skills"
+
+
+def switched_on(configured: bool | None, wanted: bool | None) -> bool:
+    """`wanted` True: on unless the configuration says no; False: off; None: off unless it says yes."""
+    return wanted is not False and (wanted is True if configured is None else configured)
+
+
+def make_skills(
+    config: Config, wanted: bool | None, registry: Registry, extensions: Extensions | None
+) -> Skills | None:
+    """With the tool registered, where there are any skills; None where they are off. `wanted`: see `switched_on`."""
+    if not switched_on(config.skills.enabled, wanted) or not Globs(config.tools.enabled).covers(TOOL):
+        return None
+    # A program that has hookgate inside it may have a tool of this name.
+    if registry.holder(TOOL):
+        return None
+    skills = Skills(config, registry, extensions)
+    if skills.may_have_any:
+        skills.refresh()
+    return skills
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A place for skills, as `hookgate.skills.shelf.Place`, which is dear to import where there are none."""
+
+    folder: Path
+    within: Path | None = None
+    named: bool = False
+
+
+class Skills:
+    """`mount` keeps the tool true to the files: they are looked at before each model call, and at each use."""
+
+    def __init__(self, config: Config, registry: Registry, extensions: Extensions | None) -> None:
+        self._config = config
+        self._registry = registry
+        self._extensions = extensions
+        self._workspace = configuration.workspace_folder(config)
+        self._shelf: Shelf | None = None
+        self._offered: tuple[Skill, ...] = ()
+        self._told: set[str] = set()
+        self._brought: tuple[FoundExtensions | None, tuple[Spot, ...]] = (None, ())
+        self.mount: Mount = observer("skills", ("inside.step_began",), self._before_model)
+
+    def problems(self) -> tuple[str, ...]:
+        """A line for each that cannot be loaded; the others are offered from here on."""
+        if not self.may_have_any:
+            return ()
+        texts = tuple(problem.text for problem in self.refresh().problems)
+        self._told.update(texts)
+        return texts
+
+    def refresh(self) -> Found:
+        """Offer what is there now."""
+        found = self._look()
+        if found.skills != self._offered:
+            self._offer(found)
+            self._offered = found.skills
+        return found
+
+    def _offer(self, found: Found) -> None:
+        from hookgate.skills.tool import SkillTool, skill_spec
+
+        for it in found.shadowed:
+            log.info("skill_shadowed", skill=it.skill.name, folder=str(it.skill.folder), by=str(it.by))
+        if found.skills:
+            tool = SkillTool(skill_spec(found.skills), self._look, self._workspace)
+            # The version rises where the list is another one: a body may change without that.
+            self._registry.register(tool, reserved=True)
+        else:
+            self._registry.unregister(TOOL, PROVIDER)
+
+    @property
+    def may_have_any(self) -> bool:
+        """Whether there is a folder at all; as long as there is none, nothing is imported."""
+        return self._shelf is not None or any(spot.named or os.path.isdir(spot.folder) for spot in self._spots())
+
+    def _before_model(self, _event: Event) -> None:
+        """In the loop's own thread, since the tools are frozen right after it: a few `stat` calls where nothing has
+        changed."""
+        if not self.may_have_any:
+            return
+        for problem in self.refresh().problems:
+            if problem.text not in self._told:
+                self._told.add(problem.text)
+                log.warning("skill_not_loaded", folder=str(problem.folder), reason=problem.reason)
+
+    def _look(self) -> Found:
+        from hookgate.skills.shelf import Place, Shelf
+
+        self._shelf = self._shelf or Shelf()
+        return self._shelf.look(Place(spot.folder, spot.within, spot.named) for spot in self._spots())
+
+    def _spots(self) -> Iterator[Spot]:
+        """In the order in which names count."""
+        section = self._config.skills
+        yield from (Spot(Path(folder).expanduser().absolute(), named=True) for folder in section.folders)
+        if section.project:
+            yield from (Spot(self._workspace / folder, self._workspace) for folder in PROJECT_FOLDERS)
+        yield Spot(configuration.skills_folder())
+        yield Spot(configuration.zot_home(self._config) / ZOT_FOLDER)
+        yield from self._of_extensions()
+
+    def _of_extensions(self) -> tuple[Spot, ...]:
+        """What their manifests name; read once for each set that is loaded."""
+        found = self._extensions.found if self._extensions is not None else None
+        if found is None or not found.candidates:
+            return ()
+        if self._brought[0] is not found:
+            folders = [Path(os.path.realpath(it.directory)) for it in found.candidates]
+            spots = (Spot(folder / path, folder, named=True) for folder in folders for path in _named(folder))
+            self._brought = (found, tuple(spots))
+        return self._brought[1]
+
+
+def _named(directory: Path) -> tuple[str, ...]:
+    """The member `skills` of a manifest: folders of skills, or of one, relative to its own. It has been read before,
+    so what is wrong with the rest is known already."""
+    from hookgate.extensions.manifest import FILE_NAME, BadManifest, read_bytes
+    from hookgate.protocol.codec import decode
+    from hookgate.protocol.errors import BadMessage
+
+    try:
+        members: object = decode(read_bytes(directory / FILE_NAME))
+    except (BadManifest, BadMessage):
+        return ()
+    named = cast("dict[str, object]", members).get("skills") if isinstance(members, dict) else None
+    paths = cast("list[object]", named) if isinstance(named, list) else []
+    return tuple(path for path in paths if isinstance(path, str) and path and "\0" not in path)

@@ -1,0 +1,41 @@
+"""One set of hooks in the order in which they are asked: which stand at a stage, and which match a question.
+
+Replaced as a whole when the hooks change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hookgate.hooks.rules import Mount
+from hookgate.protocol.stages import Question, Stage
+from hookgate.protocol.values import Chat
+
+MAX_KNOWN_MATCHES = 4096
+
+
+class Chains:
+    """`audited`: some hook is only audited."""
+
+    def __init__(self, mounts: Sequence[Mount] = ()) -> None:
+        self.mounts = tuple(sorted(mounts, key=lambda mount: mount.order))
+        self.audited = any(mount.rules.mode == "audit" for mount in self.mounts)
+        self._at = {stage: tuple(mount for mount in self.mounts if stage in mount.rules.stages) for stage in Stage}
+        self._matches: dict[tuple[Stage, Chat, str, str, str], tuple[Mount, ...]] = {}
+
+    def at(self, stage: Stage) -> tuple[Mount, ...]:
+        """By what is configured; a hook may have declared that it stands at fewer."""
+        return self._at[stage]
+
+    def matching(self, question: Question) -> tuple[Mount, ...]:
+        """The hooks of a stage whose match covers the question: the same for every call of a chat to a tool."""
+        stage, step = question.stage, question.step
+        if not self._at[stage]:
+            return ()
+        key = (stage, step.chat, question.tool, question.model, step.agent)
+        known = self._matches.get(key)
+        if known is None:
+            if len(self._matches) >= MAX_KNOWN_MATCHES:
+                self._matches.clear()
+            known = self._matches[key] = tuple(mount for mount in self._at[stage] if mount.covers(question))
+        return known

@@ -1,0 +1,34 @@
+"""How an extension's process becomes an extension: it is started first, and what speaks with it loaded meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from hookgate.hooks.child import Child, HelloFailed, open_child
+from hookgate.hooks.deadlines import Deadlines
+from hookgate.hooks.pipes import open_pipes
+from hookgate.hooks.zot.spec import TOKEN, ExtensionSpec
+
+if TYPE_CHECKING:
+    from hookgate.hooks.zot.extension import ZotExtension
+
+
+@asynccontextmanager
+async def open_extension(spec: ExtensionSpec, deadlines: Deadlines) -> AsyncGenerator[ZotExtension]:
+    """An extension that is ready. Leaving sends `shutdown`, stops its whole process group and reaps it.
+
+    Raises HelloFailed. Once open, nothing that happens to the process raises here: calls fail and `ended` is set.
+    """
+    environment = {name: value for name, value in spec.environment.items() if name != TOKEN}
+    try:
+        pipes = await open_pipes(spec.command, spec.directory, environment)
+    except OSError as error:
+        raise HelloFailed(f"spawn: {spec.command[0]}: {error.strerror or error}") from None
+    # Loaded while the process starts up.
+    from hookgate.hooks.zot.extension import ZotExtension
+
+    child = Child(pipes)
+    async with open_child(child, ZotExtension(spec, child, deadlines), spec.journal.lines) as extension:
+        yield extension

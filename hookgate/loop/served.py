@@ -1,0 +1,48 @@
+"""Which running tool of an extension's the present task works inside, so that the calls it makes find their turn."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+import trio
+
+from hookgate.loop.batch import Batch
+from hookgate.protocol.errors import TurnAborted
+from hookgate.protocol.values import ToolResult
+from hookgate.tools.lease import Lease
+
+PROVIDER = "zot:"
+"""What the provider of an extension's tool begins with."""
+
+
+@dataclass
+class Served:
+    """A running tool. It holds the workspace, so what it calls shares a lease of their own."""
+
+    batch: Batch
+    lease: Lease = field(default_factory=Lease)
+    scope: trio.CancelScope = field(default_factory=trio.CancelScope)
+    aborted: TurnAborted | None = None
+
+    def abort(self, error: TurnAborted) -> None:
+        """A hook has ended the turn at a call that the tool made: the tool ends here, the turn with it."""
+        self.aborted = error
+        self.scope.cancel()
+
+
+current: ContextVar[Served | None] = ContextVar("served", default=None)
+
+
+async def serving(batch: Batch, run: Callable[[], Awaitable[ToolResult]]) -> ToolResult:
+    """Run a tool of an extension's; what it calls meanwhile belongs to this batch. Raises what a hook aborts with."""
+    served = Served(batch)
+    token = current.set(served)
+    try:
+        with served.scope:
+            return await run()
+    finally:
+        current.reset(token)
+    assert served.aborted is not None  # noqa: S101 - nothing else cancels this scope
+    raise served.aborted

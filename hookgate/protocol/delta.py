@@ -1,0 +1,20 @@
+"""What comes of a model's reply before it is whole."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class CallPiece:
+    """Of a tool call while the model writes it: the first piece of an `id` begins it, an `ended` one is its last."""
+
+    id: str
+    name: str
+    arguments: str = ""
+    ended: bool = False
+
+
+Delta: TypeAlias = str | CallPiece
+"""What comes of a reply before it is whole: text that may be seen, and calls."""

@@ -1,0 +1,82 @@
+"""A model endpoint: its base URL, its headers, and the connections that its first call makes.
+
+Knows no HTTP library: importing one is the dearest part of a start, and a chat waits for a person first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import SplitResult, urlsplit
+
+from hookgate.providers.faults import Site, secrets_in
+
+if TYPE_CHECKING:
+    from hookgate.providers.http import Connections
+    from hookgate.providers.sse import Reading
+
+IDLE_S = 120.0
+"""Seconds without a byte, before the answer starts or within it."""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What every call of an endpoint has in common. `tls`: whether connections are encrypted."""
+
+    headers: Mapping[str, str]
+    idle_timeout_s: float
+    tls: bool
+
+
+class Endpoint:
+    """One base URL with its connections."""
+
+    def __init__(self, base: SplitResult, terms: Terms, site: Site) -> None:
+        self.site = site
+        self._base = base
+        self._terms = terms
+        self._connections: Connections | None = None
+
+    async def post(self, path: str, body: bytes, reading: Reading) -> None:
+        """Send JSON and feed the answer to `reading`. Raises ProviderFailed; cancelling drops the connection."""
+        url = self._base._replace(path=self._base.path.rstrip("/") + path).geturl()
+        await self._connected().post(url, body, reading)
+
+    async def aclose(self) -> None:
+        if self._connections is not None:
+            await self._connections.aclose()
+
+    def _connected(self) -> Connections:
+        if self._connections is None:
+            from hookgate.providers.http import Connections
+
+            self._connections = Connections(self._terms, self.site)
+        return self._connections
+
+
+@asynccontextmanager
+async def open_endpoint(
+    base_url: str, headers: Mapping[str, str], idle_timeout_s: float = IDLE_S
+) -> AsyncGenerator[Endpoint, None]:
+    """Nothing is connected yet; leaving closes what is then. Raises ValueError for a URL or header that cannot be."""
+    base = _base(base_url)
+    site = Site(_host(base), secrets_in([*headers.values(), base.password or ""]))
+    for word in (*headers, *headers.values()):
+        word.encode("ascii")
+    async with aclosing(Endpoint(base, Terms(headers, idle_timeout_s, base.scheme == "https"), site)) as endpoint:
+        yield endpoint
+
+
+def _base(base_url: str) -> SplitResult:
+    base = urlsplit(base_url.strip())
+    if base.scheme not in ("http", "https") or not base.hostname:
+        # The URL itself is not repeated: it may hold a password.
+        raise ValueError("a model's base URL must read http://HOST... or https://HOST...")
+    return base
+
+
+def _host(base: SplitResult) -> str:
+    """As people write it; reading the port also checks it."""
+    return f"{base.hostname}:{base.port}" if base.port else str(base.hostname)

@@ -1,0 +1,14 @@
+"""`[skills]`: the instructions that a model may load."""
+
+from __future__ import annotations
+
+from hookgate.sections.section import Section
+
+
+class SkillsSection(Section):
+    """`enabled`: unset, a chat and `hookgate rpc` have them and a daemon has not. `project`: whether those of the
+    workspace count; `folders`: more places, asked before the usual ones."""
+
+    enabled: bool | None = None
+    project: bool = True
+    folders: tuple[str, ...] = ()

@@ -1,0 +1,195 @@
+"""Commands that look: what would be started, what runs, which of several gateways is asked, what is odd."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from hookgate.cli.inspect import check_config, explain, list_hooks
+from hookgate.config import ConfigError
+from hookgate.tools.mcp import sdk
+from tests.cli.program import PROMPT, Screen, configured, hook, open_pipes, run
+from tests.cli.zot_folders import extension, installed, project
+
+NOWHERE = "http://127.0.0.1:9/v1"
+GUARDS = ["guard:loop", "guard:fan_out", "guard:read_before_write"]
+INTERCEPTS = {"type": "subscribe", "intercept": ["tool_call"]}
+
+
+def gate(folder: Path) -> Path:
+    """Two hooks, one of them off, and three extensions, one of them a stranger."""
+    sections = hook(folder, "guard", 'intercept = ["before_tool"]\npriority = -5')
+    sections += hook(folder, "redact", 'intercept = ["after_tool"]\nmode = "off"')
+    extension(installed(folder), "b", INTERCEPTS)
+    extension(installed(folder), "a")
+    extension(project(folder), "stranger")
+    return configured(folder, NOWHERE, f"{sections}[zot.extensions.a]\nmatch = {{ tools = ['read'] }}\n")
+
+
+# --- what would be started ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where somebody is at home and works."""
+    for name in ("XDG_STATE_HOME", "XDG_DATA_HOME", "ZOT_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    return gate(tmp_path)
+
+
+@pytest.mark.usefixtures("here")
+def test_guards_processes_and_extensions_are_listed_as_they_are_asked(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert list_hooks(None, None, as_json=True) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["name"] for row in rows] == [*GUARDS, "guard", "zot:a", "zot:b", "redact", "zot:stranger"]
+    assert [row["state"] for row in rows] == [*["built in"] * 3, *["not started"] * 3, "out", "out"]
+    assert rows[0]["stages"] == ["before_llm", "before_tool", "after_tool"]
+    assert [row["stages"] for row in rows[3:6]] == [["before_tool"], None, None]
+    assert [row["reason"] for row in rows[6:]] == ["its mode is off", "it is not trusted"]
+    assert list_hooks(None, None, as_json=False) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "No hookgate is running; this is what the configuration would start."
+    assert [line.split("enforce")[1].split() for line in lines if "zot:b" in line] == [
+        ["known", "when", "running", "-"]
+    ]
+
+
+@pytest.mark.usefixtures("here")
+def test_explain_shows_guards_and_extensions_and_why_they_are_in_or_out(capsys: pytest.CaptureFixture[str]) -> None:
+    call = {"channel": "cli", "chat": "terminal", "chat_type": "direct", "sender": "user", "thread": "", "model": ""}
+    assert explain(None, {**call, "tool": "bash"}) == 0
+    shown = capsys.readouterr().out
+    stage, *lines = shown.partition("approve_tool:")[0].splitlines()
+    assert stage == "before_tool:"
+    links = [line.split(maxsplit=2) for line in lines]
+    assert [name for _priority, name, _verdict in links] == [*GUARDS, "guard", "zot:a", "zot:b"]
+    verdicts = {name: verdict for _priority, name, verdict in links}
+    assert verdicts["guard:fan_out"].startswith("out: tools = ")
+    assert verdicts["guard:loop"] == "in, on failure deny"
+    assert verdicts["guard"] == "in, timeout 5 s, on failure continue"
+    assert verdicts["zot:a"].startswith("out: tools = ")
+    assert verdicts["zot:b"].endswith("whether it intercepts this is known when it runs")
+    assert "redact: out, its mode is off\nzot:stranger: out, it is not trusted\n" in shown
+
+
+# --- what runs ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def folder() -> Generator[Path]:
+    """Short: a socket's path may have 107 bytes at most."""
+    path = Path(tempfile.mkdtemp(prefix="hg-"))
+    yield path
+    shutil.rmtree(path)
+
+
+def served(folder: Path) -> Path:
+    file = folder / "hookgate.toml"
+    file.write_text(file.read_text().replace("enabled = false", "enabled = true", 1))
+    return folder
+
+
+@asynccontextmanager
+async def open_chat(folder: Path, home: Path) -> AsyncGenerator[Screen]:
+    async with open_pipes(folder, "chat", home=home) as screen:
+        await screen.sees(PROMPT)
+        yield screen
+        await screen.type("/quit\n")
+        assert await screen.ends() == 0
+
+
+async def test_a_running_gateway_lists_its_guards_and_what_its_extensions_intercept(folder: Path) -> None:
+    async with open_chat(served(gate(folder)), folder):
+        rows = json.loads((await run(folder, "hooks", "list", "--json")).stdout)
+    assert [row["name"] for row in rows] == [*GUARDS, "guard", "zot:a", "zot:b"]
+    assert [row["stages"] for row in rows[3:]] == [["before_tool"], [], ["before_tool"]]
+    assert [(row["state"], row.get("calls")) for row in rows] == [*[("built in", 0)] * 3, *[("up", 0)] * 3]
+
+
+async def test_of_several_gateways_that_of_this_configuration_is_asked_and_another_is_named(folder: Path) -> None:
+    mine, newer, elsewhere = (folder / name for name in ("mine", "newer", "elsewhere"))
+    for it in (mine, newer, elsewhere):
+        it.mkdir()
+        configured(it, NOWHERE, '[tools]\nenabled = ["ls"]\n' if it is mine else "")
+    async with AsyncExitStack() as stack:
+        for it in (mine, newer):
+            await stack.enter_async_context(open_chat(served(it), folder))
+        found = await run(mine, "tools", "list", home=folder)
+        lines = found.stdout.decode().splitlines()
+        assert ([line.split()[0] for line in lines[2:]], found.stderr) == (["ls"], b"")
+        assert lines[0].startswith("The hookgate at ")
+        assert "which works in" not in lines[0]
+        below = await run(elsewhere, "hooks", "list", "--config", "../mine/hookgate.toml", "--json", home=folder)
+        assert below.stderr == b""
+        strange = await run(elsewhere, "hooks", "list", "--json", home=folder)
+        assert strange.stderr.decode().endswith(f", which works in {newer} with {newer}/hookgate.toml is asked\n")
+
+
+# --- config check -------------------------------------------------------------------------------------------
+
+Checked = Callable[[str], list[str]]
+
+
+@pytest.fixture
+def checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Checked:
+    """What `config check` prints of a file that says this besides."""
+
+    def check(more: str) -> list[str]:
+        monkeypatch.chdir(tmp_path)
+        assert check_config(configured(tmp_path, NOWHERE, more) / "hookgate.toml") == 0
+        *notes, lies, fine = capsys.readouterr().out.splitlines()
+        assert ("lies in the workspace" in lies, "fine" in fine) == (True, True)
+        return [note.removeprefix("note: ") for note in notes]
+
+    return check
+
+
+def test_names_that_match_nothing_known_are_notes(checked: Checked) -> None:
+    assert checked(
+        '[[tools.preferences]]\ntools = ["web_*", "docs__find", "reed", "provider:mcp:*", "provider:hook:no"]\n'
+        '[tools]\npinned = ["ba*", "raed", "d*__x"]\n[tools.aliases.weather]\nplace = "city"\n'
+        '[mcp.servers.docs]\ncommand = ["x"]\n[[approvals]]\ntools = ["docs__*", "!ls"]\n'
+    ) == [
+        "tools.preferences.0.tools: 'reed' covers no built-in tool (did you mean 'read'?)",
+        "tools.preferences.0.tools: 'provider:hook:no' covers no provider of tools",
+        "tools.pinned: 'raed' covers no built-in tool (did you mean 'read'?)",
+        "tools.aliases: 'weather' covers no built-in tool; is it a tool that a hook adds?",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("more", "mistake"),
+    [
+        (
+            '[[tools.preferences]]\ntools = ["r*"]\noverrides = { nope = 1 }\n',
+            "tools: 'nope' is no argument of the tool read",
+        ),
+        ('[tools.aliases.read]\nfile = "nope"\n', "tools: 'nope' is no argument of the tool read"),
+        (
+            '[mcp.servers.docs]\ntransport = "http"\nurl = "https://x"\ntoken_env = "NOT_SET"\n',
+            "mcp.servers.docs.token_env: NOT_SET is not set",
+        ),
+    ],
+)
+def test_what_would_keep_the_gateway_from_starting_is_a_mistake(checked: Checked, more: str, mistake: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        checked(more)
+    assert str(raised.value) == mistake
+
+
+def test_mcp_servers_without_the_extra_are_a_mistake(checked: Checked, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sdk, "installed", lambda: False)
+    with pytest.raises(ConfigError, match=r"mcp.servers.docs: MCP servers need an extra that is not installed"):
+        checked('[mcp.servers.docs]\ncommand = ["x"]\n')
+    assert checked('[mcp.servers.docs]\ncommand = ["x"]\nenabled = false\n') == []

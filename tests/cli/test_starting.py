@@ -1,0 +1,72 @@
+"""What a start loads: a person waits for all of it, so what only a turn, a hook or an extension needs comes later."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+DEADLINE_S = 60.0
+CONFIG = """
+[agent]
+model = "local/model"
+[providers.local]
+kind = "openai"
+base_url = "http://127.0.0.1:9/v1"
+"""
+LOADED = re.compile(r"^import time: +\d+ \| +\d+ \| +(\S+)$", re.MULTILINE)
+LIBRARIES = {"httpx", "httpx_sse", "jsonrpcserver", "jsonschema_rs", "mcp", "sqlite3", "starlette", "tree_sitter"}
+LATER = {
+    "hookgate.embedding",
+    "hookgate.guards.shell.policy",
+    "hookgate.hooks.process",
+    "hookgate.hooks.zot.extension",
+    "hookgate.loop.turn",
+    "hookgate.protocol.zot.events",
+    "hookgate.protocol.zot.frames",
+    "hookgate.protocol.zot.host",
+    "hookgate.providers.http",
+    "hookgate.tools.dynamic",
+    "hookgate.tools.extract",
+    "hookgate.tools.fetch",
+    "hookgate.tools.mcp",
+    "hookgate.tools.observe",
+    "hookgate.tools.repair",
+}
+
+
+def loaded(folder: Path, *arguments: str) -> set[str]:
+    """Every module that the command imports, from its start to its end; its stdin has ended before it begins."""
+    command = [sys.executable, "-X", "importtime", "-m", "hookgate", *arguments]
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "XDG_RUNTIME_DIR": str(folder)}
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=environment | {"PYTHONPATH": str(Path(__file__).parents[2])},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return set(LOADED.findall(done.stderr))
+
+
+def test_a_chat_that_is_left_at_its_prompt_has_loaded_nothing_of_a_turn(tmp_path: Path) -> None:
+    (tmp_path / "hookgate.toml").write_text(CONFIG)
+    modules = loaded(tmp_path, "chat")
+    assert "hookgate.cli.chat" in modules
+    assert not modules & (LIBRARIES | LATER)
+
+
+@pytest.mark.parametrize("arguments", [("--version",), ("--help",), ("hooks", "--help")])
+def test_a_command_that_needs_no_part_loads_click_alone(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    modules = loaded(tmp_path, *arguments)
+    assert "click" in modules
+    assert not modules & (LIBRARIES | {"orjson", "pydantic", "structlog", "trio"})
+    parts = {name for name in modules if name.startswith("hookgate.")}
+    assert all(name.startswith("hookgate.cli") for name in parts), parts
