@@ -5,12 +5,11 @@ Knows neither what the methods do nor how a line is answered.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import socket
 import struct
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 
@@ -19,13 +18,13 @@ import trio
 
 from hookgate.control.connection import Connection
 from hookgate.control.methods import Methods
+from hookgate.control.orphans import keep_orphans, run_reaper
 from hookgate.control.place import claimed
 from hookgate.control.rpc import SERVER_ERROR, error_frame
 
 log = structlog.get_logger("hookgate.control")
 
 MAX_CONNECTIONS = 32
-PR_SET_CHILD_SUBREAPER = 36
 CREDENTIALS = "iII"
 """The kernel's struct ucred: pid, uid, gid."""
 TOO_MANY = error_frame(SERVER_ERROR, f"too many connections: at most {MAX_CONNECTIONS}") + b"\n"
@@ -38,12 +37,13 @@ async def open_control(path: Path, methods: Methods) -> AsyncGenerator[Path]:
     Raises ControlUnavailable, before anything is served. Once open nothing raises here: what a client does, or a
     method, ends that connection or call at worst. Leaving cancels the calls that still run.
     """
-    _keep_orphans()
+    keep_orphans()
     with claimed(path) as claim:
         # A duplicate, so that the path stays taken until its file is gone, whichever task ends first.
         listener = trio.SocketListener(trio.socket.from_stdlib_socket(claim.listener.dup()))
         async with trio.open_nursery() as nursery:
             nursery.start_soon(_run_listener, listener, methods)
+            nursery.start_soon(run_reaper)
             yield path
             nursery.cancel_scope.cancel()
 
@@ -105,12 +105,6 @@ def _parent(pid: int) -> int | None:
         return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
     except (OSError, ValueError):
         return None
-
-
-def _keep_orphans() -> None:
-    """From here on a process whose parent ends becomes ours, so that no command can shed its descent."""
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 async def _turn_away(stream: trio.SocketStream) -> None:
