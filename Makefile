@@ -1,4 +1,5 @@
 # `make demo` and `make test` work in a bare clone: each makes .venv and installs what it needs by itself.
+# Everything is compiled at once, so that the hundreds of programs that the tests start need not, each for itself.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -10,6 +11,7 @@ demo: $(VENV)/.run plugins
 	@$(BIN)/hookgate demo
 
 test: $(VENV)/.dev $(VENV)/.go $(VENV)/.mcp $(VENV)/.tools
+	@$(BIN)/python -m compileall -q hookgate tests && $(BIN)/python -m compileall -q -l plugins/python
 	$(BIN)/pytest -q -n 4
 
 lint: $(VENV)/.dev
@@ -40,12 +42,12 @@ $(VENV)/bin/uv:
 	$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements/uv.lock
 
 $(VENV)/.run: $(VENV)/bin/uv requirements/run.lock pyproject.toml
-	$(BIN)/uv pip install -q --python $(BIN)/python --require-hashes -r requirements/run.lock
+	$(BIN)/uv pip install -q --compile-bytecode --python $(BIN)/python --require-hashes -r requirements/run.lock
 	$(BIN)/uv pip install -q --python $(BIN)/python --no-deps --no-build-isolation -e .
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.run requirements/dev.lock
-	$(BIN)/uv pip install -q --python $(BIN)/python --require-hashes -r requirements/dev.lock
+	$(BIN)/uv pip install -q --compile-bytecode --python $(BIN)/python --require-hashes -r requirements/dev.lock
 	@touch $@
 
 # A Go toolchain as a wheel, only where there is none.

@@ -63,7 +63,7 @@ class Refused:
 
 
 class Desk:
-    """Grants are held per conversation, for (who asked, tool)."""
+    """Grants are held per conversation, for (who asked, tool, extension): a yes to the model is none to an extension."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class Desk:
         self._emit = emit
         self._redactor = redactor
         self._ids = count(1)
-        self._grants: set[tuple[str, str, str]] = set()
+        self._grants: set[tuple[str, str, str, str]] = set()
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -99,7 +99,7 @@ class Desk:
         """Ask for each wish in turn; None when every one is granted."""
         for wish in wishes:
             refused = _nobody_here(step, wish)
-            if refused is None and (step.session_key, wish.asked_by, call.name) in self._grants:
+            if refused is None and _standing(step, call, wish) in self._grants:
                 continue
             refused = refused or await self._ask(step, call, wish, channel)
             if refused is not None:
@@ -123,7 +123,7 @@ class Desk:
             return Refused(f"approval:{request.id}", decision.reason or f"{decision.by} said no")
         match decision.grant:
             case "session":
-                self._grants.add((step.session_key, wish.asked_by, call.name))
+                self._grants.add(_standing(step, call, wish))
             case "always" if wish.lasting is not None:
                 wish.lasting.keep(decision.by)
             case _:
@@ -145,7 +145,7 @@ class Desk:
             chat=step.chat,
             call=self._presentable(call),
             asked_by=wish.asked_by,
-            title=self._text(wish.title or f"Run {call.name}?"),
+            title=self._text(wish.title or _title(step, call)),
             text=self._text(wish.text),
             approvers=wish.approvers,
             ttl_s=wish.ttl_s or TTL_S,
@@ -153,6 +153,14 @@ class Desk:
             once=wish.once,
             always=self._text(wish.lasting.text) if wish.lasting is not None else "",
         )
+
+
+def _standing(step: Step, call: ToolCall, wish: Wish) -> tuple[str, str, str, str]:
+    return step.session_key, wish.asked_by, call.name, step.origin
+
+
+def _title(step: Step, call: ToolCall) -> str:
+    return f"The extension {step.origin} wants to run {call.name}." if step.origin else f"Run {call.name}?"
 
 
 def _nobody_here(step: Step, wish: Wish) -> Refused | None:

@@ -117,6 +117,13 @@ async def test_a_wish_that_says_little_gets_the_usual_title_and_time() -> None:
     assert (person.requests[0].title, person.requests[0].ttl_s) == ("Run bash?", TTL_S)
 
 
+async def test_a_call_of_an_extension_says_whose_it_is() -> None:
+    desk, _ = _desk()
+    person = Person([NO])
+    await desk.settle(replace(STEP, origin="todo"), CALL, [Wish("rule:a")], person)
+    assert person.requests[0].title == f"The extension todo wants to run {CALL.name}."
+
+
 @pytest.mark.parametrize(("decision", "reason"), [(NO, "not today"), (Decision(False, "boss"), "boss said no")])
 async def test_the_first_no_is_final_and_the_other_wishes_are_not_asked(decision: Decision, reason: str) -> None:
     desk, _ = _desk()
@@ -163,6 +170,7 @@ SESSION = Decision(True, "boss", grant="session")
         (STEP, replace(CALL, name="write"), Wish("rule:a"), True),
         (Step("main", "t", Inbound(Chat("telegram", "43"), "x")), CALL, Wish("rule:a"), True),
         (Step("main", "t", Inbound(Chat("telegram", "42", thread="1"), "x")), CALL, Wish("rule:a"), True),
+        (replace(STEP, origin="todo"), CALL, Wish("rule:a"), True),
     ],
 )
 async def test_a_session_grant_covers_this_tool_this_asker_and_this_conversation(
