@@ -13,6 +13,11 @@ def printable(text: str) -> str:
     return "".join(char if _harmless(char) else _visible(char) for char in text)
 
 
+def one_line(text: str) -> str:
+    """The same as one line: a name that could hold a line end could forge the next line of a question."""
+    return printable(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
 def _harmless(char: str) -> bool:
     return char in "\n\t" or unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Co") or char in _JOINERS
 

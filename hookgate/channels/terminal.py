@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from hookgate.channels.panels import AWAITS, PanelView
-from hookgate.channels.printable import printable
+from hookgate.channels.printable import one_line, printable
 from hookgate.protocol.approval import ApprovalRequest, Decision
 from hookgate.protocol.codec import encode
 from hookgate.protocol.values import Chat, Outbound
@@ -130,16 +130,16 @@ class Terminal:
 
 def question(request: ApprovalRequest) -> str:
     """What a person must see to decide: who asks, and the very call."""
-    lines = [f"? {_one_line(request.title)}  ({request.asked_by} asks)"]
+    lines = [f"? {one_line(request.title)}  ({request.asked_by} asks)"]
     if request.text:
         lines.append(f"  {_argument(request.text)}")
     arguments = request.call.arguments
-    lines.extend(f"  {_one_line(name)}: {_argument(value)}" for name, value in arguments.items())
-    tool = _one_line(request.call.name)
+    lines.extend(f"  {one_line(name)}: {_argument(value)}" for name, value in arguments.items())
+    tool = one_line(request.call.name)
     if not request.once:
         lines.append(f"  session: every {tool} call of this conversation that {request.asked_by} asks about")
     if request.always:
-        lines.append(f"  always: {_one_line(request.always)}")
+        lines.append(f"  always: {one_line(request.always)}")
     return "\n".join(lines) + "\n"
 
 
@@ -150,11 +150,6 @@ def _offered(request: ApprovalRequest) -> list[str]:
         *(["[s]ession"] if not request.once else []),
         *(["[a]lways"] if request.always else []),
     ]
-
-
-def _one_line(text: str) -> str:
-    """A name that could hold a line end could forge the question's next line."""
-    return printable(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def _argument(value: object) -> str:

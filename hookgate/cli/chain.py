@@ -10,12 +10,12 @@ from hookgate import config as configuration
 from hookgate.cli.guards import guard_mounts
 from hookgate.cli.plans import plans
 from hookgate.cli.zot import ExtensionFlags, Extensions, Joints
-from hookgate.cli.zot_tools import PROVIDER
 from hookgate.extensions.discovery import Found
 from hookgate.hooks.mounts import Plan
 from hookgate.hooks.rules import Mount, Rules
 from hookgate.protocol.stages import Stage
 from hookgate.protocol.values import Json
+from hookgate.protocol.zot.names import EXTENSION
 from hookgate.sections import Config
 from hookgate.tools.registry import Registry
 
@@ -89,4 +89,4 @@ def _absent(config: Config, found: Found) -> dict[str, str]:
     disabled = {it.name: "its manifest does not enable it" for it in found.disabled}
     strangers = {it.entry.name: "it is not trusted" for it in found.strangers}
     broken = {it.directory.name: it.reason for it in found.problems}
-    return {f"{PROVIDER}{name}": why for name, why in (broken | disabled | strangers | off).items()}
+    return {f"{EXTENSION}{name}": why for name, why in (broken | disabled | strangers | off).items()}

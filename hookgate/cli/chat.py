@@ -199,7 +199,8 @@ async def converse(
 
 async def _warn_unconfined(runtime: Runtime, terminal: Terminal) -> None:
     sandbox = await runtime.tools.sandbox.chosen()
-    if sandbox.kind == "none":
+    # Under Landlock a command can write what is kept from the file tools.
+    if sandbox.kind != "bwrap":
         terminal.between(f"! {sandbox.note}")
 
 

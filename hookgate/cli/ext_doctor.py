@@ -30,7 +30,7 @@ from hookgate.tools.registry import Registry
 
 OUR_TOOLS: tuple[str, ...] = (
     *("bash", "bash_kill", "bash_output", "edit", "glob", "grep", "ls", "read", "web_fetch", "write"),
-    # No tool of ours yet, but a model must not take a stranger for it.
+    # Also where there are no skills: a model must not take a stranger for it.
     "skill",
 )
 

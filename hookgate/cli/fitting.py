@@ -13,6 +13,7 @@ from pathlib import Path
 from hookgate import config as configuration
 from hookgate.cli.toolset import selection
 from hookgate.mistakes import close
+from hookgate.protocol.zot.names import EXTENSION
 from hookgate.sections import Config
 from hookgate.tools.background import Background
 from hookgate.tools.builtin import Parts, builtin_tools
@@ -87,5 +88,5 @@ class Known:
     def _provides(self, glob: str) -> bool:
         """Extensions and MCP servers can come later."""
         names = ("builtin", "dynamic", "mcp", "embedded", *(f"hook:{name}" for name in self.hooks))
-        open_ended = glob.startswith(("zot:", "mcp:")) or fnmatchcase("zot:", glob) or fnmatchcase("mcp:", glob)
+        open_ended = glob.startswith((EXTENSION, "mcp:")) or fnmatchcase(EXTENSION, glob) or fnmatchcase("mcp:", glob)
         return open_ended or any(fnmatchcase(name, glob) for name in names)

@@ -157,7 +157,11 @@ def hooks_check(command: tuple[str, ...], directory: str, env: tuple[str, ...], 
 @click.argument("params", default="{}")
 @control_option
 def control(method: str, params: str, control: Path | None) -> None:
-    """Call a method of the running gateway: hooks.list, hooks.reload, sessions.list, turn.stop."""
+    """Call a method of the running gateway.
+
+    There are gateway.about, hooks.list, hooks.reload, mcp.list, mcp.approve, mcp.forget, sessions.list, tools.list,
+    tools.refresh and turn.stop.
+    """
     from hookgate.cli.control import call_gateway
 
     guarded(lambda: call_gateway(method, params, control))

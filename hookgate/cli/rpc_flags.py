@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from hookgate.embedding.reasoning import LEVELS
 from hookgate.embedding.settings import Settings
+from hookgate.skills import TOOL as SKILL
 
 Kind = Literal["text", "texts", "switch", "number"]
 
@@ -103,7 +104,7 @@ class Flags:
         if self.tools is None and not self.no_tools:
             return None
         named = tuple(name.strip() for name in (self.tools or "").split(",") if name.strip())
-        return (*named, "skill") if self.with_skills else named
+        return (*named, SKILL) if self.with_skills else named
 
     def settings(self, file: Path | None) -> Settings:
         """`file` is the configuration's, if there is one."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -17,8 +16,11 @@ from hookgate import config as configuration
 from hookgate.cli.sinks import observer
 from hookgate.hooks.rules import Mount
 from hookgate.protocol.events import Event
+from hookgate.protocol.inside import StepBegan
 from hookgate.protocol.match import Globs
 from hookgate.sections import Config
+from hookgate.skills import TOOL
+from hookgate.skills.place import Place
 from hookgate.tools.registry import Registry
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger("hookgate.skills")
 
-TOOL, PROVIDER = "skill", "builtin"
+PROVIDER = "builtin"
 PROJECT_FOLDERS = (".hookgate/skills", ".zot/skills")
 ZOT_FOLDER = "skills"
 
@@ -54,15 +56,6 @@ def make_skills(
     return skills
 
 
-@dataclass(frozen=True, slots=True)
-class Spot:
-    """A place for skills, as `hookgate.skills.shelf.Place`, which is dear to import where there are none."""
-
-    folder: Path
-    within: Path | None = None
-    named: bool = False
-
-
 class Skills:
     """`mount` keeps the tool true to the files: they are looked at before each model call, and at each use."""
 
@@ -74,8 +67,8 @@ class Skills:
         self._shelf: Shelf | None = None
         self._offered: tuple[Skill, ...] = ()
         self._told: set[str] = set()
-        self._brought: tuple[FoundExtensions | None, tuple[Spot, ...]] = (None, ())
-        self.mount: Mount = observer("skills", ("inside.step_began",), self._before_model)
+        self._brought: tuple[FoundExtensions | None, tuple[Place, ...]] = (None, ())
+        self.mount: Mount = observer("skills", (StepBegan.kind,), self._before_model)
 
     def problems(self) -> tuple[str, ...]:
         """A line for each that cannot be loaded; the others are offered from here on."""
@@ -108,7 +101,7 @@ class Skills:
     @property
     def may_have_any(self) -> bool:
         """Whether there is a folder at all; as long as there is none, nothing is imported."""
-        return self._shelf is not None or any(spot.named or os.path.isdir(spot.folder) for spot in self._spots())
+        return self._shelf is not None or any(place.named or os.path.isdir(place.folder) for place in self._places())
 
     def _before_model(self, _event: Event) -> None:
         """In the loop's own thread, since the tools are frozen right after it: a few `stat` calls where nothing has
@@ -121,30 +114,30 @@ class Skills:
                 log.warning("skill_not_loaded", folder=str(problem.folder), reason=problem.reason)
 
     def _look(self) -> Found:
-        from hookgate.skills.shelf import Place, Shelf
+        from hookgate.skills.shelf import Shelf
 
         self._shelf = self._shelf or Shelf()
-        return self._shelf.look(Place(spot.folder, spot.within, spot.named) for spot in self._spots())
+        return self._shelf.look(self._places())
 
-    def _spots(self) -> Iterator[Spot]:
+    def _places(self) -> Iterator[Place]:
         """In the order in which names count."""
         section = self._config.skills
-        yield from (Spot(Path(folder).expanduser().absolute(), named=True) for folder in section.folders)
+        yield from (Place(Path(folder).expanduser().absolute(), named=True) for folder in section.folders)
         if section.project:
-            yield from (Spot(self._workspace / folder, self._workspace) for folder in PROJECT_FOLDERS)
-        yield Spot(configuration.skills_folder())
-        yield Spot(configuration.zot_home(self._config) / ZOT_FOLDER)
+            yield from (Place(self._workspace / folder, self._workspace) for folder in PROJECT_FOLDERS)
+        yield Place(configuration.skills_folder())
+        yield Place(configuration.zot_home(self._config) / ZOT_FOLDER)
         yield from self._of_extensions()
 
-    def _of_extensions(self) -> tuple[Spot, ...]:
+    def _of_extensions(self) -> tuple[Place, ...]:
         """What their manifests name; read once for each set that is loaded."""
         found = self._extensions.found if self._extensions is not None else None
         if found is None or not found.candidates:
             return ()
         if self._brought[0] is not found:
             folders = [Path(os.path.realpath(it.directory)) for it in found.candidates]
-            spots = (Spot(folder / path, folder, named=True) for folder in folders for path in _named(folder))
-            self._brought = (found, tuple(spots))
+            places = (Place(folder / path, folder, named=True) for folder in folders for path in _named(folder))
+            self._brought = (found, tuple(places))
         return self._brought[1]
 
 

@@ -16,7 +16,7 @@ yes_option = click.option("--yes", is_flag=True, help="Answer every question wit
 
 @click.group()
 def tools() -> None:
-    """Tools: list, show, call, describe, forget; and the readers of a model's text."""
+    """Tools: list, show, call, describe, forget, approve, add; and the readers of a model's text."""
 
 
 @tools.command(name="list")
@@ -129,9 +129,9 @@ def tools_extract(names: str) -> None:
 def tools_approve(name: str, config_file: Path | None, everywhere: bool, yes: bool) -> None:
     """Vouch for a tool that a model made: it starts with hookgate from now on."""
     from hookgate.cli.main import guarded
-    from hookgate.cli.tools_made import Word, approve_tool
+    from hookgate.cli.tools_made import approve_tool
 
-    guarded(lambda: approve_tool(name, config_file, Word(everywhere, yes)))
+    guarded(lambda: approve_tool(name, config_file, everywhere=everywhere, yes=yes))
 
 
 @tools.command(name="add")
@@ -141,6 +141,6 @@ def tools_approve(name: str, config_file: Path | None, everywhere: bool, yes: bo
 def tools_add(program: Path, config_file: Path | None, everywhere: bool) -> None:
     """Make a program a tool: it answers `--describe` with its spec and `--call` with a result."""
     from hookgate.cli.main import guarded
-    from hookgate.cli.tools_made import Word, add_program
+    from hookgate.cli.tools_made import add_program
 
-    guarded(lambda: add_program(program, config_file, Word(everywhere)))
+    guarded(lambda: add_program(program, config_file, everywhere=everywhere))

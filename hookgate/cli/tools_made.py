@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,24 +24,16 @@ OPERATOR = "operator"
 Work = Callable[["Workshop"], Awaitable["Made"]]
 
 
-@dataclass(frozen=True)
-class Word:
-    """How far the operator's word goes. `everywhere`: in all workspaces; `yes`: without a question."""
-
-    everywhere: bool = False
-    yes: bool = False
-
-
-def approve_tool(name: str, config_file: Path | None, word: Word) -> int:
+def approve_tool(name: str, config_file: Path | None, *, everywhere: bool, yes: bool) -> int:
     """Vouch for a kept tool after a look at its program. 1: there is none, it has changed, or the answer is no."""
     config = _enabled(config_file)
-    return trio.run(partial(_approve, config, name, word))
+    return trio.run(partial(_approve, config, name, everywhere=everywhere, yes=yes))
 
 
-def add_program(program: Path, config_file: Path | None, word: Word) -> int:
+def add_program(program: Path, config_file: Path | None, *, everywhere: bool) -> int:
     """Keep a program that follows `--describe` and `--call` as a tool. 1 where it does not, or lies elsewhere."""
     config, path = _enabled(config_file), program.resolve()
-    added: Work = lambda workshop: workshop.register_argv(path, OPERATOR, everywhere=word.everywhere)  # noqa: E731
+    added: Work = lambda workshop: workshop.register_argv(path, OPERATOR, everywhere=everywhere)  # noqa: E731
     return trio.run(partial(_worked, config, added))
 
 
@@ -54,15 +45,15 @@ def _enabled(config_file: Path | None) -> Config:
     return config
 
 
-async def _approve(config: Config, name: str, word: Word) -> int:
+async def _approve(config: Config, name: str, *, everywhere: bool, yes: bool) -> int:
     from hookgate.store import open_store
 
     workspace = str(configuration.workspace_folder(config))
     async with open_store(configuration.store_file(config)) as store:
         row = next((it for it in store.tools(workspace) if it.name == name), None)
-    if row is not None and not word.yes and not await trio.to_thread.run_sync(_agreed, name, Path(row.source)):
+    if row is not None and not yes and not await trio.to_thread.run_sync(_agreed, name, Path(row.source)):
         return 1
-    return await _worked(config, lambda workshop: workshop.approve(name, OPERATOR, everywhere=word.everywhere))
+    return await _worked(config, lambda workshop: workshop.approve(name, OPERATOR, everywhere=everywhere))
 
 
 async def _worked(config: Config, work: Work) -> int:

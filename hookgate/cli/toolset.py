@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from hookgate import config as configuration
 from hookgate.approvals.desk import Rule
+from hookgate.cli.context_files import NAMES
 from hookgate.cli.plans import approval_rules
 from hookgate.config import ConfigError
 from hookgate.loop.around import Around, Run
@@ -81,15 +82,15 @@ async def open_toolset(stack: AsyncExitStack, place: Place) -> Toolset:
     config, section = place.config, place.config.tools
     environment = configuration.base_environment()
     folder = configuration.workspace_folder(config)
-    kept = kept_paths(place)
-    limits = Limits(section.sandbox, section.sandbox_network == "open", _hidden(config), kept)
+    kept, told = kept_paths(place), told_files(config)
+    limits = Limits(section.sandbox, section.sandbox_network == "open", _hidden(config), kept, told)
     sandbox = await stack.enter_async_context(open_shelter(folder, environment, limits))
     background = await stack.enter_async_context(open_background(sandbox.tmp))
     catalog = await _open_catalog(stack, config)
     descriptions = StoredDescriptions(catalog)
     registry = Registry(descriptions.get)
     _follow(registry, descriptions)
-    workspace = Workspace(folder, kept)
+    workspace = Workspace(folder, kept, told)
     parts = Parts(workspace, sandbox, environment, background, section.web_fetch_private, section.output)
     _register(registry, builtin_tools(parts), Globs(section.enabled))
     recorder = _recorder(workspace) if place.recording else None
@@ -224,6 +225,13 @@ def _extension_folders(config: Config) -> tuple[Path, ...]:
     home = configuration.zot_home(config)
     mine = (configuration.extensions_folder(), home / "extensions", configuration.skills_folder(), home / "skills")
     return (*project, *mine, configuration.trust_folder())
+
+
+def told_files(config: Config) -> tuple[Path, ...]:
+    """The workspace's context files, there or not: a model that wrote one would be heard by every later one. Those
+    further up are outside of what tools write."""
+    folder = configuration.workspace_folder(config)
+    return tuple(folder / name for name in NAMES) if config.agent.context_files is not False else ()
 
 
 def _hidden(config: Config) -> tuple[Path, ...]:

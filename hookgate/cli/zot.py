@@ -17,7 +17,7 @@ from hookgate import __version__
 from hookgate import config as configuration
 from hookgate.cli.plans import matcher
 from hookgate.cli.zot_calls import ToolCalls
-from hookgate.cli.zot_tools import PROVIDER, OfferedTools, tool_matcher
+from hookgate.cli.zot_tools import OfferedTools, tool_matcher
 from hookgate.config import ConfigError
 from hookgate.extensions.discovery import Candidate, Found, Judge, Places, Problem, everybody, find
 from hookgate.extensions.logs import ExtensionLog, log_file
@@ -30,6 +30,7 @@ from hookgate.loop.surface import Surfaces
 from hookgate.protocol.interfaces import Tool
 from hookgate.protocol.match import Matcher
 from hookgate.protocol.values import Chat, Inbound, Step
+from hookgate.protocol.zot.names import EXTENSION
 from hookgate.protocol.zot.surface import Surface
 from hookgate.sections import Config
 from hookgate.sections.section import MatchSection
@@ -228,4 +229,4 @@ def unloaded(found: Found) -> tuple[str, ...]:
 
 
 def is_extension(hook: str) -> bool:
-    return hook.startswith(PROVIDER)
+    return hook.startswith(EXTENSION)

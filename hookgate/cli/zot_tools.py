@@ -13,6 +13,7 @@ from hookgate.protocol.answers import CONTINUE, Answer, Modify
 from hookgate.protocol.interfaces import Tool
 from hookgate.protocol.stages import Question, Stage
 from hookgate.protocol.values import LLMRequest, Step
+from hookgate.protocol.zot.names import EXTENSION
 from hookgate.tools.errors import BadSpec, NameConflict
 from hookgate.tools.registry import Registry
 
@@ -20,7 +21,6 @@ log = structlog.get_logger("hookgate.extensions")
 
 RESERVED = frozenset({"read", "write", "edit", "bash", "skill"})
 """hookgate's own, also where they are switched off: a model must not take a stranger for them."""
-PROVIDER = "zot:"
 
 Covers = Callable[[str, Step], bool]
 """Whether an extension, by its name, takes part in this step."""
@@ -35,7 +35,7 @@ class OfferedTools:
 
     def offer(self, extension: str, rank: int, tools: Sequence[Tool]) -> None:
         """Of several extensions' tools of one name the first in load order is visible."""
-        provider = PROVIDER + extension
+        provider = EXTENSION + extension
         held = frozenset(tool.spec.name for tool in tools if self._registered(tool, -rank))
         for name in self._held.get(extension, frozenset()) - held:
             self.registry.unregister(name, provider)
@@ -70,4 +70,4 @@ def tool_matcher(covers: Covers) -> Mount:
 
 def fits(provider: str, step: Step, covers: Covers) -> bool:
     """Whether a tool of this provider may be had there, as far as extensions have a say in it."""
-    return not provider.startswith(PROVIDER) or covers(provider.removeprefix(PROVIDER), step)
+    return not provider.startswith(EXTENSION) or covers(provider.removeprefix(EXTENSION), step)

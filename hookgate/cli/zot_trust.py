@@ -6,7 +6,7 @@ import shlex
 import sys
 from collections.abc import Awaitable, Callable
 
-from hookgate.channels.printable import printable
+from hookgate.channels.printable import one_line, printable
 from hookgate.cli.zot import ExtensionFlags, found_by
 from hookgate.extensions.discovery import Stranger
 from hookgate.extensions.trust import Trust
@@ -43,15 +43,10 @@ def described(stranger: Stranger) -> list[str]:
     directory, manifest = stranger.entry.directory, stranger.manifest
     again = " once more, since it has changed" if stranger.standing.kind == "changed" else ""
     return [
-        f"? Run the extension {_line(manifest.name)} of this project{again}? It is a program, and runs as you.",
-        f"  folder:  {_line(str(directory))}",
-        f"  command: {_line(shlex.join(manifest.command(directory)))}",
+        f"? Run the extension {one_line(manifest.name)} of this project{again}? It is a program, and runs as you.",
+        f"  folder:  {one_line(str(directory))}",
+        f"  command: {one_line(shlex.join(manifest.command(directory)))}",
     ]
-
-
-def _line(text: str) -> str:
-    """A name that could hold a line end could forge the question's next line."""
-    return printable(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def _keep(trust: Trust, stranger: Stranger) -> None:

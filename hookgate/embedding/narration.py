@@ -21,6 +21,7 @@ from hookgate.protocol.rpc import events
 from hookgate.protocol.rpc.blocks import CallBlock, Text, result_content, said
 from hookgate.protocol.stages import Stage
 from hookgate.protocol.values import Outbound, ToolCall
+from hookgate.protocol.zot.names import EXTENSION
 
 HEARS: tuple[type[Payload], ...] = (
     Prompted,
@@ -37,7 +38,6 @@ OWN = "hookgate"
 """In the place of an extension's name where hookgate itself has something to say."""
 CANCELLED = "context canceled"
 """zot's word for a turn that was aborted."""
-EXTENSION = "zot:"
 WITHHELD = " withheld the reply"
 
 Tell = Callable[[events.Event], None]
@@ -152,7 +152,7 @@ class Narration:
         for call in calls:
             if call.id not in written:
                 self._write(CallPiece(call.id, call.name, encode(call.args).decode(), ended=True))
-        self._put_down()
+        self._written.clear()
         self._spent(reply, told)
         self._message(reply.visible, calls, told)
         for call in calls:

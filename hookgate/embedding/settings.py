@@ -14,6 +14,7 @@ from hookgate.protocol.interfaces import Tool
 from hookgate.sections import Config
 from hookgate.sections.agent import ProviderSection
 from hookgate.sections.tools import PreferenceSection
+from hookgate.skills import TOOL as SKILL
 
 USUAL_MODELS = {"openai": "gpt-5-mini", "anthropic": "claude-sonnet-4-5"}
 """Where only the provider is named."""
@@ -21,7 +22,6 @@ KEYS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
 """Variables of providers that no configuration describes."""
 
 
-SKILL = "skill"
 _NO_TOOL = ("!*",)
 
 

@@ -160,18 +160,18 @@ class Gate:
         """Ask each matching hook what its predecessors left.
 
         A hook that did not match a call's first name but matches the one it was renamed to is asked too: a rename
-        must not slip past a guard. Each hook is asked at most once.
+        must not slip past a guard. Each hook is asked at most once, but for hookgate's own guards (`_judged_again`).
         """
         if not self._chains.at(question.stage):
             return _Walked(question)
         self._audit(question)
-        asked, stage = set[str](), question.stage
+        asked, first, stage = dict[str, Question](), question, question.stage
         while True:
             chains, seen, owner = self._chains, question, owners.get(question.tool) if owners else None
             for mount in chains.matching(question):
                 if mount.name in asked or mount.name == owner or not (mount.enforces and mount.stands_at(stage)):
                     continue
-                asked.add(mount.name)
+                asked[mount.name] = question
                 answer = await self._asking.ask(mount, question)
                 if answer is not CONTINUE:
                     question, last = self._followed(mount, question, answer)
@@ -181,7 +181,19 @@ class Gate:
                     # The call may have another name, or a hook another process, than when the walk began.
                     break
             else:
-                return _Walked(question)
+                changed = question is not first and stage is Stage.BEFORE_TOOL
+                return await self._judged_again(question, asked) if changed else _Walked(question)
+
+    async def _judged_again(self, question: Question, asked: Mapping[str, Question]) -> _Walked:
+        """hookgate's own guards come before all hooks, so they have not seen what the hooks made of a call."""
+        for mount in self._chains.matching(question):
+            unseen = mount.rules.inside and asked.get(mount.name) is not question
+            if not (unseen and mount.enforces and mount.stands_at(question.stage)):
+                continue
+            question, last = self._followed(mount, question, await self._asking.ask(mount, question))
+            if last is not None:
+                return _Walked(question, mount, last)
+        return _Walked(question)
 
     def _followed(self, mount: Mount, question: Question, answer: Answer) -> tuple[Question, Respond | Deny | None]:
         """What the next hook is asked, and the answer if it ends the walk."""

@@ -17,6 +17,7 @@ from hookgate.protocol.inside import CallProgressed
 from hookgate.protocol.payloads import ToolExecStart
 from hookgate.protocol.redacting import presentable, redacted
 from hookgate.protocol.values import Finished, ToolResult
+from hookgate.protocol.zot.names import EXTENSION
 from hookgate.tools import whose
 from hookgate.tools.dispatch import rendered, run
 from hookgate.tools.errors import ToolError
@@ -99,7 +100,7 @@ async def _run(batch: Batch, item: Ready) -> ToolResult:
         async with around.lease.held(item.spec.lease, call.name):
             whose.secret_from.set(around.redactor.cut_from)
             with working_for(batch.step.chat), _heard(batch, call.id):
-                if item.spec.provider.startswith(served.PROVIDER):
+                if item.spec.provider.startswith(EXTENSION):
                     return await served.serving(batch, lambda: _worked(around, item))
                 return await _worked(around, item)
     except ToolError as error:

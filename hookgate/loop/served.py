@@ -13,9 +13,6 @@ from hookgate.protocol.errors import TurnAborted
 from hookgate.protocol.values import ToolResult
 from hookgate.tools.lease import Lease
 
-PROVIDER = "zot:"
-"""What the provider of an extension's tool begins with."""
-
 
 @dataclass
 class Served:

@@ -32,6 +32,7 @@ from hookgate.protocol.values import (
     Step,
     ToolResult,
 )
+from hookgate.protocol.zot.names import EXTENSION
 from hookgate.tools.extract import Held
 from hookgate.tools.memo import Memo
 from hookgate.tools.registry import Snapshot
@@ -235,7 +236,7 @@ def _cut_short(turn: Turn, step: Step, so_far: str, error: ProviderFailed | Turn
 
 def _why(error: ProviderFailed | TurnAborted) -> str:
     """Of an extension's refusal its bare reason, as zot has it."""
-    if isinstance(error, TurnAborted) and not error.hook.startswith("zot:"):
+    if isinstance(error, TurnAborted) and not error.hook.startswith(EXTENSION):
         return str(error)
     return error.reason
 

@@ -41,6 +41,7 @@ class Written:
         self.untouched = True
         self._redactor = redactor
         self._levels: list[_Level] = []
+        self._telling: dict[str, bool] = {}
         self._cut = ""
         self._string: Waiting | None = None
         self._broken = False
@@ -62,8 +63,8 @@ class Written:
         end = plain.end() if plain else at
         for mark in _MARKS.finditer(text, at, end):
             self._mark(mark.group())
-        if self._broken:
-            return end
+            if self._broken:
+                return end
         told.append(text[at:end])
         if text[end : end + 1] != '"':
             self._broken = end < len(text)
@@ -89,8 +90,10 @@ class Written:
         level = self._levels[-1] if self._levels else None
         if level is None or level.secret or not level.is_object:
             return level.secret if level else ""
-        probe = {level.key: "?"}
-        return level.key if self._redactor.value(probe) != probe else ""
+        if level.key not in self._telling:
+            probe = {level.key: "?"}
+            self._telling[level.key] = self._redactor.value(probe) != probe
+        return level.key if self._telling[level.key] else ""
 
     # --- within a string ---
 

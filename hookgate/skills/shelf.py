@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from hookgate.skills.place import Place
 from hookgate.skills.skill import FILE_NAME, BadSkill, Skill, read_skill
 
 MAX_SKILLS = 200
@@ -17,16 +18,6 @@ MAX_ENTRIES = 1000
 """Names that are looked at in one place: the look is repeated before each model call."""
 
 Stamp = tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A folder of skills, or one skill's own. `within`: where it must lie with all links resolved. `named`: somebody
-    has asked for it, so that it is a problem where it is missing."""
-
-    folder: Path
-    within: Path | None = None
-    named: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,13 @@ from pathlib import Path
 import trio
 
 from hookgate.protocol.values import ToolCall, ToolResult, ToolSpec
+from hookgate.skills import TOOL
 from hookgate.skills.shelf import Found
 from hookgate.skills.skill import Skill, beside
 from hookgate.tools import arguments
 from hookgate.tools.errors import ToolError
 from hookgate.tools.schema_spec import MAX_DESCRIPTION_BYTES
 
-NAME = "skill"
 MAX_LISTED_FILES = 20
 INTRODUCTION = (
     "Load a skill: instructions for one kind of task. Where one of these fits what is asked, load it before you "
@@ -28,7 +28,7 @@ _WIDTHS = (1000, 500, 250, 120, 60, 30, 0)
 def skill_spec(skills: Sequence[Skill]) -> ToolSpec:
     """Its description lists what there is, for a model to choose from."""
     return ToolSpec(
-        name=NAME,
+        name=TOOL,
         description=listing(skills),
         parameters={
             "type": "object",
@@ -109,4 +109,4 @@ def shown(skill: Skill) -> str:
 
 
 def _unknown(name: str, known: Sequence[str]) -> ToolError:
-    return ToolError("not_found", NAME, f'skill: no skill named "{name[:100]}" (known: {", ".join(known) or "none"})')
+    return ToolError("not_found", TOOL, f'skill: no skill named "{name[:100]}" (known: {", ".join(known) or "none"})')

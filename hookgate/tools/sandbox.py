@@ -30,6 +30,8 @@ Mode = Literal["auto", "required", "off"]
 Kind = Literal["bwrap", "landlock", "none"]
 
 _PROBE_DEADLINE_S = 10.0
+_MAX_NAMED = 6
+"""Paths that a note or an error lists."""
 _LAUNCHER = Path(__file__).with_name("_landlock.py")
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
 _SECRETS = (
@@ -61,6 +63,8 @@ class Limits:
     hidden: tuple[Path, ...] = ()
     kept: tuple[Path, ...] = ()
     """Inside the workspace, and yet read-only; only bwrap can do that."""
+    told: tuple[Path, ...] = ()
+    """Files that are read-only in the same way while they are there: a mount on one that is not would make it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +165,8 @@ def _bare(workspace: Path, base: Path, environment: Mapping[str, str], limits: L
     secrets = secrets_below(Path(home)) if home else ()
     hidden = tuple(Path(os.path.realpath(path)) for path in (*secrets, *limits.hidden) if path.exists())
     root = Path(os.path.realpath(workspace))
-    kept = tuple(Path(os.path.realpath(path)) for path in limits.kept if path.exists())
+    there = (*(path for path in limits.kept if path.exists()), *limits.told)
+    kept = tuple(Path(os.path.realpath(path)) for path in there)
     return Sandbox("none", root, base / "tmp", "", limits.network, hidden, kept, _unmade(root, limits))
 
 
@@ -177,10 +182,18 @@ def _unmade(root: Path, limits: Limits) -> tuple[Path, ...]:
 async def _choose(bare: Sandbox, environment: Mapping[str, str], limits: Limits) -> Sandbox:
     if limits.mode == "off":
         return replace(bare, note="The sandbox is switched off: shell commands have all rights of the gateway.")
+    exposed = _exposed(bare) if limits.mode == "required" else ()
     for candidate in _candidates(bare, environment):
+        if candidate.kind == "landlock" and exposed:
+            continue
         if await _holds(candidate, environment):
             _log.info("sandbox", kind=candidate.kind, note=candidate.note)
             return candidate
+    if exposed:
+        raise SandboxUnavailable(
+            "a sandbox is required, but bwrap does not work on this machine, and Landlock would let shell commands "
+            f"change {_named(exposed)}"
+        )
     if limits.mode == "required":
         raise SandboxUnavailable("a sandbox is required, but neither bwrap nor Landlock works on this machine")
     note = "No sandbox works on this machine: shell commands have all rights of the gateway."
@@ -202,7 +215,21 @@ def _landlock_gaps(bare: Sandbox) -> str:
         gaps.append("TCP is closed, UDP stays open.")
     if any(path.is_relative_to(bare.workspace) for path in bare.hidden):
         gaps.append("Hidden paths inside the workspace stay readable.")
+    exposed = _exposed(bare)
+    if exposed:
+        gaps.append(f"They can change what guards hookgate or tells its models what to do: {_named(exposed)}.")
     return " ".join(gaps)
+
+
+def _exposed(bare: Sandbox) -> tuple[str, ...]:
+    """What is kept inside the workspace, by its path there: Landlock can only grant the workspace as a whole."""
+    inside = (path for path in (*bare.kept, *bare.unmade) if path.is_relative_to(bare.workspace))
+    return tuple(dict.fromkeys(path.relative_to(bare.workspace).as_posix() for path in inside))
+
+
+def _named(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - _MAX_NAMED} more" if len(paths) > _MAX_NAMED else ""
+    return f"{', '.join(paths[:_MAX_NAMED])}{more}"
 
 
 async def _holds(candidate: Sandbox, environment: Mapping[str, str]) -> bool:

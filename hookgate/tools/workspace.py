@@ -39,10 +39,13 @@ class Workspace:
     root: Path
     kept: tuple[Path, ...] = ()
     """Files and folders inside that no tool may write: the gateway's own configuration, hooks and code."""
+    told: tuple[Path, ...] = ()
+    """Files that no tool may write either, since every later model is told what they say."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "root", Path(os.path.realpath(self.root)))
         object.__setattr__(self, "kept", tuple(Path(os.path.realpath(path)) for path in self.kept))
+        object.__setattr__(self, "told", tuple(Path(os.path.realpath(path)) for path in self.told))
 
     def refuse_kept(self, place: Place, op: str) -> None:
         """Raises ToolError (permission) where the place is not for tools to write."""
@@ -52,6 +55,9 @@ class Workspace:
             raise ToolError("permission", op, f"{place.shown} belongs to hookgate itself")
         if any(path.is_relative_to(kept) for kept in self.kept):
             raise ToolError("permission", op, f"{place.shown} belongs to hookgate itself")
+        if path in self.told:
+            why = "every later model is told what it says; a person can allow it with agent.context_files = false"
+            raise ToolError("permission", op, f"{place.shown} is not for tools to write: {why}")
 
     def place(self, path: str, op: str) -> Place:
         """Where `path` leads, relative to the root or absolute inside it; it need not exist.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import permutations
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ from hookgate.protocol.events import Event
 from hookgate.protocol.hello import Hello
 from hookgate.protocol.payloads import HookFailed
 from hookgate.protocol.stages import Question, Stage
-from hookgate.protocol.values import Chat, Finished, Inbound, LLMReply, Step, ToolResult
+from hookgate.protocol.values import Chat, Finished, Inbound, LLMReply, Step, ToolCall, ToolResult
 from tests.hooks.doubles import CALL, REQUEST, STEP, Asked, gate_of, hook, matching, never, sink
 
 FINISHED = Finished(CALL, ToolResult("out", "shown"), 5)
@@ -167,6 +168,31 @@ async def test_two_hooks_that_rename_in_turn_are_each_asked_once() -> None:
     allowed = await gate.before_tool(STEP, CALL)
     assert isinstance(allowed, Allowed)
     assert (allowed.call.name, asked.names) == ("read", ["a", "b", "c"])
+
+
+def _arguments(question: Question) -> object:
+    return question.subject.arguments if isinstance(question.subject, ToolCall) else None
+
+
+@pytest.mark.parametrize(
+    "change", [{"arguments": {"command": "rm"}}, {"name": "bash", "arguments": {"command": "rm"}}]
+)
+async def test_own_guards_judge_again_what_hooks_made_of_a_call(change: dict[str, Any]) -> None:
+    asked = Asked()
+    own = Rules(inside=True)
+    no_rm = asked.saying("own", lambda q: Deny("no") if _arguments(q) == {"command": "rm"} else CONTINUE)
+    gate = gate_of(hook("own", no_rm, rules=own), hook("changes", asked.saying("changes", Modify(change))))
+    denied = await gate.before_tool(STEP, replace(CALL, name="read", arguments={}))
+    assert isinstance(denied, Denied)
+    assert denied.call.arguments == {"command": "rm"}
+    assert asked.names == ["own", "changes", "own"]
+
+
+async def test_own_guards_are_asked_once_about_a_call_that_nobody_changes() -> None:
+    asked = Asked()
+    gate = gate_of(hook("own", asked.saying("own"), rules=Rules(inside=True)), hook("other", asked.saying("other")))
+    assert await gate.before_tool(STEP, CALL) == Allowed(CALL)
+    assert asked.names == ["own", "other"]
 
 
 async def test_a_stage_that_the_hook_did_not_declare_is_not_asked() -> None:

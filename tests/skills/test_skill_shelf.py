@@ -9,7 +9,8 @@ import trio
 
 from hookgate.protocol.values import ToolCall
 from hookgate.skills import shelf as shelves
-from hookgate.skills.shelf import MAX_SKILLS, Found, Place, Problem, Shelf, arranged
+from hookgate.skills.place import Place
+from hookgate.skills.shelf import MAX_SKILLS, Found, Problem, Shelf, arranged
 from hookgate.skills.skill import Skill
 from hookgate.skills.tool import MAX_LISTED_FILES, SkillTool, skill_spec
 from hookgate.tools.dispatch import execute
@@ -63,7 +64,7 @@ def test_no_link_leads_out_of_its_folder(tmp_path: Path) -> None:
     (tmp_path / "project" / "linked").symlink_to(tmp_path / "outside")
     found = Shelf().look([Place(place), Place(tmp_path / "project" / "linked", within=tmp_path / "project")])
     assert names(found) == ["real"]
-    assert [it.folder.name for it in found.shadowed and (found.shadowed[0].skill,)] == ["same"]
+    assert [it.skill.folder.name for it in found.shadowed] == ["same"]
     reasons = {it.folder.name: it.reason for it in found.problems}
     assert set(reasons) == {"file", "folder", "nowhere", "linked"}
     assert "leads out" in reasons["file"]

@@ -15,6 +15,7 @@ from hookgate.protocol.hello import Hello
 from hookgate.protocol.match import Matcher, Observed
 from hookgate.protocol.stages import Stage
 from hookgate.protocol.zot.heard import OBSERVED
+from hookgate.protocol.zot.names import EXTENSION
 from hookgate.protocol.zot.surface import Journal
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class ExtensionSpec:
     @property
     def hook_name(self) -> str:
         """Apart from the names of configured hooks."""
-        return f"zot:{self.name}"
+        return f"{EXTENSION}{self.name}"
 
     def resting(self, last: Hello) -> Hello:
         """Down, it stands where it stood; one that fails closed also before every tool call."""

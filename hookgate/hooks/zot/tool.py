@@ -8,6 +8,7 @@ from hookgate.protocol.values import TOOL_TIMEOUT_S, Fault, ToolCall, ToolResult
 from hookgate.protocol.zot.blocks import tool_failed, tool_result
 from hookgate.protocol.zot.frames import RegisterTool, ToolReply
 from hookgate.protocol.zot.host import CallTool
+from hookgate.protocol.zot.names import EXTENSION
 
 GRACE_S = 1.0
 """Added to the spec's own deadline, so that a slow extension is told of by its name."""
@@ -22,7 +23,7 @@ class ZotTool:
             description=registered.description,
             parameters=registered.schema,
             timeout_s=TOOL_TIMEOUT_S + GRACE_S,
-            provider=f"zot:{extension}",
+            provider=f"{EXTENSION}{extension}",
         )
         self._extension = extension
         self._calls = calls
