@@ -37,6 +37,8 @@ class FanOutGuard:
         spec = self._spec_of(call.name)
         what = signature(call) if spec is not None and spec.pure else key
         counted = turn.counted.setdefault(call.name, set())
+        # Asked again, since a hook has changed the call: it counts as what it is now.
+        counted.discard(turn.added.pop(key, key))
         if what in counted:
             return CONTINUE
         if len(counted) >= limit:

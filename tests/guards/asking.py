@@ -66,9 +66,12 @@ class Turn:
     guard: Guard
     step: Step = STEP
 
+    def asking(self, made: ToolCall) -> Question:
+        return Question(Stage.BEFORE_TOOL, self.step, made)
+
     async def ran(self, made: ToolCall, result: ToolResult | None = None) -> Told:
         """The call, with the result that running it had."""
-        answer = await self.guard.before_tool(Question(Stage.BEFORE_TOOL, self.step, made))
+        answer = await self.guard.before_tool(self.asking(made))
         if isinstance(answer, Deny):
             return Told(answer.kind, answer.reason)
         assert isinstance(answer, Continue)

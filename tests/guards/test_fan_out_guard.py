@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hookgate.guards.fan_out import FanOutGuard
 from hookgate.protocol.values import ToolResult
 from tests.guards.asking import Turn, call, spec_of
@@ -59,3 +61,13 @@ async def test_a_call_that_another_hook_denies_counts_once() -> None:
     assert (await turn.ran(call("bash", command="x"))).refused is None
     hear(turn, turn.end)
     assert (await turn.ran(call("bash", command="x"))).refused is None
+
+
+async def test_a_call_that_a_hook_changed_counts_once_as_what_it_is_then() -> None:
+    turn = make(ls=3)
+    for path in ("a", "b"):
+        made = call("ls", path=path)
+        await turn.guard.before_tool(turn.asking(made))
+        await turn.ran(replace(made, arguments={"path": f"/{path}"}))
+    assert (await turn.ran(call("ls", path="c"))).refused is None
+    assert (await turn.ran(call("ls", path="d"))).refused == "budget"
