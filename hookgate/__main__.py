@@ -4,12 +4,15 @@ from __future__ import annotations
 
 
 def main() -> None:
-    from hookgate.cli.starting import begin
+    try:
+        from hookgate.cli.starting import begin
 
-    begin()
-    from hookgate.cli.main import hookgate
+        begin()
+        from hookgate.cli.main import hookgate
 
-    hookgate()
+        hookgate()
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
 
 
 if __name__ == "__main__":

@@ -26,12 +26,12 @@ BASE_ENVIRONMENT = ("PATH", "HOME", "LANG", "TMPDIR")
 class ConfigError(Exception):
     """The configuration cannot be used; the text is one line that names the file and the place.
 
-    `others` are further mistakes, a line each, where there is more than one.
+    `first` is that line, `others` are further mistakes, a line each, which the text only counts.
     """
 
     def __init__(self, text: str, others: tuple[str, ...] = ()) -> None:
-        super().__init__(text)
-        self.others = others
+        super().__init__(f"{text} (and {len(others)} more)" if others else text)
+        self.first, self.others = text, others
 
 
 # --- reading ------------------------------------------------------------------------------------------------
@@ -78,8 +78,7 @@ def parse(text: str, file: Path) -> Config:
         return Config.model_validate(data)
     except ValidationError as error:
         first, *others = mistakes(error, Config)
-        more = f" (and {len(others)} more)" if others else ""
-        raise ConfigError(f"{file}: {first}{more}", tuple(f"{file}: {other}" for other in others)) from None
+        raise ConfigError(f"{file}: {first}", tuple(f"{file}: {other}" for other in others)) from None
 
 
 def workspace_folder(config: Config) -> Path:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import is_dataclass
 from difflib import get_close_matches
-from typing import Any
+from types import UnionType
+from typing import Any, Union, get_origin, get_type_hints
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 
-def mistakes(error: ValidationError, root: type[BaseModel]) -> list[str]:
-    """Each place as it is written in the file, and what is wrong there."""
+def mistakes(error: ValidationError, root: type[Any]) -> list[str]:
+    """Each place as it is written in the file, and what is wrong there. `root`: a model or a dataclass."""
     found: dict[str, ErrorDetails] = {}
     # Of a union every branch complains; the one that got deepest is the one that was meant.
     for mistake in sorted(error.errors(include_url=False), key=lambda it: -len(it["loc"])):
@@ -30,15 +32,35 @@ _WORDS = {
     "int_type": "must be a whole number",
     "bool_type": "must be true or false",
     "too_short": "must not be empty",
+    "dataclass_type": "must be an object",
 }
+_TABLES = {("approvals",), ("tools", "preferences")}
+"""Arrays of tables."""
 
 
-def _plain(mistake: ErrorDetails, root: type[BaseModel]) -> str:
+_NAMES = {
+    r"^[A-Za-z0-9_.-]+$": "a name may have letters, digits, _ . and - only",
+    r"^[A-Za-z0-9_.-]{1,64}$": "a name may have letters, digits, _ . and - only, up to 64 of them",
+    r"^[a-z][a-z0-9_]{1,63}$": "a name has 2 to 64 of a-z, 0-9 and _, and begins with a letter",
+    r"^[^/]+/.+$": "write it PROVIDER/MODEL",
+    r"^([A-Za-z_][A-Za-z0-9_]*)?$": "must be the name of an environment variable",
+}
+"""What the patterns of the sections say."""
+
+
+def _plain(mistake: ErrorDetails, root: type[Any]) -> str:
     if mistake["loc"][-1:] == ("api_key_env",):
         return "must be the name of an environment variable, not the key itself"
-    if mistake["type"] == "extra_forbidden":
-        return _unknown_key(mistake["loc"], root)
-    return _WORDS.get(mistake["type"], mistake["msg"]).removeprefix("Value error, ")
+    match mistake["type"]:
+        case "extra_forbidden" | "unexpected_keyword_argument":
+            return _unknown_key(mistake["loc"], root)
+        case "tuple_type" if mistake["loc"] in _TABLES:
+            return f"there may be several: write it [[{_place(mistake['loc'])}]]"
+        case "string_pattern_mismatch":
+            return _NAMES.get(mistake.get("ctx", {}).get("pattern", ""), mistake["msg"])
+        case kind:
+            plain = _WORDS.get(kind, mistake["msg"]).removeprefix("Value error, ")
+            return plain.replace("Input should be ", "must be ", 1)
 
 
 def _place(loc: tuple[int | str, ...]) -> str:
@@ -50,20 +72,30 @@ def _is_branch(part: int | str) -> bool:
     return isinstance(part, str) and (part.startswith(("constrained-", "dict[", "literal[")) or part == "[key]")
 
 
-def _unknown_key(place: tuple[int | str, ...], root: type[BaseModel]) -> str:
+def _unknown_key(place: tuple[int | str, ...], root: type[Any]) -> str:
     section: Any = root
     for part in place[:-1]:
         section = _inner(section, part)
-    names: tuple[str, ...] = tuple(getattr(section, "model_fields", {}))
-    return f"unknown key{close(str(place[-1]), names)}"
+    return f"unknown key{close(str(place[-1]), _fields(section))}"
 
 
 def _inner(section: Any, part: int | str) -> Any:  # noqa: ANN401 - a type of pydantic's making
-    fields: Mapping[str, Any] = getattr(section, "model_fields", {})
-    if part in fields:
-        return fields[str(part)].annotation
+    fields = _fields(_argument(section) if get_origin(section) in (Union, UnionType) else section)
+    return fields[str(part)] if part in fields else _argument(section)
+
+
+def _argument(section: Any) -> Any:  # noqa: ANN401 - a type of pydantic's making
+    """What an array or a table holds, or which of several has fields."""
     arguments: tuple[Any, ...] = getattr(section, "__args__", ())
-    return next((inner for inner in arguments if hasattr(inner, "model_fields")), None)
+    return next((it for it in arguments if _fields(it)), None)
+
+
+def _fields(section: Any) -> Mapping[str, Any]:  # noqa: ANN401 - a type of pydantic's making
+    """By name, with their types."""
+    if is_dataclass(section):
+        return get_type_hints(section)
+    models: Mapping[str, Any] = getattr(section, "model_fields", {})
+    return {name: field.annotation for name, field in models.items()}
 
 
 def close(name: str, names: Any) -> str:  # noqa: ANN401 - any iterable of strings

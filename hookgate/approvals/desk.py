@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import count
 from typing import cast
 
@@ -24,6 +25,7 @@ from hookgate.protocol.values import JsonObject, Step, ToolCall
 log = structlog.get_logger("hookgate.approvals")
 
 TTL_S = 600.0
+_Standing = tuple[str, str, str, str, str]
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class Rule:
     lasting: Callable[[ToolCall], Lasting | None] | None = None
 
     def covers(self, step: Step, call: ToolCall) -> bool:
-        origin = "extension" if step.origin else call.origin
+        origin = "extension" if step.extension else call.origin
         return self.origins.covers(origin) and self.match.matches(step, call.name, step.model)
 
     def wish(self, call: ToolCall) -> Wish:
@@ -63,7 +65,8 @@ class Refused:
 
 
 class Desk:
-    """Grants are held per conversation, for (who asked, tool, extension): a yes to the model is none to an extension."""
+    """Grants are held per conversation, for (who asked, tool, extension, origin of the call): a yes to the model is
+    none to an extension, and one to a native call none to a call in the text."""
 
     def __init__(
         self,
@@ -75,7 +78,7 @@ class Desk:
         self._emit = emit
         self._redactor = redactor
         self._ids = count(1)
-        self._grants: set[tuple[str, str, str, str]] = set()
+        self._grants: set[_Standing] = set()
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -97,20 +100,28 @@ class Desk:
 
     async def settle(self, step: Step, call: ToolCall, wishes: Sequence[Wish], channel: Channel) -> Refused | None:
         """Ask for each wish in turn; None when every one is granted."""
+        lasting: list[Callable[[], None]] = []
         for wish in wishes:
             refused = _nobody_here(step, wish)
-            if refused is None and _standing(step, call, wish) in self._grants:
+            if refused is None and not wish.once and _standing(step, call, wish) in self._grants:
                 continue
-            refused = refused or await self._ask(step, call, wish, channel)
-            if refused is not None:
-                return refused
+            match refused or await self._ask(step, call, wish, channel):
+                case Refused() as refused:
+                    return refused
+                case Decision(grant="always", by=by) if wish.lasting is not None:
+                    lasting.append(partial(wish.lasting.keep, by))
+                case _:
+                    pass
+        # Only now: what another approver refuses must not stand allowed for good.
+        for keep in lasting:
+            keep()
         return None
 
     def forget(self, session_key: str) -> None:
         """A conversation starts anew: what was granted in it is void."""
         self._grants = {grant for grant in self._grants if grant[0] != session_key}
 
-    async def _ask(self, step: Step, call: ToolCall, wish: Wish, channel: Channel) -> Refused | None:
+    async def _ask(self, step: Step, call: ToolCall, wish: Wish, channel: Channel) -> Refused | Decision:
         request = self._request(step, call, wish)
         title, ttl_s = request.title, request.ttl_s
         self._emit(ApprovalRequested(request.id, call.name, wish.asked_by, title, ttl_s), step)
@@ -121,14 +132,9 @@ class Desk:
         log.info("approval_decided", id=request.id, tool=call.name, approved=decision.approved, by=decision.by)
         if not decision.approved:
             return Refused(f"approval:{request.id}", decision.reason or f"{decision.by} said no")
-        match decision.grant:
-            case "session":
-                self._grants.add(_standing(step, call, wish))
-            case "always" if wish.lasting is not None:
-                wish.lasting.keep(decision.by)
-            case _:
-                pass
-        return None
+        if decision.grant == "session":
+            self._grants.add(_standing(step, call, wish))
+        return decision
 
     def _presentable(self, call: ToolCall) -> ToolCall:
         """The call as it may be shown; the request is bound to the true one by its digest."""
@@ -155,12 +161,12 @@ class Desk:
         )
 
 
-def _standing(step: Step, call: ToolCall, wish: Wish) -> tuple[str, str, str, str]:
-    return step.session_key, wish.asked_by, call.name, step.origin
+def _standing(step: Step, call: ToolCall, wish: Wish) -> _Standing:
+    return step.session_key, wish.asked_by, call.name, step.extension, call.origin
 
 
 def _title(step: Step, call: ToolCall) -> str:
-    return f"The extension {step.origin} wants to run {call.name}." if step.origin else f"Run {call.name}?"
+    return f"The extension {step.extension} wants to run {call.name}." if step.extension else f"Run {call.name}?"
 
 
 def _nobody_here(step: Step, wish: Wish) -> Refused | None:

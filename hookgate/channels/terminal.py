@@ -41,6 +41,7 @@ class Terminal:
         self._prompt = prompt
         self._view: PanelView | None = None
         self._streamed: list[str] = []
+        self._beside: list[str] = []
         self._in_line = False
 
     async def send(self, outbound: Outbound) -> None:
@@ -58,6 +59,10 @@ class Terminal:
     def stream(self, chat: Chat, text: str) -> None:
         text = printable(text)
         self._streamed.append(text)
+        if self._beside and "\n" in text:
+            whole, _, text = text.rpartition("\n")
+            self._write(whole)
+            self._close_line()
         self._in_line = not text.endswith("\n") if text else self._in_line
         self._write(text)
 
@@ -68,8 +73,15 @@ class Terminal:
         self._streamed.clear()
         self.between("· the answer broke off; asking again")
 
+    def beside(self, text: str) -> None:
+        """A line of its own that cuts none of the stream: it waits for the end of the line that has begun."""
+        if self._in_line:
+            self._beside.append(text)
+        else:
+            self.between(text)
+
     def between(self, text: str) -> None:
-        """A line of its own, wherever the stream is: the trace, say."""
+        """A line of its own, wherever the stream is."""
         self._close_line()
         self._write(self._above(printable(text) + "\n"))
 
@@ -126,6 +138,9 @@ class Terminal:
         if self._in_line:
             self._write("\n")
         self._in_line = False
+        waiting, self._beside = self._beside, []
+        for text in waiting:
+            self._write(self._above(printable(text) + "\n"))
 
 
 def question(request: ApprovalRequest) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import AsyncGenerator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TextIO
+from typing import TextIO, cast
 
 import trio
 
@@ -20,9 +20,12 @@ from hookgate.channels.printable import printable
 from hookgate.channels.surface import TerminalSurface
 from hookgate.channels.terminal import NAME, Terminal
 from hookgate.cli import zot_chat
+from hookgate.cli.chat_help import COMMANDS, help_text
 from hookgate.cli.chat_shown import connections, hooks, tools, welcome
+from hookgate.cli.endings import FAILED, INTERRUPTED
 from hookgate.cli.keyboard import Keyboard, open_keyboard, screen_size
 from hookgate.cli.logs import set_up_logs
+from hookgate.cli.prompt_logs import PromptLogs
 from hookgate.cli.runtime import Runtime, Setup, open_runtime
 from hookgate.cli.signals import open_until_signal
 from hookgate.cli.sinks import event_file, open_event_file, trace
@@ -30,6 +33,7 @@ from hookgate.cli.starting import begun
 from hookgate.cli.zot import ExtensionFlags
 from hookgate.cli.zot_prompt import Prompt
 from hookgate.cli.zot_trust import introduce
+from hookgate.extensions.discovery import Found
 from hookgate.extensions.trust import Trust
 from hookgate.hooks.rules import Mount
 from hookgate.protocol.interfaces import Channel
@@ -39,19 +43,11 @@ from hookgate.sections import Config
 
 CHAT = Chat(NAME, "terminal", sender="user")
 PROMPT = "> "
-HELP = """Type a message and Enter. Ctrl-C ends the running turn; at the prompt, Ctrl-C twice or Ctrl-D leaves.
-  /stop   end the running turn     /new    start a new conversation
-  /compact  sum up the older part of the conversation
-  /tools  what the model may use   /hooks  the hooks and their state
-  /mcp    the MCP connections      /reload-ext  stop the extensions and load them again
-  /help   this text                /quit   leave
-  //TEXT  say /TEXT to the model, instead of a command"""
-COMMANDS = ("/compact", "/help", "/hooks", "/mcp", "/new", "/quit", "/reload-ext", "/stop", "/tools")
 
 
 @dataclass(frozen=True)
 class Flags:
-    """What the command line said."""
+    """What the command line said. `found`: the extensions, where they have been looked at right before."""
 
     config_file: Path | None = None
     once: str | None = None
@@ -64,21 +60,23 @@ class Flags:
     no_skill: bool = False
     no_context_files: bool = False
     trust: Trust = field(default_factory=lambda: Trust(configuration.trust_folder()))
+    found: Found | None = None
 
     @property
     def extensions(self) -> ExtensionFlags:
-        return ExtensionFlags(self.ext, search=not self.no_ext, discover=True, trust=self.trust)
+        return ExtensionFlags(self.ext, search=not self.no_ext, discover=True, trust=self.trust, found=self.found)
 
 
 async def run_chat(flags: Flags) -> int:
     """The exit status. Raises ConfigError and RequiredHookFailed before anything is asked."""
     config, file = configuration.load(flags.config_file)
-    set_up_logs(config.log)
+    logs = PromptLogs()
+    set_up_logs(config.log, cast("TextIO", logs))
     if flags.once is not None and not flags.once.strip():
         raise configuration.ConfigError("--once needs a question")
     if flags.once is not None:
         return await _run_once(flags, config, file.parent)
-    return await _run_interactive(flags, config, file.parent)
+    return await _run_interactive(flags, (config, file.parent), logs)
 
 
 @dataclass(frozen=True)
@@ -145,8 +143,11 @@ async def _run_once(flags: Flags, config: Config, base: Path) -> int:
     if channel.answer is not None and channel.error is None:
         _write((printable(channel.answer) if sys.stdout.isatty() else channel.answer) + "\n")
         return 0
-    _to_stderr(" ".join((channel.error or "it was interrupted before an answer").split()))
-    return 1
+    if channel.error is None:
+        _to_stderr("hookgate: it was interrupted before an answer")
+        return INTERRUPTED
+    _to_stderr(" ".join(channel.error.split()))
+    return FAILED
 
 
 async def _nobody(_prompt: str) -> None:
@@ -165,14 +166,20 @@ def _stderr(text: str) -> None:
 # --- interactive --------------------------------------------------------------------------------------------
 
 
-async def _run_interactive(flags: Flags, config: Config, base: Path) -> int:
+async def _run_interactive(flags: Flags, setup: tuple[Config, Path], logs: PromptLogs) -> int:
     async with open_until_signal(signal.SIGTERM, signal.SIGHUP), open_keyboard() as keyboard:
         terminal = Terminal(_write, lambda prompt: answer(keyboard, prompt), lambda: keyboard.prompt)
         surface = TerminalSurface(terminal, PanelView(_write, screen_size) if keyboard.person else None)
         if keyboard.person:
-            await introduce(config, flags.extensions, partial(answer, keyboard))
-        async with open_chat(flags, (config, base), Place(terminal, surface), terminal.between) as runtime:
-            await converse(runtime, terminal, keyboard, surface)
+            found = await introduce(setup[0], flags.extensions, partial(answer, keyboard))
+            flags = replace(flags, found=found)
+        # A log that goes to a file goes on doing so.
+        above = logs.above(terminal.between) if keyboard.person and sys.stderr.isatty() else nullcontext()
+        with above:
+            async with open_chat(flags, setup, Place(terminal, surface), terminal.beside) as runtime:
+                if runtime.skills is not None:
+                    runtime.skills.tell = terminal.between if keyboard.person else _to_stderr
+                await converse(runtime, terminal, keyboard, surface)
     return 0
 
 
@@ -188,7 +195,7 @@ async def converse(
         nursery.start_soon(_warn_unconfined, runtime, terminal)
         await nursery.start(_run_interrupts, runtime, patience, nursery.cancel_scope)
         with suppress(EOFError):
-            while (said := await prompt.next()).text not in ("/quit", "/exit"):
+            while (said := await prompt.next()).text.lower() not in ("/quit", "/exit"):
                 patience.warned = not keyboard.person
                 if said.typed:
                     await _say(runtime, terminal, keyboard, said.text)
@@ -213,11 +220,11 @@ class _Patience:
 
 async def _say(runtime: Runtime, terminal: Terminal, keyboard: Keyboard, typed: str) -> None:
     message = Inbound(CHAT, typed)
-    match typed:
+    match typed.lower():
         case "":
             return
         case "/help":
-            terminal.between("\n".join([HELP, *zot_chat.help_lines(runtime, CHAT)]))
+            terminal.between(help_text(zot_chat.help_rows(runtime, CHAT)))
         case "/tools":
             terminal.between(tools(runtime))
         case "/hooks":

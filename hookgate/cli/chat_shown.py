@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hookgate.channels.printable import printable
 from hookgate.cli import zot_chat
+from hookgate.cli.chat_help import aligned, width_shown
 from hookgate.cli.inspect import counted
 from hookgate.cli.runtime import Runtime
 from hookgate.cli.zot import is_extension
@@ -21,8 +22,8 @@ def welcome(runtime: Runtime) -> str:
 def tools(runtime: Runtime) -> str:
     own = [(spec.name, spec.provider, spec.description) for spec in runtime.agent.registry.snapshot().specs]
     declared = [(s.name, f"hook:{m.name}", s.description) for m in runtime.gate.mounts for s in m.hook.declared.tools]
-    rows = (f"  {name:<12} {provider:<16} {text.partition('. ')[0]}" for name, provider, text in [*own, *declared])
-    return "\n".join(rows) or "no tools"
+    rows = [(name, provider, text.partition(". ")[0]) for name, provider, text in [*own, *declared]]
+    return "\n".join(aligned(rows, width_shown())) or "no tools"
 
 
 def connections(runtime: Runtime) -> str:
@@ -31,10 +32,10 @@ def connections(runtime: Runtime) -> str:
         return "no MCP servers"
     from hookgate.tools.mcp.overview import line, overview
 
-    return "\n".join(f"  {line(row)}" for row in overview(roster)) or "no MCP servers"
+    return "\n".join(f"  {line(row, person=True)}" for row in overview(roster)) or "no MCP servers"
 
 
 def hooks(runtime: Runtime) -> str:
-    rows = [f"  {hook.name:<16} {hook.state:<12} {hook.reason}" for hook in runtime.mounts.hooks]
+    rows = aligned(((hook.name, hook.state, hook.reason) for hook in runtime.mounts.hooks), width_shown())
     absent = [f"  {line}" for line in zot_chat.absent(runtime)]
     return "\n".join([*rows, *absent]) or "no hooks"

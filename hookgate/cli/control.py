@@ -53,6 +53,7 @@ async def open_gateway_control(runtime: Runtime, config_file: Path | None, path:
         **mcp_methods(runtime.more.roster),
         "hooks.list": methods.hooks_list,
         "hooks.reload": methods.hooks_reload,
+        "hooks.restart": methods.hooks_restart,
         "sessions.list": methods.sessions_list,
         "turn.stop": methods.turn_stop,
     }
@@ -94,6 +95,14 @@ class _Methods:
         approvals = self._runtime.agent.desk.adopt(all_rules(config, self._runtime.more.workshop))
         done: dict[str, Json] = {name: list(hooks) for name, hooks in asdict(changes).items()}
         return {**done, "approvals_changed": approvals, "needs_restart": self._waiting(config)}
+
+    async def hooks_restart(self, name: str) -> Json:
+        """A new process for one hook, whose program has changed; on any mistake the old one stays."""
+        try:
+            changes = await self._runtime.mounts.restart(name)
+        except ReloadFailed as error:
+            raise ControlError(f"nothing was changed: {error}") from None
+        return {"restarted": list(changes.restarted)}
 
     def _waiting(self, config: Config) -> list[Json]:
         """Sections that differ from what runs and that only a new start takes over."""

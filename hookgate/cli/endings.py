@@ -9,10 +9,13 @@ from hookgate.config import ConfigError
 CONFIGURATION = 2
 FAILED = 1
 INTERRUPTED = 130
+PIPE_CLOSED = 141
+"""Whoever read the output has enough of it: what SIGPIPE makes of other programs."""
 
 
 def ending(error: BaseException) -> tuple[str, int] | None:
-    """None for what is nobody's doing but ours: that deserves its traceback."""
+    """None for what is nobody's doing but ours: that deserves its traceback. The line is empty where there is
+    nothing to say."""
     from hookgate.control.client import ControlFailed, NothingRunning
     from hookgate.control.place import ControlUnavailable
     from hookgate.hooks.supervise import RequiredHookFailed
@@ -33,6 +36,8 @@ def ending(error: BaseException) -> tuple[str, int] | None:
             | ControlUnavailable()
         ) as failure:
             return f"hookgate: {failure}", FAILED
+        case BrokenPipeError():
+            return "", PIPE_CLOSED
         case OSError() as error:
             return f"hookgate: {error.filename or 'output'}: {error.strerror or error}", FAILED
         case KeyboardInterrupt():

@@ -9,7 +9,7 @@ from pathlib import Path
 from shutil import which
 
 from hookgate import config as configuration
-from hookgate.channels.printable import printable
+from hookgate.channels.printable import one_line
 from hookgate.cli.endings import FAILED
 from hookgate.cli.zot import ExtensionFlags, judge_of
 from hookgate.extensions.discovery import Entry, Judge, Places, look
@@ -62,12 +62,11 @@ def install(source: str, places: Places, git: Git) -> int:
     return told(lambda: _installed(put(source, places.own, git)))
 
 
-def _installed(directory: Path) -> str:
+def _installed(directory: Path) -> tuple[str, ...]:
     """With what is still missing: nothing is built here."""
-    program, *_ = read_manifest(directory).command(directory)
-    there = which(program, path=configuration.base_environment().get("PATH"))
-    note = "" if there else f"\nnote: {program} cannot be started yet, and nothing is built here"
-    return f"installed {directory}{note}"
+    done, path = f"installed {directory}", configuration.base_environment().get("PATH")
+    missing = [it for it in read_manifest(directory).command(directory)[:1] if not which(it, path=path)]
+    return (done, *(f"note: {program} cannot be started yet, and nothing is built here" for program in missing))
 
 
 def switch(name: str, places: Places, *, enabled: bool) -> int:
@@ -111,7 +110,7 @@ def untrust(name: str, places: Places, agreed: Trust) -> int:
     """A folder that is gone can be named by its path."""
 
     def untrusted() -> str:
-        directory = Path(os.path.abspath(name)) if os.sep in name else _named(name, places).directory
+        directory = Path(os.path.abspath(name)) if os.sep in name else _named_here(name, places).directory
         return f"untrusted {directory}" if agreed.forget(directory) else f"{directory} was not trusted"
 
     return told(untrusted)
@@ -120,7 +119,7 @@ def untrust(name: str, places: Places, agreed: Trust) -> int:
 def _project_folder(name: str, places: Places) -> Path:
     """By name one of the project here, by path any. Raises Refused."""
     if os.sep not in name:
-        entry = _named(name, places)
+        entry = _named_here(name, places)
         if entry.scope == "global":
             raise Refused(f"{entry.directory} is installed: only a project's extensions are asked about")
         return entry.directory
@@ -132,30 +131,42 @@ def _project_folder(name: str, places: Places) -> Path:
     return directory
 
 
-def told(command: Callable[[], str]) -> int:
-    """Say what it did, or why it is not done; the exit status."""
+def told(command: Callable[[], str | tuple[str, ...]]) -> int:
+    """Say what it did, in a line or several, or why it is not done; the exit status."""
     try:
         done = command()
     except Refused as refused:
-        tell(f"hookgate: {refused}")
+        tell(f"hookgate: {refused.lines[0]}", *refused.lines[1:])
         return FAILED
-    tell(done)
+    tell(*([done] if isinstance(done, str) else done))
     return 0
 
 
-def tell(text: str) -> None:
-    sys.stderr.write(printable(text) + "\n")
+def tell(*lines: str) -> None:
+    """A name in one of them cannot begin another."""
+    sys.stderr.writelines(f"{one_line(line)}\n" for line in lines)
 
 
 def _named(name: str, places: Places) -> Entry:
+    return named(name, _looked(places))
+
+
+def _looked(places: Places) -> Sequence[Entry]:
     entries, problems = look(places)
     for problem in problems:
         tell(f"hookgate: {problem.text}")
-    return named(name, entries)
+    return entries
+
+
+def _named_here(name: str, places: Places) -> Entry:
+    """One of the project where it has one of this name: an installed one of the same name is not asked about."""
+    entries = _looked(places)
+    ours = [it for it in entries if it.scope == "project" and name in (it.name, it.directory.name)]
+    return named(name, ours or entries)
 
 
 def _agreed(question: str) -> bool:
-    sys.stderr.write(printable(question))
+    sys.stderr.write(one_line(question))
     sys.stderr.flush()
     typed = sys.stdin.readline()
     if not (sys.stdin.isatty() and typed.endswith("\n")):
@@ -193,4 +204,4 @@ def _aligned(rows: Iterable[Sequence[str]]) -> list[str]:
 
 
 def _cell(text: str) -> str:
-    return printable(text).replace("\n", "\\n").replace("\t", "\\t") or "-"
+    return one_line(text) or "-"

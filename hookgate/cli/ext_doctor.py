@@ -10,11 +10,11 @@ from pathlib import Path
 import trio
 
 from hookgate import config as configuration
-from hookgate.channels.printable import printable
+from hookgate.channels.printable import one_line
 from hookgate.cli.endings import FAILED
 from hookgate.cli.ext import configured
 from hookgate.cli.logs import set_up_logs
-from hookgate.cli.zot import ExtensionFlags, Extensions, Joints
+from hookgate.cli.zot import ExtensionFlags, Extensions, Joints, looked
 from hookgate.extensions.discovery import Candidate, Found
 from hookgate.extensions.logs import log_file
 from hookgate.hooks.child import HelloFailed
@@ -68,13 +68,14 @@ async def doctor(config_file: Path | None, named: tuple[Path, ...]) -> int:
     """
     config = configured(config_file)
     set_up_logs(config.log)
-    extensions = Extensions(config, ExtensionFlags(named, discover=True), Joints(Registry(), ()))
+    flags = ExtensionFlags(named, discover=True)
+    extensions = Extensions(config, flags, Joints(Registry(), ()), await looked(config, flags))
     specs = [plan.spec for plan in extensions.plans if isinstance(plan.spec, ExtensionSpec)]
     started = await _tried(specs)
     home = configuration.zot_home(config)
     findings = [Finding(it, log_file(home, it.name), started.get(it.name)) for it in extensions.found.candidates]
     lines = list(report(extensions.found, findings))
-    sys.stdout.writelines(f"{printable(line)}\n" for line in lines or ["no extensions installed"])
+    sys.stdout.writelines(f"{one_line(line)}\n" for line in lines or ["no extensions installed"])
     return FAILED if extensions.found.problems or any(it.failed for it in started.values()) else 0
 
 
@@ -96,6 +97,9 @@ def report(found: Found, findings: Iterable[Finding]) -> Iterator[str]:
 def _about(it: Finding) -> Iterator[str]:
     of = it.candidate
     yield f"{of.name} {of.manifest.version or '-'} ({of.scope}) {of.directory}"
+    if not of.command:
+        yield f"  skills: {', '.join(of.manifest.skills)}"
+        return
     yield f"  command: {' '.join(of.command)}"
     if it.started is None:
         yield "  off: the configuration does not enable it"

@@ -1,4 +1,4 @@
-"""Whether what a configuration says of tools fits the tools: those that come with hookgate, and names of others.
+"""Whether what a configuration names is there: files and programs, built-in tools, and names of others.
 
 Starts nothing, so of what hooks, extensions and MCP servers bring no more is known than how it will be called.
 """
@@ -9,10 +9,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
+from shutil import which
+from typing import Protocol
 
 from hookgate import config as configuration
+from hookgate.cli.plans import plans
+from hookgate.cli.scripts import read_script
 from hookgate.cli.toolset import selection
+from hookgate.config import ConfigError
 from hookgate.mistakes import close
+from hookgate.protocol.match import Globs
 from hookgate.protocol.zot.names import EXTENSION
 from hookgate.sections import Config
 from hookgate.tools.background import Background
@@ -38,6 +44,70 @@ def check_tools(config: Config, base: Path) -> None:
         server_specs(config, base)
 
 
+def check_files(config: Config, base: Path) -> None:
+    """Raises ConfigError for a key that is not set, and a script, program or folder that is not there. Blocks."""
+    for name, section in config.providers.items():
+        configuration.secret(section.api_key_env)
+        if section.kind == "scripted":
+            _check_script(name, base / section.script)
+    for plan in plans(config, base):
+        _check_command(f"hooks.processes.{plan.name}", plan.spec)
+    for name, server in config.mcp.servers.items():
+        if server.enabled and server.transport == "stdio":
+            environment = configuration.server_environment(server)
+            _check_command(f"mcp.servers.{name}", _Program(server.command, str(base / server.dir), environment))
+    for folder in config.skills.folders if config.skills.enabled is not False else ():
+        if not Path(folder).is_dir():
+            raise ConfigError(f"skills.folders: {folder} is not a folder")
+
+
+def _check_script(provider: str, file: Path) -> None:
+    try:
+        read_script(file)
+    except ConfigError as error:
+        raise ConfigError(f"providers.{provider}.script: {error}") from None
+
+
+class _Runnable(Protocol):
+    @property
+    def command(self) -> tuple[str, ...]: ...
+
+    @property
+    def directory(self) -> str: ...
+
+    @property
+    def environment(self) -> Mapping[str, str]: ...
+
+
+@dataclass(frozen=True)
+class _Program:
+    command: tuple[str, ...]
+    directory: str
+    environment: Mapping[str, str]
+
+
+def _check_command(place: str, program: _Runnable) -> None:
+    folder, first = Path(program.directory), program.command[0]
+    if not folder.is_dir():
+        raise ConfigError(f"{place}.dir: {folder} is not a folder")
+    here = (folder / first).exists() if "/" in first else which(first, path=program.environment.get("PATH"))
+    if not here:
+        raise ConfigError(f"{place}.command: {first!r} cannot be found")
+    for word in program.command[1:2]:
+        if word.endswith((".py", ".js", ".sh", ".ts", ".rb")) and not (folder / word).exists():
+            raise ConfigError(f"{place}.command: {word!r} is not there")
+
+
+def unkept(config: Config) -> str:
+    """Why bash can change in the workspace what every other tool must leave alone; empty where it cannot."""
+    if not Globs(config.tools.enabled).covers("bash"):
+        return ""
+    if config.tools.sandbox == "off":
+        return "the sandbox is off"
+    found = which("bwrap", path=configuration.base_environment().get("PATH"))
+    return "" if found else "without bubblewrap nothing keeps it from that"
+
+
 def _built_in(config: Config) -> Registry:
     folder = configuration.workspace_folder(config)
     nowhere = Sandbox("none", folder, folder, "")
@@ -49,9 +119,13 @@ def _built_in(config: Config) -> Registry:
 
 def strange_names(config: Config) -> Iterator[str]:
     """A line for each pattern that covers nothing that is known by name."""
-    known = Known(tuple(config.mcp.servers), tuple(config.hooks.processes))
+    known = known_names(config)
     for place, patterns in _patterns(config).items():
         yield from (f"{place}: {pattern!r} {why}" for pattern in patterns if (why := known.stranger(pattern)))
+
+
+def known_names(config: Config) -> Known:
+    return Known(tuple(config.mcp.servers), tuple(config.hooks.processes))
 
 
 def _patterns(config: Config) -> Mapping[str, tuple[str, ...]]:

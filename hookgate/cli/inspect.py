@@ -6,14 +6,12 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from shutil import which
 from typing import TYPE_CHECKING, Any, cast
 
 from hookgate import config as configuration
 from hookgate.cli.plans import plans
 from hookgate.cli.toolset import all_rules
 from hookgate.config import ConfigError
-from hookgate.hooks.mounts import Plan
 from hookgate.protocol.stages import Stage
 from hookgate.protocol.values import Chat, Inbound, Step
 from hookgate.sections import Config
@@ -32,14 +30,11 @@ def counted(number: int, noun: str) -> str:
 
 def check_config(config_file: Path | None) -> int:
     """What would keep the gateway from starting is an error; what is only odd is a note. Raises ConfigError."""
-    from hookgate.cli.fitting import check_tools
+    from hookgate.cli.fitting import check_files, check_tools
 
     config, file = _loaded(config_file)
-    for section in config.providers.values():
-        configuration.secret(section.api_key_env)
     workspace, planned = configuration.workspace_folder(config), plans(config, file.parent)
-    for plan in planned:
-        _check_command(plan)
+    check_files(config, file.parent)
     check_tools(config, file.parent)
     for note in _notes(config, file, workspace):
         say(f"note: {note}")
@@ -55,30 +50,19 @@ def _loaded(config_file: Path | None) -> tuple[Config, Path]:
     except ConfigError as error:
         for other in error.others:
             sys.stderr.write(f"hookgate: {other}\n")
-        raise
+        raise ConfigError(error.first) from None
 
 
 def _notes(config: Config, file: Path, workspace: Path) -> Iterator[str]:
-    from hookgate.cli.fitting import strange_names
+    from hookgate.cli.fitting import strange_names, unkept
 
     yield from strange_names(config)
     if not config.agent.model:
         yield "agent.model is not set: chat will not start without it"
-    if file.resolve().is_relative_to(workspace):
-        yield f"{file.name} lies in the workspace, where tools may change it; agent.workspace can name another folder"
-
-
-def _check_command(plan: Plan) -> None:
-    spec, folder = plan.spec, Path(plan.spec.directory)
-    if not folder.is_dir():
-        raise ConfigError(f"hooks.processes.{spec.name}.dir: {folder} is not a folder")
-    program = spec.command[0]
-    here = (folder / program).exists() if "/" in program else which(program, path=spec.environment.get("PATH"))
-    if not here:
-        raise ConfigError(f"hooks.processes.{spec.name}.command: {program!r} cannot be found")
-    for word in spec.command[1:2]:
-        if word.endswith((".py", ".js", ".sh", ".ts", ".rb")) and not (folder / word).exists():
-            raise ConfigError(f"hooks.processes.{spec.name}.command: {word!r} is not there")
+    why = unkept(config)
+    if why and file.resolve().is_relative_to(workspace):
+        place = "agent.workspace can name another folder"
+        yield f"{file.name} lies in the workspace, where bash may change it: {why}; {place}"
 
 
 # --- hooks list ---------------------------------------------------------------------------------------------
@@ -183,6 +167,7 @@ def explain(config_file: Path | None, call: Mapping[str, str]) -> int:
         say(f"{name}: out, {why}")
     if case.tool:
         _explain_approval(config, case)
+        _explain_tool(config, case.tool)
     return 0
 
 
@@ -210,6 +195,14 @@ def _verdict(link: Link, stage: Stage, case: _Case) -> str:
     timed = "" if link.rules.inside else f"timeout {link.rules.timeout(stage):g} s, "
     later = "; whether it intercepts this is known when it runs" if link.rank is not None else ""
     return f"in{audit}, {timed}on failure {link.rules.policy(stage)}{later}"
+
+
+def _explain_tool(config: Config, tool: str) -> None:
+    """What was only mistyped would pass the same chain."""
+    from hookgate.cli.fitting import known_names
+
+    if why := known_names(config).stranger(tool):
+        say(f"tool {tool}: {why.replace('covers', 'is', 1)}")
 
 
 def _explain_approval(config: Config, case: _Case) -> None:

@@ -6,7 +6,7 @@ import logging
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import cast
+from typing import TextIO, cast
 
 import orjson
 import structlog
@@ -16,7 +16,8 @@ from hookgate.protocol.interfaces import Redactor
 from hookgate.sections import LogSection
 
 
-def set_up_logs(section: LogSection) -> None:
+def set_up_logs(section: LogSection, stream: TextIO | None = None) -> None:
+    """`stream` instead of stderr."""
     shared: list[structlog.types.Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
@@ -33,7 +34,7 @@ def set_up_logs(section: LogSection) -> None:
     structlog.configure(
         processors=[*shared, *last, cast("structlog.types.Processor", _redact)],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[section.level.upper()]),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(stream or sys.stderr),
         cache_logger_on_first_use=True,
     )
 

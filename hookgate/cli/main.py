@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -21,7 +23,17 @@ control_option = click.option("--control", type=FILE, help="The control socket's
 CONTEXT = {"help_option_names": ["-h", "--help"]}
 
 
-@click.group(context_settings=CONTEXT)
+class Quiet(click.Group):
+    """Ctrl-C while a command is still being imported, or where no command has a say about it."""
+
+    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - as click has it
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise SystemExit(130) from None
+
+
+@click.group(cls=Quiet, context_settings=CONTEXT)
 @click.version_option(__version__, message="hookgate %(version)s")
 def hookgate() -> None:
     """A gateway whose every model call and tool call passes your hook processes."""
@@ -159,8 +171,9 @@ def hooks_check(command: tuple[str, ...], directory: str, env: tuple[str, ...], 
 def control(method: str, params: str, control: Path | None) -> None:
     """Call a method of the running gateway.
 
-    There are gateway.about, hooks.list, hooks.reload, mcp.list, mcp.approve, mcp.forget, sessions.list, tools.list,
-    tools.refresh and turn.stop.
+    There are gateway.about, hooks.list, hooks.reload, hooks.restart, mcp.list, mcp.approve, mcp.forget,
+    sessions.list, tools.list, tools.refresh and turn.stop. hooks.reload compares configuration: a hook whose
+    program alone has changed is started anew by hooks.restart '{"name": "..."}'.
     """
     from hookgate.cli.control import call_gateway
 
@@ -189,10 +202,20 @@ def guarded(command: Callable[[], int]) -> None:
 
     try:
         status = command()
+        # Here, where a reader that has gone is known what to do about.
+        sys.stdout.flush()
     except (Exception, BaseExceptionGroup, KeyboardInterrupt) as error:
         plain = ending(error)
         if plain is None:
             raise
         text, status = plain
-        click.echo(printable(text), err=True)
+        if text:
+            click.echo(printable(text), err=True)
+        else:
+            _unread()
     raise SystemExit(status)
+
+
+def _unread() -> None:
+    """What is still to be written goes nowhere: Python would complain of it at the end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,4 +1,5 @@
-"""The control methods about MCP connections, for a running gateway: `mcp.list`, `mcp.approve` and `mcp.forget`."""
+"""The control methods about MCP connections, for a running gateway: `mcp.list`, `mcp.show`, `mcp.approve` and
+`mcp.forget`."""
 
 from __future__ import annotations
 
@@ -28,13 +29,26 @@ def mcp_methods(roster: Roster | None) -> Methods:
 
         return list[Json](overview(roster)) if roster is not None else []
 
-    async def mcp_approve(name: str) -> Json:
-        """Start a connection that waits, or take its tools that wait, now and after every restart."""
+    async def mcp_show(name: str) -> Json:
+        """What there is to approve: `text` for a person, `row` and `tools` for `mcp.approve`."""
+        from hookgate.tools.mcp.review import review
+
         try:
-            status = await there().approve(name, OPERATOR)
+            shown = there().shown(name)
         except ToolError as error:
             raise ControlError(error.reason) from None
-        return {"name": name, "tools": len(status.tools)}
+        return {"name": name, "text": review(there(), name), "row": shown.row, "tools": dict(shown.tools)}
+
+    async def mcp_approve(name: str, row: str, tools: dict[str, str]) -> Json:
+        """Take what `mcp.show` gave, now and after every restart; anything else is refused. `tools`: how many can be
+        called; `waiting`: those that were not shown yet."""
+        from hookgate.tools.mcp.roster import Shown
+
+        try:
+            status = await there().approve(Shown(name, row, tools), OPERATOR)
+        except ToolError as error:
+            raise ControlError(error.reason) from None
+        return {"name": name, "tools": len(status.tools), "waiting": list[Json](status.waiting)}
 
     async def mcp_forget(name: str) -> Json:
         """End a connection that is not the configuration's, and keep it no more. Whether there was one."""
@@ -43,4 +57,4 @@ def mcp_methods(roster: Roster | None) -> Methods:
         except ToolError as error:
             raise ControlError(error.reason) from None
 
-    return {"mcp.list": mcp_list, "mcp.approve": mcp_approve, "mcp.forget": mcp_forget}
+    return {"mcp.list": mcp_list, "mcp.show": mcp_show, "mcp.approve": mcp_approve, "mcp.forget": mcp_forget}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -12,16 +13,18 @@ from hookgate import config as configuration
 from hookgate.channels.printable import printable
 from hookgate.cli.inspect import say
 from hookgate.cli.logs import set_up_logs
-from hookgate.cli.mcp_control import OPERATOR
+from hookgate.cli.mcp_control import OPERATOR, mcp_methods
 from hookgate.cli.running import Running, running
 from hookgate.cli.tools_store import open_kept
 from hookgate.config import Config
 from hookgate.control.client import NothingRunning, call
-from hookgate.protocol.values import JsonObject
+from hookgate.control.methods import ControlError
+from hookgate.protocol.values import Json, JsonObject
 
 if TYPE_CHECKING:
     from hookgate.tools.mcp.roster import Roster
 
+LOOKS = 4
 HERE = "No hookgate is running; this is what is configured and kept."
 
 
@@ -43,7 +46,7 @@ def list_connections(config_file: Path | None, control: Path | None, *, as_json:
         return 0
     say(where)
     for row in rows:
-        say(printable(line(row)).replace("\n", " "))
+        say(printable(line(row, person=True)).replace("\n", " "))
     if not rows:
         say("no connections")
     return 0
@@ -53,20 +56,10 @@ def approve_connection(name: str, config_file: Path | None, control: Path | None
     """1 where there is nothing to approve, it cannot be had, or the answer is no. Raises as list_connections."""
     config, _file = configuration.load(config_file)
     socket = _ours(config_file, control)
-    text = _run(lambda: _shown(config, name))
-    if not text:
-        return _failed(f"no MCP connection {name!r} is kept for this workspace")
-    if not yes and not _agreed(text, f"approve {name} with the tools that it has now? [y/N] "):
-        return 1
     if socket is not None:
-        tools = cast("dict[str, Any]", call(socket, "mcp.approve", {"name": name}))["tools"]
-    else:
-        set_up_logs(config.log)
-        tools = _run(lambda: _changed(config, lambda roster: _approved(roster, name)))
-    if tools is None:
-        return 1
-    say(f"{name} is approved with {tools} tools; it comes back with every start")
-    return 0
+        return _run(lambda: _approve(partial(_asked_of, socket), name, yes=yes))
+    set_up_logs(config.log)
+    return _run(lambda: _approve_here(config, name, yes=yes))
 
 
 def forget_connection(name: str, config_file: Path | None, control: Path | None, *, yes: bool) -> int:
@@ -133,9 +126,13 @@ async def _changed(config: Config, change: Callable[[Roster], Awaitable[Any]]) -
             return None
 
 
-async def _approved(roster: Roster, name: str) -> int:
-    status = await roster.approve(name, OPERATOR)
-    return len(status.tools)
+async def _approve_here(config: Config, name: str, *, yes: bool) -> int:
+    async with _open_roster(config) as roster:
+        methods = mcp_methods(roster)
+        try:
+            return await _approve(lambda method, params: methods[method](**params), name, yes=yes)
+        except ControlError as error:
+            return _failed(str(error))
 
 
 @asynccontextmanager
@@ -151,6 +148,32 @@ async def _open_roster(config: Config) -> AsyncGenerator[Roster]:
     configured = [name for name, section in config.mcp.servers.items() if section.enabled]
     async with open_kept(config) as store, open_connections(connections, ()):
         yield make_roster(config, connections, McpParts(registry, workspace, told, store), configured)
+
+
+# --- approving ----------------------------------------------------------------------------------------------
+
+
+async def _asked_of(socket: Path, method: str, params: JsonObject) -> Json:
+    import trio
+
+    return await trio.to_thread.run_sync(call, socket, method, params)
+
+
+async def _approve(ask: Callable[[str, JsonObject], Awaitable[Json]], name: str, *, yes: bool) -> int:
+    """What is approved is what was shown; what a connection offers is seen only once it runs, so in a second look."""
+    import trio
+
+    for _look in range(LOOKS):
+        shown = cast("dict[str, Any]", await ask("mcp.show", {"name": name}))
+        question = f"approve {name} as it is? [y/N] "
+        if not yes and not await trio.to_thread.run_sync(_agreed, shown["text"], question, abandon_on_cancel=True):
+            return 1
+        seen: JsonObject = {"name": name, "row": shown["row"], "tools": shown["tools"]}
+        done = cast("dict[str, Any]", await ask("mcp.approve", seen))
+        if not done["waiting"]:
+            say(f"{name} is approved with {done['tools']} tools; it comes back with every start")
+            return 0
+    return _failed(f"the tools of {name} change faster than they can be approved")
 
 
 # --- asking -------------------------------------------------------------------------------------------------

@@ -80,7 +80,7 @@ def matcher(section: MatchSection) -> Matcher:
 
 
 def approval_rules(config: Config) -> tuple[Rule, ...]:
-    """Named by their `name`, else by their number in the file."""
+    """Named by their `name`, else by their number in the file, which no name can be."""
     return tuple(
         Rule(
             section.name or str(number),

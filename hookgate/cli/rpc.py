@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 
@@ -58,22 +58,60 @@ def _settled(flags: Flags) -> Opening:
     if file is None and Path(configuration.FILE_NAME).is_file():
         file = Path(configuration.FILE_NAME)
     opening = settled(flags.settings(file))
+    if flags.model:
+        _check_model(opening, flags.model)
     # Tools need it, and it is asked for again: better now than in the middle of a conversation.
     _ = opening.workspace
     return opening
 
 
-def _served(program: str, opening: Opening, flags: Flags) -> int:
-    from hookgate.cli.endings import ending
+def _check_model(opening: Opening, name: str) -> None:
+    """As `set_model`, but for a server of one's own, whose models nobody knows. Raises ConfigError."""
+    from hookgate.cli.models import model_of, models_of
 
-    service = Service(opening, Terms(configuration.rpc_token(), flags.approvals))
+    config, provider = opening.config, opening.provider
+    if config.providers[provider].base_url or model_of(config, config.agent.model):
+        return
+    if models_of(config, provider):
+        raise ConfigError(f'unknown model "{name}" (provider="{provider}")')
+
+
+def _broken(flags: Flags) -> tuple[str, ...]:
+    """A line for each extension of the command line that cannot be loaded: these are told before anything is open."""
+    if not flags.extensions:
+        return ()
+    from hookgate.cli.zot import unloaded
+    from hookgate.extensions.discovery import find
+
+    return unloaded(find(tuple(map(Path, flags.extensions)), None))
+
+
+def _strangers(opening: Opening, flags: Flags) -> Iterator[str]:
+    """A line for each name of `--tools` that covers nothing."""
+    from hookgate.cli.fitting import known_names
+
+    if flags.tools is None or flags.no_tools:
+        return
+    known = known_names(opening.config)
+    for name in flags.named_tools or ():
+        if why := known.stranger(name):
+            yield f"--tools: {name!r} {why}"
+
+
+def _served(program: str, opening: Opening, flags: Flags) -> int:
+    from hookgate.cli.endings import INTERRUPTED, ending
+
+    service = Service(opening, Terms(configuration.rpc_token(), flags.approvals), flags)
     try:
         trio.run(service.run)
     except (Exception, BaseExceptionGroup) as error:
         plain = ending(error)
         if plain is None:
             raise
-        _say(f"{program}: rpc: {plain[0].removeprefix('hookgate: ')}")
+        text, status = plain
+        if status == INTERRUPTED:
+            return status
+        _say(f"{program}: rpc: {text.removeprefix('hookgate: ')}")
         return FAILED
     if service.server.refused:
         _say(f"{program}: rpc: bad auth token")
@@ -83,12 +121,12 @@ def _served(program: str, opening: Opening, flags: Flags) -> int:
 class Service:
     """One run, from the first line to the exit status."""
 
-    def __init__(self, opening: Opening, terms: Terms) -> None:
+    def __init__(self, opening: Opening, terms: Terms, flags: Flags) -> None:
         self.status = FAILED
         self.writer = Writer(STDOUT)
         self.server = Server(opening, terms, self.writer.write)
         self.surface = RpcSurface(self.server.tell, lambda: self.writer.full)
-        self._opening = opening
+        self._opening, self._flags = opening, flags
 
     async def run(self) -> None:
         """Until stdin ends and everything asked for is done; until a signal; or until nobody reads.
@@ -113,6 +151,9 @@ class Service:
 
     async def _work(self) -> None:
         """Open the conversation, and do what is asked of it, until cancelled."""
+        told = await trio.to_thread.run_sync(_broken, self._flags, abandon_on_cancel=True)
+        for problem in told:
+            _say(problem)
         # Importing takes long, and whoever asks meanwhile is to be answered: so not in this thread.
         await trio.to_thread.run_sync(_import, self._opening.kind, abandon_on_cancel=True)
         from hookgate.cli.logs import set_up_logs
@@ -125,7 +166,10 @@ class Service:
         async with open_conversation(self._opening, seat) as conversation:
             begun()
             for problem in conversation.problems:
-                _say(problem)
+                if problem not in told:
+                    _say(problem)
+            for stranger in _strangers(self._opening, self._flags):
+                _say(f"{_program()}: rpc: {stranger}")
             self.server.use(conversation)
             await self.server.jobs.run()
 

@@ -18,9 +18,9 @@ from hookgate.cli.logs import redacted_logs
 from hookgate.cli.models import model_of
 from hookgate.cli.plans import plans, restarts
 from hookgate.cli.redacting import make_redactor
-from hookgate.cli.skills import Skills, make_skills, switched_on
+from hookgate.cli.skills import Skills, load_skills, switched_on
 from hookgate.cli.toolset import More, Place, Toolset, all_rules, open_more_tools, open_toolset
-from hookgate.cli.zot import ExtensionFlags, Extensions, Joints
+from hookgate.cli.zot import ExtensionFlags, Extensions, Joints, looked
 from hookgate.config import ConfigError
 from hookgate.hooks.gate import Gate
 from hookgate.hooks.mounts import Mounts, open_mounts
@@ -32,7 +32,8 @@ from hookgate.protocol.payloads import RegistryChanged
 from hookgate.protocol.zot.surface import Surface
 from hookgate.sections import Config
 from hookgate.sections.agent import ProviderSection
-from hookgate.tools.registry import Change
+from hookgate.tools.errors import BadSpec
+from hookgate.tools.registry import Change, Registry
 from hookgate.tools.schema_spec import spec_problem
 
 if TYPE_CHECKING:
@@ -108,11 +109,10 @@ async def open_runtime(setup: Setup) -> AsyncGenerator[Runtime]:
             if name not in providers:
                 providers[name] = await open_provider(stack, name, section, setup.base)
         tools = await open_toolset(stack, place)
-        for tool in setup.functions:
-            tools.registry.register(tool, reserved=True)
+        add_functions(tools.registry, setup.functions)
         tools.registry.listen(lambda change: gate.events.emit(_told(change)))
-        extensions = make_extensions(setup, tools)
-        skills = make_skills(config, setup.skills, tools.registry, extensions)
+        extensions = await make_extensions(setup, tools)
+        skills = await load_skills(config, setup.skills, tools.registry, extensions)
         context = make_context_files(setup, redactor, lambda key: gateway.sessions.get(key))
         texts = [it.mount for it in (skills, context) if it is not None]
         guards = own_guards(config, tools)
@@ -137,12 +137,24 @@ async def open_runtime(setup: Setup) -> AsyncGenerator[Runtime]:
         nursery.cancel_scope.cancel()
 
 
-def make_extensions(setup: Setup, tools: Toolset) -> Extensions | None:
+def add_functions(registry: Registry, functions: Sequence[Tool]) -> None:
+    """Raises ConfigError for a name that is taken: a hook or a rule about it means the tool that it knows."""
+    for tool in functions:
+        if tool.spec.name in registry.snapshot().tools:
+            raise ConfigError(f"functions: there is a tool {tool.spec.name} already: give this one another name")
+        try:
+            registry.register(tool, reserved=True)
+        except BadSpec as error:
+            raise ConfigError(f"functions: {error}") from None
+
+
+async def make_extensions(setup: Setup, tools: Toolset) -> Extensions | None:
     if setup.extensions is None:
         return None
     names = [channel.name for channel in setup.channels]
     joints = Joints(tools.registry, names, setup.surfaces, tools.around.redactor.text)
-    return Extensions(setup.config, setup.extensions, joints)
+    found = setup.extensions.found or await looked(setup.config, setup.extensions)
+    return Extensions(setup.config, setup.extensions, joints, found)
 
 
 def make_context_files(

@@ -6,11 +6,12 @@ Light: what reads skills is imported when there is a folder that may hold some.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import structlog
+import trio
 
 from hookgate import config as configuration
 from hookgate.cli.sinks import observer
@@ -26,7 +27,7 @@ from hookgate.tools.registry import Registry
 if TYPE_CHECKING:
     from hookgate.cli.zot import Extensions
     from hookgate.extensions.discovery import Found as FoundExtensions
-    from hookgate.skills.shelf import Found, Shelf
+    from hookgate.skills.shelf import Found, Problem, Shelf
     from hookgate.skills.skill import Skill
 
 log = structlog.get_logger("hookgate.skills")
@@ -44,16 +45,33 @@ def switched_on(configured: bool | None, wanted: bool | None) -> bool:
 def make_skills(
     config: Config, wanted: bool | None, registry: Registry, extensions: Extensions | None
 ) -> Skills | None:
-    """With the tool registered, where there are any skills; None where they are off. `wanted`: see `switched_on`."""
+    """With the tool registered, where there are any skills; None where they are off. `wanted`: see `switched_on`.
+    Blocks."""
+    skills = _wanted_skills(config, wanted, registry, extensions)
+    if skills is not None and skills.may_have_any:
+        skills.refresh()
+    return skills
+
+
+async def load_skills(
+    config: Config, wanted: bool | None, registry: Registry, extensions: Extensions | None
+) -> Skills | None:
+    """The same, which reads in a thread: there may be many."""
+    skills = _wanted_skills(config, wanted, registry, extensions)
+    if skills is not None and skills.may_have_any:
+        await skills.load()
+    return skills
+
+
+def _wanted_skills(
+    config: Config, wanted: bool | None, registry: Registry, extensions: Extensions | None
+) -> Skills | None:
     if not switched_on(config.skills.enabled, wanted) or not Globs(config.tools.enabled).covers(TOOL):
         return None
     # A program that has hookgate inside it may have a tool of this name.
     if registry.holder(TOOL):
         return None
-    skills = Skills(config, registry, extensions)
-    if skills.may_have_any:
-        skills.refresh()
-    return skills
+    return Skills(config, registry, extensions)
 
 
 class Skills:
@@ -68,6 +86,8 @@ class Skills:
         self._offered: tuple[Skill, ...] = ()
         self._told: set[str] = set()
         self._brought: tuple[FoundExtensions | None, tuple[Place, ...]] = (None, ())
+        self.tell: Callable[[str], None] | None = None
+        """For one that is found broken later; None: the log has it."""
         self.mount: Mount = observer("skills", (StepBegan.kind,), self._before_model)
 
     def problems(self) -> tuple[str, ...]:
@@ -80,7 +100,14 @@ class Skills:
 
     def refresh(self) -> Found:
         """Offer what is there now."""
-        found = self._look()
+        return self._taken(self._look())
+
+    async def load(self) -> None:
+        """The first look."""
+        # Abandoned when cancelled: a folder on a dead network disk may never answer.
+        self._taken(await trio.to_thread.run_sync(self._look, abandon_on_cancel=True))
+
+    def _taken(self, found: Found) -> Found:
         if found.skills != self._offered:
             self._offer(found)
             self._offered = found.skills
@@ -105,13 +132,19 @@ class Skills:
 
     def _before_model(self, _event: Event) -> None:
         """In the loop's own thread, since the tools are frozen right after it: a few `stat` calls where nothing has
-        changed."""
+        changed, and else the heads of what has."""
         if not self.may_have_any:
             return
         for problem in self.refresh().problems:
             if problem.text not in self._told:
                 self._told.add(problem.text)
-                log.warning("skill_not_loaded", folder=str(problem.folder), reason=problem.reason)
+                self._report(problem)
+
+    def _report(self, problem: Problem) -> None:
+        if self.tell is not None:
+            self.tell(problem.text)
+        else:
+            log.warning("skill_not_loaded", folder=str(problem.folder), reason=problem.reason)
 
     def _look(self) -> Found:
         from hookgate.skills.shelf import Shelf
@@ -130,28 +163,12 @@ class Skills:
         yield from self._of_extensions()
 
     def _of_extensions(self) -> tuple[Place, ...]:
-        """What their manifests name; read once for each set that is loaded."""
+        """What their manifests name; made once for each set that is loaded."""
         found = self._extensions.found if self._extensions is not None else None
         if found is None or not found.candidates:
             return ()
         if self._brought[0] is not found:
-            folders = [Path(os.path.realpath(it.directory)) for it in found.candidates]
-            places = (Place(folder / path, folder, named=True) for folder in folders for path in _named(folder))
+            named = ((Path(os.path.realpath(it.directory)), it.manifest.skills) for it in found.candidates)
+            places = (Place(folder / path, folder, named=True) for folder, paths in named for path in paths)
             self._brought = (found, tuple(places))
         return self._brought[1]
-
-
-def _named(directory: Path) -> tuple[str, ...]:
-    """The member `skills` of a manifest: folders of skills, or of one, relative to its own. It has been read before,
-    so what is wrong with the rest is known already."""
-    from hookgate.extensions.manifest import FILE_NAME, BadManifest, read_bytes
-    from hookgate.protocol.codec import decode
-    from hookgate.protocol.errors import BadMessage
-
-    try:
-        members: object = decode(read_bytes(directory / FILE_NAME))
-    except (BadManifest, BadMessage):
-        return ()
-    named = cast("dict[str, object]", members).get("skills") if isinstance(members, dict) else None
-    paths = cast("list[object]", named) if isinstance(named, list) else []
-    return tuple(path for path in paths if isinstance(path, str) and path and "\0" not in path)

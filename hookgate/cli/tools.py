@@ -109,11 +109,25 @@ def _table(rows: Sequence[Members]) -> list[str]:
 
 def _cells(row: Members) -> tuple[str, ...]:
     flags = [name for name, key in FLAGS.items() if row[key]]
+    flags += [":".join(("approval", *_limits(row)))] if row["approval"] else []
     version = str(row["version"]) if row["version"] else "-"
     return row["name"], row["provider"], version, ",".join(flags) or "-", row["shadowed_by"] or "-"
 
 
-FLAGS = {"read-only": "read_only", "pure": "pure", "reserved": "reserved", "approval": "approval"}
+FLAGS = {"read-only": "read_only", "pure": "pure", "reserved": "reserved"}
+
+
+def _limits(row: Members) -> Sequence[str]:
+    """The origins of the calls that are asked about, where no rule is about all of them."""
+    origins: Sequence[Sequence[str]] = row.get("approval_origins", [])
+    return ["/".join(sorted({it for of in origins for it in of}))] if origins and all(origins) else []
+
+
+def _rules(row: Members) -> str:
+    """A gateway of an older version has no origins."""
+    origins: Sequence[Sequence[str]] = row.get("approval_origins") or [()] * len(row["approval"])
+    limits = [f" (calls of origin {', '.join(of)})" if of else "" for of in origins]
+    return ", ".join(f"{rule}{limit}" for rule, limit in zip(row["approval"], limits, strict=True))
 
 
 def _described(row: Members) -> list[str]:
@@ -125,7 +139,7 @@ def _described(row: Members) -> list[str]:
     lines += [f"description: {row['description'] or '(none)'}"]
     lines += [f"the model reads instead: {row['override']}"] if row["override"] else []
     lines += [f"flags: {_cells(row)[3]}", f"timeout: {row['timeout_s']:g} s"]
-    lines += [f"approval: a person is asked by rule {', '.join(row['approval'])}"] if row["approval"] else []
+    lines += [f"approval: a person is asked by rule {_rules(row)}"] if row["approval"] else []
     wishes = {name: wish for name, wish in row["preference"].items() if wish not in (None, {}, [])}
     lines += [f"preference: {json.dumps(wishes, ensure_ascii=False)}"] if wishes else []
     return [*lines, f"schema: {json.dumps(row['parameters'], indent=2, ensure_ascii=False)}"]

@@ -16,7 +16,7 @@ yes_option = click.option("--yes", is_flag=True, help="Answer every question wit
 
 @click.group()
 def tools() -> None:
-    """Tools: list, show, call, describe, forget, approve, add; and the readers of a model's text."""
+    """Tools: list, show, call, describe, forget, approve, add; decode, extract: the readers of a model's text."""
 
 
 @tools.command(name="list")

@@ -14,6 +14,7 @@ from hookgate import config as configuration
 from hookgate.channels.printable import printable
 from hookgate.cli.inspect import say
 from hookgate.cli.logs import set_up_logs
+from hookgate.cli.tools_store import running_here, tell
 from hookgate.config import ConfigError
 from hookgate.sections import Config
 
@@ -21,20 +22,21 @@ if TYPE_CHECKING:
     from hookgate.tools.dynamic.workshop import Made, Workshop
 
 OPERATOR = "operator"
-Work = Callable[["Workshop"], Awaitable["Made"]]
+Work = Callable[["Workshop"], Awaitable["Made | None"]]
 
 
 def approve_tool(name: str, config_file: Path | None, *, everywhere: bool, yes: bool) -> int:
     """Vouch for a kept tool after a look at its program. 1: there is none, it has changed, or the answer is no."""
     config = _enabled(config_file)
-    return trio.run(partial(_approve, config, name, everywhere=everywhere, yes=yes))
+    approved: Work = lambda workshop: _approved(workshop, name, everywhere=everywhere, yes=yes)  # noqa: E731
+    return _told(config_file, trio.run(partial(_worked, config, approved)))
 
 
 def add_program(program: Path, config_file: Path | None, *, everywhere: bool) -> int:
     """Keep a program that follows `--describe` and `--call` as a tool. 1 where it does not, or lies elsewhere."""
     config, path = _enabled(config_file), program.resolve()
     added: Work = lambda workshop: workshop.register_argv(path, OPERATOR, everywhere=everywhere)  # noqa: E731
-    return trio.run(partial(_worked, config, added))
+    return _told(config_file, trio.run(partial(_worked, config, added)))
 
 
 def _enabled(config_file: Path | None) -> Config:
@@ -45,15 +47,24 @@ def _enabled(config_file: Path | None) -> Config:
     return config
 
 
-async def _approve(config: Config, name: str, *, everywhere: bool, yes: bool) -> int:
-    from hookgate.store import open_store
+def _told(config_file: Path | None, status: int) -> int:
+    """A running gateway goes by its memory: until it hears of it, the tool is still the model's there."""
+    if status == 0:
+        tell(running_here(config_file, None))
+    return status
 
-    workspace = str(configuration.workspace_folder(config))
-    async with open_store(configuration.store_file(config)) as store:
-        row = next((it for it in store.tools(workspace) if it.name == name), None)
-    if row is not None and not yes and not await trio.to_thread.run_sync(_agreed, name, Path(row.source)):
-        return 1
-    return await _worked(config, lambda workshop: workshop.approve(name, OPERATOR, everywhere=everywhere))
+
+async def _approved(workshop: Workshop, name: str, *, everywhere: bool, yes: bool) -> Made | None:
+    """What is approved is the row and the program that were shown."""
+    from hookgate.tools.dynamic.asking import vouched_text
+    from hookgate.tools.dynamic.workshop import APPROVE
+
+    row = workshop.ledger.known(name, APPROVE)
+    if not yes:
+        text = await trio.to_thread.run_sync(vouched_text, workshop, row)
+        if not await trio.to_thread.run_sync(_agreed, name, text, abandon_on_cancel=True):
+            return None
+    return await workshop.approve(row, OPERATOR, everywhere=everywhere)
 
 
 async def _worked(config: Config, work: Work) -> int:
@@ -71,17 +82,16 @@ async def _worked(config: Config, work: Work) -> int:
         except ToolError as error:
             sys.stderr.write(f"hookgate: {printable(error.reason)}\n")
             return 1
+    if made is None:
+        return 1
     say(f"{made.name} is the operator's now; a running hookgate takes it at its next start")
     return 0
 
 
-def _agreed(name: str, program: Path) -> bool:
-    """A person who has seen the program."""
+def _agreed(name: str, text: str) -> bool:
+    """A person who has seen it."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         sys.stderr.write("hookgate: nobody can be asked here; --yes approves it without a question\n")
         return False
-    try:
-        say(printable(program.read_text(encoding="utf-8", errors="replace")))
-    except OSError as error:
-        say(f"({program}: {error.strerror})")
+    say(printable(text))
     return input(f"approve {name} as it is? [y/N] ").strip().lower() in ("y", "yes")

@@ -24,7 +24,7 @@ Kept = Store | Without
 @dataclass(frozen=True)
 class Listed:
     """One line of `hookgate tools list`. `approval` names the rules by which a person is asked, in some chat at
-    least.
+    least; `approval_origins` has for each of them the origins of the calls that it is about, empty: of all.
 
     `shadowed_by` is empty for what a model sees. `state` is not `ok` for a row of the catalog that was not started,
     and `reason` then says why. `override` is the operator's text, `description` the tool's own.
@@ -37,6 +37,7 @@ class Listed:
     pure: bool = False
     reserved: bool = False
     approval: tuple[str, ...] = ()
+    approval_origins: tuple[tuple[str, ...], ...] = ()
     shadowed_by: str = ""
     state: RowState = "ok"
     reason: str = ""
@@ -56,7 +57,7 @@ def listed(runtime: Runtime, rules: Sequence[Rule], catalog: Kept | None, worksp
     """Every tool by name, what a model sees before what is shadowed; then the rows of the catalog that do not run."""
     overrides = {name: row.text for name, row in catalog.descriptions.items()} if catalog else {}
     registered = [*_registered(runtime, overrides), *_declared(runtime)]
-    asked = [replace(row, approval=_asking(rules, row.name)) for row in registered]
+    asked = [_asked(row, rules) for row in registered]
     asked.sort(key=lambda row: (row.name, row.shadowed_by != "", row.provider))
     return (*asked, *(unstarted(runtime, catalog, workspace) if catalog else ()))
 
@@ -122,8 +123,13 @@ def _preference(spec: ToolSpec, configured: Sequence[PreferenceSection]) -> Json
     return {"enabled": own.enabled, "weight": own.weight, "overrides": own.overrides, "configured": sections}
 
 
-def _asking(rules: Sequence[Rule], name: str) -> tuple[str, ...]:
-    return tuple(rule.name for rule in rules if rule.match.matches(None, name))
+def _asked(row: Listed, rules: Sequence[Rule]) -> Listed:
+    mine = [rule for rule in rules if rule.match.matches(None, row.name)]
+    return replace(
+        row,
+        approval=tuple(rule.name for rule in mine),
+        approval_origins=tuple(rule.origins.patterns for rule in mine),
+    )
 
 
 # --- the catalog --------------------------------------------------------------------------------------------

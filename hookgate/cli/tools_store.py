@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from hookgate import config as configuration
 from hookgate.cli.inspect import say
@@ -51,10 +51,12 @@ def describe_tool(wording: Wording, config_file: Path | None, control: Path | No
     _check(wording)
     if wording.text is None and not wording.clear:
         return _run(lambda: _show(config, wording.name))
-    socket = _running(config_file, control)
+    socket = running_here(config_file, control)
     status = _run(lambda: _edit(config, wording))
     if status == 0:
-        _tell(socket)
+        tell(socket)
+    if status == 0 and wording.text is not None:
+        _run(lambda: _note(config, wording.name, socket))
     return status
 
 
@@ -91,6 +93,29 @@ async def _edit(config: Config, wording: Wording) -> int:
     return 0
 
 
+async def _note(config: Config, name: str, socket: Path | None) -> int:
+    """A tool may come later; it may also be mistyped. Nothing is started to find that out."""
+    from hookgate.cli.fitting import BUILTINS
+
+    async with open_kept(config) as store:
+        kept = store.tools(str(configuration.workspace_folder(config))) if store else ()
+    known = {*BUILTINS, *(row.name for row in kept), *_of_running(socket)}
+    if name not in known:
+        where = "" if socket else "; hooks, extensions and MCP servers were not asked"
+        sys.stderr.write(f"note: no tool of this name is known here{where}\n")
+    return 0
+
+
+def _of_running(socket: Path | None) -> list[str]:
+    if socket is None:
+        return []
+    try:
+        rows = cast("list[dict[str, str]]", call(socket, "tools.list"))
+    except (NothingRunning, ControlFailed):
+        return []
+    return [row["name"] for row in rows]
+
+
 # --- forget -------------------------------------------------------------------------------------------------
 
 
@@ -98,9 +123,9 @@ def forget_tool(name: str, config_file: Path | None, control: Path | None, *, ye
     """1 where there is no such row, or the answer is no. Raises as describe_tool."""
     config, _file = configuration.load(config_file)
     workspace = str(configuration.workspace_folder(config))
-    socket = _running(config_file, control)
+    socket = running_here(config_file, control)
     status = _run(lambda: _forget(config, (workspace, name), yes=yes))
-    if status == 0 and _tell(socket):
+    if status == 0 and tell(socket):
         say("the running hookgate keeps what it has started until it is restarted")
     return status
 
@@ -154,7 +179,7 @@ def _failed(line: str) -> int:
     return 1
 
 
-def _running(config_file: Path | None, control: Path | None) -> Path | None:
+def running_here(config_file: Path | None, control: Path | None) -> Path | None:
     """The control socket to tell. Raises NothingRunning where it was named and nobody listens."""
     try:
         found = running(config_file, control)
@@ -166,7 +191,7 @@ def _running(config_file: Path | None, control: Path | None) -> Path | None:
         return None
 
 
-def _tell(running: Path | None) -> bool:
+def tell(running: Path | None) -> bool:
     """Whether a running hookgate has taken the change over; one that has not is no reason to undo it."""
     if running is None:
         return False

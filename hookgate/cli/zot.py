@@ -6,22 +6,36 @@ Owns no process: the mounts do, as for every hook.
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import structlog
+import trio
 
 from hookgate import __version__
 from hookgate import config as configuration
+from hookgate.channels.printable import one_line
 from hookgate.cli.plans import matcher
 from hookgate.cli.zot_calls import ToolCalls
 from hookgate.cli.zot_tools import OfferedTools, tool_matcher
 from hookgate.config import ConfigError
-from hookgate.extensions.discovery import Candidate, Found, Judge, Places, Problem, everybody, find
+from hookgate.extensions.discovery import (
+    Candidate,
+    Entry,
+    Found,
+    Judge,
+    Places,
+    Problem,
+    arranged,
+    doubtful,
+    everybody,
+    there,
+)
 from hookgate.extensions.logs import ExtensionLog, log_file
-from hookgate.extensions.trust import Trust
+from hookgate.extensions.trust import Standing, Trust
 from hookgate.hooks.mounts import Mounts, Plan
 from hookgate.hooks.rules import Mount
 from hookgate.hooks.zot.roster import Roster
@@ -47,13 +61,14 @@ log = structlog.get_logger("hookgate.extensions")
 class ExtensionFlags:
     """What the command line says. `named`: folders of `--ext`; `search` False: `--no-ext`; `discover`: whether the
     project's are loaded where the configuration does not say; `trusting`: all of them, whoever wrote them. `trust`:
-    what somebody has agreed to, in this run too."""
+    what somebody has agreed to, in this run too. `found`: what a look right before the start has found."""
 
     named: tuple[Path, ...] = ()
     search: bool = True
     discover: bool = False
     trusting: bool = False
     trust: Trust | None = None
+    found: Found | None = None
 
 
 @dataclass(frozen=True)
@@ -69,7 +84,7 @@ class Joints:
 class Extensions:
     """`commands` for the gateway, `surfaces` to be run beside it, `inside` and `plans` for the mounts."""
 
-    def __init__(self, config: Config, flags: ExtensionFlags, joints: Joints) -> None:
+    def __init__(self, config: Config, flags: ExtensionFlags, joints: Joints, found: Found | None = None) -> None:
         self._config = config
         self._flags = flags
         self._tools = OfferedTools(joints.registry)
@@ -82,7 +97,7 @@ class Extensions:
         self.commands = Commands(self.roster, self.surfaces, self._covers_chat)
         matching = any(it.match != MatchSection() for it in config.zot.extensions.values())
         self.inside: tuple[Mount, ...] = (tool_matcher(self._covers),) if matching else ()
-        self.found = self._find()
+        self.found = _logged(found or found_by(config, flags))
         self.plans = self._planned()
 
     def beside(self, plans: Sequence[Plan]) -> tuple[Plan, ...]:
@@ -91,7 +106,14 @@ class Extensions:
 
     def problems(self, mounts: Mounts) -> tuple[str, ...]:
         """A line for each extension that could not be loaded."""
-        return (*unloaded(self.found), *(it.text for it in self._down(mounts)))
+        return (*unloaded(self.found), *(one_line(it.text) + self._more(it) for it in self._down(mounts)))
+
+    def _more(self, problem: Problem) -> str:
+        """Where there is more to read of one that was started."""
+        spec = next(plan.spec for plan in self.plans if Path(plan.spec.directory) == problem.directory)
+        written = log_file(configuration.zot_home(self._config), spec.name)
+        there = written.exists() and written.stat().st_size
+        return f"  (hookgate ext logs {shlex.quote(spec.name)})" if there else ""
 
     def broken(self, mounts: Mounts) -> tuple[Problem, ...]:
         """What is wrong with those that were named."""
@@ -108,14 +130,16 @@ class Extensions:
         up = {hook.name for hook in mounts.hooks if hook.pid}
         return tuple(plan.spec.name for plan in self.plans if plan.name in up)
 
-    async def reload(self, mounts: Mounts) -> None:
+    async def reload(self, mounts: Mounts, found: Found | None = None) -> None:
         """Look again, stop all extensions, start what is there now; returns when each is up or has failed.
 
-        Raises nothing that an extension does; what could not be loaded is in `problems`.
+        `found`: what a look has found just now. Raises nothing that an extension does; what could not be loaded is in
+        `problems`.
         """
+        found = found or await looked(self._config, self._flags)
         self._generation += 1
         self._told.clear()
-        self.found = self._find()
+        self.found = _logged(found)
         before = {plan.name: plan.spec.name for plan in self.plans}
         others = [mounts.plan(hook.name) for hook in mounts.hooks if hook.name not in before]
         self.plans = self._planned()
@@ -126,15 +150,9 @@ class Extensions:
 
     # --- what is there ---
 
-    def _find(self) -> Found:
-        found = found_by(self._config, self._flags)
-        for it in found.shadowed:
-            log.info("extension_shadowed", extension=it.entry.name, directory=str(it.entry.directory))
-        return found
-
     def _planned(self) -> tuple[Plan, ...]:
         sections = self._config.zot.extensions
-        started = [(it, sections.get(it.name, ZotExtension())) for it in self.found.candidates]
+        started = [(it, sections.get(it.name, ZotExtension())) for it in self.found.candidates if it.command]
         self._matchers = {it.name: matcher(section.match) for it, section in started}
         return tuple(self._plan(it, section) for it, section in started if section.enabled)
 
@@ -166,6 +184,7 @@ class Extensions:
             zot_version=zot.version or __version__,
             roster=self.roster,
             journal=ExtensionLog(log_file(home, candidate.name)),
+            recheck=Agreement(candidate, judge_of(config, self._flags)) if candidate.standing.sha256 else None,
             fail_closed=zot.fail_closed if section.fail_closed is None else section.fail_closed,
             rank=candidate.index,
             hello_timeout_s=zot.hello_timeout_ms / 1000,
@@ -204,17 +223,64 @@ class Extensions:
                     log.warning("extension_command_refused", extension=it.extension, command=name, holder=holder)
 
 
+class Agreement:
+    """Whether an extension of the project is still what was agreed to: asked before each start of its process.
+
+    The first comes right after the look that found it, and is not asked again.
+    """
+
+    def __init__(self, candidate: Candidate, judge: Judge) -> None:
+        self._candidate = candidate
+        self._judge = judge
+        self._first = True
+
+    async def __call__(self) -> str:
+        """Why not; empty: it is. A new agreement is one to what a reload would start."""
+        if self._first:
+            self._first = False
+            return ""
+        before, directory = self._candidate.standing, self._candidate.directory
+        now = await trio.to_thread.run_sync(self._judge, directory, abandon_on_cancel=True)
+        return "" if now == before else _why_not(now, before)
+
+
+def _why_not(now: Standing, before: Standing) -> str:
+    if now.kind == "unreadable":
+        return f"it cannot be trusted any more: {now.reason}"
+    return "it is not trusted any more" if now.sha256 == before.sha256 else "it has changed since it was trusted"
+
+
+async def looked(config: Config, flags: ExtensionFlags) -> Found:
+    """What is to be loaded, as it lies there now. In a thread where folders must be read whole, since turns may be
+    running. Raises ConfigError."""
+    entries, problems = _there(config, flags)
+    judge = judge_of(config, flags)
+    if judge is everybody or not doubtful(entries):
+        return arranged(entries, problems, judge)
+    return await trio.to_thread.run_sync(arranged, entries, problems, judge, abandon_on_cancel=True)
+
+
 def found_by(config: Config, flags: ExtensionFlags) -> Found:
-    """What is to be loaded, as it lies there now. Raises ConfigError."""
+    """The same, for those who keep nobody waiting. Raises ConfigError."""
+    return arranged(*_there(config, flags), judge_of(config, flags))
+
+
+def _there(config: Config, flags: ExtensionFlags) -> tuple[list[Entry], tuple[Problem, ...]]:
     zot = config.zot
     if not zot.enabled:
         if flags.named:
             raise ConfigError("zot.enabled is false, so --ext loads nothing")
-        return Found()
+        return [], ()
     project = zot.discover if zot.discover is not None else flags.discover
     here = Path.cwd() if project and zot.trust != "never" else None
     places = Places(here, configuration.extensions_folder(), configuration.zot_home(config))
-    return find(flags.named, places if flags.search else None, judge_of(config, flags))
+    return there(flags.named, places if flags.search else None)
+
+
+def _logged(found: Found) -> Found:
+    for it in found.shadowed:
+        log.info("extension_shadowed", extension=it.entry.name, directory=str(it.entry.directory))
+    return found
 
 
 def judge_of(config: Config, flags: ExtensionFlags) -> Judge:
@@ -225,7 +291,7 @@ def judge_of(config: Config, flags: ExtensionFlags) -> Judge:
 
 def unloaded(found: Found) -> tuple[str, ...]:
     """A line for each that is not even tried."""
-    return (*(it.text for it in found.problems), *(it.text for it in found.strangers))
+    return tuple(one_line(it.text) for it in (*found.problems, *found.strangers))
 
 
 def is_extension(hook: str) -> bool:

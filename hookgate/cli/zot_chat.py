@@ -11,7 +11,7 @@ from hookgate.hooks.zot.roster import Command
 from hookgate.loop.commands import RESERVED
 from hookgate.protocol.values import Chat, Inbound
 
-_COMMAND = re.compile(r"(/[a-z][a-z0-9_-]*)(\s.*)?", re.DOTALL)
+_COMMAND = re.compile(r"(/[A-Za-z0-9_-]+)(\s.*)?", re.DOTALL)
 """What looks like a command; a path has another slash."""
 
 
@@ -34,7 +34,7 @@ def unknown(runtime: Runtime, inbound: Inbound) -> str:
     if looks is None or invoked(runtime, inbound):
         return ""
     command, given = looks[1], (looks[2] or "").strip()
-    if command.removeprefix("/") not in RESERVED:
+    if command.removeprefix("/").lower() not in RESERVED:
         return f"There is no command {command}; /help lists them."
     return f"{command} takes nothing behind it." if given else ""
 
@@ -45,9 +45,9 @@ def literal(text: str) -> str:
     return text[1:] if text.startswith("//") and _COMMAND.fullmatch(text[1:]) else ""
 
 
-def help_lines(runtime: Runtime, chat: Chat) -> list[str]:
-    rows = (f"  /{it.name:<7} {it.description}  ({it.extension})" for it in brought(runtime, chat))
-    return [" ".join(row.splitlines()) for row in rows]
+def help_rows(runtime: Runtime, chat: Chat) -> list[tuple[str, str]]:
+    """Each command, and what it does."""
+    return [(f"/{it.name}", f"{it.description} ({it.extension})") for it in brought(runtime, chat)]
 
 
 def problems(runtime: Runtime) -> tuple[str, ...]:
@@ -67,7 +67,8 @@ def loaded(runtime: Runtime) -> tuple[str, ...]:
 async def reloaded(runtime: Runtime, ask: Ask | None) -> str:
     """Stop them all, load what is there now; a line about it. `ask`: whether one that nobody knows yet may run."""
     if runtime.extensions is not None:
+        found = None
         if ask is not None and runtime.setup.extensions is not None:
-            await introduce(runtime.setup.config, runtime.setup.extensions, ask)
-        await runtime.extensions.reload(runtime.mounts)
+            found = await introduce(runtime.setup.config, runtime.setup.extensions, ask)
+        await runtime.extensions.reload(runtime.mounts, found)
     return f"· Extensions: {', '.join(loaded(runtime)) or 'none'}."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hookgate.protocol.approval import ApprovalRequest, Decision
 from hookgate.protocol.rpc.blocks import Block, CallBlock, Image, ResultBlock, Text
 from hookgate.protocol.rpc.events import (
     AssistantMessage,
@@ -34,11 +35,13 @@ if TYPE_CHECKING:
     from hookgate.embedding.runtime import Events, Runtime
 
 __all__ = [
+    "ApprovalRequest",
     "AssistantMessage",
     "AssistantStart",
     "Block",
     "CallBlock",
     "CompactDone",
+    "Decision",
     "Done",
     "ErrorEvent",
     "Event",

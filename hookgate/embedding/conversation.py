@@ -26,6 +26,7 @@ from hookgate.protocol.approval import ApprovalRequest, Decision
 from hookgate.protocol.errors import ProviderFailed, TurnAborted
 from hookgate.protocol.events import Event as Told
 from hookgate.protocol.inside import CallEnded
+from hookgate.protocol.payloads import GateDecision
 from hookgate.protocol.rpc import events
 from hookgate.protocol.rpc.responses import State, TranscriptMessage
 from hookgate.protocol.values import Chat, Inbound, Outbound, Step
@@ -155,8 +156,14 @@ class Conversation:
         self._forget_prompt()
 
     def hear(self, told: Told) -> None:
-        """Everything that the loop tells; other conversations are left out, and calls that no model has made."""
-        if told.step is None or told.step.session_key != self._session.key or told.step.origin:
+        """Everything that the loop tells; other conversations are left out, and calls that no model has made.
+
+        What stops the conversation does so wherever it comes from.
+        """
+        if told.step is None or told.step.session_key != self._session.key:
+            return
+        stops = isinstance(told.payload, GateDecision) and told.payload.action == "hard_abort"
+        if told.step.extension and not stops:
             return
         messages = self._session.transcript.messages
         self._history.stamp(messages)

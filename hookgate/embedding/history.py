@@ -52,7 +52,7 @@ def redacted(block: Block, redactor: Redactor) -> Block:
         case Text(text=text):
             return Text(redactor.text(text))
         case CallBlock():
-            return CallBlock(block.id, block.name, redacted_object(block.args, redactor))
+            return CallBlock(block.id, redactor.text(block.name), redacted_object(block.args, redactor))
         case ResultBlock():
             inner = tuple(Text(redactor.text(it.text)) if isinstance(it, Text) else it for it in block.content)
             return ResultBlock(block.call_id, block.is_error, inner)

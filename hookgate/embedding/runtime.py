@@ -17,8 +17,9 @@ from hookgate.embedding.conversation import Approve, Conversation, Seat
 from hookgate.embedding.jobs import Jobs
 from hookgate.embedding.known import known_models
 from hookgate.embedding.opening import open_conversation
-from hookgate.embedding.settings import Above, Opening, Settings, settled
+from hookgate.embedding.settings import Above, Opening, Settings, row, settled
 from hookgate.embedding.tray import Tray
+from hookgate.hooks.supervise import RequiredHookFailed
 from hookgate.protocol.approval import ApprovalRequest, Decision
 from hookgate.protocol.models import Model
 from hookgate.protocol.rpc.events import Event, Spent
@@ -154,7 +155,10 @@ class Runtime:
 
     async def __aenter__(self) -> Runtime:
         entered = self._opening(settled(self._settings))
-        opened = await entered.__aenter__()
+        try:
+            opened = await entered.__aenter__()
+        except BaseExceptionGroup as group:
+            raise _only(group) from None
         broken = opened.conversation.broken_extensions
         if broken:
             await entered.__aexit__(None, None, None)
@@ -181,12 +185,12 @@ class Runtime:
 
     # --- what it does ---
 
-    def prompt(self, text: str, images: Iterable[str] = ()) -> Events:
-        """Queue a message; its turn begins when those before it are done. `images`: `data:` or http URLs.
+    def prompt(self, text: str, images: str | Iterable[str] = ()) -> Events:
+        """Queue a message; its turn begins when those before it are done. `images`: `data:` or http URLs, or one.
 
         Raises Busy where 64 wait already.
         """
-        return self._queued(_Work(self._there, text, tuple(images)))
+        return self._queued(_Work(self._there, text, row(images)))
 
     def compact(self) -> Events:
         """Queue a summary of the older part of the conversation. Raises Busy."""
@@ -252,6 +256,19 @@ class Runtime:
         events = Events(work)
         work.read_by(events)
         return events
+
+
+def _only(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """What is wrong with the configuration, without the groups of the tasks that it ended on its way."""
+    inner = group.exceptions[0] if len(group.exceptions) == 1 else None
+    match inner:
+        case ConfigError() | RequiredHookFailed():
+            return inner
+        case BaseExceptionGroup():
+            found = _only(inner)
+            return found if isinstance(found, ConfigError | RequiredHookFailed) else group
+        case _:
+            return group
 
 
 async def _deny(_request: ApprovalRequest) -> Decision:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -11,6 +11,7 @@ from hookgate import config as configuration
 from hookgate.config import ConfigError
 from hookgate.embedding.reasoning import leveled
 from hookgate.protocol.interfaces import Tool
+from hookgate.protocol.values import ToolSpec
 from hookgate.sections import Config
 from hookgate.sections.agent import ProviderSection
 from hookgate.sections.tools import PreferenceSection
@@ -27,7 +28,7 @@ _NO_TOOL = ("!*",)
 
 @dataclass(frozen=True)
 class Settings:
-    """None or empty: as the configuration says. `config` None: no file.
+    """None or empty: as the configuration says. `config` None: no file. One alone is as good as one in a row.
 
     `model` is a bare name or PROVIDER/MODEL; `provider` is one of the configuration's, or openai or anthropic;
     `system_more` is added to the system prompt. `tools`: globs over built-in tools; `no_tools`: none of these, and of
@@ -43,14 +44,14 @@ class Settings:
     base_url: str = ""
     workspace: Path | None = None
     system: str | None = None
-    system_more: tuple[str, ...] = ()
+    system_more: str | Iterable[str] = ()
     reasoning: str = ""
     max_steps: int | None = None
-    tools: tuple[str, ...] | None = None
+    tools: str | Iterable[str] | None = None
     no_tools: bool = False
     extensions: Path | str | Iterable[Path | str] = ()
     find_extensions: bool = False
-    functions: tuple[Tool, ...] = ()
+    functions: Tool | Iterable[Tool] = ()
     skills: bool | None = None
     context_files: bool | None = None
 
@@ -64,14 +65,14 @@ class Above(TypedDict, total=False):
     base_url: str
     workspace: Path | None
     system: str | None
-    system_more: tuple[str, ...]
+    system_more: str | Iterable[str]
     reasoning: str
     max_steps: int | None
-    tools: tuple[str, ...] | None
+    tools: str | Iterable[str] | None
     no_tools: bool
     extensions: Path | str | Iterable[Path | str]
     find_extensions: bool
-    functions: tuple[Tool, ...]
+    functions: Tool | Iterable[Tool]
     skills: bool | None
     context_files: bool | None
 
@@ -111,7 +112,8 @@ class Opening:
 
 
 def settled(settings: Settings) -> Opening:
-    """Raises ConfigError: no such file, no model, no key."""
+    """Raises ConfigError: no such file, no model, no key, no tool."""
+    settings = replace(settings, tools=None if settings.tools is None else row(settings.tools))
     config, file = _configured(settings.config)
     base = file.parent if file is not None else Path.cwd()
     model = _model(config, settings)
@@ -126,7 +128,7 @@ def settled(settings: Settings) -> Opening:
         "providers": {**config.providers, provider: section},
         "tools": config.tools.model_copy(update=_tools(config, settings)),
     }
-    found = (_folders(settings.extensions), settings.find_extensions, settings.functions)
+    found = (_folders(settings.extensions), settings.find_extensions, _functions(settings.functions))
     more = (*found, settings.skills, settings.context_files)
     return Opening(config.model_copy(update=changed), base, file, keys, _level(settings), *more)
 
@@ -136,6 +138,21 @@ def _folders(given: Path | str | Iterable[Path | str]) -> tuple[Path, ...]:
     return tuple(Path(it) for it in ((given,) if isinstance(given, str | Path) else given))
 
 
+def row(given: str | Iterable[str]) -> tuple[str, ...]:
+    """A str alone is one, and an empty one is none; it is never meant as a row of letters."""
+    return tuple(it for it in ((given,) if isinstance(given, str) else given) if it)
+
+
+def _functions(given: Tool | Iterable[Tool]) -> tuple[Tool, ...]:
+    """Raises ConfigError for what is no tool yet."""
+    tools = tuple(given) if isinstance(given, Iterable) else (given,)
+    for it in tools:
+        if not (isinstance(getattr(it, "spec", None), ToolSpec) and hasattr(it, "execute")):
+            name = getattr(it, "__name__", repr(it))
+            raise ConfigError(f"functions: {name} is no tool: decorate it with hookgate.tools.typed.tool")
+    return tools
+
+
 def _level(settings: Settings) -> str:
     try:
         return leveled(settings.reasoning)
@@ -143,7 +160,7 @@ def _level(settings: Settings) -> str:
         raise ConfigError(str(error)) from None
 
 
-def _configured(config: Config | Path | None) -> tuple[Config, Path | None]:
+def _configured(config: object) -> tuple[Config, Path | None]:
     match config:
         case Config():
             return config, None
@@ -151,6 +168,10 @@ def _configured(config: Config | Path | None) -> tuple[Config, Path | None]:
             return configuration.load(config)
         case None:
             return Config(), None
+        case _:
+            raise ConfigError(
+                f"config: a path of a hookgate.toml or a hookgate.sections.Config, not {type(config).__name__}"
+            )
 
 
 def _model(config: Config, settings: Settings) -> str:
@@ -213,9 +234,11 @@ def _agent(config: Config, settings: Settings, model: str) -> dict[str, Any]:
     system = config.agent.system if settings.system is None else settings.system
     changed: dict[str, Any] = {
         "model": model,
-        "system": "\n\n".join(part for part in (system, *settings.system_more) if part),
+        "system": "\n\n".join(part for part in (system, *row(settings.system_more)) if part),
     }
     if settings.max_steps is not None:
+        if settings.max_steps < 1:
+            raise ConfigError(f"max_steps: a number from 1 on, not {settings.max_steps}")
         changed["max_steps"] = settings.max_steps
     if settings.workspace is not None:
         changed["workspace"] = str(settings.workspace)

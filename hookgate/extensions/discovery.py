@@ -71,7 +71,8 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An extension to start: `command` in `directory`; `index` is its place in the load order, from 0."""
+    """An extension to start: `command` in `directory`, empty where there is nothing to start; `index` is its place in
+    the load order, from 0. `standing`: how it was judged; of the user's own nobody takes a digest."""
 
     name: str
     directory: Path
@@ -79,6 +80,7 @@ class Candidate:
     index: int
     scope: Scope
     manifest: Manifest
+    standing: Standing = TRUSTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,12 +137,16 @@ def everybody(_directory: Path) -> Standing:
 
 def find(named: Sequence[Path], places: Places | None, judge: Judge = everybody) -> Found:
     """What is to be loaded: the folders named by `--ext`, then those at the places; None (`--no-ext`): only those."""
+    return arranged(*there(named, places), judge)
+
+
+def there(named: Sequence[Path], places: Places | None) -> tuple[list[Entry], tuple[Problem, ...]]:
+    """The same, as it lies there."""
     entries = [_named(path) for path in named]
-    problems: tuple[Problem, ...] = ()
-    if places is not None:
-        installed, problems = look(places)
-        entries.extend(installed)
-    return arranged(entries, problems, judge)
+    if places is None:
+        return entries, ()
+    installed, problems = look(places)
+    return [*entries, *installed], problems
 
 
 def look(places: Places) -> tuple[list[Entry], tuple[Problem, ...]]:
@@ -159,15 +165,17 @@ def look(places: Places) -> tuple[list[Entry], tuple[Problem, ...]]:
 
 def arranged(entries: Iterable[Entry], problems: tuple[Problem, ...] = (), judge: Judge = everybody) -> Found:
     """Of one manifest name the first counts; a project's folder hides the user's of the same name, if it is trusted:
-    no stranger switches off what somebody has installed."""
+    no stranger switches off what somebody has installed. A judge is asked once about each folder of `doubtful`."""
     candidates: dict[str, Candidate] = {}
     disabled: list[Entry] = []
     shadowed: list[Shadowed] = []
     strangers: list[Stranger] = []
     broken = list(problems)
     of_project: dict[str, Path] = {}
+    entries = list(entries)
+    judged = {entry.directory: judge(entry.directory) for entry in doubtful(entries)}
     for entry in entries:
-        standing = judge(entry.directory) if entry.scope == "project" else TRUSTED
+        standing = judged.get(entry.directory, _UNASKED) if entry.scope == "project" else TRUSTED
         hides = of_project.get(entry.directory.name) if entry.scope == "global" else None
         if entry.scope == "project" and standing.kind == "trusted":
             of_project.setdefault(entry.directory.name, entry.directory)
@@ -184,13 +192,23 @@ def arranged(entries: Iterable[Entry], problems: tuple[Problem, ...] = (), judge
         elif standing.kind != "trusted":
             strangers.append(Stranger(entry, entry.manifest, standing))
         else:
-            candidates[entry.name] = _candidate(entry, entry.manifest, len(candidates))
+            command = entry.manifest.command(entry.directory)
+            place = len(candidates)
+            candidates[entry.name] = Candidate(
+                entry.name, entry.directory, command, place, entry.scope, entry.manifest, standing
+            )
     return Found(tuple(candidates.values()), tuple(disabled), tuple(shadowed), tuple(broken), tuple(strangers))
 
 
-def _candidate(entry: Entry, manifest: Manifest, index: int) -> Candidate:
-    command = manifest.command(entry.directory)
-    return Candidate(manifest.name, entry.directory, command, index, entry.scope, manifest)
+_UNASKED = Standing("new")
+
+
+def doubtful(entries: Sequence[Entry]) -> list[Entry]:
+    """Those of the project on whose trust something depends: what would run, and what may hide a folder of the
+    user's. To judge one means to read all that it holds."""
+    hidden = {entry.directory.name for entry in entries if entry.scope == "global"}
+    mine = [entry for entry in entries if entry.scope == "project"]
+    return [it for it in mine if (it.manifest and it.manifest.enabled) or it.directory.name in hidden]
 
 
 def _directories(folder: Path) -> list[Path]:

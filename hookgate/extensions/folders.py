@@ -7,7 +7,7 @@ import os
 import secrets
 import shutil
 import stat
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -15,7 +15,11 @@ _TAKEN = (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR)
 
 
 class Refused(Exception):
-    """What was asked is not done; the text is for a person."""
+    """What was asked is not done; the text is for a person, with a list under it where there is one."""
+
+    def __init__(self, text: str, beneath: Sequence[str] = ()) -> None:
+        super().__init__("\n".join((text, *beneath)))
+        self.lines = (text, *beneath)
 
 
 @contextmanager

@@ -25,8 +25,8 @@ def named(name: str, entries: Iterable[Entry]) -> Entry:
     if not matches:
         raise Refused(f'extension "{name}" not found')
     if len(matches) > 1:
-        paths = "".join(f"\n  {entry.directory}" for entry in matches)
-        raise Refused(f'extension "{name}" is more than one; give the path of one:{paths}')
+        paths = [f"  {entry.directory}" for entry in matches]
+        raise Refused(f'extension "{name}" is more than one; give the path of one:', paths)
     return matches[0]
 
 

@@ -30,7 +30,8 @@ class NoManifest(BadManifest):
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """`exec` and `args` as they are written; `enabled` is true where the file does not say."""
+    """`exec` and `args` as they are written; `enabled` is true where the file does not say. `exec` is empty where it
+    only brings `skills`: folders of them, relative to its own."""
 
     name: str
     exec: str
@@ -39,9 +40,13 @@ class Manifest:
     language: str = ""
     enabled: bool = True
     description: str = ""
+    skills: tuple[str, ...] = ()
 
     def command(self, directory: Path) -> tuple[str, ...]:
-        """What is started for an extension in this absolute directory: a bare `exec` comes from PATH."""
+        """What is started for an extension in this absolute directory, empty for nothing: a bare `exec` comes from
+        PATH."""
+        if not self.exec:
+            return ()
         # Joining leaves an absolute path as it is.
         program = str(directory / self.exec) if os.sep in self.exec else self.exec
         return (program, *self.args)
@@ -106,18 +111,26 @@ def _manifest(members: Mapping[str, Any]) -> Manifest:
     mistake = name_mistake(name)
     if mistake is not None:
         raise BadManifest(f"manifest: name {name[:80]!r} {mistake}")
-    program = _text(members, "exec")
-    if not program.strip():
+    program, skills = _text(members, "exec"), _skills(members)
+    if not (program.strip() or skills):
         raise BadManifest("manifest: exec is required")
     return Manifest(
         name=name,
-        exec=program,
+        exec=program if program.strip() else "",
         version=_text(members, "version"),
         args=_texts(members, "args"),
         language=_text(members, "language"),
         enabled=_flag(members, "enabled"),
         description=_text(members, "description"),
+        skills=skills,
     )
+
+
+def _skills(members: Mapping[str, Any]) -> tuple[str, ...]:
+    """What is no path is passed over: to zot the member means nothing, and nobody's program should fail by it."""
+    value = members.get("skills")
+    paths = cast("list[object]", value) if isinstance(value, list) else []
+    return tuple(path for path in paths if isinstance(path, str) and path and "\0" not in path)
 
 
 def _text(members: Mapping[str, Any], name: str) -> str:

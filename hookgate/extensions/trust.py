@@ -5,12 +5,15 @@ Asks nobody and starts nothing. What the folder leads to outside of itself is no
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import file_digest, sha256
+from io import BufferedReader
+from itertools import islice
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, Literal, cast
@@ -21,6 +24,9 @@ from hookgate.protocol.errors import BadMessage
 MAX_FILES = 20_000
 MAX_BYTES = 256 * 1024 * 1024
 """Of all files together: more would keep a start waiting for seconds."""
+MAX_DEPTH = 100
+MAX_KEPT_BYTES = 64 * 1024
+"""Of a file that keeps an agreement: a path and a digest."""
 
 
 class Unreadable(Exception):
@@ -64,7 +70,7 @@ class Trust:
         key = _key(directory)
         self._agreed[key] = contents
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _write(self._file(key), encode({"directory": key, "sha256": contents}) + b"\n")
+        _write(self._file(key), encode({"directory": _text(key), "sha256": contents}) + b"\n")
 
     def forget(self, directory: Path) -> bool:
         """Whether there was anything to forget. Raises OSError."""
@@ -80,11 +86,12 @@ class Trust:
         if key in self._agreed:
             return self._agreed[key]
         try:
-            kept = decode(self._file(key).read_bytes())
+            with _opened(str(self._file(key))) as file:
+                kept = decode(file.read(MAX_KEPT_BYTES))
         except (OSError, BadMessage):
             return ""
         members = cast("dict[str, Any]", kept) if isinstance(kept, dict) else {}
-        return str(members.get("sha256", "")) if members.get("directory") == key else ""
+        return str(members.get("sha256", "")) if members.get("directory") == _text(key) else ""
 
     def _file(self, key: str) -> Path:
         return self.folder / f"{sha256(os.fsencode(key)).hexdigest()}.json"
@@ -93,7 +100,7 @@ class Trust:
 def digest(directory: Path) -> str:
     """SHA-256 over the names, modes and contents of everything in the folder; of a link where it leads.
 
-    Raises Unreadable: a file that may not be read, or more than MAX_FILES or MAX_BYTES.
+    Raises Unreadable: a file that may not be read, or more than MAX_FILES, MAX_BYTES or MAX_DEPTH.
     """
     whole, left = sha256(), MAX_BYTES
     root = os.path.realpath(directory)
@@ -111,15 +118,24 @@ def digest(directory: Path) -> str:
     return whole.hexdigest()
 
 
-def _everything(root: str, inside: str = "") -> Iterator[tuple[str, os.stat_result]]:
-    """Names relative to the root, always in the same order; links are not followed. Raises OSError."""
-    with os.scandir(os.path.join(root, inside)) as entries:
-        found = sorted(entries, key=lambda entry: os.fsencode(entry.name))
-    for entry in found:
-        name, status = os.path.join(inside, entry.name), entry.stat(follow_symlinks=False)
+def _everything(root: str) -> Iterator[tuple[str, os.stat_result]]:
+    """Names relative to the root, always in the same order; links are not followed. Raises OSError, Unreadable."""
+    waiting = _inside(root, "")
+    while waiting:
+        name = waiting.pop()
+        status = os.lstat(os.path.join(root, name))
         yield name, status
         if stat.S_ISDIR(status.st_mode):
-            yield from _everything(root, name)
+            if name.count(os.sep) >= MAX_DEPTH:
+                raise Unreadable(f"its folders are more than {MAX_DEPTH} levels deep")
+            waiting.extend(_inside(root, name))
+
+
+def _inside(root: str, folder: str) -> list[str]:
+    """The last comes first. Of too many one more than is allowed, so that whoever counts sees it."""
+    with os.scandir(os.path.join(root, folder)) as entries:
+        names = [entry.name for entry in islice(entries, MAX_FILES + 1)]
+    return [os.path.join(folder, name) for name in sorted(names, key=os.fsencode, reverse=True)]
 
 
 def _content(path: str, status: os.stat_result) -> bytes:
@@ -127,14 +143,27 @@ def _content(path: str, status: os.stat_result) -> bytes:
         return os.fsencode(os.readlink(path))
     if not stat.S_ISREG(status.st_mode):
         return b""
-    # Somebody may have put a pipe in its place, and that would never end.
-    with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+    with _opened(path) as file:
         return file_digest(file, "sha256").digest()
+
+
+def _opened(path: str) -> BufferedReader:
+    """A regular file. Raises OSError for anything else: somebody may have put a pipe there, which would never end."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "no regular file", path)
+    return open(descriptor, "rb")
 
 
 def _key(directory: Path) -> str:
     """One folder has one name, whatever links lead to it."""
     return os.path.realpath(directory)
+
+
+def _text(key: str) -> str:
+    """For people, and for JSON, which takes no name that is not UTF-8: the file's own name tells such names apart."""
+    return os.fsencode(key).decode("utf-8", "backslashreplace")
 
 
 def _write(file: Path, data: bytes) -> None:

@@ -23,6 +23,13 @@ def changed_path(call: ToolCall, spec_of: SpecOf) -> str | None:
     return path if spec is None or spec.mutates else None
 
 
+def written_path(call: ToolCall, spec_of: SpecOf) -> str | None:
+    """The file that a built-in tool is about to change. What other tools do with a `path`, nobody knows before."""
+    spec = spec_of(call.name)
+    built_in = spec is not None and spec.provider == "builtin"
+    return changed_path(call, spec_of) if built_in else None
+
+
 def inside(path: str, root: str) -> str:
     """Relative to `root` where it lies there, else absolute; no `.`, no `..`, no file is looked at."""
     whole = posixpath.normpath(posixpath.join(root, path))

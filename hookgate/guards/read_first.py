@@ -10,7 +10,7 @@ from functools import partial
 import trio
 
 from hookgate.guards.kept import MAX_KEPT, Kept, SpecOf, advised, called, finished
-from hookgate.guards.paths import are_pair, changed_path, inside
+from hookgate.guards.paths import are_pair, inside, written_path
 from hookgate.protocol.answers import CONTINUE, Answer, Deny, Modify
 from hookgate.protocol.effects import FileEffect
 from hookgate.protocol.stages import Question
@@ -18,12 +18,13 @@ from hookgate.protocol.values import Finished, Step
 
 _LISTING = frozenset({"ls", "glob"})
 _SEARCHING = frozenset({"grep", "glob", "find", "search"})
+_CHANGES = frozenset({"modify", "append"})
 _MAX_SEEN = 10_000
 
 
 @dataclass
 class _Session:
-    """Paths by when they were last read or written; `blind`: calls that are to be told so after they ran."""
+    """Paths by when they were last read or written; `blind`: what calls changed unread, to be said after them."""
 
     seen: dict[str, None] = field(default_factory=dict[str, None])
     searched: bool = False
@@ -31,7 +32,10 @@ class _Session:
 
 
 class ReadFirstGuard:
-    """`root`: the workspace. Strict refuses; otherwise the call runs and its result says what was missing."""
+    """`root`: the workspace. Strict refuses; otherwise the call runs and its result says what was missing.
+
+    Built-in tools are judged by what they are asked to do, all others by what they say, or were seen, to have done.
+    """
 
     def __init__(self, root: str, strict: bool, spec_of: SpecOf) -> None:
         self._root = root
@@ -41,29 +45,41 @@ class ReadFirstGuard:
 
     async def before_tool(self, question: Question) -> Answer:
         call = called(question)
-        path = changed_path(call, self._spec_of)
+        path = written_path(call, self._spec_of)
         if path is None:
             return CONTINUE
         session, place = self._sessions.of(question.step.session_key), inside(path, self._root)
         if _known(session, place) or not await self._exists(place):
             return CONTINUE
-        reason = f"{path} exists, and this conversation has not read it"
         if self._strict:
-            return Deny(f"{reason}. Read it, then change what you find.", kind="stale")
+            return Deny(f"{_unread(path)}. Read it, then change what you find.", kind="stale")
         if len(session.blind) >= MAX_KEPT:
             session.blind.clear()
-        session.blind[_key(question.step, call.id)] = f"{reason}. Read it before you change it again."
+        session.blind[_key(question.step, call.id)] = path
         return CONTINUE
 
     async def after_tool(self, question: Question) -> Answer:
         done, session = finished(question), self._sessions.of(question.step.session_key)
-        if not done.result.is_error:
-            self._note(session, done)
-        advice = session.blind.pop(_key(question.step, done.call.id), None)
+        blind = session.blind.pop(_key(question.step, done.call.id), None)
         # A write that failed changed nothing, so there is nothing to have read before.
-        if advice is None or done.result.is_error:
+        if done.result.is_error:
             return CONTINUE
+        path = blind or self._changed_unread(session, done)
+        self._note(session, done)
+        if path is None:
+            return CONTINUE
+        advice = f"{_unread(path)}. Read it before you change it again."
         return Modify({"for_llm": advised(done.result.for_llm, advice)})
+
+    def _changed_unread(self, session: _Session, done: Finished) -> str | None:
+        """The file that a call names and that was there before the call changed it, if nobody has read it."""
+        path = done.call.arguments.get("path")
+        if not isinstance(path, str) or not path or written_path(done.call, self._spec_of) is not None:
+            return None
+        place = inside(path, self._root)
+        files = (it for it in done.result.effects if isinstance(it, FileEffect) and it.op in _CHANGES)
+        changed = any(inside(it.path, self._root) == place for it in files)
+        return path if changed and not _known(session, place) else None
 
     def _note(self, session: _Session, done: Finished) -> None:
         call = done.call
@@ -79,6 +95,10 @@ class ReadFirstGuard:
         """In a thread: a dead network disk never answers."""
         whole = posixpath.join(self._root, place)
         return await trio.to_thread.run_sync(partial(os.path.isfile, whole), abandon_on_cancel=True)
+
+
+def _unread(path: str) -> str:
+    return f"{path} exists, and this conversation has not read it"
 
 
 def _known(session: _Session, place: str) -> bool:

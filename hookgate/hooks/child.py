@@ -32,6 +32,10 @@ class HelloFailed(Exception):
     """The process could not be started, or did not introduce itself; the text says why."""
 
 
+class NotAgain(HelloFailed):
+    """Nor would it help to try again soon."""
+
+
 class Conversation(Protocol):
     """What is said with one child, over either wire."""
 

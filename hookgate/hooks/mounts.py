@@ -82,6 +82,14 @@ class _Running:
         return _Ranked(self.hook, self.plan.rules, self.plan.rank)
 
 
+@dataclass(frozen=True)
+class _Wish:
+    """`plans`: what is to run, None: what does; `again`: the hook that is to be started anew."""
+
+    plans: tuple[Plan, ...] | None
+    again: str = ""
+
+
 class Mounts:
     """`inside` are hooks of this process: guards and event sinks; a reload leaves them."""
 
@@ -90,7 +98,7 @@ class Mounts:
         self._restarts = restarts
         self._inside = tuple(inside)
         self._running: dict[str, _Running] = {}
-        self._requests, self._inbox = trio.open_memory_channel[tuple[tuple[Plan, ...], Slot[Changes | Exception]]](8)
+        self._requests, self._inbox = trio.open_memory_channel[tuple[_Wish, Slot[Changes | Exception]]](8)
         self.deadlines = Deadlines()
 
     @property
@@ -104,8 +112,19 @@ class Mounts:
 
     async def reload(self, plans: Sequence[Plan]) -> Changes:
         """Exchange what differs. Raises ReloadFailed, and then nothing has changed."""
+        return await self._asked(_Wish(tuple(plans)))
+
+    async def restart(self, name: str) -> Changes:
+        """A new process for a hook that runs, though nothing differs: its program may. Raises ReloadFailed, also for
+        a name that no hook has, and then nothing has changed.
+
+        The new one is up before the old one goes, except where two of it must not run at a time.
+        """
+        return await self._asked(_Wish(None, name))
+
+    async def _asked(self, wish: _Wish) -> Changes:
         done: Slot[Changes | Exception] = Slot()
-        await self._requests.send((tuple(plans), done))
+        await self._requests.send((wish, done))
         outcome = await done.wait()
         if isinstance(outcome, Exception):
             raise outcome
@@ -128,9 +147,13 @@ class Mounts:
             if running.plan.required and running.hook.state != "up":
                 raise RequiredHookFailed(running.hook.name, running.hook.reason)
 
-    async def _exchange(self, nursery: trio.Nursery, plans: tuple[Plan, ...]) -> Changes | Exception:
-        before, wanted = self._running, {plan.name: plan for plan in plans}
-        new = [plan for plan in plans if not _same(before, plan)]
+    async def _exchange(self, nursery: trio.Nursery, wish: _Wish) -> Changes | Exception:
+        before = self._running
+        if wish.again and wish.again not in before:
+            return ReloadFailed(f"there is no hook {wish.again!r} (there are: {', '.join(before) or 'none'})")
+        plans = tuple(it.plan for it in before.values()) if wish.plans is None else wish.plans
+        wanted = {plan.name: plan for plan in plans}
+        new = [plan for plan in plans if plan.name == wish.again or not _same(before, plan)]
         fresh = {plan.name: self._launch(nursery, plan) for plan in new if not plan.alone}
         problems = [text for running in fresh.values() if (text := await _problem(running))]
         if problems:

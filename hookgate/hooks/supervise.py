@@ -18,7 +18,7 @@ from typing import Any, Literal, Protocol
 import structlog
 import trio
 
-from hookgate.hooks.child import HelloFailed
+from hookgate.hooks.child import HelloFailed, NotAgain
 from hookgate.hooks.deadlines import Deadlines
 from hookgate.protocol.answers import Answer, Failed
 from hookgate.protocol.events import Event
@@ -117,6 +117,7 @@ class SupervisedHook:
         self.required = False
         self.restarts = 0
         self.tried = trio.Event()
+        self._told_down: State | None = None
         self._emit = emit
         self._live: Live | None = None
         self._resting = spec.resting(Hello())
@@ -157,15 +158,16 @@ class SupervisedHook:
         ends: deque[float] = deque(maxlen=restarts.crash_limit)
         try:
             while True:
-                await self._run_once(deadlines)
-                ends.append(monotonic())
+                crashes = 1 if await self._run_once(deadlines) else restarts.crash_limit
+                ends.extend([monotonic()] * crashes)
                 await self._pause(ends, restarts)
                 self.restarts += 1
         finally:
             self._live = None
             self._become("stopped", "")
 
-    async def _run_once(self, deadlines: Deadlines) -> None:
+    async def _run_once(self, deadlines: Deadlines) -> bool:
+        """Whether the next start may be soon."""
         try:
             async with self.spec.open(deadlines) as live:
                 self._live = live
@@ -175,8 +177,10 @@ class SupervisedHook:
                 self._rest()
         except HelloFailed as error:
             self.reason = str(error)
+            return not isinstance(error, NotAgain)
         finally:
             self._rest()
+        return True
 
     def _rest(self) -> None:
         if self._live is not None:
@@ -185,10 +189,14 @@ class SupervisedHook:
     async def _pause(self, ends: deque[float], restarts: Restarts) -> None:
         recent = [end for end in ends if monotonic() - end < restarts.crash_window_s]
         delay = restarts.delay(len(recent))
+        before = self._told_down
         self._become("quarantined" if len(recent) >= restarts.crash_limit else "restarting", self.reason)
+        self._told_down = self.state
         if self.required and self.state == "quarantined":
             raise RequiredHookFailed(self.name, self.reason)
-        log.warning("hook_down", hook=self.name, state=self.state, reason=self.reason, retry_in_s=round(delay, 3))
+        # Of a series of ends only the first is news, and that it is quarantined now.
+        tell = log.info if len(recent) > 1 and before == self.state else log.warning
+        tell("hook_down", hook=self.name, state=self.state, reason=self.reason, retry_in_s=round(delay, 3))
         await trio.sleep(delay)
 
     def _become(self, state: State, reason: str) -> None:

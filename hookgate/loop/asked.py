@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
@@ -14,7 +14,7 @@ import trio
 from hookgate.loop.apart import Unfinished, run_apart
 from hookgate.protocol.codec import decode
 from hookgate.protocol.errors import BadMessage
-from hookgate.protocol.values import LLMReply, LLMRequest, ProposedCall, ToolSpec
+from hookgate.protocol.values import LLMReply, LLMRequest, ProposedCall, ToolCall, ToolSpec
 from hookgate.tools.decode import ReadCall, marked, read_calls
 from hookgate.tools.dispatch import failure
 from hookgate.tools.extract import as_proposed, extract_calls
@@ -94,6 +94,19 @@ def _is_whole(reply: LLMReply) -> bool:
 def _names_alone(request: LLMRequest) -> LLMRequest:
     """Reading a reply takes no more of the request than the names of its tools."""
     return LLMRequest(request.model, (), tuple(ToolSpec(spec.name, "", {}) for spec in request.tools))
+
+
+def renamed(said: Asked, unfit: Callable[[str], bool], iteration: int) -> Asked:
+    """Calls whose id is unfit get another; what was read stays."""
+    if not any(unfit(call.proposed.id) for call in said.calls):
+        return said
+    given = (replace(it.proposed, id="") if unfit(it.proposed.id) else it.proposed for it in said.calls)
+    calls = zip(with_ids(given, iteration), said.calls, strict=True)
+    return replace(said, calls=tuple(_under_its_id(named, it) for named, it in calls))
+
+
+def _under_its_id(named: ProposedCall, it: ReadCall) -> ReadCall:
+    return ReadCall(named, replace(it.call, id=named.id) if isinstance(it.call, ToolCall) else it.call)
 
 
 def with_ids(calls: Iterable[ProposedCall], iteration: int) -> tuple[ProposedCall, ...]:

@@ -58,6 +58,7 @@ class Commands:
         self._covers = covers
         self._running: dict[str, list[Invocation]] = {}
         self._over: dict[str, trio.Event] = {}
+        self._quiet: set[Invocation] = set()
 
     def listed(self, chat: Chat) -> tuple[Command, ...]:
         """What this chat can invoke."""
@@ -83,12 +84,14 @@ class Commands:
         with invocation.scope:
             answer = await self._source.command(invocation.command.name, invocation.args, chat)
             return await self._done(invocation, answer)
-        await self._surfaces.say(chat, "Stopped.")
+        if invocation not in self._quiet:
+            await self._surfaces.say(chat, "Stopped.")
         return None
 
     def end(self, invocation: Invocation) -> None:
         running = self._running[invocation.session]
         running.remove(invocation)
+        self._quiet.discard(invocation)
         if not running:
             del self._running[invocation.session]
             self._over.pop(invocation.session).set()
@@ -98,9 +101,11 @@ class Commands:
         while session in self._over:
             await self._over[session].wait()
 
-    def stop(self, session: str) -> bool:
-        """End what this conversation's commands wait for; False when there is none."""
+    def stop(self, session: str, *, quietly: bool = False) -> bool:
+        """End what this conversation's commands wait for; False when there is none. `quietly`: people hear of it
+        otherwise."""
         running = [it for it in self._running.get(session, ()) if not it.scope.cancel_called]
+        self._quiet.update(running if quietly else ())
         for it in running:
             it.scope.cancel()
         return bool(running)

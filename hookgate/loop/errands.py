@@ -32,8 +32,9 @@ async def run_errand(gateway: Gateway, shown: Shown, errand: Errand) -> ToolResu
     turn that it belongs to ends."""
     within = served.current.get()
     batch = _between(gateway, shown, errand) if within is None else _within(within, errand)
-    call = ToolCall(f"{errand.extension}:{errand.id}", errand.name, errand.arguments)
-    batch.agent.gate.events.emit(CallProposed(presentable(batch.agent.around.redactor, call)), batch.step)
+    redactor = batch.agent.around.redactor
+    call = ToolCall(redactor.text(f"{errand.extension}:{errand.id}"), errand.name, errand.arguments)
+    batch.agent.gate.events.emit(CallProposed(presentable(redactor, call)), batch.step)
     results: list[ToolResult] = []
     try:
         await run_calls(batch, [_read(call)], lambda _id, result: results.append(result))
@@ -41,7 +42,7 @@ async def run_errand(gateway: Gateway, shown: Shown, errand: Errand) -> ToolResu
         if within is not None:
             within.abort(error)
         elif isinstance(error, SessionAborted):
-            gateway.stop(errand.chat.session_key)
+            await gateway.abort(errand.chat, error)
         return failure("permission", errand.name, str(error), denied_by=f"hook:{error.hook}")
     return results[0]
 
@@ -50,7 +51,7 @@ def _within(within: served.Served, errand: Errand) -> Batch:
     """The turn's own tools, memo and channel."""
     batch = within.batch
     around = replace(batch.agent.around, lease=within.lease)
-    step = replace(batch.step, origin=errand.extension)
+    step = replace(batch.step, extension=errand.extension)
     return replace(batch, agent=replace(batch.agent, around=around), step=step)
 
 
@@ -60,7 +61,7 @@ def _between(gateway: Gateway, shown: Shown, errand: Errand) -> Batch:
     whose.session.set(chat.session_key)
     snapshot = agent.selection.of(agent.registry.snapshot(), chat.channel)
     turn_id = f"{agent.name}-turn-{next(agent.numbers)}"
-    step = Step(agent.name, turn_id, Inbound(chat, ""), model=agent.model, origin=errand.extension)
+    step = Step(agent.name, turn_id, Inbound(chat, ""), model=agent.model, extension=errand.extension)
     request = LLMRequest(agent.model, (), shown(step, snapshot.specs), agent.options)
     return Batch(agent, gateway.channel_of(chat), step, agent.gate.offered(step, request), snapshot)
 

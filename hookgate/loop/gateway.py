@@ -11,6 +11,7 @@ import trio
 
 from hookgate.loop.agent import Agent
 from hookgate.loop.commands import Commands, Invocation
+from hookgate.protocol.errors import SessionAborted
 from hookgate.protocol.interfaces import Channel
 from hookgate.protocol.values import Chat, Inbound, Outbound
 
@@ -73,6 +74,17 @@ class Gateway:
         session = self.sessions.get(session_key)
         ended = self._commands is not None and self._commands.stop(session_key)
         return (session is not None and session.stop()) or ended
+
+    async def abort(self, chat: Chat, error: SessionAborted) -> None:
+        """A hook stops all that runs and waits in a conversation; people read why, once."""
+        session = self.sessions.get(chat.session_key)
+        try:
+            if session is None or not session.abort(error):
+                text = self.agent_of(chat).around.redactor.text(str(error))
+                await self.channel_of(chat).send(Outbound(chat, text, kind="error"))
+        finally:
+            if self._commands:
+                self._commands.stop(chat.session_key, quietly=True)
 
     def tell(self, provider: str, text: str) -> None:
         """A report for the model, in every conversation that uses this provider's tools."""

@@ -51,6 +51,7 @@ class Session:
         # Of the running turn, else of the next one: a message may be stopped before its turn has begun.
         self._turn = trio.CancelScope()
         self._running = False
+        self._aborted: SessionAborted | None = None
         self._opened: Step | None = None
         self._used: set[str] = set()
         self._news: deque[str] = deque(maxlen=MAX_NEWS)
@@ -87,6 +88,18 @@ class Session:
             return False
         self._turn.cancel()
         return True
+
+    def abort(self, error: SessionAborted) -> bool:
+        """A hook stops everything here from outside the turn: that is taken back, and what waits is dropped.
+
+        False where nothing runs; else people hear of it when the turn has ended.
+        """
+        self.agent.around.forget(self.key)
+        self._queue.clear()
+        if self.busy:
+            self._aborted = error
+            self._turn.cancel()
+        return self.busy
 
     def renew(self) -> int:
         """Begin a new conversation: what runs ends, what was said is forgotten. Returns how many waiting messages
@@ -135,14 +148,18 @@ class Session:
         await self._idle.wait()
 
     async def _answer(self, job: Job) -> None:
-        transcript = self.transcript
-        self.busy = True
+        transcript, begun = self.transcript, self.transcript.position
+        self.busy, self._aborted = True, None
         with self._turn as scope:
             if isinstance(job, CompactionAsked):
                 await self._compact(job)
             else:
                 await self._guarded(self._begun(job))
         self.busy, self._turn = False, trio.CancelScope()
+        if self._aborted is not None:
+            transcript.rollback(begun)
+            await self._tell_aborted(job.chat, self._aborted)
+            return
         # A conversation that was begun anew meanwhile has nothing to hear of the old one's end.
         if scope.cancelled_caught and transcript is self.transcript:
             await self._tell(Outbound(job.chat, "Stopped.", kind="notice"))
@@ -170,11 +187,14 @@ class Session:
         except SessionAborted as error:
             self.agent.around.forget(self.key)
             self._queue.clear()
-            await self._tell(Outbound(chat, self.agent.around.redactor.text(str(error)), kind="error"))
+            await self._tell_aborted(chat, error)
         except Exception:
             log.exception("turn_crashed", session=self.key, turn=turn.id)
             text = f"Something went wrong inside hookgate; the log has it under {turn.id}."
             await self._tell(Outbound(chat, text, kind="error"))
+
+    async def _tell_aborted(self, chat: Chat, error: SessionAborted) -> None:
+        await self._tell(Outbound(chat, self.agent.around.redactor.text(str(error)), kind="error"))
 
     async def _tell(self, outbound: Outbound) -> None:
         """A channel that fails now must not take the other conversations down with it."""

@@ -50,9 +50,11 @@ class Shown:
         self._held_from = self._holding() if self._holding else None
         self._waiting = Waiting(self._redactor.held_from)
         self._shown: list[str] = []
+        self._seen: list[str] = []
+        self._line_cut = self._line_goes_on = False
         # Characters that have come, that are shown, and up to where they may be.
         self._end = self._at = self._held = 0
-        self._calls: dict[str, Written] = {}
+        self._calls: dict[str, tuple[str, Written]] = {}
         self._calls_wait = self._held_from is None or self._watching.call is None
 
     def __call__(self, delta: Delta | None) -> None:
@@ -65,6 +67,10 @@ class Shown:
                 self._call(delta)
             case _ if self._held_from is not None:
                 self._end += len(delta)
+                self._line_goes_on |= self._line_cut and delta[:1] not in ("", "\n")
+                self._line_cut &= not delta
+                if self._line_goes_on:
+                    return
                 self._held = self._held_from(delta)
                 self._waiting.add(delta)
                 self._show(self._waiting.safe(self._held - self._at))
@@ -75,7 +81,11 @@ class Shown:
         if text:
             self._at += len(text)
             self._shown.append(text)
-            self._watching.text(self._redactor.text(text))
+            self._see(self._redactor.text(text))
+
+    def _see(self, text: str) -> None:
+        self._seen.append(text)
+        self._watching.text(text)
 
     @property
     def so_far(self) -> str:
@@ -85,9 +95,16 @@ class Shown:
     def finish(self, said: str) -> None:
         """The reply is whole: what it says and has not been shown yet is no call, and no hook's any more."""
         shown = self.so_far
-        rest = said[len(shown) :] if said.startswith(shown) else ""
+        if not said.startswith(shown):
+            return
+        rest = self._rest_of(said) if self._line_goes_on else self._redactor.text(said[len(shown) :])
         if rest.strip():
-            self._watching.text(self._redactor.text(rest))
+            self._see(rest)
+
+    def _rest_of(self, said: str) -> str:
+        """Where a line was shown as if a call had ended it, a secret may lie on both sides: then nothing."""
+        whole, seen = self._redactor.text(said), "".join(self._seen)
+        return whole[len(seen) :] if whole.startswith(seen) else ""
 
     # --- calls ---
 
@@ -95,20 +112,22 @@ class Shown:
         """A call is told where nothing that was said before it waits; else it comes with the reply, and all after."""
         tell = self._watching.call
         if piece.id not in self._calls:
-            self._calls_wait = self._calls_wait or not self._is_settled()
+            self._calls_wait = self._calls_wait or self._redactor.text(piece.id) != piece.id or not self._is_settled()
             if not self._calls_wait:
-                self._calls[piece.id] = Written(self._redactor)
-        writing = self._calls.get(piece.id)
-        if writing is None or tell is None:
+                self._calls[piece.id] = self._redactor.text(piece.name), Written(self._redactor)
+        if piece.id not in self._calls or tell is None:
             return
+        name, writing = self._calls[piece.id]
         began = writing.untouched
         arguments = writing.take(piece.arguments)
         if began or arguments or piece.ended:
-            tell(replace(piece, arguments=arguments))
+            tell(replace(piece, name=name, arguments=arguments))
 
     def _is_settled(self) -> bool:
         """Whether all text is shown, now that a call ends its line."""
         if self._held < self._end:
             return False
+        before = self._at
         self._show(self._waiting.at_line_end(self._redactor.cut_from))
+        self._line_cut |= self._at > before
         return self._at == self._end

@@ -10,7 +10,7 @@ from time import perf_counter_ns
 import trio
 
 from hookgate.loop.agent import Agent
-from hookgate.loop.asked import Asked, read_reply
+from hookgate.loop.asked import Asked, read_reply, renamed
 from hookgate.loop.batch import Batch
 from hookgate.loop.calls import run_calls
 from hookgate.loop.compaction import make_room
@@ -200,7 +200,10 @@ async def _heard(turn: Turn, step: Step, so_far: list[Shown]) -> _Heard:
     turn.emit(ModelAsked(), step)
     reply = await complete(agent, step, request, shown)
     reply = await agent.gate.after_llm(step, reply)
+    redactor = agent.around.redactor
     said = await read_reply(reply, request, agent.text_calls, step.iteration)
+    # Everybody reads the ids of calls.
+    said = renamed(said, lambda call_id: redactor.text(call_id) != call_id, step.iteration)
     visible = said.text if reply.shown is None else reply.shown
     if not said.fault:
         shown.finish(visible)

@@ -35,7 +35,11 @@ class Waiting:
     def at_line_end(self, cut_from: Callable[[str], int]) -> str:
         """What can go if the text does not go on, or only on another line. `cut_from`: where half a secret begins."""
         text = "".join(self._pieces)
-        return self._gone(text, min(cut_from(text), self._secret_from(f"{text}\n"))) if text else ""
+        if not text:
+            return ""
+        # What has been cut open is found again only with all that stands before it.
+        whole = cut_from(text) == len(text)
+        return self._gone(text, self._secret_from(f"{text}\n" if whole else text))
 
     def all(self) -> str:
         """Nothing more comes."""

@@ -79,6 +79,15 @@ class Description:
     updated_by: str
 
 
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a writer goes by: the row of that name, or none, as this workspace has it. A write that is given it raises
+    StoreChanged where another process has put something else there since."""
+
+    row: ToolRow | ServerRow | None
+    workspace: str = EVERYWHERE
+
+
 class Catalog(Protocol):
     """Reading is from memory and never waits. Writing returns once the row is safe on disk, or raises StoreFailed
     and has changed nothing; a cancellation is heard before a write or after it, never in between."""
@@ -91,15 +100,15 @@ class Catalog(Protocol):
         """As `tools`."""
         ...
 
-    async def put_tool(self, row: ToolRow) -> ToolRow:
+    async def put_tool(self, row: ToolRow, seen: Seen | None = None) -> ToolRow:
         """Add the row, or replace the one of the same workspace and name; the row as it is kept."""
         ...
 
-    async def remove_tool(self, name: str, workspace: str = EVERYWHERE) -> bool:
+    async def remove_tool(self, name: str, workspace: str = EVERYWHERE, seen: Seen | None = None) -> bool:
         """Whether there was such a row, in exactly this workspace."""
         ...
 
-    async def put_server(self, row: ServerRow) -> ServerRow: ...
+    async def put_server(self, row: ServerRow, seen: Seen | None = None) -> ServerRow: ...
 
     async def remove_server(self, name: str, workspace: str = EVERYWHERE) -> bool: ...
 
@@ -110,6 +119,10 @@ class StoreFailed(Exception):
 
 class StoreBusy(StoreFailed):
     """Another process holds it, or the disk does not answer, for longer than a caller should wait."""
+
+
+class StoreChanged(StoreFailed):
+    """The row is not the one that the writer has seen; what memory holds is what stands there now."""
 
 
 class StoreFull(StoreFailed):

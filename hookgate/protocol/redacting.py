@@ -36,6 +36,8 @@ def _fault(redactor: Redactor, fault: Fault | None) -> Fault | None:
 
 
 def presentable(redactor: Redactor, call: ToolCall) -> ToolCall:
-    """The call without secrets in its arguments; the same object where there are none."""
-    arguments = redactor.value(call.arguments)
-    return call if arguments is call.arguments else replace(call, arguments=cast("JsonObject", arguments))
+    """The call without secrets in its name and arguments; the same object where there are none."""
+    name, arguments = redactor.text(call.name), redactor.value(call.arguments)
+    if name == call.name and arguments is call.arguments:
+        return call
+    return replace(call, name=name, arguments=cast("JsonObject", arguments))

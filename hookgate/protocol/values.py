@@ -274,7 +274,7 @@ class Finished:
 class Step:
     """One model call of a turn and the tool calls it leads to: what `meta` and `context` are made from.
 
-    `origin`: the extension whose own tool call it is about; empty where the model asked.
+    `extension`: the one whose own tool call it is about; empty where the model asked.
     """
 
     agent: str
@@ -284,7 +284,7 @@ class Step:
     parent_turn_id: str = ""
     model: str = ""
     purpose: Purpose = "turn"
-    origin: str = ""
+    extension: str = ""
     encoded: dict[str, bytes] = field(default_factory=dict[str, bytes], init=False, compare=False, repr=False)
     """Its parts in JSON by name, kept by whoever encodes them: every question of a step carries the same."""
 

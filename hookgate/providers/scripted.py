@@ -95,7 +95,7 @@ class Script:
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(str(part) for part in ("script", *first["loc"]))
-            raise BadMessage(f"{where}: {first['msg']}") from None
+            raise BadMessage(f"{where}: {first['msg']}") from error
 
 
 @cache

@@ -7,17 +7,23 @@ from collections.abc import Iterable
 
 CONTAINED = (
     *("password", "passwd", "secret", "apikey", "accesskey", "privatekey"),
-    *("authorization", "cookie", "credential"),
+    *("authorization", "cookie", "credential", "passphrase", "accountkey"),
 )
 """A key is telling when it holds one of these, compared without case, `-` and `_`; or when it ends in `token`."""
 
 # What pages through a list is no secret; `max_tokens` and `token_count` do not end in `token` anyway.
 _HARMLESS = ("pagetoken",)
+# What only says where a secret is, or that there is none.
+_ELSEWHERE = ("passwordless", "authorizationendpoint", "authorizationurl", "authorizationuri")
+_NAMES_IT = ("file", "path", "stdin")
+# `pass` alone is what tests do.
+_SHORT = tuple(f"{whose}pass" for whose in ("db", "user", "smtp", "mysql", "admin", "root", "redis", "ftp", "mail"))
 _MAX_KNOWN = 1024
 _FLAT = str.maketrans("", "", "-_")
 _SPELLED = (
     *("pass[-_]?word", "pass[-_]?wd", "secret", "api[-_]?key", "access[-_]?key", "private[-_]?key"),
     *("authorization", "cookie", "credential", r"token(?![\w-])"),
+    *("pass[-_]?phrase", "account[-_]?key", rf"(?:{'|'.join(it[:-4] for it in _SHORT)})[-_]?pass(?![\w-])"),
 )
 
 
@@ -26,7 +32,7 @@ class Keys:
 
     def __init__(self, more: Iterable[str] = ()) -> None:
         given = [word for word in more if flat(word)]
-        self._contained = (*CONTAINED, *map(flat, given))
+        self._given = tuple(map(flat, given))
         self.words = "|".join([*_SPELLED, *(_spelled(word) for word in given)])
         """A pattern for a telling word inside a key; `telling` has the last word."""
         self.needles = tuple(_parts(word)[0].lower() for word in given)
@@ -43,9 +49,20 @@ class Keys:
 
     def _judged(self, key: str) -> bool:
         name = flat(key)
-        if any(word in name for word in self._contained):
+        if any(word in name for word in self._given):
             return True
-        return name.endswith("token") and not name.endswith(_HARMLESS)
+        if name.endswith(_NAMES_IT):
+            return False
+        for elsewhere in _ELSEWHERE:
+            name = name.replace(elsewhere, " ")
+        if any(word in name for word in CONTAINED):
+            return True
+        return name.endswith(("token", *_SHORT)) and not name.endswith(_HARMLESS)
+
+
+def harmless_end(key: str) -> bool:
+    """Whether it names the file with the secret, or where that is asked for."""
+    return flat(key).endswith(_NAMES_IT)
 
 
 def flat(key: str) -> str:

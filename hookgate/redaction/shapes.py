@@ -10,12 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from hookgate.redaction.keys import Keys
+from hookgate.redaction import commands
+from hookgate.redaction.found import CODE, Found, Hide, drawn, within
+from hookgate.redaction.keys import Keys, harmless_end
 from hookgate.redaction.marks import MARKER
-from hookgate.redaction.tokens import TOKENS
-
-Hide = Callable[[str], str]
-Found = re.Match[str]
+from hookgate.redaction.tokens import DRAWN, TOKENS
 
 MIN_CHARS = 8
 _MIN_FLAG_CHARS = 4
@@ -25,8 +24,6 @@ HEADER = r"(?:(?P<double>\")|(?P<single>')|(?<!\w))(?P<name>(?:proxy-)?authoriza
 PEM_BEGIN = r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 _PEM_END = r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 FLAG = r"(?<![\w-])--(?=[\w-]*?pass[-_]?w(?:or)?d)[\w-]++"
-LOGIN = r"(?<![\w-])(?:-[uU]|-s[uU]|-sS[uU]|--(?:proxy-)?user)"
-LOGIN_NEEDLES = ("-u ", "-u\t", "-su ", "-ssu ", "-user ", "-user=", "-user\t")
 _QUOTED = r"""(?:"(?P<double>(?:[^"\\\n]|\\.){MIN,}+)|'(?P<single>(?:[^'\\\n]|\\.){MIN,}+))"""
 # The value of a key inside a JSON string inside JSON: its quotes are escaped as often as the key's.
 _ESCAPED = r"""(?P<escape>\\{1,8}+["'])(?P<escaped>(?:(?!(?P=escape))[^\n]){MIN,}+)"""
@@ -34,14 +31,7 @@ _ESCAPED = r"""(?P<escape>\\{1,8}+["'])(?P<escaped>(?:(?!(?P=escape))[^\n]){MIN,
 _BARE_CHAR = rf"""(?:{MARKER.pattern}|[^\s"'`,;&\])}}\\]|\\(?!["'])|[\])}}](?=\w))"""
 SCHEME = r"(?:(?:bearer|basic|digest|negotiate|token)[ \t]++)?+"
 _BARE = rf"(?P<bare>(?![\[({{<](?!REDACTED:)){SCHEME}{_BARE_CHAR}{{{MIN_CHARS},}}+)"
-
-# Expressions, not values: a call or a subscript, an attribute of something well known, a reference to a variable.
-_CODE = re.compile(
-    r"[a-z_][\w.]*[(\[](?!REDACTED:)"
-    r"|(?:self|this|cls|os|sys|process|settings|config|args|request|env)\.[\w.]+\Z"
-    r"|\$\(|\$\{?(?-i:[A-Z_][A-Z0-9_]*)\Z",
-    re.ASCII | re.IGNORECASE,
-)
+_WORDS = re.compile(r"(?![a-z]{20})[A-Za-z]?+[a-z]*+(?:[./-]++[A-Za-z]?+[a-z]*+)*+", re.ASCII)
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
 
 
@@ -77,22 +67,19 @@ def shapes(keys: Keys) -> tuple[Shape, ...]:
             rf"{FLAG}(?:=|[ \t]{{1,3}})(?:{_least(_QUOTED, 1)}|(?P<bare>[^\s\"'-][^\s\"']*+))",
             _flag,
         ),
-        Shape(LOGIN_NEEDLES, rf"{LOGIN}(?:=|[ \t]{{1,3}}){_LOGIN_VALUE}", _login, 0),
+        Shape(("pwd=", "sig="), r"(?<![\w-])(?P<key>pwd|sig)=(?P<value>[!#-%*+\--:=?-_a-~]{8,}+)", _short),
         Shape(("://",), r"://(?P<value>[^\s/?#\"'<>]+)@", _userinfo),
-        Shape(("bearer",), r"(?<!\w)bearer[ \t]++(?P<value>[\w.~+/=-]{12,}+)", _value),
+        Shape(("bearer",), r"(?<!\w)bearer[ \t]++(?P<value>[\w.~+/=-]{12,}+)", _bearer),
+        *(Shape(needles, pattern, _drawn, 0) for needles, pattern in DRAWN),
         *(Shape(needles, pattern, _whole, 0) for needles, pattern in TOKENS),
+        # Last, for it takes lines: none of the others may still find a command in what it hides.
+        Shape(commands.NEEDLES, commands.LINE, commands.hidden, 0),
     )
 
 
 # In quotes, as an argument of a shell command stands, the line ends with them.
 _HEADER_VALUE = (
     r"""(?(double)(?:[^"\\\r\n]++|\\(?!\\{0,8}"))*+|(?(single)(?:[^'\\\r\n]++|\\(?!\\{0,8}'))*+|[^\r\n]*+))"""
-)
-# The same in curl and its like: a name, a colon, a password; what begins like a URL is another option's.
-_LOGIN_VALUE = (
-    r"""(?:"(?P<double_user>[^"\s:]{1,64}+):(?P<double>(?:[^"\\\n]|\\.){4,}+)"""
-    r"""|'(?P<single_user>[^'\s:]{1,64}+):(?P<single>[^'\n]{4,}+)"""
-    r"""|(?P<bare_user>[\w.@$][\w.@%+$-]{0,63}+):(?P<bare>(?!//)[^\s"'`;&|<>]{4,}+))"""
 )
 PEM = rf"{PEM_BEGIN}(?:[^-]++|-(?!{_PEM_END[1:]}))*+(?:{_PEM_END})?+"
 
@@ -117,25 +104,35 @@ def _least(pattern: str, chars: int) -> str:
 # --- what stands for a match ------------------------------------------------------------------------------------
 
 
-def _within(found: Found, group: str, new: str) -> str:
-    """The match with one of its groups replaced."""
-    whole, start = found.group(), found.start()
-    first, last = found.span(group)
-    return f"{whole[: first - start]}{new}{whole[last - start :]}"
-
-
 def _whole(found: Found, hide: Hide) -> str:
     return hide(found.group())
 
 
+def _drawn(found: Found, hide: Hide) -> str:
+    return hide(found.group()) if drawn(found.group()) else found.group()
+
+
+def _short(found: Found, hide: Hide) -> str:
+    """A signature is drawn by lot; the other `pwd` is the folder one is in."""
+    value = found["value"]
+    folder = value.startswith(("/", "~", "$", ".", "%"))
+    none = folder if found["key"].lower() == "pwd" else not drawn(value)
+    return found.group() if none or CODE.match(value) else _value(found, hide)
+
+
+def _bearer(found: Found, hide: Hide) -> str:
+    """Not a word of prose, `bearer authentication` say."""
+    return found.group() if _WORDS.fullmatch(found["value"]) else _value(found, hide)
+
+
 def _value(found: Found, hide: Hide) -> str:
-    return _within(found, "value", hide(found["value"]))
+    return within(found, "value", hide(found["value"]))
 
 
 def _header(found: Found, hide: Hide) -> str:
     value = found["value"]
     kept = value.rstrip()
-    return _within(found, "value", hide(kept) + value[len(kept) :])
+    return within(found, "value", hide(kept) + value[len(kept) :])
 
 
 def _userinfo(found: Found, hide: Hide) -> str:
@@ -147,18 +144,11 @@ def _userinfo(found: Found, hide: Hide) -> str:
 def _flag(found: Found, hide: Hide) -> str:
     group = found.lastgroup or "bare"
     value = found[group]
+    if harmless_end(found.group().split("=")[0].split()[0]):
+        return found.group()
     if group == "bare" and len(value) < _MIN_FLAG_CHARS and "=" not in found.group()[: -len(value)]:
         return found.group()
-    return _within(found, group, hide(value))
-
-
-def _login(found: Found, hide: Hide) -> str:
-    """A user and group in numbers, or of one name, is no password; nor is a variable of the shell."""
-    group = next(name for name in ("double", "single", "bare") if found[name] is not None)
-    user, value = found[f"{group}_user"], found[group]
-    if value == user or (user.isdigit() and value.isdigit()) or _CODE.match(value):
-        return found.group()
-    return _within(found, group, hide(value))
+    return within(found, group, hide(value))
 
 
 class _Keyed:
@@ -172,10 +162,13 @@ class _Keyed:
             return found.group()
         if group == "bare" and _no_secret(found, value):
             return found.group()
-        return _within(found, group, hide(value))
+        return within(found, group, hide(value))
 
 
 def _no_secret(found: Found, value: str) -> bool:
-    if "==" in found["separator"] or _CODE.match(value):
+    if "==" in found["separator"] or CODE.match(value):
+        return True
+    # A path to a path, as a mount is written: /etc/passwd:/etc/passwd.
+    if value.startswith("/") and found["separator"] == ":" and found.string.endswith("/", 0, found.start()):
         return True
     return found["close"] is not None and _NUMBER.fullmatch(value) is not None

@@ -6,13 +6,12 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 
+from hookgate.redaction import commands
 from hookgate.redaction.keys import Keys
 from hookgate.redaction.shapes import (
     FLAG,
     HEADER,
     KEY_NEEDLES,
-    LOGIN,
-    LOGIN_NEEDLES,
     PEM,
     SCHEME,
     SEPARATOR,
@@ -20,7 +19,8 @@ from hookgate.redaction.shapes import (
     key_pattern,
 )
 
-# No secret's shape but a key block goes on over the end of a line; a run of printable ASCII may be a part of any.
+# No secret's shape goes on over the end of a line, but a key block, and a command where a backslash says so. A run of
+# printable ASCII may be a part of any.
 _BLOCK = re.compile(PEM)
 _BEGUN = re.compile(r"-----BEGIN[^\n]*\Z")
 _VALUE = (
@@ -43,10 +43,10 @@ class Held:
             _begun(("authorization:", "cookie:"), rf"{HEADER}[^\r\n]*+\Z"),
             _begun(
                 (*KEY_NEEDLES, *keys.needles),
-                rf"{key_pattern(keys.words)}(?:[ \t]*+|{SEPARATOR}(?:{_VALUE}))\Z",
+                rf"/?{key_pattern(keys.words)}(?:[ \t]*+|{SEPARATOR}(?:{_VALUE}))\Z",
             ),
             _begun(("pass",), rf"{FLAG}[ \t]*+(?:{_VALUE})\Z"),
-            _begun(LOGIN_NEEDLES, rf"{LOGIN}(?:=|[ \t]*+)(?:{_VALUE})\Z"),
+            _begun(commands.NEEDLES, rf"{commands.LINE}\Z"),
             _begun(("bearer",), r"(?<!\w)bearer[ \t]++\S*+\Z"),
             _begun(("://",), r"://[^\s/?#\"'<>]*+\Z"),
         )
@@ -63,9 +63,9 @@ class Held:
         """For a text that was cut here for good: from where on it may be half a secret, which must go.
 
         Unlike in a text that goes on, nothing else is given up: a known value's beginning, and a short run of
-        characters that begins like a token.
+        characters that begins like a token. Not inside a value that is whole, of which a half would be left.
         """
-        tail = text[-_LONGEST_HALF:]
+        tail = self._masked(text)[-_LONGEST_HALF:]
         known = max((_overlap(tail, form) for form in self._forms), default=0)
         run = _run_from(tail)
         low = tail[run:].lower()
@@ -74,7 +74,7 @@ class Held:
         return len(text) - max(known, token)
 
     def _on_last_line(self, text: str) -> int:
-        start = text.rfind("\n") + 1
+        start = _last_line(text)
         if len(text) - start > _WINDOW:
             return start
         low = text[start:].lower()
@@ -84,7 +84,7 @@ class Held:
         spans = [it.span() for pattern in likely for it in pattern.finditer(text, start)]
         # Not inside a secret that is whole: neither of its halves would be found.
         for first, last in sorted(spans, key=lambda span: -span[1]):
-            held = first if first < held < last else held
+            held = _with_slash(text, first) if first <= held < last else held
         return held
 
     def _masked(self, text: str) -> str:
@@ -111,6 +111,19 @@ def _run_from(text: str) -> int:
     while at and "!" <= text[at - 1] <= "~":
         at -= 1
     return at
+
+
+def _with_slash(text: str, at: int) -> int:
+    """A slash before a key tells that it is a part of a path."""
+    return at - 1 if at and text[at - 1] == "/" else at
+
+
+def _last_line(text: str) -> int:
+    """Where it begins, with the lines before it that end in a backslash, as far as is looked back."""
+    start = text.rfind("\n") + 1
+    while start and text.endswith(("\\", "\\\r"), max(0, start - 3), start - 1) and len(text) - start <= _WINDOW:
+        start = text.rfind("\n", 0, start - 1) + 1
+    return start
 
 
 def _block_from(text: str) -> int:

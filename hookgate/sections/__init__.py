@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from hookgate.sections.agent import AgentSection, ModelSection, ProviderSection
 from hookgate.sections.guards import GuardsSection
@@ -46,6 +46,16 @@ class Config(Section):
     store: StoreSection = nested()
     log: LogSection = nested()
     control: ControlSection = nested()
+
+    @field_validator("approvals")
+    @classmethod
+    def _names_rules_apart(cls, rules: tuple[ApprovalSection, ...]) -> tuple[ApprovalSection, ...]:
+        """What a person allows for a conversation is kept by the rule's name."""
+        names = [rule.name for rule in rules if rule.name]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"there are two rules named {name!r}")
+        return rules
 
     @model_validator(mode="after")
     def _knows_its_provider(self) -> Config:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hookgate.skills.place import Place
-from hookgate.skills.skill import FILE_NAME, BadSkill, Skill, read_skill
+from hookgate.skills.skill import FILE_NAME, BadSkill, Skill, read_head
 
 MAX_SKILLS = 200
 MAX_ENTRIES = 1000
@@ -53,7 +53,8 @@ class Found:
 
 
 class Shelf:
-    """Remembers what it has read, so that a look at unchanged files is a few `stat` calls."""
+    """Remembers what it has read, so that a look at unchanged files is a few `stat` calls. It reads the heads alone,
+    and none once there are MAX_SKILLS."""
 
     def __init__(self) -> None:
         self._read: dict[str, tuple[Stamp, Skill | Problem]] = {}
@@ -62,6 +63,7 @@ class Shelf:
         """What is there now."""
         read: dict[str, tuple[Stamp, Skill | Problem]] = {}
         problems: list[Problem] = []
+        names: set[str] = set()
         for place in places:
             try:
                 folders = list(_folders(place))
@@ -71,8 +73,13 @@ class Shelf:
             for folder, stamp in folders:
                 known = self._read.get(folder)
                 if known is None or known[0] != stamp:
+                    if len(names) >= MAX_SKILLS:
+                        problems.append(_one_too_many(Path(folder)))
+                        continue
                     known = stamp, _read(place, Path(folder))
                 read[folder] = known
+                if isinstance(known[1], Skill):
+                    names.add(known[1].name)
         # In one step: two threads may look at once.
         self._read = read
         return arranged((it for _stamp, it in read.values()), problems)
@@ -89,17 +96,21 @@ def arranged(results: Iterable[Skill | Problem], problems: Iterable[Problem] = (
         elif it.name in skills:
             shadowed.append(Shadowed(it, skills[it.name].folder))
         elif len(skills) == MAX_SKILLS:
-            broken.append(Problem(it.folder, f"there are {MAX_SKILLS} skills already"))
+            broken.append(_one_too_many(it.folder))
         else:
             skills[it.name] = it
     return Found(tuple(skills.values()), tuple(shadowed), tuple(broken))
+
+
+def _one_too_many(folder: Path) -> Problem:
+    return Problem(folder, f"there are {MAX_SKILLS} skills already")
 
 
 def _read(place: Place, folder: Path) -> Skill | Problem:
     if not _leads_into(folder, Path(os.path.realpath(place.folder))):
         return Problem(folder, f"it is a link that leads out of {place.folder}")
     try:
-        return read_skill(folder)
+        return read_head(folder)
     except BadSkill as error:
         return Problem(folder, str(error))
 

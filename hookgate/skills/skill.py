@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import codecs
 import os
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hookgate.extensions.manifest import name_mistake
@@ -15,6 +17,10 @@ from hookgate.tools.workspace import Workspace
 
 FILE_NAME = "SKILL.md"
 MAX_BYTES = 256 * 1024
+MAX_HEAD_BYTES = 16 * 1024
+"""All that is read of a skill which nobody has asked for."""
+_HEAD_BEGINS = re.compile(rb"(?:\xef\xbb\xbf)?---")
+_HEAD_ENDS = re.compile(rb"\n---[ \t\r]*\n")
 
 
 class BadSkill(Exception):
@@ -23,7 +29,8 @@ class BadSkill(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """`description` is never empty; `folder` is where SKILL.md lies, and what its text may refer to."""
+    """`description` is never empty; `body` is, where only the head was read; `folder` is where SKILL.md lies, and
+    what its text may refer to."""
 
     name: str
     description: str
@@ -33,7 +40,17 @@ class Skill:
 
 def read_skill(folder: Path) -> Skill:
     """Raises BadSkill. A link at SKILL.md is followed inside the folder alone. Blocks."""
-    return parse_skill(_text(folder), folder)
+    data, _size = _beginning(folder, MAX_BYTES)
+    return parse_skill(_text(data, whole=True), folder)
+
+
+def read_head(folder: Path) -> Skill:
+    """The same without its body, which is not read. Raises BadSkill. Blocks."""
+    data, size = _beginning(folder, MAX_HEAD_BYTES)
+    whole = size <= len(data)
+    if not whole and _HEAD_BEGINS.match(data) and not _HEAD_ENDS.search(data):
+        raise BadSkill(f"its head has more than {MAX_HEAD_BYTES} bytes")
+    return replace(parse_skill(_text(data, whole=whole), folder), body="")
 
 
 def parse_skill(text: str, folder: Path) -> Skill:
@@ -56,20 +73,25 @@ def _value(entries: Mapping[str, Entry], key: str) -> str:
     return entries[key].text().strip() if key in entries else ""
 
 
-def _text(folder: Path) -> str:
+def _beginning(folder: Path, limit: int) -> tuple[bytes, int]:
+    """At most `limit` bytes of its SKILL.md, and how many there are."""
     inside = Workspace(folder)
     try:
         with opened(inside, inside.place(FILE_NAME, "skill"), "skill") as file:
-            data = file.read(MAX_BYTES + 1)
+            data, size = file.read(limit), os.fstat(file.fileno()).st_size
     except ToolError as error:
         leads_out = error.denied_by == "rule:workspace"
         raise BadSkill(f"{FILE_NAME} is a link that leads out of the folder" if leads_out else str(error)) from None
     except OSError as error:
         raise BadSkill(f"{FILE_NAME} cannot be read: {error.strerror}") from None
-    if len(data) > MAX_BYTES:
+    if size > MAX_BYTES:
         raise BadSkill(f"{FILE_NAME} has more than {MAX_BYTES} bytes")
+    return data, size
+
+
+def _text(data: bytes, *, whole: bool) -> str:
     try:
-        return data.decode("utf-8")
+        return codecs.getincrementaldecoder("utf-8")().decode(data, final=whole)
     except UnicodeDecodeError:
         raise BadSkill(f"{FILE_NAME} is not UTF-8") from None
 

@@ -11,7 +11,7 @@ import trio
 from hookgate.protocol.values import ToolCall, ToolResult, ToolSpec
 from hookgate.skills import TOOL
 from hookgate.skills.shelf import Found
-from hookgate.skills.skill import Skill, beside
+from hookgate.skills.skill import BadSkill, Skill, beside, read_skill
 from hookgate.tools import arguments
 from hookgate.tools.errors import ToolError
 from hookgate.tools.schema_spec import MAX_DESCRIPTION_BYTES
@@ -91,7 +91,11 @@ class SkillTool:
         skill = found.get(name)
         if skill is None:
             raise _unknown(name, [it.name for it in found.skills])
-        return f"{shown(skill)}{self._company(skill)}"
+        try:
+            whole = read_skill(skill.folder)
+        except BadSkill as error:
+            raise ToolError("not_found", TOOL, f"skill: {name}: {error}") from None
+        return f"{shown(whole)}{self._company(skill)}"
 
     def _company(self, skill: Skill) -> str:
         """What lies beside SKILL.md, where a model can read it."""

@@ -125,8 +125,12 @@ def remove_description(connection: Connection, name: str) -> None:
 
 
 def read_revision(connection: Connection) -> int:
-    [[value]] = connection.execute("SELECT value FROM revisions WHERE name = 'tool_descriptions'").fetchall()
-    return int(value)
+    """Raises StoreCorrupt."""
+    match connection.execute("SELECT value FROM revisions WHERE name = 'tool_descriptions'").fetchall():
+        case [(int(value),)]:
+            return value
+        case _:
+            raise StoreCorrupt("revisions holds no revision of tool_descriptions")
 
 
 def raise_revision(connection: Connection) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import trio
 
-from hookgate.protocol.catalog import EVERYWHERE, Description, ServerRow, StoreBusy, ToolRow
+from hookgate.protocol.catalog import EVERYWHERE, Description, Seen, ServerRow, StoreBusy, StoreChanged, ToolRow
 from hookgate.store import rows
 from hookgate.store.database import Attempt, Database
 from hookgate.store.rows import Contents, Key
@@ -62,17 +62,32 @@ class Store:
     def servers(self, workspace: str = EVERYWHERE) -> tuple[ServerRow, ...]:
         return _of_workspace(self.contents.servers, workspace)
 
-    async def put_tool(self, row: ToolRow) -> ToolRow:
+    async def put_tool(self, row: ToolRow, seen: Seen | None = None) -> ToolRow:
         kept = replace(row, updated_at=time.time())
-        await self._write(lambda connection: rows.write_tool(connection, kept))
+
+        def put(connection: Connection) -> None:
+            _compare_tool(connection, row.name, seen)
+            rows.write_tool(connection, kept)
+
+        await self._write(put)
         return kept
 
-    async def remove_tool(self, name: str, workspace: str = EVERYWHERE) -> bool:
-        return await self._write(lambda connection: rows.remove_row(connection, "tools", (workspace, name)))
+    async def remove_tool(self, name: str, workspace: str = EVERYWHERE, seen: Seen | None = None) -> bool:
+        def remove(connection: Connection) -> bool:
+            _compare_tool(connection, name, seen)
+            return rows.remove_row(connection, "tools", (workspace, name))
 
-    async def put_server(self, row: ServerRow) -> ServerRow:
+        return await self._write(remove)
+
+    async def put_server(self, row: ServerRow, seen: Seen | None = None) -> ServerRow:
         kept = replace(row, updated_at=time.time())
-        await self._write(lambda connection: rows.write_server(connection, kept))
+
+        def put(connection: Connection) -> None:
+            if seen is not None:
+                _compare(rows.read_contents(connection).servers, row.name, seen)
+            rows.write_server(connection, kept)
+
+        await self._write(put)
         return kept
 
     async def remove_server(self, name: str, workspace: str = EVERYWHERE) -> bool:
@@ -117,8 +132,24 @@ class Store:
             return self._database.write(attempt, change)
 
         async with self._lock:
-            done, self.contents = await self._thread.run(write, self._database.interrupt)
+            try:
+                done, self.contents = await self._thread.run(write, self._database.interrupt)
+            except StoreChanged:
+                # Who tries again should go by what stands there.
+                self.contents = await self._thread.run(self._database.read, self._database.interrupt)
+                raise
         return done
+
+
+def _compare_tool(connection: Connection, name: str, seen: Seen | None) -> None:
+    if seen is not None:
+        _compare(rows.read_contents(connection).tools, name, seen)
+
+
+def _compare(kept: Mapping[Key, Row], name: str, seen: Seen) -> None:
+    there = next((row for row in _of_workspace(kept, seen.workspace) if row.name == name), None)
+    if there != seen.row:
+        raise StoreChanged(f"holds another {name} by now: another process has changed it")
 
 
 def _change(connection: Connection, texts: Mapping[str, str | None], by: str) -> None:

@@ -7,7 +7,7 @@ from typing import NoReturn
 
 import trio
 
-from hookgate.protocol.catalog import EVERYWHERE, Description, ServerRow, StoreFailed, ToolRow
+from hookgate.protocol.catalog import EVERYWHERE, Description, Seen, ServerRow, StoreFailed, ToolRow
 from hookgate.store.rows import Contents
 
 
@@ -33,13 +33,13 @@ class Without:
     def descriptions(self) -> Mapping[str, Description]:
         return {}
 
-    async def put_tool(self, row: ToolRow) -> ToolRow:
+    async def put_tool(self, row: ToolRow, seen: Seen | None = None) -> ToolRow:
         await self._refuse()
 
-    async def remove_tool(self, name: str, workspace: str = EVERYWHERE) -> bool:
+    async def remove_tool(self, name: str, workspace: str = EVERYWHERE, seen: Seen | None = None) -> bool:
         await self._refuse()
 
-    async def put_server(self, row: ServerRow) -> ServerRow:
+    async def put_server(self, row: ServerRow, seen: Seen | None = None) -> ServerRow:
         await self._refuse()
 
     async def remove_server(self, name: str, workspace: str = EVERYWHERE) -> bool:

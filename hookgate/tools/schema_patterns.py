@@ -7,6 +7,8 @@ it cannot do (look around, refer back) goes to one that backtracks, with a limit
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -21,35 +23,71 @@ MAX_PATTERNS = 200
 MAX_BACKTRACKED_CHARS = 4 * 1024
 _SIZE_BYTES = 256 * 1024
 _BACKTRACKS = 10_000
+MAX_LARGE_PATTERNS = 8
+_LARGE_BYTES = 2 * 1024 * 1024
+_LARGE_COST = 16
+"""A large pattern, such as `^.{1,1000}$`, may take that much longer for a character: 4 KiB of text at most."""
 _EACH_CHARS = 16
 """What asking costs, beside the text."""
 _SHOWN_CHARS = 200
 _CLASSES = re.compile(r"\\[pP](?:\{[^{}]*\}|\w)")
 
 
+@dataclass(frozen=True)
+class Engine:
+    """What holds one pattern against texts, and what a character of them costs."""
+
+    validator: Any
+    cost: int = 1
+    backtracks: bool = False
+
+
 class Meter:
     """The patterns of one schema, and what is left of the budget for them.
 
-    Beyond it a pattern counts as matched: the tool sees its arguments anyway.
+    Beyond it nothing is judged, and `exceeded` says so: whoever chooses the text must not switch a pattern off.
     """
 
-    def __init__(self) -> None:
-        self.patterns: set[str] = set()
+    def __init__(self, names: tuple[str, ...] = ()) -> None:
+        self.exceeded = False
         self._left = BUDGET_CHARS
+        self._engines: dict[str, Engine | None] = {}
+        self._names = tuple(Engine(_backtracking(pattern), backtracks=True) for pattern in names)
 
     def fill(self) -> None:
-        self._left = BUDGET_CHARS
+        self._left, self.exceeded = BUDGET_CHARS, False
 
-    def takes(self, text: str) -> bool:
-        self._left -= len(text) + _EACH_CHARS
-        return self._left >= 0
+    def engine(self, pattern: str) -> Engine | None:
+        """None for what `check` refuses: too many, too large, or no pattern at all."""
+        if pattern not in self._engines:
+            large = sum(engine is not None and engine.cost > 1 for engine in self._engines.values())
+            few = len(self._engines) < MAX_PATTERNS
+            self._engines[pattern] = _engine(pattern, large < MAX_LARGE_PATTERNS) if few else None
+        return self._engines[pattern]
+
+    def judges(self, engine: Engine | None, text: str) -> bool:
+        """Whether the engine comes to an end with this text, within what is left."""
+        self._left -= (len(text) + _EACH_CHARS) * (engine.cost if engine else 1)
+        if engine is None or self._left < 0:
+            self.exceeded = True
+        elif engine.backtracks:
+            self.exceeded |= len(text) > MAX_BACKTRACKED_CHARS or not _ends(engine.validator, text)
+        return not self.exceeded
+
+    def takes_names(self, names: tuple[str, ...], work: int) -> bool:
+        """Whether `patternProperties` can judge the names of members: the compiler's own engine tells of no limit."""
+        self.fill()
+        return sum(map(len, names)) <= work and all(
+            self.judges(engine, name) for engine in self._names for name in names
+        )
 
     def check(self) -> None:
         """Raises BadSpec for too many patterns, and for one that no engine can read."""
-        if len(self.patterns) > MAX_PATTERNS:
+        if len(self._engines) > MAX_PATTERNS:
             raise BadSpec(f"the schema has more than {MAX_PATTERNS} patterns")
-        for pattern in self.patterns:
-            _check(pattern)
+        for pattern, engine in self._engines.items():
+            if engine is None:
+                _refuse(pattern)
 
 
 def pattern_keyword(meter: Meter) -> type[Any]:
@@ -57,41 +95,54 @@ def pattern_keyword(meter: Meter) -> type[Any]:
 
     class Pattern:
         def __init__(self, _parent: object, pattern: str, _path: object) -> None:
-            self._pattern, self._longest = pattern, BUDGET_CHARS
-            meter.patterns.add(pattern)
-            few = len(meter.patterns) <= MAX_PATTERNS
-            self._validator: Any = _linear(pattern) if few else None
-            if few and self._validator is None:
-                self._validator, self._longest = _backtracking(pattern), MAX_BACKTRACKED_CHARS
+            self._pattern = pattern
+            self._engine = meter.engine(pattern)
 
         def validate(self, instance: object) -> None:
             """Raises ValueError where the text does not match."""
-            if not isinstance(instance, str) or self._validator is None:
+            if not isinstance(instance, str) or not meter.judges(self._engine, instance):
                 return
-            if len(instance) > self._longest or not meter.takes(instance) or self._matches(instance):
+            if self._engine is None or self._engine.validator.is_valid(instance):
                 return
             shown = instance if len(instance) <= _SHOWN_CHARS else f"{instance[:_SHOWN_CHARS]}..."
             raise ValueError(f'"{shown}" does not match "{self._pattern}"')
 
-        def _matches(self, text: str) -> bool:
-            from jsonschema_rs import ValidationErrorKind
-
-            if self._validator.is_valid(text):
-                return True
-            first = next(iter(self._validator.iter_errors(text))) if self._longest < BUDGET_CHARS else None
-            return first is not None and not isinstance(first.kind, ValidationErrorKind.Pattern)
-
     return Pattern
 
 
-def _check(pattern: str) -> None:
-    """One that is merely too large is taken, and never held against a text."""
-    if _linear(pattern) is None and _backtracking(pattern) is None:
-        try:
-            re.compile(_CLASSES.sub("a", pattern))
-        except (re.error, RecursionError, OverflowError):
-            shown = pattern[:_SHOWN_CHARS]
-            raise BadSpec(f"the schema does not compile: {shown!r} is no regular expression") from None
+def name_patterns(nodes: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+    """The patterns for names of members that take an engine that backtracks. Raises BadSpec for too many in all."""
+    named = [node["patternProperties"] for node in nodes if isinstance(node.get("patternProperties"), dict)]
+    if sum(map(len, named)) > MAX_PATTERNS:
+        raise BadSpec(f"the schema has more than {MAX_PATTERNS} patterns")
+    return tuple({pattern for one in named for pattern in one if _linear(pattern) is None and _backtracking(pattern)})
+
+
+def _ends(validator: Any, text: str) -> bool:  # noqa: ANN401
+    """Whether an engine that backtracks says something of the text, rather than that it gives up."""
+    from jsonschema_rs import ValidationErrorKind
+
+    if validator.is_valid(text):
+        return True
+    first = next(iter(validator.iter_errors(text)))
+    return isinstance(first.kind, ValidationErrorKind.Pattern)
+
+
+def _refuse(pattern: str) -> None:
+    shown = pattern[:_SHOWN_CHARS]
+    try:
+        re.compile(_CLASSES.sub("a", pattern))
+    except (re.error, RecursionError, OverflowError):
+        raise BadSpec(f"the schema does not compile: {shown!r} is no regular expression") from None
+    raise BadSpec(f"the schema does not compile: the pattern {shown!r} is too large, or one of too many large ones")
+
+
+def _engine(pattern: str, may_be_large: bool) -> Engine | None:
+    if validator := _linear(pattern):
+        return Engine(validator)
+    if may_be_large and (validator := _large(pattern)):
+        return Engine(validator, cost=_LARGE_COST)
+    return Engine(validator, backtracks=True) if (validator := _backtracking(pattern)) else None
 
 
 @lru_cache(maxsize=512)
@@ -99,6 +150,12 @@ def _linear(pattern: str) -> Any:  # noqa: ANN401 - a validator, imported where 
     from jsonschema_rs import RegexOptions
 
     return _validator(pattern, RegexOptions(size_limit=_SIZE_BYTES))
+
+
+def _large(pattern: str) -> Any:  # noqa: ANN401
+    from jsonschema_rs import RegexOptions
+
+    return _validator(pattern, RegexOptions(size_limit=_LARGE_BYTES))
 
 
 def _backtracking(pattern: str) -> Any:  # noqa: ANN401

@@ -67,7 +67,7 @@ def test_a_rule_can_be_about_calls_of_one_origin_alone() -> None:
     )
     assert [wish.asked_by for wish in desk.wishes(STEP, CALL)] == ["rule:native", "rule:written"]
     assert [wish.asked_by for wish in desk.wishes(STEP, replace(CALL, origin="text"))] == ["rule:text"]
-    theirs = desk.wishes(replace(STEP, origin="notes"), CALL)
+    theirs = desk.wishes(replace(STEP, extension="notes"), CALL)
     assert [wish.asked_by for wish in theirs] == ["rule:extension", "rule:written"]
 
 
@@ -120,7 +120,7 @@ async def test_a_wish_that_says_little_gets_the_usual_title_and_time() -> None:
 async def test_a_call_of_an_extension_says_whose_it_is() -> None:
     desk, _ = _desk()
     person = Person([NO])
-    await desk.settle(replace(STEP, origin="todo"), CALL, [Wish("rule:a")], person)
+    await desk.settle(replace(STEP, extension="todo"), CALL, [Wish("rule:a")], person)
     assert person.requests[0].title == f"The extension todo wants to run {CALL.name}."
 
 
@@ -170,7 +170,7 @@ SESSION = Decision(True, "boss", grant="session")
         (STEP, replace(CALL, name="write"), Wish("rule:a"), True),
         (Step("main", "t", Inbound(Chat("telegram", "43"), "x")), CALL, Wish("rule:a"), True),
         (Step("main", "t", Inbound(Chat("telegram", "42", thread="1"), "x")), CALL, Wish("rule:a"), True),
-        (replace(STEP, origin="todo"), CALL, Wish("rule:a"), True),
+        (replace(STEP, extension="todo"), CALL, Wish("rule:a"), True),
     ],
 )
 async def test_a_session_grant_covers_this_tool_this_asker_and_this_conversation(
@@ -239,3 +239,28 @@ def test_rules_are_exchanged_and_only_a_change_voids_what_was_granted() -> None:
     assert not desk.adopt([SHELL])
     assert desk.adopt([])
     assert desk.wishes(STEP, CALL) == ()
+
+
+async def test_a_yes_for_a_conversation_covers_calls_made_the_same_way_alone() -> None:
+    desk, _ = _desk(SHELL)
+    session = replace(YES, grant="session")
+    person = Person([session, session])
+    for call in (CALL, replace(CALL, origin="text"), CALL, replace(CALL, origin="text")):
+        assert await desk.settle(STEP, call, desk.wishes(STEP, call), person) is None
+    assert [it.call.origin for it in person.requests] == ["native", "text"]
+
+
+async def test_what_another_approver_refuses_is_not_kept_for_always() -> None:
+    kept: list[str] = []
+    desk, _ = _desk(Rule("made", once=True, lasting=lambda _call: Lasting("as it is", kept.append)), SHELL)
+    person = Person([replace(YES, grant="always"), NO])
+    assert await desk.settle(STEP, CALL, desk.wishes(STEP, CALL), person) == Refused("approval:A2", "not today")
+    assert kept == []
+
+
+async def test_a_rule_that_asks_each_time_takes_no_grant_of_another_of_its_name() -> None:
+    desk, _ = _desk(Rule("dynamic"), Rule("dynamic", once=True))
+    person = Person([replace(YES, grant="session"), YES, YES])
+    for _ in range(2):
+        assert await desk.settle(STEP, CALL, desk.wishes(STEP, CALL), person) is None
+    assert [it.once for it in person.requests] == [False, True, True]

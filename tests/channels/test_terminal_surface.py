@@ -36,6 +36,18 @@ def test_a_note_ends_the_line_that_streams_and_names_its_extension_on_each_line(
     assert screen.text == "half\n[ext] a\n[ext] b\n"
 
 
+def test_the_trace_waits_for_the_end_of_the_line_that_streams() -> None:
+    screen = Screen()
+    screen.terminal.beside("first")
+    screen.terminal.stream(CHAT, "Good mor")
+    screen.terminal.beside("second")
+    screen.terminal.stream(CHAT, "ning.\nAnd")
+    screen.terminal.beside("third")
+    screen.terminal.stream(CHAT, " more")
+    screen.terminal.end_stream(CHAT)
+    assert screen.text == "first\nGood morning.\nsecond\nAnd more\nthird\n"
+
+
 def test_a_note_stands_above_an_open_prompt() -> None:
     screen = Screen()
     screen.prompt = "> hel"

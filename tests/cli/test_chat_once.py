@@ -59,6 +59,11 @@ async def test_an_endpoint_that_is_not_there_is_one_line_too(tmp_path: Path) -> 
         ('[hooks.processes.h]\ncommand = ["true"]\nintercept = ["befor_tool"]\n', "'befor_tool' is no stage"),
         ('[[approvals]]\nname = "x"\n', "approvals.0: name the tools"),
         (
+            '[[approvals]]\nname = "1"\ntools = ["*"]\n',
+            "approvals.0.name: '1' is how a rule without a name is called",
+        ),
+        ('[[approvals]]\nname = "x"\ntools = ["a"]\n' * 2, "approvals: there are two rules named 'x'"),
+        (
             '[[approvals]]\ntools = ["*"]\norigins = ["txt"]\n',
             "approvals.0.origins: 'txt' is no origin of a call (did",
         ),
@@ -155,8 +160,8 @@ async def test_a_signal_ends_it_with_one_line_and_leaves_no_process_behind(
                 await server.arrived.wait()
             assert processes_of(tmp_path)
             screen.process.send_signal(number)
-            assert await screen.ends() == 1
-            await screen.sees("it was interrupted before an answer\n")
+            assert await screen.ends() == 130
+            await screen.sees("hookgate: it was interrupted before an answer\n")
     await none_left(tmp_path)
 
 

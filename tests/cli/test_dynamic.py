@@ -67,7 +67,7 @@ async def test_the_configuration_opens_a_workshop_whose_tools_are_kept(tmp_path:
             "as many as are allowed"
             in (await here.call("new_tool", name="other", description="d", body="return 1")).for_llm
         )
-        await here.workshop.approve("probe", "ann")
+        await here.workshop.approve(here.workshop.ledger.known("probe", ""), "ann")
     assert (tmp_path / "made" / "probe" / "tool.py").exists()
     async with running(tmp_path) as here:
         assert (await here.call("probe")).for_llm == "made"
@@ -89,7 +89,7 @@ async def test_workspaces_keep_tools_of_one_name_apart(tmp_path: Path, monkeypat
                 here = Running(workshop, registry, store)
                 if "probe" not in registry.snapshot().tools:
                     await here.call("new_tool", name="probe", description="d", body=f"return {name!r}")
-                    await workshop.approve("probe", "ann")
+                    await workshop.approve(workshop.ledger.known("probe", ""), "ann")
                 said.append((await here.call("probe")).for_llm)
     assert said == ["a", "b", "a"]
     assert len(list((tmp_path / "state").glob("hookgate/tools/*-*/probe/tool.py"))) == 2

@@ -18,6 +18,8 @@ import trio
 from hookgate import config as configuration
 from hookgate.cli.ext import list_extensions, places_of, trust, untrust
 from hookgate.cli.ext_doctor import OUR_TOOLS
+from hookgate.cli.zot import unloaded
+from hookgate.extensions.discovery import find
 from hookgate.extensions.logs import ExtensionLog
 from hookgate.extensions.trust import Trust
 from hookgate.tools.background import open_background
@@ -315,11 +317,28 @@ def test_a_projects_extension_is_trusted_until_it_changes(here: Here, name: str)
     assert here.untrust(name) == (0, f"{directory} was not trusted\n")
 
 
+def test_an_installed_one_of_the_same_name_is_in_nobody_s_way(here: Here) -> None:
+    own(here.folder, "weather")
+    directory = project(here.folder, "weather")
+    assert here.trust("weather") == (0, f"trusted {directory}\n")
+    assert here.untrust("weather") == (0, f"untrusted {directory}\n")
+
+
 def test_what_cannot_be_trusted_says_why(here: Here) -> None:
     mine, torn = own(here.folder, "mine"), project(here.folder, "torn", exec="")
     assert here.trust("mine") == (1, f"hookgate: {mine} is installed: only a project's extensions are asked about\n")
     assert here.trust("none") == (1, 'hookgate: extension "none" not found\n')
     assert here.trust(str(torn)) == (1, f"hookgate: {torn}: manifest: exec is required\n")
+
+
+@pytest.mark.parametrize("name", ["nl\nhookgate: all is well", os.fsdecode(b"bad\xff")])
+def test_whatever_a_folder_is_called_it_is_one_line_and_can_be_trusted(here: Here, name: str) -> None:
+    project(here.folder, name, "fine")
+    status, said = here.trust("fine")
+    assert (status, said.count("\n")) == (0, 1)
+    assert here.mark() == ""
+    lines = unloaded(find((), places_of(None), Trust(here.folder / "none").standing))
+    assert [line.count("\n") for line in lines] == [0]
 
 
 def test_an_operator_who_trusts_all_sees_no_marks(here: Here) -> None:

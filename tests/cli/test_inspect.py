@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from hookgate.cli.inspect import check_config, explain, list_hooks
-from hookgate.config import ConfigError
+from hookgate.cli.scripts import read_script
+from hookgate.config import ConfigError, parse
 from hookgate.tools.mcp import sdk
 from tests.cli.program import PROMPT, Screen, configured, hook, open_pipes, run
 from tests.cli.zot_folders import extension, installed, project
@@ -80,6 +81,9 @@ def test_explain_shows_guards_and_extensions_and_why_they_are_in_or_out(capsys: 
     assert verdicts["guard"] == "in, timeout 5 s, on failure continue"
     assert verdicts["zot:a"].startswith("out: tools = ")
     assert verdicts["zot:b"].endswith("whether it intercepts this is known when it runs")
+    assert "is no built-in tool" not in shown
+    assert explain(None, {**call, "tool": "bsh"}) == 0
+    assert capsys.readouterr().out.endswith("\ntool bsh: is no built-in tool (did you mean 'bash'?)\n")
     assert "redact: out, its mode is off\nzot:stranger: out, it is not trusted\n" in shown
 
 
@@ -148,8 +152,8 @@ def checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     def check(more: str) -> list[str]:
         monkeypatch.chdir(tmp_path)
         assert check_config(configured(tmp_path, NOWHERE, more) / "hookgate.toml") == 0
-        *notes, lies, fine = capsys.readouterr().out.splitlines()
-        assert ("lies in the workspace" in lies, "fine" in fine) == (True, True)
+        *notes, fine = capsys.readouterr().out.splitlines()
+        assert "fine" in fine
         return [note.removeprefix("note: ") for note in notes]
 
     return check
@@ -159,7 +163,7 @@ def test_names_that_match_nothing_known_are_notes(checked: Checked) -> None:
     assert checked(
         '[[tools.preferences]]\ntools = ["web_*", "docs__find", "reed", "provider:mcp:*", "provider:hook:no"]\n'
         '[tools]\npinned = ["ba*", "raed", "d*__x"]\n[tools.aliases.weather]\nplace = "city"\n'
-        '[mcp.servers.docs]\ncommand = ["x"]\n[[approvals]]\ntools = ["docs__*", "!ls"]\n'
+        '[mcp.servers.docs]\ncommand = ["/bin/sh"]\n[[approvals]]\ntools = ["docs__*", "!ls"]\n'
     ) == [
         "tools.preferences.0.tools: 'reed' covers no built-in tool (did you mean 'read'?)",
         "tools.preferences.0.tools: 'provider:hook:no' covers no provider of tools",
@@ -180,6 +184,19 @@ def test_names_that_match_nothing_known_are_notes(checked: Checked) -> None:
             '[mcp.servers.docs]\ntransport = "http"\nurl = "https://x"\ntoken_env = "NOT_SET"\n',
             "mcp.servers.docs.token_env: NOT_SET is not set",
         ),
+        (
+            '[mcp.servers.docs]\ncommand = ["no-such-program"]\n',
+            "mcp.servers.docs.command: 'no-such-program' cannot be found",
+        ),
+        (
+            '[mcp.servers.docs]\ncommand = ["/bin/sh", "gone.sh"]\n',
+            "mcp.servers.docs.command: 'gone.sh' is not there",
+        ),
+        ('[skills]\nfolders = ["/nowhere/at/all"]\n', "skills.folders: /nowhere/at/all is not a folder"),
+        (
+            '[providers.t]\nkind = "scripted"\nscript = "/nowhere/s.json"\n',
+            "providers.t.script: /nowhere/s.json: No such file or directory",
+        ),
     ],
 )
 def test_what_would_keep_the_gateway_from_starting_is_a_mistake(checked: Checked, more: str, mistake: str) -> None:
@@ -191,5 +208,49 @@ def test_what_would_keep_the_gateway_from_starting_is_a_mistake(checked: Checked
 def test_mcp_servers_without_the_extra_are_a_mistake(checked: Checked, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sdk, "installed", lambda: False)
     with pytest.raises(ConfigError, match=r"mcp.servers.docs: MCP servers need an extra that is not installed"):
-        checked('[mcp.servers.docs]\ncommand = ["x"]\n')
+        checked('[mcp.servers.docs]\ncommand = ["/bin/sh"]\n')
     assert checked('[mcp.servers.docs]\ncommand = ["x"]\nenabled = false\n') == []
+
+
+def test_a_note_says_that_bash_may_change_the_file_only_where_it_may(checked: Checked) -> None:
+    lies = "hookgate.toml lies in the workspace, where bash may change it: the sandbox is off; "
+    assert checked('[tools]\nsandbox = "off"\n') == [f"{lies}agent.workspace can name another folder"]
+    assert checked('[tools]\nsandbox = "off"\nenabled = ["read"]\n') == []
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('[approvals]\ntools = ["bash"]\n', "approvals: there may be several: write it [[approvals]]"),
+        (
+            '[mcp.servers.My-Docs]\ncommand = ["x"]\n',
+            "mcp.servers.My-Docs: a name has 2 to 64 of a-z, 0-9 and _, and begins with a letter",
+        ),
+        ('[tools]\nsandbox = "on"\n', "tools.sandbox: must be 'auto', 'required' or 'off'"),
+    ],
+)
+def test_what_does_not_fit_is_said_in_plain_words(text: str, said: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        parse(text, Path("it"))
+    assert str(raised.value) == f"it: {said}"
+
+
+def test_a_mistake_in_a_script_is_said_with_its_place_and_what_was_meant(tmp_path: Path) -> None:
+    script = tmp_path / "script.json"
+    script.write_text('{"steps": [{"calls": [{"name": "ls", "argumnts": {}}]}]}')
+    with pytest.raises(ConfigError) as raised:
+        read_script(script)
+    said = "steps.0.calls.0.argumnts: unknown key (did you mean 'arguments'?)"
+    assert str(raised.value) == f"{script}: {said}"
+
+
+def test_every_mistake_is_printed_and_none_is_counted_besides(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "hookgate.toml"
+    file.write_text("[tools]\nsandbx = 1\nmax_tols = 1\n")
+    with pytest.raises(ConfigError) as raised:
+        check_config(file)
+    lines = [str(raised.value), capsys.readouterr().err]
+    assert ["max_tools" in line or "sandbox" in line for line in lines] == [True, True]
+    assert "more)" not in "".join(lines)

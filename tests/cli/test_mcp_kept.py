@@ -75,7 +75,7 @@ def test_what_is_configured_and_kept_is_listed_approved_and_forgotten(
     assert (status, "nobody can be asked here" in said) == (1, True)
     status, said = command.approve()
     assert (status, "odd is approved with 14 tools; it comes back with every start\n" in said) == (0, True)
-    assert command.list() == [*rows, "odd  ok  stdio  0 tools  by the model"]
+    assert command.list() == [*rows, "odd  ok  stdio  0 tools  by the model  approved by the operator"]
     assert command.forget() == (0, "forgot the MCP connection odd\n")
     assert command.list() == rows
     for status, said in (command.approve(), command.forget("elsewhere")):
@@ -122,7 +122,9 @@ async def test_a_running_gateway_takes_what_is_approved_at_once_and_lets_go_what
             command = Command(capsys, socket)
             assert await in_thread(command.list) == ["odd  needs_approval  stdio  0 tools  by the model"]
             assert (await in_thread(command.approve))[0] == 0
-            assert await in_thread(command.list) == ["odd  up  stdio  14 tools  by the model"]
+            assert await in_thread(command.list) == [
+                "odd  up  stdio  14 tools  by the model  approved by the operator"
+            ]
             assert (await in_thread(command.forget))[0] == 0
             assert await in_thread(command.list) == ["no connections"]
     async with open_store(here / "store.db") as store:
@@ -137,4 +139,4 @@ async def test_a_gateway_without_connections_has_none_to_approve() -> None:
     methods = mcp_methods(None)
     assert await methods["mcp.list"]() == []
     with pytest.raises(ControlError, match="the configuration asks for none"):
-        await methods["mcp.approve"]("odd")
+        await methods["mcp.show"]("odd")

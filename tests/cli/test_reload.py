@@ -8,6 +8,7 @@ from pathlib import Path
 import trio
 
 from hookgate.control.client import call
+from hookgate.protocol.values import JsonObject
 from tests.cli.program import PROMPT, configured, hook, open_pipes
 from tests.model_server import open_model_server, says
 
@@ -24,14 +25,20 @@ async def test_a_reload_takes_over_rules_and_names_what_needs_a_restart(tmp_path
             file = folder / "hookgate.toml"
             file.write_text(file.read_text().replace("[agent]", "[agent]\nmax_steps = 7") + RULE)
             something = await _reload(socket)
+            again = await _asked(socket, "hooks.restart", {"name": "guard"})
     assert nothing == {
         **{"added": [], "dropped": [], "restarted": [], "changed": []},
         **{"approvals_changed": False, "needs_restart": []},
     }
+    assert again == {"restarted": ["guard"]}
     assert something["approvals_changed"] is True
     assert something["needs_restart"] == ["agent"]
 
 
 async def _reload(socket: Path) -> dict[str, object]:
+    return await _asked(socket, "hooks.reload", {})
+
+
+async def _asked(socket: Path, method: str, params: JsonObject) -> dict[str, object]:
     with trio.fail_after(20):
-        return json.loads(json.dumps(await trio.to_thread.run_sync(call, socket, "hooks.reload")))
+        return json.loads(json.dumps(await trio.to_thread.run_sync(call, socket, method, params)))

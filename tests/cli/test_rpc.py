@@ -114,6 +114,8 @@ async def test_a_picture_that_is_no_base64_is_refused(tmp_path: Path) -> None:
         answer = await client.ask("prompt", message="see", images=[{"mime_type": "image/png", "data": "%"}])
         assert not answer["success"]
         assert answer["error"].startswith("images[0]: bad base64")
+        answer = await client.ask("prompt", message="see", images=[{"mime_type": "text/html", "data": ""}])
+        assert answer["error"] == "images[0]: mime_type must be one of image/*, not 'text/html'"
 
 
 # --- prompts ------------------------------------------------------------------------------------------------

@@ -196,6 +196,7 @@ async def test_wrong_flags_are_named_after_the_help(tmp_path: Path, flags: tuple
         (("--provider", "nobody"), 'unknown provider "nobody" (known: anthropic, openai)'),
         (("--provider", "openai", "--api-key", "k", "--cwd", "nowhere"), "--cwd nowhere: No such file or directory"),
         (("--provider", "openai", "--api-key", "k", "--reasoning", "hard"), "reasoning must be off|"),
+        (("--provider", "openai", "--api-key", "k", "--model", "gpt"), 'unknown model "gpt" (provider="openai")'),
         (("--config", "none.toml"), "none.toml: there is no such file"),
     ],
 )
@@ -206,6 +207,18 @@ async def test_without_a_model_or_credentials_no_frame_is_written(
     assert (ended.returncode, ended.stdout) == (1, b"")
     assert ended.stderr.decode().startswith("hookgate: rpc: ")
     assert said in ended.stderr.decode()
+
+
+async def test_a_name_that_covers_no_tool_and_an_extension_that_is_not_there_are_lines_on_stderr(
+    tmp_path: Path,
+) -> None:
+    async with open_rpc(scripted(tmp_path, {"text": "ok"}), "--tools", "lss,re*", "-e", "./nope") as client:
+        await client.send("prompt", message="go")
+        await client.done()
+        assert await client.ends() == 0
+        nope, lss = client.stderr.decode().splitlines()
+    assert nope.startswith(f"extension load: {tmp_path}/nope: read manifest: ")
+    assert lss == "hookgate: rpc: --tools: 'lss' covers no built-in tool (did you mean 'ls'?)"
 
 
 async def test_a_required_hook_that_fails_is_one_line_and_status_1(tmp_path: Path) -> None:

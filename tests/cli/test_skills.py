@@ -14,11 +14,11 @@ from hookgate import config as configuration
 from hookgate.cli.rpc_flags import parse_flags
 from hookgate.cli.skills import make_skills
 from hookgate.cli.toolset import Place as ToolsPlace
-from hookgate.cli.toolset import kept_paths, selection
+from hookgate.cli.toolset import kept_paths, selection, told_files
 from hookgate.embedding.settings import settled
 from hookgate.loop.around import Unredacted
 from hookgate.tools.registry import Registry
-from tests.cli.program import DEADLINE_S, configured, environment, run
+from tests.cli.program import DEADLINE_S, configured, environment, open_pipes, run
 from tests.cli.rpc_client import Client, Frame, one, open_rpc, scripted
 from tests.flow.tooling import open_rig
 from tests.loop.recording import FunctionTool
@@ -67,7 +67,8 @@ async def test_every_place_counts_in_its_order_and_broken_ones_are_a_line_each(t
         written(place, "deploy", f"From {number}.")
         written(place, f"own-{number}", "B", f"Number {number}.")
     (places[2] / "own-2" / "SKILL.md").write_text("no head")
-    members = {"name": "x", "exec": "false", "skills": ["parts", "../more", 7, "gone"]}
+    # It has no program, so it must not be started either.
+    members = {"name": "x", "skills": ["parts", "../more", 7, "gone"]}
     (extension / "extension.json").write_text(json.dumps(members))
     folder = scripted(tmp_path, ASKS, {"text": "x"}, more='[skills]\nfolders = ["more"]\n')
     async with open_rpc(folder, "--ext", str(extension)) as client:
@@ -136,13 +137,18 @@ def test_flags_and_configuration_decide_whether_it_is_offered(
     assert list(offered.tools) == (["skill"] if there else [])
 
 
-def test_no_tool_writes_where_skills_are_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_tool_writes_skills_or_context_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     for name in ("XDG_DATA_HOME", "XDG_STATE_HOME", "ZOT_HOME"):
         monkeypatch.delenv(name, raising=False)
     config = configuration.parse(f'[agent]\nworkspace = "{tmp_path}"\n', tmp_path / "hookgate.toml")
     kept = kept_paths(ToolsPlace(config, tmp_path, None, Unredacted(), recording=False))
     assert set(usual_places(tmp_path)) <= set(kept)
+    assert told_files(config) == (tmp_path / "AGENTS.md", tmp_path / "CLAUDE.md")
+    off = configuration.parse(
+        f'[agent]\nworkspace = "{tmp_path}"\ncontext_files = false\n', tmp_path / "hookgate.toml"
+    )
+    assert told_files(off) == ()
 
 
 def test_a_programs_own_tool_of_the_name_stays(tmp_path: Path) -> None:
@@ -190,6 +196,21 @@ async def test_a_daemon_offers_none_where_the_configuration_does_not_ask_for_the
 
 
 # --- while it runs ------------------------------------------------------------------------------------------
+
+
+async def test_one_that_breaks_while_people_chat_is_told_as_at_the_start(tmp_path: Path) -> None:
+    file = written(usual_places(tmp_path)[0], "deploy", "Do it.")
+    async with (
+        open_model_server(says("One."), says("Two.")) as server,
+        open_pipes(configured(tmp_path, server.base_url), "chat") as screen,
+    ):
+        await screen.line("go")
+        await screen.sees("One.")
+        file.write_text("no head")
+        await screen.line("again")
+        await screen.sees(f"skill load: {file.parent}: ")
+        await screen.sees("Two.")
+    assert "skill_not_loaded" not in screen.shown
 
 
 async def test_files_that_change_are_seen_at_the_next_model_call(tmp_path: Path) -> None:

@@ -7,7 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
+
+from hookgate.cli.main import Quiet
 
 DEADLINE_S = 60.0
 CONFIG = """
@@ -70,3 +73,17 @@ def test_a_command_that_needs_no_part_loads_click_alone(tmp_path: Path, argument
     assert not modules & (LIBRARIES | {"orjson", "pydantic", "structlog", "trio"})
     parts = {name for name in modules if name.startswith("hookgate.")}
     assert all(name.startswith("hookgate.cli") for name in parts), parts
+
+
+def test_ctrl_c_before_a_command_has_begun_ends_quietly(capfd: pytest.CaptureFixture[str]) -> None:
+    @click.group(cls=Quiet)
+    def program() -> None: ...
+
+    @program.command()
+    def begins() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(SystemExit) as ended:
+        program(["begins"])
+    assert ended.value.code == 130
+    assert capfd.readouterr() == ("", "")

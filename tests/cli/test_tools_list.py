@@ -26,6 +26,7 @@ from tests.processes import line_of
 WORDS = ["disabled:", "dynamic.enabled", "is", "off"]
 BUILTINS = {"bash", "edit", "ls", "read", "web_fetch", "write"}
 RULES = '[[approvals]]\nname = "shell"\ntools = ["bash"]\nchannels = ["telegram"]\n'
+WRITTEN = '[[approvals]]\nname = "written"\ntools = ["ls"]\norigins = ["text"]\n'
 
 
 def parsed(stdout: str) -> dict[str, dict[str, Any]]:
@@ -71,15 +72,17 @@ def rename(file: Path, old: str, new: str) -> None:
 
 async def test_one_tool_is_shown_with_all_that_is_known_of_it(tmp_path: Path) -> None:
     wish = '[[tools.preferences]]\ntools = ["l*"]\nweight = 0.9\n'
-    set_up(tmp_path, wish + RULES)
+    set_up(tmp_path, wish + RULES + WRITTEN)
     await tools(tmp_path, "describe", "ls", "What is there.")
     ended = await tools(tmp_path, "show", "ls")
     assert (ended.returncode, ended.stderr) == (0, "")
-    head, description, override, flags, timeout, preference = ended.stdout.splitlines()[:6]
+    head, description, override, flags, timeout, approval, preference = ended.stdout.splitlines()[:7]
     assert head == "ls  (builtin)"
     assert description.startswith("description: List")
     assert override == "the model reads instead: What is there."
     assert flags.startswith("flags: read-only")
+    assert flags.endswith(",approval:text")
+    assert approval == "approval: a person is asked by rule written (calls of origin text)"
     assert timeout == "timeout: 60 s"
     assert '"weight": 0.9' in preference
     schema = json.loads(ended.stdout.partition("schema: ")[2])

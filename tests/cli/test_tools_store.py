@@ -19,7 +19,7 @@ async def test_a_description_is_set_shown_and_cleared_each_with_its_revision(tmp
         (("ls",), "ls has no description but its own\nrevision 0\n"),
         (("ls", "One\nTwo"), "revision 1\n"),
         (("ls", "One\nTwo"), "revision 1\n"),
-        (("no.tool.yet", "Later"), "revision 2\n"),
+        (("bash", "Later"), "revision 2\n"),
         (("ls",), "One\nTwo\nrevision 1\n"),
         (("ls", "--clear"), "revision 3\n"),
         (("ls", "--clear"), "revision 3\n"),
@@ -28,6 +28,12 @@ async def test_a_description_is_set_shown_and_cleared_each_with_its_revision(tmp
     for arguments, said in steps:
         ended = await tools(tmp_path, "describe", *arguments)
         assert (ended.returncode, ended.stdout, ended.stderr) == (0, said, ""), arguments
+
+
+async def test_a_description_of_a_tool_that_nobody_knows_is_kept_with_a_note(tmp_path: Path) -> None:
+    ended = await tools(set_up(tmp_path), "describe", "no.tool.yet", "Later")
+    assert (ended.returncode, ended.stdout) == (0, "revision 1\n")
+    assert ended.stderr.startswith("note: no tool of this name is known here")
 
 
 async def test_a_description_comes_from_a_file_or_from_stdin(tmp_path: Path) -> None:

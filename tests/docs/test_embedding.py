@@ -20,14 +20,24 @@ PAGE = read_page(ROOT / "docs" / "embedding.md")
 
 
 async def test_the_program_prints_what_the_page_says(tmp_path: Path) -> None:
+    await _prints(tmp_path, "program", "printed")
+
+
+async def test_the_program_that_is_asked_prints_what_the_page_says(tmp_path: Path) -> None:
+    await _prints(tmp_path, "approving", "approved", PAGE.one("rule").text)
+
+
+async def _prints(tmp_path: Path, program: str, printed: str, more: str = "") -> None:
     write_files(PAGE, tmp_path, "hookgate.toml", "script.json")
+    with (tmp_path / "hookgate.toml").open("a") as file:
+        file.write(more)
     env = {**environment(tmp_path), "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-W", "error", "-c", PAGE.one("program").text]
+    command = [sys.executable, "-W", "error", "-c", PAGE.one(program).text]
     with trio.fail_after(20):
         ran = await trio.run_process(command, cwd=tmp_path, env=env, capture_stdout=True)
     # Log lines of an unconfigured structlog go to stdout too.
-    printed = [line for line in ran.stdout.decode().splitlines() if "[info" not in line]
-    assert printed == PAGE.one("printed").text.splitlines()
+    lines = [line for line in ran.stdout.decode().splitlines() if "[info" not in line]
+    assert lines == PAGE.one(printed).text.splitlines()
 
 
 def test_a_runtime_is_made_as_the_page_says() -> None:

@@ -251,6 +251,7 @@ def test_other_numbers_are_the_codes() -> None:
     defaults = HookDefaults()
     assert f"at most {LONGEST_NAME} bytes" in PAGE.text
     assert f"more than {trust.MAX_FILES} files or {trust.MAX_BYTES // MIB} MiB" in PAGE.text
+    assert f"more than {trust.MAX_DEPTH} levels deep" in PAGE.text
     assert f"at most {errands.MAX_DEPTH} stand in a row" in PAGE.text
     assert f"{errands.MAX_RUNNING} may\n  run at once, each for {errands.TIMEOUT_S:g} s" in PAGE.text
     assert f"after {defaults.restart_first_ms} ms at most" in PAGE.text

@@ -72,8 +72,8 @@ def test_the_projects_places_stand_in_their_order() -> None:
 def test_the_limits_are_the_codes() -> None:
     limits = {row[0]: row[1] for row in PAGE.one("limits").rows}
     expected = {
-        "a `SKILL.md`": f"{skill.MAX_BYTES // KIB} KiB; of its text a model gets what it gets of any result, "
-        f"{text.MAX_BYTES // KIB} KiB",
+        "a `SKILL.md`": f"{skill.MAX_BYTES // KIB} KiB, its head {skill.MAX_HEAD_BYTES // KIB} KiB; "
+        f"of its text a model gets what it gets of any result, {text.MAX_BYTES // KIB} KiB",
         "skills": f"{shelf.MAX_SKILLS}",
         "names in one place": f"{shelf.MAX_ENTRIES}",
         "the list in the tool's description": f"{MAX_DESCRIPTION_BYTES // KIB} KiB;",

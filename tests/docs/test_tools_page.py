@@ -32,7 +32,7 @@ from hookgate.sections.hooks import ApprovalSection
 from hookgate.sections.tools import McpDefaults, McpSection
 from hookgate.tools import background, fetch, lease, memo, schema, schema_spec, text
 from hookgate.tools.builtin import Parts, bash, bash_output, builtin_tools, edit, glob, grep, read
-from hookgate.tools.dynamic import cell, draft, identity, made, oneshot
+from hookgate.tools.dynamic import draft, folder, identity, made, oneshot
 from hookgate.tools.extract import Mode, extract_calls
 from hookgate.tools.failures import KINDS
 from hookgate.tools.mcp import connections, listing, notices, results
@@ -308,7 +308,7 @@ def test_the_limits_are_those_of_the_code() -> None:
         *(fetch.MAX_BODY_BYTES, fetch.MAX_REDIRECTS),
         *(memo.MAX_ENTRIES, memo.MAX_TURN_BYTES, memo.MAX_ENTRY_BYTES, memo.MAX_BYTES, memo.MAX_AGE_S),
         *(tree.MAX_BYTES, draft.MAX_BODY_BYTES, identity.CALL_TIMEOUT_S, identity.START_TIMEOUT_S),
-        *(made.MAX_RESULT_BYTES, cell.MAX_FOLDER_BYTES, cell.MAX_FOLDER_FILES),
+        *(made.MAX_RESULT_BYTES, folder.MAX_FOLDER_BYTES, folder.MAX_FOLDER_FILES),
         *(connections.MAX_CONNECTIONS, listing.MAX_TOOLS, results.MAX_TEXT_BYTES),
         *(results.MAX_MEDIA_BYTES, results.MAX_MEDIA, notices.PER_S, notices.MAX_BYTES, MIN_CHARS),
     ]

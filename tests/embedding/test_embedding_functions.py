@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
+import pytest
 import trio
 from pydantic import Field
 
 from hookgate import Runtime
-from hookgate.config import parse
+from hookgate.config import ConfigError, parse
 from hookgate.embedding import ToolResult
 from hookgate.tools.typed import tool
+from tests.embedding.conftest import Scripted
 
 DEADLINE_S = 30.0
 
@@ -41,3 +43,42 @@ async def test_a_function_is_called_with_what_the_model_meant(tmp_path: Path) ->
     assert [result.is_error for result in results] == [False]
     assert "Emma" in str(results[0].content)
     assert "2" in str(results[0].content)
+
+
+async def undecorated(name: str) -> str:
+    """No tool yet."""
+    return name
+
+
+@tool(mutates=False, affects_workspace=False)
+async def ls(path: str = ".") -> str:
+    """Another ls."""
+    return path
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"functions": [undecorated]}, "undecorated is no tool: decorate it with hookgate.tools.typed.tool"),
+        ({"functions": ls}, "there is a tool ls already"),
+        ({"functions": (shelf, shelf)}, "there is a tool shelf already"),
+        ({"max_steps": 0}, "max_steps: a number from 1 on, not 0"),
+        ({"config": {"agent": {}}}, "config: a path of a hookgate.toml or a hookgate.sections.Config, not dict"),
+    ],
+)
+async def test_what_a_program_gets_wrong_is_said_when_it_opens(
+    scripted: Scripted, given: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(ConfigError, match=said):
+        async with Runtime(**{"config": scripted(), **given}):
+            pass
+
+
+async def test_one_alone_is_as_good_as_one_in_a_row(scripted: Scripted) -> None:
+    config = scripted({"calls": [{"name": "ls"}]}, {"text": "done"})
+    with trio.fail_after(DEADLINE_S):
+        async with Runtime(config, tools="read", functions=ls, system_more="Be kind.") as runtime:
+            assert runtime._there.opening.config.agent.system.endswith("\n\nBe kind.")
+            events = [event async for event in runtime.prompt("go", images="https://example.org/a.png")]
+    results = [event for event in events if isinstance(event, ToolResult)]
+    assert [(result.is_error, "." in str(result.content)) for result in results] == [(False, True)]

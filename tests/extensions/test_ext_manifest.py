@@ -37,7 +37,14 @@ def written(**members: Any) -> bytes:
 def test_every_member_is_read_and_strange_ones_mean_nothing() -> None:
     manifest = parse_manifest(json.dumps({**WEATHER, "skills": ["a"], "min_zot": 3}).encode())
     assert manifest == Manifest(
-        "weather", "./weather", "1.0.0", ("--mode", "daemon"), "go", enabled=False, description="current weather"
+        "weather",
+        "./weather",
+        "1.0.0",
+        ("--mode", "daemon"),
+        "go",
+        enabled=False,
+        description="current weather",
+        skills=("a",),
     )
 
 
@@ -57,6 +64,7 @@ def test_what_is_not_said_has_its_usual_value(members: dict[str, Any]) -> None:
         (b'{"name": " ", "exec": "./x"}', "manifest: name is required"),
         (b'{"name": "x"}', "manifest: exec is required"),
         (b'{"name": "x", "exec": ""}', "manifest: exec is required"),
+        (b'{"name": "x", "skills": [7, ""]}', "manifest: exec is required"),
         (b'{"name": 7, "exec": "./x"}', "parse manifest: name must be a string, not a number"),
         (written(args="--fast"), "parse manifest: args must be an array, not a string"),
         (written(args=["a", 1]), "parse manifest: args[1] must be a string, not a number"),
@@ -99,6 +107,16 @@ def test_other_names_are_fine(name: str) -> None:
 def test_exec_is_absolute_or_beside_the_manifest_or_from_path(program: str, started: str) -> None:
     manifest = parse_manifest(written(exec=program, args=["index.js"]))
     assert manifest.command(Path("/ext")) == (started, "index.js")
+
+
+@pytest.mark.parametrize("skills", ["a", 7, {"a": 1}, [7, "", "a\0b"]])
+def test_skills_that_are_no_paths_are_passed_over(skills: object) -> None:
+    assert parse_manifest(written(skills=skills)) == Manifest("x", "./x")
+
+
+def test_one_that_only_brings_skills_needs_no_program_and_starts_none() -> None:
+    manifest = parse_manifest(b'{"name": "x", "exec": " ", "skills": ["a", 7, "b"]}')
+    assert (manifest.skills, manifest.command(Path("/ext"))) == (("a", "b"), ())
 
 
 def test_without_a_file_there_is_no_manifest(tmp_path: Path) -> None:

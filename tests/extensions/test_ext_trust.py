@@ -10,7 +10,7 @@ import pytest
 
 from hookgate.extensions import trust
 from hookgate.extensions.discovery import Entry, arranged, look
-from hookgate.extensions.trust import Trust, Unreadable, digest
+from hookgate.extensions.trust import Standing, Trust, Unreadable, digest
 from tests.extensions.made import extension, places
 
 
@@ -64,6 +64,31 @@ def test_what_is_agreed_to_is_kept_for_these_contents_in_this_folder(folder: Pat
     assert later.standing(tmp_path / "moved").kind == "new"
 
 
+def test_a_folder_whose_name_is_not_utf_8_is_trusted_too(tmp_path: Path) -> None:
+    folder = extension(tmp_path / os.fsdecode(b"bad\xff"), "bad")
+    agreed = Trust(tmp_path / "trusted")
+    agreed.agree(folder, digest(folder))
+    assert Trust(agreed.folder).standing(folder).kind == "trusted"
+    assert Trust(agreed.folder).standing(extension(tmp_path / "bad\\xff", "bad")).kind == "new"
+
+
+def test_a_pipe_among_what_is_kept_is_not_waited_for(folder: Path, tmp_path: Path) -> None:
+    agreed = Trust(tmp_path / "trusted")
+    agreed.agree(folder, digest(folder))
+    (file,) = agreed.folder.iterdir()
+    file.unlink()
+    os.mkfifo(file)
+    assert Trust(agreed.folder).standing(folder).kind == "new"
+
+
+def test_folders_may_be_so_deep_and_no_deeper(folder: Path) -> None:
+    (folder / "/".join("x" * trust.MAX_DEPTH)).mkdir(parents=True)
+    assert digest(folder)
+    (folder / "/".join("x" * (trust.MAX_DEPTH + 1))).mkdir()
+    with pytest.raises(Unreadable, match="more than 100 levels deep"):
+        digest(folder)
+
+
 @pytest.mark.parametrize("kept", [b"", b"[]", b'{"sha256": 1}', b'{"directory": "/elsewhere", "sha256": "%s"}'])
 def test_a_torn_or_foreign_file_trusts_nothing(folder: Path, tmp_path: Path, kept: bytes) -> None:
     agreed = Trust(tmp_path / "trusted")
@@ -111,3 +136,22 @@ def test_a_stranger_hides_nothing_and_a_trusted_one_does(tmp_path: Path) -> None
     found = arranged(entries, judge=agreed.standing)
     assert [it.directory for it in found.candidates] == [theirs]
     assert [it.entry.directory for it in found.shadowed] == mine
+
+
+def test_only_a_folder_on_whose_trust_something_depends_is_read_whole(tmp_path: Path) -> None:
+    where = places(tmp_path)
+    theirs = (where.project or tmp_path) / ".zot/extensions"
+    extension(theirs / "off", enabled=False)
+    extension(theirs / "torn", exec="")
+    hiding = extension(theirs / "hiding", enabled=False)
+    extension(where.own / "hiding")
+    runs = extension(theirs / "runs")
+    read: list[Path] = []
+
+    def judge(directory: Path) -> Standing:
+        read.append(directory)
+        return Standing("trusted", "1")
+
+    found = arranged(look(where)[0], judge=judge)
+    assert sorted(read) == [hiding, runs]
+    assert [(it.directory, it.standing.sha256) for it in found.candidates] == [(runs, "1")]

@@ -14,10 +14,11 @@ import trio
 from hookgate.hooks.rules import Mount
 from hookgate.protocol.answers import CONTINUE, Abort, Answer, Approve, Deny, Modify
 from hookgate.protocol.stages import Question, Stage
-from hookgate.protocol.values import ToolCall
+from hookgate.protocol.values import Inbound, ToolCall
 from hookgate.protocol.zot.blocks import MAX_RESULT_BYTES
 from tests.cli.program import DEADLINE_S, PLUGINS, none_left
 from tests.cli.rpc_client import Frame, one, open_rpc, scripted, types
+from tests.cli.test_rpc import hooked
 from tests.cli.test_zot_gateway import asks as asked
 from tests.cli.test_zot_gateway import heard as told
 from tests.cli.test_zot_gateway import open_gateway
@@ -36,7 +37,7 @@ from tests.flow.zot_rules import (
     tool,
     until_heard,
 )
-from tests.loop.recording import hook
+from tests.loop.recording import CHAT, hook
 from tests.model_server import says
 
 FREE = "[guards]\nshell = 'off'\n"
@@ -72,7 +73,7 @@ def answer(directory: Path, number: int = 0) -> tuple[bool, str]:
 def recorder(asked_of: list[str]) -> Mount:
     async def record(question: Question) -> Answer:
         await trio.lowlevel.checkpoint()
-        asked_of.append(f"{question.stage} {question.tool} {question.step.origin}".strip())
+        asked_of.append(f"{question.stage} {question.tool} {question.step.extension}".strip())
         return Approve() if question.stage is Stage.APPROVE_TOOL else CONTINUE
 
     stages = (Stage.BEFORE_TOOL, Stage.APPROVE_TOOL, Stage.AFTER_TOOL)
@@ -201,9 +202,47 @@ async def test_an_abort_at_its_call_ends_the_turn(tmp_path: Path) -> None:
     assert answer(ext) == (True, "hook stop aborted the turn at before_tool: enough")
 
 
-async def _aborting(question: Question, name: str) -> Answer:
+async def test_a_hard_abort_at_a_commands_call_takes_the_turn_back_and_says_so_once(tmp_path: Path) -> None:
+    said = {"type": "command_response", "id": "1", "action": "display", "display": "looked"}
+    rules = (on("command_invoked", wants("ls", {})), on("tool_result", said))
+    ext = ruled(tmp_path, "ext", OPTED, command("look"), rules=rules)
+    stop = hook("stop", {Stage.BEFORE_TOOL: lambda question: _aborting(question, "ls", hard=True)})
+    waits = asked("bash", command="touch began; sleep 60")
+    async with open_gateway(tmp_path, [ext], waits, says("never"), inside=[stop], config=FREE) as flow:
+        gateway = flow.runtime.gateway
+        for text_ in ("first", "second"):
+            await gateway.receive(Inbound(CHAT, text_))
+        with trio.fail_after(DEADLINE_S):
+            while not (tmp_path / "began").exists():
+                await trio.sleep(0.02)
+        assert await flow.say("/look") == [STOPPED]
+        assert not flow.messages
+        assert await flow.say("/look") == [STOPPED]
+
+
+async def test_a_hard_abort_at_its_call_stops_what_a_client_has_asked_for_too(tmp_path: Path) -> None:
+    stops = {"action": "hard_abort", "reason": "enough"}
+    more = FREE + hooked(tmp_path, "before_tool", stops)
+    program = (tmp_path / "hook.py").read_text()
+    about_ls = f'({stops!r} if asked["params"].get("tool") == "ls" else {{"action": "continue"}})'
+    (tmp_path / "hook.py").write_text(program.replace(repr(stops), about_ls))
+    ext = caller(tmp_path, wants("ls", {}, "1"))
+    async with open_rpc(scripted(tmp_path, asks("outer"), DONE, more=more), *alone(ext)) as client:
+        for number in ("1", "2"):
+            await client.send("prompt", id=number, message="go")
+        await client.done()
+        frames = await client.done()
+        assert one(frames, "error")["message"] == "hook judge stopped this conversation at before_tool: enough"
+        assert "assistant_message" not in types(frames)
+        assert await client.ends() == 0
+
+
+STOPPED = "hook stop stopped this conversation at before_tool: enough"
+
+
+async def _aborting(question: Question, name: str, *, hard: bool = False) -> Answer:
     await trio.lowlevel.checkpoint()
-    return Abort("enough") if question.tool == name else CONTINUE
+    return Abort("enough", hard=hard) if question.tool == name else CONTINUE
 
 
 SDK_EXTENSION = """
@@ -268,6 +307,7 @@ REFUSED: tuple[tuple[Frame, str], ...] = (
     (wants("ls", "x", "1"), UNUSABLE),
     (wants("ls", None, "1"), UNUSABLE),
     (wants(7, {}, "1"), UNUSABLE),
+    (wants("n" * 201, {}, "1"), "call_tool: the name is longer than 200 characters"),
     (wants("nope", {}, "1"), 'unknown tool "nope"'),
     (wants("read", {}, "1"), "path is required"),
 )

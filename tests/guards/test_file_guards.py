@@ -96,6 +96,20 @@ async def test_a_new_file_needs_no_reading_and_counts_as_seen_from_then_on(works
     assert (await turn.ran(call("edit", path="new.py"))).refused is None
 
 
+async def test_a_tool_of_others_is_judged_by_what_it_did_to_the_file_that_it_names(workspace: Path) -> None:
+    turn = strict(workspace)
+    assert (await turn.ran(call("peek", path="src/a.py"))).text == "done"
+    changed = ToolResult("ok", effects=(FileEffect("modify", "src/b.py"),))
+    assert (await turn.ran(call("elsewhere", path="src/c.py"), changed)).text == "ok"
+    changed = ToolResult("ok", effects=(FileEffect("modify", "top.txt"),))
+    told = await turn.ran(call("stir", path="./top.txt"), changed)
+    assert told.refused is None
+    assert told.advice.endswith("has not read it. Read it before you change it again.")
+    assert (await turn.ran(call("stir", path="./top.txt"), changed)).advice == ""
+    created = ToolResult("ok", effects=(FileEffect("create", "new.txt"),))
+    assert (await turn.ran(call("stir", path="new.txt"), created)).advice == ""
+
+
 async def test_what_was_read_in_the_conversation_stays_read_and_another_one_has_not_read_it(workspace: Path) -> None:
     turn = strict(workspace)
     await turn.ran(call("read", path="src/a.py"))

@@ -126,6 +126,18 @@ async def test_a_changed_command_restarts_the_hook_and_no_other() -> None:
         assert (await told(mounts.hooks[0], "where"))["env"]["NEW"] == "1"
 
 
+async def test_a_restart_gives_one_hook_a_new_process_and_an_unknown_name_is_refused() -> None:
+    async with open_gate(plan("a"), plan("b")) as (gate, mounts):
+        before = _pids(mounts)
+        assert await mounts.restart("a") == Changes(restarted=("a",))
+        after = _pids(mounts)
+        assert (after["a"] != before["a"], after["b"]) == (True, before["b"])
+        assert [mount.name for mount in gate.mounts] == ["a", "b"]
+        await gone(before["a"])
+        with pytest.raises(ReloadFailed, match=r"there is no hook 'c' \(there are: a, b\)"):
+            await mounts.restart("c")
+
+
 async def test_hooks_are_added_and_dropped() -> None:
     async with open_gate(plan("a"), plan("b")) as (gate, mounts):
         dropped = _pids(mounts)["a"]

@@ -15,9 +15,12 @@ import trio
 import trio.testing
 
 from hookgate.hooks import pipes
-from hookgate.hooks.supervise import RequiredHookFailed, Restarts, SupervisedHook
+from hookgate.hooks.child import NotAgain
+from hookgate.hooks.deadlines import Deadlines
+from hookgate.hooks.supervise import Live, RequiredHookFailed, Restarts, SupervisedHook
 from hookgate.protocol.answers import CONTINUE, Failed
 from hookgate.protocol.events import Event
+from hookgate.protocol.hello import Hello
 from hookgate.protocol.payloads import HookState, TurnStart
 from tests.hooks.processes import DEADLINE_S, ask, gone, open_deadlines, spec, told
 
@@ -99,6 +102,38 @@ async def test_a_crash_loop_is_quarantined_and_only_probed(mode: str, reason: st
         assert await ask(hook, "where") == Failed(f"it is quarantined: {reason}")
         await heard.until("quarantined", 2)
     assert hook.tried.is_set()
+
+
+async def test_one_that_must_not_be_started_again_is_quarantined_at_once() -> None:
+    heard = Told()
+    hook = SupervisedHook(Forbidden(), heard)
+    async with open_deadlines() as deadlines, trio.open_nursery() as nursery:
+        nursery.start_soon(hook.run, deadlines, Restarts(probe_s=0.01))
+        state = await heard.until("quarantined", 2)
+        nursery.cancel_scope.cancel()
+    assert state.reason == "it has changed"
+    assert "restarting" not in [it.state for it in heard.states]
+
+
+class Forbidden:
+    """A spec that refuses each start for good."""
+
+    name = hook_name = "forbidden"
+    command = ("none",)
+    directory = "/"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {}
+
+    def resting(self, last: Hello) -> Hello:
+        return last
+
+    @asynccontextmanager
+    async def open(self, deadlines: Deadlines) -> AsyncGenerator[Live]:
+        await trio.lowlevel.checkpoint()
+        raise NotAgain("it has changed")
+        yield
 
 
 async def test_a_quarantined_hook_that_works_again_is_taken_back(tmp_path: Path) -> None:

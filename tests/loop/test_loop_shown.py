@@ -15,15 +15,16 @@ from hypothesis import strategies as st
 
 from hookgate.hooks.inside import InsideHook
 from hookgate.hooks.rules import Mount, Rules
-from hookgate.loop.around import Unredacted
+from hookgate.loop.around import Around, Unredacted
 from hookgate.loop.shown import Everything, Holding, Shown, Watching
 from hookgate.loop.written import Written
 from hookgate.protocol.answers import Answer, Modify
 from hookgate.protocol.delta import CallPiece, Delta
 from hookgate.protocol.events import Event
-from hookgate.protocol.inside import CallWritten, ReplyEnded
+from hookgate.protocol.inside import CallEnded, CallProposed, CallWritten, ReplyEnded
 from hookgate.protocol.match import Observed
 from hookgate.protocol.stages import Question, Stage
+from hookgate.providers.scripted import ScriptedCall
 from hookgate.redaction import Redactor
 from hookgate.tools.extract import Held
 from tests.loop.recording import Bench, FunctionTool, asks_for, hook, says
@@ -93,6 +94,45 @@ def test_calls_wait_for_the_reply_while_text_before_them_waits(text: str) -> Non
     later = (CallPiece("d", "ls"), CallPiece("d", "ls", ended=True))
     seen = told(text, *CALL, " and so on\n", *later, holding=partial(Held, "tags"))
     assert all(isinstance(piece, str) for piece in seen)
+
+
+@pytest.mark.parametrize(
+    "text", ["password: my-secret-pw9", "curl -u bob:my-secret-pw9", "use --password my-secret-pw9"]
+)
+def test_a_secret_at_the_end_of_a_line_that_a_call_ends_is_not_cut_open(text: str) -> None:
+    seen = told(text, *CALL, finish=text)
+    assert "".join(map(str, seen)) == REDACTOR.text(text)
+    assert "my-" not in REDACTOR.text(text)
+
+
+@pytest.mark.parametrize(
+    ("begun", "rest", "shown"),
+    [
+        ("-----BEGIN RSA PRIV", "ATE KEY-----\nMIIabc\n", ["-----BEGIN RSA PRIV"]),
+        ("the api", "_key: hunter2pw", ["the ", "api", REDACTOR.text("the api_key: hunter2pw")[7:]]),
+        ("all is", " well. ", ["all ", "is", " well. "]),
+        ("all is", "\nwell ", ["all ", "is", "\nwell "]),
+    ],
+)
+def test_a_line_that_goes_on_behind_a_call_waits_for_the_reply(begun: str, rest: str, shown: list[str]) -> None:
+    seen = told(begun, *CALL, rest, finish=begun + rest)
+    assert [piece for piece in seen if isinstance(piece, str)] == shown
+
+
+def test_a_calls_name_is_told_without_secrets_and_one_with_a_secret_id_waits() -> None:
+    assert told(CallPiece("c", f"run-{SECRET}")) == [CallPiece("c", REDACTOR.text(f"run-{SECRET}"))]
+    assert told(CallPiece(SECRET, "ls"), BEGIN) == []
+
+
+async def test_a_secret_in_the_name_or_id_of_a_call_is_read_by_nobody(bench: MakeBench) -> None:
+    heard: list[Event] = []
+    named = Rules(observe=Observed((ReplyEnded.kind, CallProposed.kind, CallEnded.kind)), inside=True)
+    watcher = Mount(InsideHook("reader", hear=heard.append), named)
+    call = ScriptedCall(f"run-{SECRET}", "{}", id=SECRET)
+    made = bench(asks_for(call), says("done"), hooks=[watcher], around=Around(redactor=REDACTOR))
+    assert await made.play("go") == ["done"]
+    assert SECRET not in repr(heard)
+    assert [message.tool_call_id for message in made.messages()] == ["", "", "call_0_0", ""]
 
 
 def test_nothing_is_told_where_a_hook_may_change_it() -> None:

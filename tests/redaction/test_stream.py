@@ -75,6 +75,16 @@ def test_a_text_that_ends_with_a_line_is_shown_whole(text: str) -> None:
     assert shown(text) == text
 
 
+@pytest.mark.parametrize(
+    "secret", ["zX9-plainvalue-17z", "correct horse my_secret_staple", "one line\nmy_secret_line"]
+)
+def test_a_text_that_is_cut_right_behind_a_secret_keeps_it_whole(secret: str) -> None:
+    redactor = Redactor([secret, f"{secret[-1]}nother-value"], salt=b"salt")
+    text = f"it is {secret}"
+    assert redactor.cut_from(text) == len(text)
+    assert redactor.cut_from(text[:-1]) < len(text) - 2
+
+
 def test_every_chunking_of_a_secret_is_held() -> None:
     for secret in SECRETS:
         text = f"it is {secret}"

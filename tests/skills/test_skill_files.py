@@ -10,7 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hookgate.skills.front_matter import BadHead, split
-from hookgate.skills.skill import MAX_BYTES, BadSkill, Skill, beside, parse_skill, read_skill
+from hookgate.skills.skill import (
+    MAX_BYTES,
+    MAX_HEAD_BYTES,
+    BadSkill,
+    Skill,
+    beside,
+    parse_skill,
+    read_head,
+    read_skill,
+)
 from hookgate.skills.tool import INTRODUCTION, listing, shown, skill_spec
 from hookgate.tools.schema_spec import MAX_DESCRIPTION_BYTES, check_spec
 
@@ -119,6 +128,7 @@ def test_a_file_that_cannot_be_used_is_refused(tmp_path: Path) -> None:
     file.parent.mkdir()
     whys = {
         "has more than": lambda: file.write_bytes(b"x" * (MAX_BYTES + 1)),
+        "its head has more than 16384 bytes": lambda: file.write_bytes(b"---\n" + b"k: v\n" * 4000 + b"---\n"),
         "is not UTF-8": lambda: file.write_bytes(b"---\nname: \xff\n"),
         "leads out of the folder": lambda: file.symlink_to(outside),
         "is not a regular file": lambda: os.mkfifo(file),
@@ -127,9 +137,16 @@ def test_a_file_that_cannot_be_used_is_refused(tmp_path: Path) -> None:
     for why, make in whys.items():
         make()
         with pytest.raises(BadSkill) as caught:
-            read_skill(file.parent)
+            read_head(file.parent)
         assert why in str(caught.value)
         file.unlink(missing_ok=True)
+
+
+def test_the_body_is_read_with_the_whole_skill_alone(tmp_path: Path) -> None:
+    body = "é" * MAX_HEAD_BYTES
+    (tmp_path / "SKILL.md").write_text(f"---\nname: x\ndescription: y\n---\n{body}\n")
+    assert read_head(tmp_path) == Skill("x", "y", "", tmp_path)
+    assert read_skill(tmp_path) == Skill("x", "y", body, tmp_path)
 
 
 def test_what_lies_beside_it_is_listed(tmp_path: Path) -> None:

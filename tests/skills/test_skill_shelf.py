@@ -91,13 +91,26 @@ def test_there_are_not_more_than_the_limit(tmp_path: Path, monkeypatch: pytest.M
     assert ([it.reason for it in crowded.problems], crowded.skills) == (["it holds more than 2 names"], ())
 
 
+def test_what_is_one_too_many_is_not_read_until_there_is_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shelves, "MAX_SKILLS", 1)
+    first, second = written(tmp_path, "a", "a"), written(tmp_path, "b", "b")
+    second.write_bytes(b"no skill at all")
+    shelf = Shelf()
+    full = shelf.look([Place(tmp_path)])
+    assert (names(full), [it.reason for it in full.problems]) == (["a"], ["there are 1 skills already"])
+    first.unlink()
+    assert "three dashes" in shelf.look([Place(tmp_path)]).problems[0].reason
+
+
 def test_a_changed_file_is_read_again_and_an_unchanged_one_is_not(tmp_path: Path) -> None:
     changing, staying = written(tmp_path, "a", "a"), written(tmp_path, "b", "b")
     shelf = Shelf()
     before = shelf.look([Place(tmp_path)])
     changing.write_text("---\nname: a\ndescription: New.\n---\nOtherwise.\n")
     after = shelf.look([Place(tmp_path)])
-    assert after.skills[0].body == "Otherwise."
+    assert after.skills[0].description == "New."
     assert after.skills[1] is before.skills[1]
     staying.unlink()
     assert names(shelf.look([Place(tmp_path)])) == ["a"]

@@ -17,8 +17,10 @@ import pytest
 import trio
 
 from hookgate.protocol.catalog import (
+    Seen,
     ServerRow,
     StoreBusy,
+    StoreChanged,
     StoreCorrupt,
     StoreFailed,
     StoreFull,
@@ -206,6 +208,26 @@ async def test_the_database_of_another_program_is_not_touched(file: Path) -> Non
         async with open_store(file):
             pass
     assert digest(file) == before
+
+
+async def test_descriptions_without_their_revision_are_damage(file: Path) -> None:
+    await _make(file, TOOL)
+    with closing(sqlite3.connect(file)) as other:
+        other.execute("DELETE FROM revisions")
+        other.commit()
+    with pytest.raises(StoreCorrupt, match="holds no revision of tool_descriptions"):
+        async with open_store(file):
+            pass
+
+
+async def test_a_write_that_goes_by_a_row_is_refused_once_another_process_has_changed_it(file: Path) -> None:
+    async with open_store(file) as ours, open_store(file) as theirs:
+        seen = Seen(await ours.put_tool(TOOL))
+        await theirs.put_tool(replace(TOOL, origin="operator"))
+        with pytest.raises(StoreChanged, match=r"hookgate\.db holds another t by now"):
+            await ours.remove_tool("t", seen=seen)
+        assert ours.tools() == theirs.tools()
+        await ours.put_tool(TOOL, Seen(ours.tools()[0]))
 
 
 async def test_a_row_that_holds_no_json_is_named(file: Path) -> None:

@@ -186,6 +186,31 @@ async def test_the_private_folder_is_gone_afterwards(root: Path) -> None:
     assert not sandbox.tmp.parent.exists()
 
 
+async def test_a_required_sandbox_is_not_one_that_leaves_what_is_kept_open(root: Path) -> None:
+    limits = Limits("required", kept=(root / ".hookgate" / "skills",), told=(root / "AGENTS.md",))
+    with pytest.raises(SandboxUnavailable, match=r"Landlock would let shell commands change AGENTS\.md, \.hookgate"):
+        async with open_sandbox(root, {"PATH": "/nonexistent"}, limits):
+            pass
+
+
+@NO_LANDLOCK
+async def test_landlock_says_which_kept_files_a_command_can_change(root: Path, home: Path) -> None:
+    environment = {"PATH": "/nonexistent", "HOME": str(home)}
+    async with open_sandbox(root, environment, Limits(kept=(root / ".zot" / "skills", home))) as sandbox:
+        assert sandbox.kind == "landlock"
+        assert sandbox.note.endswith("tells its models what to do: .zot.")
+
+
+@NO_BWRAP
+async def test_bubblewrap_keeps_context_files_and_makes_none(root: Path, home: Path) -> None:
+    limits = Limits(told=(root / "AGENTS.md", root / "CLAUDE.md"))
+    (root / "AGENTS.md").write_text("Be brief.")
+    async with open_sandbox(root, {"PATH": ENVIRONMENT["PATH"], "HOME": str(home)}, limits) as sandbox:
+        await sh(sandbox, "echo evil > AGENTS.md; rm -f AGENTS.md; echo evil > x && mv x AGENTS.md; rm -f x")
+        assert os.listdir(root) == ["AGENTS.md"]
+    assert (root / "AGENTS.md").read_text() == "Be brief."
+
+
 @NO_BWRAP
 async def test_bubblewrap_keeps_a_part_of_the_workspace_read_only(root: Path, home: Path) -> None:
     (root / "hookgate.toml").write_text("[agent]")

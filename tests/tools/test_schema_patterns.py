@@ -12,6 +12,7 @@ from hookgate.tools.schema_patterns import BUDGET_CHARS, MAX_BACKTRACKED_CHARS, 
 from hookgate.tools.schema_spec import spec_problem
 
 LONG = "a" * (1 << 20) + "!"
+TOO_LONG = ("there is more text than can be checked against this schema's patterns",)
 
 
 def patterned(pattern: str) -> dict[str, Any]:
@@ -30,22 +31,51 @@ CLASSIC = ["^(a+)+$", "^(a|aa)+$", "^(a|a)*$", r"^(\w+\s?)*$", "(x+x+)+y", "^(?=
 
 
 @pytest.mark.parametrize("pattern", CLASSIC)
-def test_a_hostile_pattern_is_held_against_short_texts_and_no_long_one(pattern: str) -> None:
+def test_a_hostile_pattern_is_held_against_short_texts_and_a_long_one_is_refused(pattern: str) -> None:
     schema = patterned(pattern)
     check_schema(schema)
     assert problems(schema, {"a": "!"}) == (f'a: "!" does not match "{pattern}"',)
-    assert problems(schema, {"a": LONG}) == ()
-    # However that ends, it ends.
-    problems(schema, {"a": "a" * (MAX_BACKTRACKED_CHARS - 1) + "!"})
-    problems(schema, {"a": "a" * (BUDGET_CHARS - 20) + "!"})
+    assert problems(schema, {"a": LONG}) == TOO_LONG
+    assert problems(schema, {"a": "a" * (MAX_BACKTRACKED_CHARS - 1) + "!"})
+    assert problems(schema, {"a": "a" * (BUDGET_CHARS - 20) + "!"})
 
 
-@pytest.mark.parametrize("pattern", ["(a{1000}){1000}", r"(\w{100}){100}", r"^[\s\S]{0,9999}$", r"\p{L}{2000}"])
-def test_a_pattern_that_is_too_large_is_taken_and_not_held_against_anything(pattern: str) -> None:
+@pytest.mark.parametrize(
+    ("pattern", "fitting", "other"),
+    [("^.{1,1000}$", "a" * 1000, "a" * 1001), ("^.{1,255}$", "\u20ac" * 255, ""), (r"(\w{100}){100}", "", "x")],
+)
+def test_a_large_pattern_is_held_against_less_text(pattern: str, fitting: str, other: str) -> None:
     schema = patterned(pattern)
     check_schema(schema)
-    assert problems(schema, {"a": "x"}) == ()
-    assert problems(schema | {"required": ["b"]}, {"a": "x"}) == ("b is required",)
+    assert not fitting or problems(schema, {"a": fitting}) == ()
+    (problem,) = problems(schema, {"a": other})
+    assert problem.endswith(f'does not match "{pattern}"')
+    assert problems(schema, {"a": "a" * 4096}) == TOO_LONG
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"properties": {"note": {"pattern": r"^[\s\S]*$"}, "path": {"pattern": "^/safe/"}}},
+        {"properties": {"note": {}, "path": {"not": {"pattern": "^/etc"}}}},
+        {"properties": {"note": {}, "path": {"anyOf": [{"pattern": "^/safe/"}, {"type": "null"}]}}},
+        {"properties": {"note": {}, "path": {"pattern": "^(?!/etc)"}}},
+        {"properties": {"note": {}, "path": {"if": {"pattern": "^/etc"}, "then": False}}},
+    ],
+)
+def test_no_length_of_the_text_switches_a_pattern_off(schema: dict[str, Any]) -> None:
+    check_schema(schema)
+    assert problems(schema, {"note": "x", "path": "/etc/shadow"})
+    assert (
+        problems(schema, {"note": "x" * BUDGET_CHARS, "path": "/etc/" + "./" * BUDGET_CHARS + "shadow"}) == TOO_LONG
+    )
+
+
+def test_nor_does_the_length_of_a_name() -> None:
+    schema: dict[str, Any] = {"patternProperties": {"^(?=k)(k|kk)+$": {"type": "integer"}}}
+    check_schema(schema)
+    assert problems(schema, {"k": "x"}) == ('k: "x" is not of type "integer"',)
+    assert problems(schema, {"k" * (MAX_BACKTRACKED_CHARS + 1): "x"}) == TOO_LONG
 
 
 @pytest.mark.parametrize(
@@ -54,6 +84,10 @@ def test_a_pattern_that_is_too_large_is_taken_and_not_held_against_anything(patt
         (patterned("("), "is no regular expression"),
         (patterned("(?<!a"), "is no regular expression"),
         (patterned("(" * 5000), "is no regular expression"),
+        (patterned("(a{1000}){1000}"), "too large"),
+        (patterned(r"^[\s\S]{0,9999}$"), "too large"),
+        ({"properties": {f"p{i}": {"pattern": f"^.{{1,{i}00}}$"} for i in range(5, 14)}}, "too many large ones"),
+        ({"patternProperties": dict.fromkeys(map(str, range(MAX_PATTERNS + 1)), True)}, "more than 200 patterns"),
         (
             {"properties": {f"p{i}": {"pattern": f"^{i}$"} for i in range(MAX_PATTERNS + 1)}},
             "more than 200 patterns",
@@ -101,7 +135,7 @@ def test_large_content_beside_a_pattern_is_no_matter() -> None:
 
 
 def test_what_only_looks_like_a_pattern_is_none() -> None:
-    grep = {
+    grep: dict[str, Any] = {
         "properties": {"pattern": {"type": "string"}},
         "examples": [{"pattern": "("}],
         "default": {"pattern": "["},

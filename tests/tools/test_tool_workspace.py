@@ -145,8 +145,8 @@ async def test_what_guards_the_model_is_not_for_its_tools_to_write(tmp_path: Pat
     (tmp_path / "hooks").mkdir()
     (tmp_path / "hooks" / "guard.py").write_text("print('no')")
     (tmp_path / "link").symlink_to("hooks")
-    workspace = Workspace(tmp_path, kept=(tmp_path / "hooks",))
-    for path in ("hooks/guard.py", "link/guard.py", "hooks/new.py", "./hooks/../hooks/guard.py"):
+    workspace = Workspace(tmp_path, kept=(tmp_path / "hooks",), told=(tmp_path / "AGENTS.md",))
+    for path in ("hooks/guard.py", "link/guard.py", "hooks/new.py", "./hooks/../hooks/guard.py", "AGENTS.md"):
         with pytest.raises(ToolError) as refused:
             workspace.refuse_kept(workspace.place(path, "write"), "write")
         assert refused.value.kind == "permission"

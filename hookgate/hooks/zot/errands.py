@@ -21,12 +21,15 @@ from hookgate.protocol.zot.host import ToolAnswer
 TIMEOUT_S = 60.0
 MAX_DEPTH = 4
 """Tools that may have called each other, the model's own call included."""
+MAX_NAME = 200
+"""Characters of a tool's name: every result and every log line about a call has it."""
 MAX_RUNNING = 64
 """Of one extension at a time."""
 
 NOT_OPTED_IN = "extension did not opt in to call_tool"
 NOT_HERE = "call_tool does not work here"
 UNUSABLE = "call_tool requires a name and JSON object args"
+LONG_NAME = f"call_tool: the name is longer than {MAX_NAME} characters"
 NO_PARENT = "unknown or expired parent tool call"
 PARENT_NEEDED = "parent_id is required while an extension tool is active"
 NO_CHAT = "no chat is served: call_tool works while a tool call, a command or an interception of one chat runs"
@@ -79,7 +82,7 @@ class Errands:
             return False
         served = self._served(wanted)
         if isinstance(served, str) or served.chat is None or wanted.args is None or self._run is None:
-            self._say(wanted.id, wanted.name, _failed(served if isinstance(served, str) else NO_CHAT))
+            self._say(wanted.id, wanted.name[:MAX_NAME], _failed(served if isinstance(served, str) else NO_CHAT))
             return True
         errand = Errand(self._extension, wanted.id, served.chat, wanted.name, wanted.args)
         job = self._running[wanted.id] = _Job(errand, self._run, self._ended)
@@ -99,6 +102,8 @@ class Errands:
             return NOT_HERE
         if not wanted.name or wanted.args is None:
             return UNUSABLE
+        if len(wanted.name) > MAX_NAME:
+            return LONG_NAME
         served = self._parent(wanted.parent_id)
         if isinstance(served, str):
             return served

@@ -118,7 +118,7 @@ class ZotExtension:
 
     def notify(self, event: Event) -> None:
         """What it subscribed to, in order; never waits."""
-        session, origin = (event.step.session_key, event.step.origin) if event.step else ("", "")
+        session, origin = (event.step.session_key, event.step.extension) if event.step else ("", "")
         for heard in translated(event):
             self._sequence += 1
             if heard.event in self._registered.events:

@@ -80,7 +80,7 @@ class Interception:
 
     async def _call(self, step: Step, call: ToolCall, timeout_s: float) -> Answer:
         reply = await self._ask(
-            lambda call_id: InterceptToolCall(call_id, call.id, call.name, call.arguments, step.origin),
+            lambda call_id: InterceptToolCall(call_id, call.id, call.name, call.arguments, step.extension),
             timeout_s,
             step.chat,
         )

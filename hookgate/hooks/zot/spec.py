@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -28,6 +28,10 @@ HOME = "ZOT_HOME"
 _OBSERVED = Observed(OBSERVED)
 
 
+Recheck = Callable[[], Awaitable[str]]
+"""Asked before each start: why it may not be started any more; empty: it may."""
+
+
 @dataclass(frozen=True)
 class ExtensionSpec:
     """Two equal specs mean the same running process. `name` is the manifest's, and wins over the hello's.
@@ -46,6 +50,7 @@ class ExtensionSpec:
     zot_version: str
     roster: Roster = field(compare=False)
     journal: Journal = field(compare=False)
+    recheck: Recheck | None = field(default=None, compare=False)
     fail_closed: bool = False
     rank: int = 0
     hello_timeout_s: float = 10.0

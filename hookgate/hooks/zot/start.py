@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from hookgate.hooks.child import Child, HelloFailed, open_child
+from hookgate.hooks.child import Child, HelloFailed, NotAgain, open_child
 from hookgate.hooks.deadlines import Deadlines
 from hookgate.hooks.pipes import open_pipes
 from hookgate.hooks.zot.spec import TOKEN, ExtensionSpec
@@ -19,8 +19,12 @@ if TYPE_CHECKING:
 async def open_extension(spec: ExtensionSpec, deadlines: Deadlines) -> AsyncGenerator[ZotExtension]:
     """An extension that is ready. Leaving sends `shutdown`, stops its whole process group and reaps it.
 
-    Raises HelloFailed. Once open, nothing that happens to the process raises here: calls fail and `ended` is set.
+    Raises HelloFailed, NotAgain where its recheck refuses it. Once open, nothing that happens to the process raises
+    here: calls fail and `ended` is set.
     """
+    refused = await spec.recheck() if spec.recheck is not None else ""
+    if refused:
+        raise NotAgain(refused)
     environment = {name: value for name, value in spec.environment.items() if name != TOKEN}
     try:
         pipes = await open_pipes(spec.command, spec.directory, environment)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import binascii
+import re
 from base64 import b64decode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ Id: TypeAlias = str | int | float | None
 UNKNOWN = "unknown command"
 _ID = (str, int, float, type(None))
 DEFAULT_IMAGE = "image/png"
+_IMAGE = re.compile(r"image/[a-z0-9.+-]+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +178,10 @@ def _image(number: int, image: object) -> str:
         b64decode(data, validate=True)
     except (binascii.Error, ValueError) as error:
         raise BadMessage(f"images[{number}]: bad base64: {error}") from None
-    return f"data:{_text(given, 'mime_type') or DEFAULT_IMAGE};base64,{data}"
+    mime_type = _text(given, "mime_type") or DEFAULT_IMAGE
+    if not _IMAGE.fullmatch(mime_type):
+        raise BadMessage(f"images[{number}]: mime_type must be one of image/*, not {mime_type[:60]!r}")
+    return f"data:{mime_type};base64,{data}"
 
 
 def _approve(members: Mapping[str, Any]) -> Approve:

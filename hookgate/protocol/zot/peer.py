@@ -14,15 +14,15 @@ from typing import Any, cast
 from hookgate.protocol.codec import decode
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.framing import MAX_MESSAGE_BYTES, LineSplitter, Oversize
-from hookgate.protocol.zot.frames import CommandReply, Frame, InterceptReply, Reply, ToolReply
+from hookgate.protocol.zot.frames import CommandReply, Frame, InterceptReply, Reply, ToolReply, ToolWanted
 from hookgate.protocol.zot.reading import read_frame
 
 ReplyKind = type[InterceptReply] | type[ToolReply] | type[CommandReply]
 
 _REPLIES: Mapping[str, ReplyKind] = {it.type: it for it in (InterceptReply, ToolReply, CommandReply)}
-_SCALAR = rb'(?:"[^"\\]*"|true|false|null|-?[0-9.]+)'
-_ID = re.compile(rb'\s*\{(?:\s*"(?!id")[^"\\]*"\s*:\s*' + _SCALAR + rb'\s*,)*\s*"id"\s*:\s*"([0-9]{1,15})"')
-"""The id of a frame among its first plain members; one further in may be a member of anything."""
+_OPEN = re.compile(rb"\s*\{")
+_MEMBER = re.compile(rb'\s*"([^"\\]*)"\s*:\s*(?:"([^"\\]*)"|true|false|null|-?[0-9.]+)\s*,?')
+_HEAD_BYTES = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +79,21 @@ class ZotPeer:
             if isinstance(line, Oversize) or line.strip()
         ]
 
-    def _lost(self, line: Oversize) -> BadReply | Oversize:
-        """A line over the cap is not parsed, but whose reply it was to be often stands at its beginning."""
-        found = _ID.match(line.head)
-        call_id = found[1].decode() if found else ""
-        if self._pending.pop(call_id, None) is None:
-            return line
-        return BadReply(call_id, f"its answer of {line.size} bytes is over the limit")
+    def _lost(self, line: Oversize) -> BadReply | ToolWanted | Oversize:
+        """A line over the cap is not parsed."""
+        return self._unread(line.head, f"its answer of {line.size} bytes is over the limit") or line
+
+    def _unread(self, head: bytes, reason: str) -> BadReply | ToolWanted | None:
+        """Who waits for an answer, or for the answer to it, often stands at the beginning of a line."""
+        members = _first_members(head)
+        kind, call_id = members.get("type", ""), members.get("id", "")
+        if kind == ToolWanted.type and call_id:
+            return ToolWanted(call_id, members.get("name", ""), None, members.get("parent_id", ""))
+        awaited = self._pending.get(call_id)
+        if awaited is None or kind not in ("", awaited.type):
+            return None
+        del self._pending[call_id]
+        return BadReply(call_id, reason)
 
     def _read(self, line: bytes) -> Incoming:
         # A stray print is by far the most common noise, and a flood of it must be cheap.
@@ -94,7 +102,8 @@ class ZotPeer:
         try:
             message = decode(line)
         except BadMessage as error:
-            return Malformed(str(error), _shown(line))
+            deep = self._unread(line[:_HEAD_BYTES], "it nests too deep") if "recursion" in str(error) else None
+            return deep or Malformed(str(error), _shown(line))
         if not isinstance(message, dict):
             return Malformed("not an object", _shown(line))
         members = cast("dict[str, Any]", message)
@@ -115,6 +124,15 @@ class ZotPeer:
             return cast("Reply", read_frame(members))
         except BadMessage as error:
             return BadReply(call_id, str(error))
+
+
+def _first_members(head: bytes) -> dict[str, str]:
+    """The texts among the first plain members of an object; one further in may be a member of anything."""
+    members: dict[str, str] = {}
+    found = _OPEN.match(head)
+    while found and (found := _MEMBER.match(head, found.end())):
+        members.setdefault(found[1].decode("utf-8", "replace"), (found[2] or b"").decode("utf-8", "replace"))
+    return members
 
 
 def _shown(line: bytes) -> str:

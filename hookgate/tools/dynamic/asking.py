@@ -6,19 +6,23 @@ Never raises: a call that is going to be refused is shown with the reason.
 from __future__ import annotations
 
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 
 from hookgate.protocol.approval import Lasting
+from hookgate.protocol.catalog import ToolRow
 from hookgate.protocol.codec import encode
 from hookgate.protocol.values import ToolCall
 from hookgate.tools import arguments
 from hookgate.tools.dynamic.cell import walls_note
 from hookgate.tools.dynamic.draft import NEW_TOOL, Draft, read_draft
-from hookgate.tools.dynamic.identity import digest
+from hookgate.tools.dynamic.folder import MAX_FOLDER_BYTES
+from hookgate.tools.dynamic.identity import CALL_TIMEOUT_S, digest
 from hookgate.tools.dynamic.ledger import Ledger
+from hookgate.tools.dynamic.packages import required
 from hookgate.tools.dynamic.scaffold import body_of, program_text
-from hookgate.tools.dynamic.shelf import read_text
-from hookgate.tools.dynamic.workshop import UNREGISTER_TOOL, Workshop
+from hookgate.tools.dynamic.shelf import read_program, read_text
+from hookgate.tools.dynamic.workshop import APPROVE, UNREGISTER_TOOL, Workshop
 from hookgate.tools.errors import ToolError
 
 
@@ -50,18 +54,44 @@ def _making(workshop: Workshop, call: ToolCall) -> str:
         text = program_text(draft)
     except ToolError as error:
         return f"It will be refused: {error.reason}"
-    sha256 = digest(text, draft.members)
+    approved = digest(text, draft.members)
     lines = [
         f"A tool {draft.name} that returns {draft.returns}: {_one_line(draft.description)}",
         walls_note(workshop.place.sandbox),
         f"Requires packages: {', '.join(draft.requires) or 'none'}",
         f"Arguments: {encode(draft.parameters).decode('utf-8', 'replace')}",
-        f"SHA-256 of program and spec: {sha256}",
-        *_instead_of(workshop.ledger, draft, sha256),
+        f"SHA-256 of program and spec: {approved}",
+        *_instead_of(workshop.ledger, draft, approved),
         "Its code:",
         draft.body.strip("\n"),
     ]
     return "\n".join(lines)
+
+
+def vouched_text(workshop: Workshop, row: ToolRow) -> str:
+    """A kept tool as it is, for the operator who vouches for it. Reads its program, which blocks.
+
+    Raises ToolError (stale) where that is not what was kept.
+    """
+    data = read_program(Path(row.source))
+    if data is None or _kept_digest(row, data) != row.sha256:
+        raise ToolError("stale", APPROVE, f"{row.source} is not what was approved, or gone")
+    lines = [
+        f"The tool {row.name} ({row.origin}'s): {_one_line(str(row.spec.get('description', '')))}",
+        walls_note(workshop.place.sandbox),
+        f"Limits of a call: {CALL_TIMEOUT_S:g} s, 1 GiB of memory, {MAX_FOLDER_BYTES} bytes in its private folder",
+        f"Requires packages: {', '.join(required(row)) or 'none'}",
+        f"Arguments: {encode(row.spec.get('parameters')).decode('utf-8', 'replace')}",
+        f"SHA-256 of program and spec: {row.sha256}",
+        f"Its program, {row.source}:",
+        data.decode("utf-8", "replace").strip("\n"),
+    ]
+    return "\n".join(lines)
+
+
+def _kept_digest(row: ToolRow, data: bytes) -> str:
+    program = data.decode("utf-8", "replace") if row.kind == "process" else sha256(data).hexdigest()
+    return digest(program, row.spec)
 
 
 def _one_line(text: str) -> str:
@@ -69,9 +99,9 @@ def _one_line(text: str) -> str:
     return text.replace("\r", "\\r").replace("\n", "\\n")
 
 
-def _instead_of(ledger: Ledger, draft: Draft, sha256: str) -> list[str]:
+def _instead_of(ledger: Ledger, draft: Draft, approved: str) -> list[str]:
     row, there = ledger.row(draft.name), read_text(ledger.shelf.path(draft.name))
-    if row is not None and row.sha256 == sha256:
+    if row is not None and row.sha256 == approved:
         return ["It is the tool that was approved before, unchanged."]
     if there is None:
         return []

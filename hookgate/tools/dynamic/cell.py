@@ -5,17 +5,15 @@ Inside, the private folder is all that can be written; it is new for each run, a
 
 from __future__ import annotations
 
-import os
-import shutil
 import tempfile
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 import trio
 
+from hookgate.tools.dynamic.folder import remove, too_much
 from hookgate.tools.dynamic.tail import Tail, open_tail
 from hookgate.tools.sandbox import Sandbox
 
@@ -23,8 +21,6 @@ from hookgate.tools.sandbox import Sandbox
 _LIMITS = "ulimit -t 60; ulimit -n 256; ulimit -f 131072; ulimit -c 0"
 ADDRESS_SPACE, DATA = "ulimit -v 1048576", "ulimit -d 1048576"
 """1 GiB, in KiB: all that is mapped, or what is written to alone, where a runtime maps much and uses little."""
-MAX_FOLDER_BYTES, MAX_FOLDER_FILES = 256 << 20, 10_000
-"""What the private folder may hold after a call; no limit of the kernel's counts more than one file."""
 SYSTEM = tuple(
     Path(path)
     for path in (
@@ -74,20 +70,7 @@ def _environment(given: Mapping[str, str], folder: Path) -> dict[str, str]:
 
 async def overfull(cell: Cell) -> str:
     """Why its private folder holds too much; empty where it does not."""
-    return await trio.to_thread.run_sync(_overfull, cell.folder)
-
-
-def _overfull(folder: Path) -> str:
-    files = used = 0
-    for top, folders, names in os.walk(folder):
-        for name in (*folders, *names):
-            with suppress(OSError):
-                used += os.lstat(os.path.join(top, name)).st_blocks * 512
-        files += len(folders) + len(names)
-        # A longer look would take as long as there are files.
-        if used > MAX_FOLDER_BYTES or files > MAX_FOLDER_FILES:
-            return f"its private folder holds more than {MAX_FOLDER_BYTES} bytes or {MAX_FOLDER_FILES} files"
-    return ""
+    return await trio.to_thread.run_sync(too_much, cell.folder)
 
 
 @asynccontextmanager
@@ -97,7 +80,7 @@ async def _folder() -> AsyncGenerator[Path]:
         yield base
     finally:
         with trio.CancelScope(shield=True):
-            await trio.to_thread.run_sync(partial(shutil.rmtree, base, ignore_errors=True))
+            await trio.to_thread.run_sync(remove, base)
 
 
 def _new_folder() -> Path:

@@ -12,7 +12,7 @@ from pathlib import Path
 import structlog
 import trio
 
-from hookgate.protocol.catalog import EVERYWHERE, Catalog, StoreBusy, StoreFailed, ToolRow
+from hookgate.protocol.catalog import EVERYWHERE, Catalog, Seen, StoreBusy, StoreChanged, StoreFailed, ToolRow
 from hookgate.protocol.interfaces import Tool
 from hookgate.tools.dynamic.argv import approved, find
 from hookgate.tools.dynamic.draft import invalid
@@ -70,24 +70,28 @@ class Ledger:
         except (ToolError, OSError):
             return None
 
-    async def keep(self, row: ToolRow, tool: Tool, text: str | None = None) -> None:
+    async def keep(self, row: ToolRow, tool: Tool, old: ToolRow | None, text: str | None = None) -> None:
         """File, catalog, registry, in this order; what fails takes back what came before it. Raises ToolError.
 
-        Without `text` the file stays as it is. A row for all workspaces takes the place of this workspace's own. Not
-        cancelled halfway: the catalog has its own deadline.
+        `old` is the row that was there when this was decided: another by now is `stale`. Without `text` the file
+        stays as it is. A row for all workspaces takes the place of this workspace's own. Not cancelled halfway: the
+        catalog has its own deadline.
         """
         with trio.CancelScope(shield=True):
-            old = self.row(row.name)
+            written = False
             before = await self.shelf.text(self.shelf.path(row.name)) if text is not None else None
             try:
                 if text is not None:
                     await self.shelf.put(row.name, text)
-                await self.catalog.put_tool(row)
+                await self.catalog.put_tool(row, Seen(old, self.workspace))
+                written = True
                 if old is not None and old.workspace != row.workspace == EVERYWHERE:
                     await self.catalog.remove_tool(old.name, old.workspace)
                 self.registry.register(tool)
             except (OSError, StoreFailed, NameConflict, BadSpec) as error:
-                await self._take_back(row, old)
+                # What was not written is another's.
+                if written:
+                    await self._take_back(row, old)
                 if text is not None:
                     await self._put_back(row.name, before)
                 raise unkept(error) from None
@@ -111,7 +115,7 @@ class Ledger:
         """Out of catalog and registry; the file stays. Raises ToolError and has changed nothing."""
         with trio.CancelScope(shield=True):
             try:
-                await self.catalog.remove_tool(row.name, row.workspace)
+                await self.catalog.remove_tool(row.name, row.workspace, Seen(row, self.workspace))
             except StoreFailed as error:
                 raise unkept(error) from None
             self.registry.unregister(row.name, PROVIDER)
@@ -121,6 +125,8 @@ def unkept(error: Exception) -> ToolError:
     match error:
         case NameConflict() | BadSpec():
             return invalid(str(error))
+        case StoreChanged():
+            return ToolError("stale", "catalog", f"nothing was changed: {error}")
         case StoreBusy():
             return ToolError("transient", "catalog", f"nothing was changed: {error}")
         case _:

@@ -27,6 +27,8 @@ from hookgate.tools.sandbox import Sandbox
 MAX_RESULT_BYTES = 1 << 20
 BUSY_S = 5.0
 """Its CPU time is limited for all calls together; after so much work the next call gets a new process."""
+WATCH_S = 1.0
+"""How often the private folder is looked at, also between calls: what a call left behind may fill it."""
 REMOVED = "it was removed or replaced"
 HINT = "Mend its code with new_tool and replace, or call it with other arguments."
 
@@ -64,11 +66,14 @@ class Program:
         return (sys.executable, "-I", *bare, "-B", "tool.py")
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Live:
+    """`full`: why its private folder holds too much, once it does."""
+
     process: ToolProcess
     cell: Cell
     over: trio.Event = field(default_factory=trio.Event)
+    full: str = ""
 
 
 class MadeTool:
@@ -117,7 +122,7 @@ class MadeTool:
 
     async def _process(self) -> _Live:
         live = self._live
-        if live is not None and (live.process.ended.is_set() or self._busy_s > BUSY_S):
+        if live is not None and (live.over.is_set() or live.process.ended.is_set() or self._busy_s > BUSY_S):
             self._discard(live)
         if self._live is None and not self._scope.cancel_called:
             self._tried = trio.Event()
@@ -140,10 +145,9 @@ class MadeTool:
             self._busy_s += trio.current_time() - begun
             if not answered:
                 self._discard(live)
-        if full := await overfull(live.cell):
-            # The folder goes with the process.
-            self._discard(live)
-            return failure("budget", call.name, f"{full}; all of it was removed", hint=HINT)
+        live.full = live.full or await overfull(live.cell)
+        if live.full:
+            return self._overfull(call, live)
         return self._checked(call, live, result)
 
     def _unstarted(self, call: ToolCall, reason: str) -> ToolResult:
@@ -154,10 +158,17 @@ class MadeTool:
     def _unanswered(self, call: ToolCall, live: _Live, reason: str) -> ToolResult:
         if self._scope.cancel_called:
             return failure("not_found", call.name, REMOVED)
+        if live.full:
+            return self._overfull(call, live)
         said = _with_tail(reason, live.cell)
         if live.process.ended.is_set():
             return failure("fatal", call.name, f"its program ended: {said}", hint=HINT)
         return failure("transient", call.name, f"{said}; its process was stopped", hint=HINT)
+
+    def _overfull(self, call: ToolCall, live: _Live) -> ToolResult:
+        # The folder goes with the process.
+        self._discard(live)
+        return failure("budget", call.name, f"{live.full}; all of it was removed", hint=HINT)
 
     def _checked(self, call: ToolCall, live: _Live, result: ToolResult) -> ToolResult:
         """Only text, data and the error flag count: what else a result can say is not a made tool's to say."""
@@ -223,12 +234,20 @@ async def _over(live: _Live) -> None:
     """Until nobody wants it any more, or it has ended by itself."""
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_relay, live)
+        nursery.start_soon(_watch, live)
         await live.over.wait()
         nursery.cancel_scope.cancel()
 
 
 async def _relay(live: _Live) -> None:
     await live.process.ended.wait()
+    live.over.set()
+
+
+async def _watch(live: _Live) -> None:
+    while not live.full:
+        await trio.sleep(WATCH_S)
+        live.full = live.full or await overfull(live.cell)
     live.over.set()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import stat
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -11,6 +12,8 @@ from pathlib import Path
 import trio
 
 FILE_NAME = "tool.py"
+# O_NONBLOCK: opening a named pipe must not wait for a writer.
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class Shelf:
@@ -30,11 +33,29 @@ class Shelf:
 
 
 def read_text(path: Path) -> str | None:
+    # As bytes: the digest is over what stands there, line ends included.
+    data = read_program(path)
     try:
-        # As bytes: the digest is over what stands there, line ends included.
-        return path.read_bytes().decode("utf-8")
-    except (OSError, UnicodeDecodeError):
+        return None if data is None else data.decode("utf-8")
+    except UnicodeDecodeError:
         return None
+
+
+def read_program(path: Path) -> bytes | None:
+    """The bytes of a regular file that is no link; None where there is none to be read."""
+    try:
+        descriptor = os.open(path, _READ)
+    except OSError:
+        return None
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return None
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            return file.read()
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
 
 
 def _put(path: Path, text: str | None) -> None:

@@ -10,10 +10,11 @@ from hookgate.protocol.catalog import RowState, ToolRow
 @dataclass(frozen=True, slots=True)
 class Facts:
     """`digest` of what lies on disk now, None where nothing does; `holder`: the provider that has the name already,
-    or empty."""
+    or empty; `lacking`: why it may not have the packages that it requires."""
 
     digest: str | None
     holder: str = ""
+    lacking: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,8 @@ def standing(row: ToolRow, facts: Facts) -> Standing:
         return Standing(row, "changed", f"{row.source} is not what was approved")
     if facts.holder:
         return Standing(row, "shadowed", f"{facts.holder} has a tool of this name")
+    if facts.lacking:
+        return Standing(row, "needs_approval", facts.lacking)
     if not row.lasts:
         return Standing(row, "needs_approval", "the model made it, and its approval counted for that run alone")
     return Standing(row, "ok")

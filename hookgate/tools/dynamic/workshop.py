@@ -24,6 +24,7 @@ from hookgate.tools.dynamic.draft import NEW_TOOL, Draft, invalid
 from hookgate.tools.dynamic.identity import digest, tool_spec
 from hookgate.tools.dynamic.ledger import Ledger
 from hookgate.tools.dynamic.made import MadeTool, Program, Workplace, started
+from hookgate.tools.dynamic.packages import lacking, required
 from hookgate.tools.dynamic.scaffold import program_text
 from hookgate.tools.dynamic.standing import Facts, Standing, standing
 from hookgate.tools.errors import BadSpec, NameConflict, ToolError
@@ -83,7 +84,7 @@ class Workshop:
         if row.name in self._running:
             return Standing(row, "ok", running=True)
         now = await self.ledger.digest(row, self.terms.argv_roots)
-        found = standing(row, Facts(now, self.ledger.holder(row.name)))
+        found = standing(row, Facts(now, self.ledger.holder(row.name), lacking(required(row), self.terms.packages)))
         return replace(found, reason=found.reason or self._failed.get(row.name, ""))
 
     # --- changes ---
@@ -96,20 +97,22 @@ class Workshop:
         """Write, start, keep and register it."""
         text = program_text(draft)
         _check(draft.members)
-        self._check_packages(draft)
+        if problem := lacking(draft.requires, self.terms.packages):
+            raise invalid(problem)
         path, sha256 = self.ledger.shelf.path(draft.name), digest(text, draft.members)
         async with self._changing:
-            replaced = await self._gives_way(draft.name, text, sha256, replace_it)
-            old, always = self.ledger.row(draft.name), self._lasting.pop(sha256, "")
+            old = self.ledger.row(draft.name)
+            replaced = await self._gives_way(old, Program(text, draft.members), sha256, replace_it)
+            always = self._lasting.pop(sha256, "")
             granted = sha256 if always else old.granted if old else None
             row = _approved(self._row(draft.members, path, sha256), "model", always or approved_by)
             row = replace(row, granted=granted)
             if (running := self._running.get(draft.name)) is not None and not replaced:
                 if always:
-                    await self.ledger.keep(row, running)
+                    await self.ledger.keep(row, running, old)
                 return Made(draft.name, unchanged=True)
             async with self._started(Program(text, draft.members)) as tool:
-                await self.ledger.keep(row, tool, text)
+                await self.ledger.keep(row, tool, old, text)
             self._exchange(draft.name, tool)
         return Made(draft.name, replaced=replaced)
 
@@ -121,26 +124,30 @@ class Workshop:
         name = str(members["name"])
         async with self._changing:
             self._check_name(name)
+            old = self.ledger.row(name)
             row = replace(self._row(members, program.path, approved(program, members)), kind="argv")
             row = replace(row, workspace=EVERYWHERE) if everywhere else row
             tool, replaced = ArgvTool(program, members, self.terms.argv_roots, self.place), name in self._running
-            await self.ledger.keep(_approved(row, "operator", by), tool)
+            await self.ledger.keep(_approved(row, "operator", by), tool, old)
             self._exchange(name, tool)
         return Made(name, replaced=replaced)
 
-    async def approve(self, name: str, by: str, *, everywhere: bool = False) -> Made:
-        """The operator vouches for a kept tool as it is: it runs now, and comes back with the next start.
+    async def approve(self, row: ToolRow, by: str, *, everywhere: bool = False) -> Made:
+        """The operator vouches for a kept tool as it was seen, `row`: it runs now and comes back with every start.
 
-        `everywhere`: in all workspaces from now on, else where it was.
+        `everywhere`: in all workspaces from now on, else where it was. Raises ToolError (stale) where it is another
+        by now.
         """
+        name = row.name
         async with self._changing:
-            row = self.ledger.known(name, APPROVE)
+            if self.ledger.known(name, APPROVE) != row:
+                raise ToolError("stale", APPROVE, f"{name} is not what was shown: it has changed since")
             found = await self._standing(row)
             if found.state not in ("ok", "needs_approval"):
                 raise ToolError("stale", APPROVE, f"{name} is {found.state}: {found.reason}")
             async with self._revived(row) as tool:
                 kept = replace(row, workspace=EVERYWHERE) if everywhere else row
-                await self.ledger.keep(_approved(kept, "operator", by), tool)
+                await self.ledger.keep(_approved(kept, "operator", by), tool, row)
             self._exchange(name, tool)
         return Made(name)
 
@@ -168,14 +175,6 @@ class Workshop:
         name, where = str(members["name"]), self.ledger.workspace
         return ToolRow(name, "process", members, str(source), sha256, "model", where)
 
-    def _check_packages(self, draft: Draft) -> None:
-        for package in draft.requires:
-            if package not in self.terms.packages:
-                allowed = ", ".join(self.terms.packages) or "none besides the standard library"
-                raise invalid(f"requires: {package[:80]!r} is not allowed; packages that are: {allowed}")
-            if not _installed(package):
-                raise invalid(f"requires: {package[:80]!r} is not installed")
-
     def _check_name(self, name: str) -> None:
         holder = self.ledger.holder(name)
         if holder:
@@ -185,14 +184,15 @@ class Workshop:
             reason = f"there are {len(others)} tools of this kind already, as many as are allowed"
             raise ToolError("budget", NEW_TOOL, f"{reason}; remove one with {UNREGISTER_TOOL} first")
 
-    async def _gives_way(self, name: str, text: str, sha256: str, replace_it: bool) -> bool:
+    async def _gives_way(self, row: ToolRow | None, wanted: Program, sha256: str, replace_it: bool) -> bool:
         """Whether there is another tool of this name that may be replaced; False where there is none."""
+        name = wanted.name
         self._check_name(name)
-        row, there = self.ledger.row(name), await self.ledger.shelf.text(self.ledger.shelf.path(name))
         if row is not None and row.origin == "operator":
             raise _operators(NEW_TOOL, name)
+        there = await self.ledger.shelf.text(self.ledger.shelf.path(name))
         # The same tool once more: after a restart that is how the model gets it approved again.
-        if there in (None, text) and (row is None or row.sha256 == sha256):
+        if there in (None, wanted.text) and (row is None or row.sha256 == sha256):
             return False
         if not replace_it:
             raise invalid(f"name: there is a tool {name!r} already; give replace to put this one in its place")
@@ -223,6 +223,8 @@ class Workshop:
         # Read once: what is compared is what runs.
         text = await self.ledger.shelf.text(Path(row.source)) or ""
         _refuse_changed(row, digest(text, row.spec))
+        if problem := lacking(required(row), self.terms.packages):
+            raise ToolError("permission", APPROVE, problem, denied_by="rule:packages")
         async with self._started(Program(text, row.spec)) as tool:
             yield tool
 
@@ -275,17 +277,6 @@ def _check(members: JsonObject) -> None:
         check_spec(tool_spec(members))
     except BadSpec as error:
         raise invalid(str(error)) from None
-
-
-def _installed(package: str) -> bool:
-    # Imports the mail package, which nobody else here needs.
-    from importlib.metadata import PackageNotFoundError, distribution
-
-    try:
-        distribution(package)
-    except (PackageNotFoundError, ValueError):
-        return False
-    return True
 
 
 def _operators(op: str, name: str) -> ToolError:

@@ -153,11 +153,11 @@ def _refusal(reason: str) -> ToolError:
 def approval_text(call: ToolCall) -> str:
     """What a person should know before such a call runs; whatever the arguments are, it never raises."""
     if call.name == "mcp_disconnect":
-        return f"Ends the MCP connection {_plain(call.arguments.get('name'))} and takes its tools away."
+        return f"Ends the MCP connection {plain(call.arguments.get('name'))} and takes its tools away."
     try:
         asked = read_asked(call.arguments)
     except (ToolError, KeyError, TypeError, ValueError, AttributeError):
-        return f"This call will be refused: its arguments do not fit. {_plain(dict(call.arguments))}"
+        return f"This call will be refused: its arguments do not fit. {plain(dict(call.arguments))}"
     return what_it_does(asked)
 
 
@@ -169,8 +169,8 @@ def what_it_does(asked: Asked) -> str:
 def _stdio_text(asked: Asked) -> str:
     lines = [
         f"Starts a program here, with your rights and outside the sandbox, as the MCP server {asked.name}:",
-        f"  {_plain(shlex.join(asked.command))}",
-        *(f"  {name}={_plain(value)}" for name, value in asked.env.items()),
+        f"  {plain(shlex.join(asked.command))}",
+        *(f"  {name}={plain(value)}" for name, value in asked.env.items()),
         *_remarks(asked.command),
         "All tools that it offers then can be called; what they return is given to the model as data.",
     ]
@@ -190,12 +190,12 @@ def _remarks(command: tuple[str, ...]) -> tuple[str, ...]:
 def _http_text(asked: Asked) -> str:
     token = f", with the token {asked.secret}" if asked.secret else ", without a token"
     return (
-        f"Connects to the MCP server {asked.name} at {_plain(asked.url)}{token}.\n"
+        f"Connects to the MCP server {asked.name} at {plain(asked.url)}{token}.\n"
         "What the model passes to its tools is sent there."
     )
 
 
-def _plain(value: object) -> str:
+def plain(value: object) -> str:
     """Nothing hidden: what cannot be printed is written out."""
     text = value if isinstance(value, str) else repr(value)
     return "".join(it if it.isprintable() else it.encode("unicode_escape").decode() for it in text)

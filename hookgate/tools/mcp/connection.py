@@ -15,7 +15,7 @@ import trio
 from hookgate.protocol.values import JsonObject, ToolCall, ToolResult, ToolSpec
 from hookgate.tools.errors import BadSpec, NameConflict, ToolError
 from hookgate.tools.mcp.ending import Ending
-from hookgate.tools.mcp.listing import Listing, Offer, listed
+from hookgate.tools.mcp.listing import Listing, Offer, Offered, listed
 from hookgate.tools.mcp.live import Live, Refused, Revision, leaves, open_live
 from hookgate.tools.mcp.notices import Notices
 from hookgate.tools.mcp.results import Answered, tool_result
@@ -65,9 +65,10 @@ class Connection:
         self._approved = approved
         self._listing = Listing(())
         self._taken: dict[str, Offer] = {}
+        self._known: dict[str, Offer] = {}
         self._live: Live | None = None
         self._revision: Revision = "legacy"
-        self._was_up = self._lasting = False
+        self._was_up = self._lasting = self._missed = False
         self._leaving = trio.Event()
         self._attempt = trio.CancelScope()
         self._changed = trio.Event()
@@ -91,6 +92,14 @@ class Connection:
             hashes={offer.raw: offer.digest for offer in self._listing.offers},
         )
 
+    @property
+    def offered(self) -> tuple[Offered, ...]:
+        known = self._known if self._approved is None else self._approved
+        return tuple(
+            Offered(it, it.raw in self._taken, it.raw not in known, self._known.get(it.raw))
+            for it in self._listing.offers
+        )
+
     def leave(self) -> None:
         """Ask the owner to end it; `closed` tells when it has."""
         self._leaving.set()
@@ -106,9 +115,9 @@ class Connection:
         answer = await live.call(call.name, offer.raw, call.arguments)
         return tool_result(Answered(self.spec.name, call.name, offer.spec.output_schema), answer)
 
-    def approve(self) -> None:
-        """Take every tool as it stands now."""
-        self._approved = {offer.raw: offer.digest for offer in self._listing.offers}
+    def approve(self, digests: Mapping[str, str]) -> None:
+        """Take the tools of these digests, by the server's names, and no others. Raises BadSpec, NameConflict."""
+        self._approved = dict(digests)
         if self._live is not None:
             self._take(self._listing)
             self._become("up")
@@ -146,7 +155,10 @@ class Connection:
         """Doubles with every loss; half of it is chance, so that many connections do not come back in step."""
         delay = min(FIRST_DELAY_S * 2.0 ** min(losses, 16), LONGEST_DELAY_S)
         delay *= random.uniform(0.5, 1.0)  # noqa: S311 - jitter, no secret
-        log.warning("mcp_down", connection=self.spec.name, reason=self.error, retry_in_s=round(delay, 2))
+        # Of a series of attempts only the first is news.
+        self._missed = self._missed or not losses
+        tell = log.info if losses else log.warning
+        tell("mcp_down", connection=self.spec.name, reason=self.error, retry_in_s=round(delay, 2))
         with trio.move_on_after(delay):
             await self._leaving.wait()
 
@@ -180,6 +192,9 @@ class Connection:
             if not tap.ending.event.is_set():
                 self._live, self._was_up, self.error = live, True, ""
                 self._become("up")
+                if self._missed:
+                    log.warning("mcp_back", connection=self.spec.name)
+                self._missed = False
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._run_follower, live)
                 nursery.start_soon(live.run_subscription)
@@ -229,13 +244,18 @@ class Connection:
         before = self._taken
         wanted = {offer.raw: offer for offer in listing.offers if self._may_take(offer)}
         names = {offer.spec.name for offer in wanted.values()}
-        self._listing, self._taken = listing, wanted
         for offer in before.values():
             if offer.spec.name not in names:
                 self._registry.unregister(offer.spec.name, self.spec.provider)
+        # In step with the registry: what was not registered here is tried again with the next list.
+        self._taken = {raw: offer for raw, offer in before.items() if offer.spec.name in names}
         for raw, offer in wanted.items():
             if before.get(raw) != offer:
                 self._registry.register(McpTool(self, offer))
+            self._taken = {**self._taken, raw: offer}
+        self._listing, self._taken = listing, wanted
+        listed = {offer.raw for offer in listing.offers}
+        self._known = {raw: offer for raw, offer in {**self._known, **wanted}.items() if raw in listed}
 
     def _may_take(self, offer: Offer) -> bool:
         return self._approved is None or self._approved.get(offer.raw) == offer.digest

@@ -10,8 +10,9 @@ from contextlib import asynccontextmanager
 
 import trio
 
-from hookgate.tools.errors import ToolError
+from hookgate.tools.errors import BadSpec, NameConflict, ToolError
 from hookgate.tools.mcp.connection import Connection
+from hookgate.tools.mcp.listing import Offered
 from hookgate.tools.mcp.server import RequiredServerFailed, ServerSpec, ServerStatus, Told
 from hookgate.tools.registry import Registry
 
@@ -59,12 +60,25 @@ class Connections:
             await self._ended(connection)
         return connection is not None
 
-    def approve(self, name: str) -> ServerStatus | None:
-        """Take every tool of the connection as it stands now; what is to be kept of it is in `hashes`."""
+    def spec(self, name: str) -> ServerSpec | None:
+        """What the connection of this name was made from."""
+        connection = self._open.get(name)
+        return connection.spec if connection else None
+
+    def offered(self, name: str) -> tuple[Offered, ...]:
+        """What its server offers, taken or waiting."""
+        connection = self._open.get(name)
+        return connection.offered if connection else ()
+
+    def approve(self, name: str, digests: Mapping[str, str]) -> ServerStatus | None:
+        """Take the connection's tools of these digests, by the server's names. Raises ToolError."""
         connection = self._open.get(name)
         if connection is None:
             return None
-        connection.approve()
+        try:
+            connection.approve(digests)
+        except (BadSpec, NameConflict) as error:
+            raise ToolError("validation", "mcp_approve", f"its tools cannot be registered: {error}") from None
         return connection.status
 
     async def tried(self) -> None:

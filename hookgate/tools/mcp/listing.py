@@ -38,6 +38,17 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True)
+class Offered:
+    """An offer as it stands in a connection: `taken` or waiting; `new`: nobody has agreed to a tool of this name;
+    `before`: what was taken under this name last, as far as that is known."""
+
+    offer: Offer
+    taken: bool
+    new: bool
+    before: Offer | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Listing:
     """`skipped` says which tools cannot be taken, and why."""
 

@@ -8,18 +8,23 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from pathlib import Path
 
 import structlog
 import trio
 
-from hookgate.protocol.catalog import Catalog, RowState, ServerRow, StoreFailed
+from hookgate.protocol.catalog import Catalog, RowState, Seen, ServerRow, StoreChanged, StoreFailed
+from hookgate.protocol.codec import canonical
 from hookgate.tools.errors import ToolError
 from hookgate.tools.mcp.asked import SECRET, Asked, read_row
 from hookgate.tools.mcp.connections import CLOSE_S, Connections
 from hookgate.tools.mcp.server import ServerSpec, ServerStatus
 
 log = structlog.get_logger("hookgate.mcp")
+
+APPROVE = "mcp_approve"
+AGAIN = "look at it once more"
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,16 @@ class Kept:
     state: RowState
 
 
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a person has seen of a connection: digests of its row, empty without one, and of each tool that its server
+    offers, by the server's own name."""
+
+    name: str
+    row: str = ""
+    tools: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
 class Roster:
     """`configured`: names of the operator's servers, which no row can take."""
 
@@ -55,7 +70,7 @@ class Roster:
 
     async def add(self, asked: Asked) -> ServerStatus:
         """Connect, then keep it; neither, if one fails. Raises ToolError."""
-        row = self._row(asked.name)
+        row = self.row(asked.name)
         if row is not None and row.origin == "operator":
             raise ToolError("permission", "mcp_connect", f"the connection {asked.name} belongs to the operator")
         status = await self.connections.connect(self.spec(asked))
@@ -78,7 +93,7 @@ class Roster:
 
     async def remove(self, name: str) -> bool:
         """The row and the connection. Whether there was one. Raises ToolError for an operator's."""
-        status, row = self.connections.status(name), self._row(name)
+        status, row = self.connections.status(name), self.row(name)
         origins = {it.origin for it in (status, row) if it is not None}
         if "operator" in origins:
             raise ToolError("permission", "mcp_disconnect", f"the connection {name} belongs to the operator")
@@ -91,7 +106,7 @@ class Roster:
 
         Raises ToolError for a server of the configuration.
         """
-        row, configured = self._row(name), name in self._configured
+        row, configured = self.row(name), name in self._configured
         if row is None and configured:
             raise ToolError("permission", "mcp_forget", f"{name} stands in the configuration: take it out there")
         await self._drop(row)
@@ -106,22 +121,47 @@ class Roster:
         except StoreFailed as error:
             raise ToolError("transient", "mcp_disconnect", f"the catalog was not changed: {error}") from None
 
-    async def approve(self, name: str, by: str) -> ServerStatus:
-        """For a person: start a connection that waits, or take the tools that wait, now and after every restart.
-
-        Raises ToolError.
-        """
+    def shown(self, name: str) -> Shown:
+        """What there is to approve of a connection. Raises ToolError."""
         if name in self._configured:
-            raise ToolError("validation", "mcp_approve", f"{name} stands in the configuration and needs no approval")
-        row = self._row(name)
-        status = self.connections.approve(name)
-        if status is None:
-            if row is None:
-                raise ToolError("not_found", "mcp_approve", f"there is no MCP connection named {name!r}")
-            status = await self.connections.connect(self.spec(read_row(row)))
+            raise ToolError("validation", APPROVE, f"{name} stands in the configuration and needs no approval")
+        row, live = self.row(name), self.connections.spec(name)
+        if row is None and live is None:
+            raise ToolError("not_found", APPROVE, f"no MCP connection {name!r} is kept for this workspace")
+        if row is not None and live is not None and replace(self.spec(read_row(row)), origin=live.origin) != live:
+            reason = f"the connection {name} that runs here is not the one that is kept: forget it, or start again"
+            raise ToolError("stale", APPROVE, reason)
+        status = self.connections.status(name)
+        return Shown(name, _digest(row) if row else "", status.hashes if status else {})
+
+    async def approve(self, shown: Shown, by: str) -> ServerStatus:
+        """For a person: take what was shown, now and after every restart. A connection that waits is started, and
+        takes the tools that were approved before; those that then wait were not shown yet.
+
+        Raises ToolError; `stale` where something is not what was shown.
+        """
+        name = shown.name
+        if self.shown(name) != shown:
+            raise ToolError("stale", APPROVE, f"{name} is not what was shown: {AGAIN}")
+        row = self.row(name)
+        if row is not None and self.connections.status(name) is None:
+            return await self._started(row, by)
+        digests = shown.tools or (row.tool_hashes if row else {})
         if row is not None:
-            hashes = status.hashes or row.tool_hashes
-            await self._put(replace(row, tool_hashes=hashes, approved_by=by, approved_at=time.time()))
+            await self._put(_vouched(replace(row, tool_hashes=digests), by), Seen(row, self._workspace))
+        status = self.connections.approve(name, digests)
+        if status is None:
+            raise ToolError("transient", APPROVE, f"{name} has ended meanwhile: {AGAIN}")
+        return status
+
+    async def _started(self, row: ServerRow, by: str) -> ServerStatus:
+        status = await self.connections.connect(self.spec(read_row(row)), row.tool_hashes)
+        try:
+            await self._put(_vouched(row, by), Seen(row, self._workspace))
+        except BaseException:
+            with trio.move_on_after(CLOSE_S, shield=True):
+                await self.connections.disconnect(row.name)
+            raise
         return status
 
     # --- after a restart ------------------------------------------------------------------------------------
@@ -195,14 +235,25 @@ class Roster:
     def _workspace(self) -> str:
         return str(self._place.workspace)
 
-    def _row(self, name: str) -> ServerRow | None:
+    def row(self, name: str) -> ServerRow | None:
         rows = self._catalog.servers(self._workspace) if self._catalog is not None else ()
         return next((row for row in rows if row.name == name), None)
 
-    async def _put(self, row: ServerRow) -> None:
+    async def _put(self, row: ServerRow, seen: Seen | None = None) -> None:
         if self._catalog is None:
             return
         try:
-            await self._catalog.put_server(row)
+            await self._catalog.put_server(row, seen)
+        except StoreChanged:
+            raise ToolError("stale", APPROVE, f"another hookgate has changed {row.name}: {AGAIN}") from None
         except StoreFailed as error:
             raise ToolError("transient", "mcp_connect", f"the connection cannot be kept: {error}") from None
+
+
+def _digest(row: ServerRow) -> str:
+    parts = [row.workspace, row.name, row.transport, row.params, row.secret_ref, dict(row.tool_hashes), row.origin]
+    return sha256(canonical(parts)).hexdigest()
+
+
+def _vouched(row: ServerRow, by: str) -> ServerRow:
+    return replace(row, approved_by=by, approved_at=time.time())

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hookgate.protocol.framing import Oversize
-from hookgate.protocol.zot.frames import CommandReply, InterceptReply, Notify, Ready, ToolReply, Unknown
+from hookgate.protocol.zot.frames import CommandReply, InterceptReply, Notify, Ready, ToolReply, ToolWanted, Unknown
 from hookgate.protocol.zot.peer import BadReply, Malformed, ReplyKind, Stray, ZotPeer
 
 
@@ -122,6 +122,23 @@ def test_a_line_over_the_limit_without_a_pending_id_is_lost_and_reported(head: s
     (it,) = peer.receive(data)
     assert isinstance(it, Oversize)
     assert peer.receive(line(type="tool_result", id="1")) == [ToolReply("1")]
+
+
+def test_what_nests_too_deep_is_answered_or_fails_its_call_at_once() -> None:
+    deep = b'{"a":' * 300 + b"{}" + b"}" * 300
+    wanted = b'{"type":"call_tool","id":"k1","name":"ls","args":%b,"parent_id":"1"}\n'
+    peer = pending(ToolReply)
+    (it,) = peer.receive(wanted % deep)
+    assert it == ToolWanted("k1", "ls", None)
+    (it,) = peer.receive(b'{"type":"tool_result","id":"1","content":%b}\n' % deep)
+    assert it == BadReply("1", "it nests too deep")
+    (it,) = peer.receive(b'{"x":%b}\n' % deep)
+    assert isinstance(it, Malformed)
+
+
+def test_a_call_that_is_over_the_limit_is_answered() -> None:
+    data = b'{"type":"call_tool","id":"k1","name":"write","args":{"content":"%b"}}\n' % (b"x" * 2000)
+    assert pending(ToolReply, limit=1000).receive(data) == [ToolWanted("k1", "write", None)]
 
 
 def test_looking_for_an_id_in_a_hostile_line_takes_no_time() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import trio
 
 from hookgate.cli.dynamic import open_tool_processes
-from hookgate.protocol.catalog import EVERYWHERE, Catalog, ServerRow, StoreFailed, ToolRow
+from hookgate.protocol.catalog import EVERYWHERE, Catalog, Seen, ServerRow, StoreFailed, ToolRow
 from hookgate.protocol.values import ToolCall, ToolResult, ToolSpec
 from hookgate.tools.dispatch import execute
 from hookgate.tools.dynamic.ledger import Ledger
@@ -41,16 +41,16 @@ class MemoryCatalog:
     def servers(self, workspace: str = EVERYWHERE) -> tuple[ServerRow, ...]:
         return ()
 
-    async def put_tool(self, row: ToolRow) -> ToolRow:
+    async def put_tool(self, row: ToolRow, seen: Seen | None = None) -> ToolRow:
         await self._write()
         self.rows[row.workspace, row.name] = row
         return row
 
-    async def remove_tool(self, name: str, workspace: str = EVERYWHERE) -> bool:
+    async def remove_tool(self, name: str, workspace: str = EVERYWHERE, seen: Seen | None = None) -> bool:
         await self._write()
         return self.rows.pop((workspace, name), None) is not None
 
-    async def put_server(self, row: ServerRow) -> ServerRow:
+    async def put_server(self, row: ServerRow, seen: Seen | None = None) -> ServerRow:
         raise NotImplementedError
 
     async def remove_server(self, name: str, workspace: str = EVERYWHERE) -> bool:
@@ -93,6 +93,10 @@ class Shop:
         """As `new`, for tests that are about what comes after it."""
         result = await self.new(name, body, **more)
         assert not result.is_error, result.for_llm
+
+    async def approve(self, name: str, *, everywhere: bool = False) -> None:
+        """The operator has looked at it as it is now."""
+        await self.workshop.approve(self.workshop.ledger.known(name, "approve"), "ann", everywhere=everywhere)
 
     async def states(self) -> dict[str, str]:
         return {it.row.name: it.state for it in await self.workshop.standings()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -14,9 +15,10 @@ from structlog.testing import capture_logs
 from hookgate.protocol.catalog import ToolRow
 from hookgate.protocol.values import ToolCall
 from hookgate.store import open_store
-from hookgate.tools.dynamic.asking import lasting
+from hookgate.tools.dynamic.asking import lasting, vouched_text
 from hookgate.tools.dynamic.identity import digest
 from hookgate.tools.dynamic.standing import Facts, standing
+from hookgate.tools.dynamic.workshop import Terms
 from hookgate.tools.errors import ToolError
 from hookgate.tools.registry import Registry
 from tests.tools.dynamic.shops import Other, Shop, open_shop
@@ -48,7 +50,7 @@ async def test_what_the_operator_approved_comes_back_by_itself(tmp_path: Path) -
     async with reopened(tmp_path) as shop:
         await shop.made("probe", "return 'back'")
     async with reopened(tmp_path) as shop:
-        await shop.workshop.approve("probe", "ann")
+        await shop.approve("probe")
         assert (await shop.call("probe")).for_llm == "back"
     async with reopened(tmp_path) as shop:
         assert (await shop.call("probe")).for_llm == "back"
@@ -91,11 +93,11 @@ async def test_a_grant_for_always_brings_back_exactly_what_it_was_given_for(tmp_
 async def test_a_tool_belongs_to_its_workspace_unless_the_operator_says_everywhere(tmp_path: Path) -> None:
     async with reopened(tmp_path, workspace="/a") as shop:
         await shop.made("probe", "return 'a'")
-        await shop.workshop.approve("probe", "ann")
+        await shop.approve("probe")
     async with reopened(tmp_path, workspace="/b") as shop:
         assert await shop.states() == {}
     async with reopened(tmp_path, workspace="/a") as shop:
-        await shop.workshop.approve("probe", "ann", everywhere=True)
+        await shop.approve("probe", everywhere=True)
     async with reopened(tmp_path, workspace="/b") as shop:
         assert (await shop.call("probe")).for_llm == "a"
         assert "belongs to the operator" in (await shop.new("probe", "return 'b'", replace=True)).for_llm
@@ -122,7 +124,7 @@ async def test_only_what_is_as_it_was_starts_and_the_rest_says_why(tmp_path: Pat
     async with reopened(tmp_path) as shop:
         for name in names:
             await shop.made(name, f"return {name!r}")
-            await shop.workshop.approve(name, "ann")
+            await shop.approve(name)
     tools = tmp_path / "tools"
     (tools / "missing" / "tool.py").unlink()
     with (tools / "changed" / "tool.py").open("a") as file:
@@ -152,7 +154,7 @@ async def test_only_what_is_as_it_was_starts_and_the_rest_says_why(tmp_path: Pat
         reasons = {it.row.name: it.reason for it in await shop.workshop.standings()}
         assert "another tool than the one that was approved" in reasons["broken"]
         with pytest.raises(ToolError, match="is not what was approved"):
-            await shop.workshop.approve("changed", "ann")
+            await shop.approve("changed")
         for name in names:
             await shop.workshop.remove(name, "operator")
         assert shop.names() == {"shadowed"}
@@ -179,3 +181,63 @@ def _as_if_approved(row: ToolRow, text: str) -> ToolRow:
 def test_each_row_has_one_state(changes: dict[str, Any], facts: Facts, state: str) -> None:
     row = replace(ToolRow("probe", "process", {}, "tool.py", "d", "model"), **changes)
     assert standing(row, facts).state == state
+
+
+async def test_what_the_operator_took_over_in_another_process_is_no_longer_the_models(tmp_path: Path) -> None:
+    async with reopened(tmp_path) as gateway:
+        await gateway.made("probe", "return 'seen'")
+        async with reopened(tmp_path) as command:
+            await command.approve("probe")
+        replaced = await gateway.new("probe", "return 'other'", replace=True)
+        assert (replaced.error and replaced.error.kind, "another process has changed it" in replaced.for_llm) == (
+            "stale",
+            True,
+        )
+        assert (await gateway.call("probe")).for_llm == "seen"
+        removed = await gateway.call("unregister_tool", name="probe")
+        assert "belongs to the operator" in removed.for_llm
+    async with reopened(tmp_path) as again:
+        assert (await again.call("probe")).for_llm == "seen"
+
+
+async def test_what_was_shown_is_what_is_approved(tmp_path: Path) -> None:
+    async with reopened(tmp_path) as gateway:
+        await gateway.made("probe", "return 'harmless'", args={"type": "object", "properties": {"x": {}}})
+        async with reopened(tmp_path) as command:
+            row = command.workshop.ledger.known("probe", "")
+            text = vouched_text(command.workshop, row)
+            assert all(it in text for it in ("'harmless'", "A tool.", '"x"', "Requires packages: none", row.sha256))
+            await gateway.made("probe", "return 'other'", replace=True)
+            with pytest.raises(ToolError) as caught:
+                await command.workshop.approve(row, "ann")
+            assert caught.value.kind == "stale"
+            with pytest.raises(ToolError, match="is not what was approved"):
+                vouched_text(command.workshop, row)
+        assert gateway.workshop.ledger.known("probe", "").origin == "model"
+
+
+async def test_a_tool_without_its_packages_waits_and_says_why(tmp_path: Path) -> None:
+    async with reopened(tmp_path, terms=Terms(packages=("trio",))) as shop:
+        await shop.made("probe", "import trio\nreturn trio.__version__", requires=["trio"])
+        await shop.approve("probe")
+    async with reopened(tmp_path) as shop:
+        (found,) = await shop.workshop.standings()
+        assert (found.state, "'trio' is not allowed" in found.reason) == ("needs_approval", True)
+        with pytest.raises(ToolError, match="'trio' is not allowed"):
+            await shop.approve("probe")
+        assert shop.names() == set()
+
+
+@pytest.mark.parametrize("kind", ["pipe", "link"])
+async def test_what_is_no_file_of_ours_is_no_program_and_holds_nothing_up(tmp_path: Path, kind: str) -> None:
+    async with reopened(tmp_path) as shop:
+        await shop.made("probe", "return 1")
+        await shop.approve("probe")
+    program = tmp_path / "tools" / "probe" / "tool.py"
+    program.rename(tmp_path / "elsewhere.py")
+    if kind == "pipe":
+        os.mkfifo(program)
+    else:
+        program.symlink_to(tmp_path / "elsewhere.py")
+    async with reopened(tmp_path) as shop:
+        assert await shop.states() == {"probe": "missing"}

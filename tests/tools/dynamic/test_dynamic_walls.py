@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import trio
 
-from hookgate.tools.dynamic.cell import MAX_FOLDER_FILES
+from hookgate.tools.dynamic.folder import MAX_FOLDER_FILES, remove, too_much
 from hookgate.tools.sandbox import Limits, open_shelter
 from tests.tools.dynamic.shops import open_shop, open_walls
 
@@ -136,3 +137,29 @@ async def test_a_program_that_changes_its_file_changes_nothing(tmp_path: Path) -
         await shop.call("probe", evil=True)
         (shop.folder / "probe" / "tool.py").write_text("evil")
         assert (await shop.call("probe")).for_llm == "good"
+
+
+async def test_what_fills_its_folder_during_a_call_is_stopped(tmp_path: Path) -> None:
+    body = "import time\nfor number in range(args['files']):\n    open(str(number), 'w').close()\ntime.sleep(3600)"
+    async with open_shop(tmp_path) as shop:
+        await shop.made("probe", body, args=[{"name": "files", "type": "integer"}])
+        over = await shop.call("probe", files=MAX_FOLDER_FILES + 1)
+        assert over.error is not None
+        assert (over.error.kind, "its private folder holds more than" in over.error.reason) == ("budget", True)
+
+
+def test_folders_nested_as_deep_as_can_be_are_too_much_and_are_removed(tmp_path: Path) -> None:
+    base = tmp_path / "base"
+    base.mkdir()
+    (outside := tmp_path / "outside").mkdir()
+    descriptor = os.open(base, os.O_RDONLY)
+    os.symlink(outside, "link", dir_fd=descriptor)
+    for _ in range(2100):
+        os.mkdir("d", dir_fd=descriptor)
+        below = os.open("d", os.O_RDONLY, dir_fd=descriptor)
+        os.close(descriptor)
+        descriptor = below
+    os.close(descriptor)
+    assert "folders more than" in too_much(base)
+    remove(base)
+    assert [it.name for it in tmp_path.iterdir()] == ["outside"]

@@ -9,7 +9,7 @@ import pytest
 import trio
 import trio.testing
 
-from hookgate.protocol.catalog import StoreBusy, StoreFailed, ToolRow
+from hookgate.protocol.catalog import Seen, StoreBusy, StoreFailed, ToolRow
 from hookgate.protocol.effects import RegistryEffect
 from hookgate.protocol.values import ToolCall, ToolResult
 from hookgate.tools.dynamic.workshop import Terms
@@ -125,9 +125,9 @@ async def test_a_row_goes_when_the_registry_refuses(tmp_path: Path) -> None:
     catalog, registry = MemoryCatalog(), Registry()
 
     class Late(MemoryCatalog):
-        async def put_tool(self, row: ToolRow) -> ToolRow:
+        async def put_tool(self, row: ToolRow, seen: Seen | None = None) -> ToolRow:
             registry.register(Other("probe", "builtin"), reserved=True)
-            return await super().put_tool(row)
+            return await super().put_tool(row, seen)
 
     catalog = Late()
     async with open_shop(tmp_path, catalog, registry=registry) as shop:
@@ -216,7 +216,7 @@ async def test_an_unknown_name_is_not_found_and_a_close_one_is_told(tmp_path: Pa
 async def test_the_model_neither_removes_nor_replaces_what_is_the_operators(tmp_path: Path) -> None:
     async with open_shop(tmp_path) as shop:
         await shop.made("probe", "return 1")
-        await shop.workshop.approve("probe", "ann")
+        await shop.approve("probe")
         for result in (
             await shop.call("unregister_tool", name="probe"),
             await shop.new("probe", "return 2", replace=True),

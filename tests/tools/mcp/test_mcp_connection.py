@@ -162,7 +162,7 @@ async def test_new_and_changed_tools_of_a_models_connection_wait_for_a_person() 
         await bench.until(lambda: bench.status().waiting != ())
         assert bench.status().waiting == ("echo", "late")
         assert bench.names == ["odd__peek", "odd__slow"]
-        bench.connections.approve("odd")
+        bench.connections.approve("odd", bench.status().hashes)
         assert bench.names == ["odd__echo", "odd__late", "odd__peek", "odd__slow"]
         assert bench.status().waiting == ()
 

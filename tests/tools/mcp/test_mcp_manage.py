@@ -21,6 +21,7 @@ from hookgate.tools.dispatch import execute
 from hookgate.tools.errors import ToolError
 from hookgate.tools.mcp.asked import approval_text, read_asked
 from hookgate.tools.mcp.manage import McpConnect, McpDisconnect, McpList
+from hookgate.tools.mcp.review import review
 from hookgate.tools.mcp.roster import Place, Roster
 from tests.processes import gone
 
@@ -92,7 +93,7 @@ async def test_what_a_model_connected_waits_for_a_person_after_a_restart(tmp_pat
 async def test_what_a_person_approved_for_good_is_there_after_a_restart(tmp_path: Path) -> None:
     async with desk(tmp_path) as ours:
         await ours.connect()
-        await ours.roster.approve("odd", "ann")
+        await ours.roster.approve(ours.roster.shown("odd"), "ann")
     async with desk(tmp_path) as ours:
         assert ours.roster.restore() == ()
         await ours.bench.up()
@@ -103,7 +104,7 @@ async def test_a_person_can_approve_what_waits_after_a_restart(tmp_path: Path) -
     async with desk(tmp_path) as ours:
         await ours.connect()
     async with desk(tmp_path) as ours:
-        status = await ours.roster.approve("odd", "ann")
+        status = await ours.roster.approve(ours.roster.shown("odd"), "ann")
         assert (status.state, len(status.tools)) == ("up", 14)
         kept = ours.roster.kept()[0]
         assert (kept.state, kept.row.approved_by, len(kept.row.tool_hashes)) == ("ok", "ann", 14)
@@ -112,7 +113,7 @@ async def test_a_person_can_approve_what_waits_after_a_restart(tmp_path: Path) -
 async def test_a_tool_that_changed_since_it_was_approved_waits_after_a_restart(tmp_path: Path) -> None:
     async with desk(tmp_path) as ours:
         await ours.connect()
-        await ours.roster.approve("odd", "ann")
+        await ours.roster.approve(ours.roster.shown("odd"), "ann")
     async with open_store(tmp_path / FILE) as store:
         row = store.servers(str(tmp_path))[0]
         await store.put_server(replace(row, tool_hashes={**row.tool_hashes, "echo": "0" * 64}))
@@ -178,7 +179,7 @@ async def test_a_connection_that_cannot_be_kept_is_not_made(tmp_path: Path) -> N
         def servers(self, workspace: str = "") -> tuple[ServerRow, ...]:
             return ()
 
-        async def put_server(self, row: ServerRow) -> ServerRow:
+        async def put_server(self, row: ServerRow, seen: object = None) -> ServerRow:
             await trio.lowlevel.checkpoint()
             raise StoreFailed("the disk is full")
 
@@ -284,3 +285,49 @@ def test_the_approval_of_a_url_shows_where_and_with_what() -> None:
     shown = approval_text(ToolCall("1", "mcp_connect", {**HTTP, "auth_token": "secret:TOKEN"}))
     assert "the MCP server srv at https://example.com/mcp, with the token secret:TOKEN." in shown
     assert "Ends the MCP connection srv" in approval_text(ToolCall("1", "mcp_disconnect", {"name": "srv"}))
+
+
+async def test_what_a_person_approves_is_what_they_were_shown(tmp_path: Path) -> None:
+    async with desk(tmp_path) as ours:
+        await ours.connect()
+        await ours.roster.approve(ours.roster.shown("odd"), "ann")
+        before = ours.roster.shown("odd")
+        assert review(ours.roster, "odd").splitlines()[-1].startswith("Approved before, and unchanged: ")
+        await ours.bench.call("odd__grow")
+        await ours.bench.until(lambda: ours.bench.status().waiting != ())
+        text = review(ours.roster, "odd")
+        assert "Tool echo (changed): Now it does something else." in text
+        assert "description before: " in text
+        assert "Tool late (new): Came later." in text
+        with pytest.raises(ToolError, match="is not what was shown"):
+            await ours.roster.approve(before, "ann")
+        assert "odd__late" not in ours.bench.names
+        await ours.roster.approve(ours.roster.shown("odd"), "ann")
+        assert "odd__late" in ours.bench.names
+
+
+async def test_a_connection_that_another_process_changed_is_not_approved(tmp_path: Path) -> None:
+    async with desk(tmp_path) as ours:
+        await ours.connect()
+        shown = ours.roster.shown("odd")
+        async with open_store(tmp_path / FILE) as other:
+            (row,) = other.servers(str(tmp_path))
+            theirs = await other.put_server(replace(row, params={"command": [sys.executable, "/other.py"]}))
+        with pytest.raises(ToolError, match="another hookgate has changed odd") as caught:
+            await ours.roster.approve(shown, "ann")
+        assert caught.value.kind == "stale"
+        assert [kept.row for kept in ours.roster.kept()] == [theirs]
+        with pytest.raises(ToolError, match="is not the one that is kept"):
+            ours.roster.shown("odd")
+
+
+async def test_a_connection_that_starts_with_its_approval_takes_no_tool_that_was_not_shown(tmp_path: Path) -> None:
+    async with desk(tmp_path) as ours:
+        await ours.connect()
+    async with open_store(tmp_path / FILE) as store:
+        (row,) = store.servers(str(tmp_path))
+        await store.put_server(replace(row, tool_hashes={**row.tool_hashes, "echo": "0" * 64}))
+    async with desk(tmp_path) as ours:
+        status = await ours.roster.approve(ours.roster.shown("odd"), "ann")
+        assert (status.waiting, "odd__echo" in ours.bench.names) == (("echo",), False)
+        assert "Tool echo (changed since it was approved" in review(ours.roster, "odd")
