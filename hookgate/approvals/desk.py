@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
-from typing import cast
 
 import structlog
 import trio
@@ -20,7 +19,8 @@ from hookgate.protocol.codec import canonical
 from hookgate.protocol.interfaces import Channel, Redactor
 from hookgate.protocol.match import Globs, Matcher
 from hookgate.protocol.payloads import ApprovalDecided, ApprovalRequested, Payload
-from hookgate.protocol.values import JsonObject, Step, ToolCall
+from hookgate.protocol.redacting import presentable
+from hookgate.protocol.values import Step, ToolCall
 
 log = structlog.get_logger("hookgate.approvals")
 
@@ -138,9 +138,7 @@ class Desk:
 
     def _presentable(self, call: ToolCall) -> ToolCall:
         """The call as it may be shown; the request is bound to the true one by its digest."""
-        if self._redactor is None:
-            return call
-        return replace(call, arguments=cast("JsonObject", self._redactor.value(call.arguments)))
+        return call if self._redactor is None else presentable(self._redactor, call)
 
     def _text(self, text: str) -> str:
         return text if self._redactor is None else self._redactor.text(text)

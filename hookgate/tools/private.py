@@ -6,12 +6,10 @@ from __future__ import annotations
 
 import fcntl
 import os
-import shutil
 import tempfile
 import time
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager, suppress
-from functools import partial
 from pathlib import Path
 
 import trio
@@ -20,6 +18,8 @@ OWNER = ".owner"
 """A file in each folder that its owner holds locked, for as long as it lives."""
 YOUNG_S = 60.0
 """A folder may be younger than its lock."""
+LONG_PATH = 300
+"""In characters. A name that follows still fits in a path, and looking it up is quick."""
 MOST = 200
 """Folders that one sweep removes: it runs beside the start of a chat."""
 
@@ -32,7 +32,7 @@ async def open_private_folder(prefix: str) -> AsyncGenerator[Path]:
         yield folder
     finally:
         with trio.CancelScope(shield=True):
-            await trio.to_thread.run_sync(partial(shutil.rmtree, folder, ignore_errors=True))
+            await trio.to_thread.run_sync(remove, folder)
         os.close(lock)
 
 
@@ -51,7 +51,7 @@ def _made(prefix: str) -> tuple[Path, int]:
 
 def _sweep(prefix: str, young_s: float) -> None:
     for _, folder in zip(range(MOST), _left_behind(prefix, time.time() - young_s), strict=False):
-        shutil.rmtree(folder, ignore_errors=True)
+        remove(Path(folder))
 
 
 def _left_behind(prefix: str, before: float) -> Iterator[str]:
@@ -73,3 +73,52 @@ def _is_nobodys(folder: str, before: float) -> bool:
         finally:
             os.close(lock)
     return False
+
+
+# --- removal ---
+
+
+def remove(base: Path) -> None:
+    """Everything, however deep it is nested, and no link is followed; what cannot be removed stays. Blocks.
+
+    Nobody else may write in `base` itself, and nothing runs in it.
+    """
+    waiting, moved = [str(base)], 0
+    emptied: list[str] = []
+    while waiting:
+        folder = waiting.pop()
+        emptied.append(folder)
+        for entry in _readable(folder):
+            if not entry.is_dir(follow_symlinks=False):
+                with suppress(OSError):
+                    os.unlink(entry.path)
+                continue
+            below = entry.path
+            with suppress(OSError):
+                os.chmod(below, 0o700)
+                if len(below) > LONG_PATH:
+                    # Out to the top: a path to it stays short, however deep it was.
+                    moved += 1
+                    os.rename(below, below := f"{base}/moved-{moved}")
+                waiting.append(below)
+    for folder in reversed(emptied):
+        with suppress(OSError):
+            os.rmdir(folder)
+
+
+def _readable(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        return entries_of(folder)
+    except PermissionError:
+        return []
+
+
+def entries_of(folder: str) -> list[os.DirEntry[str]]:
+    """Nothing of a folder that is gone. Raises PermissionError."""
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except PermissionError:
+        raise
+    except OSError:
+        return []

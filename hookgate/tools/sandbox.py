@@ -11,7 +11,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -25,10 +24,13 @@ import trio
 from hookgate.protocol.codec import encode
 from hookgate.tools.bubblewrap import bwrap_argv
 from hookgate.tools.errors import SandboxUnavailable
+from hookgate.tools.private import open_private_folder, sweep
 
 Mode = Literal["auto", "required", "off"]
 Kind = Literal["bwrap", "landlock", "none"]
 
+PREFIX = "hookgate-"
+"""Of private folders; that of a made tool begins with it too."""
 _PROBE_DEADLINE_S = 10.0
 _MAX_NAMED = 6
 """Paths that a note or an error lists."""
@@ -130,6 +132,7 @@ async def open_shelter(workspace: Path, environment: Mapping[str, str], limits: 
         if limits.mode == "required":
             await shelter.run(choose)
         async with trio.open_nursery() as nursery:
+            nursery.start_soon(sweep, PREFIX)
             if limits.mode != "required":
                 nursery.start_soon(shelter.run, choose)
             try:
@@ -145,14 +148,10 @@ async def open_shelter(workspace: Path, environment: Mapping[str, str], limits: 
 @asynccontextmanager
 async def _folders() -> AsyncGenerator[Path]:
     """The private folder, removed at the end."""
-    base = Path(tempfile.mkdtemp(prefix="hookgate-"))
-    try:
+    async with open_private_folder(PREFIX) as base:
         for name in ("tmp", "locked"):
             (base / name).mkdir()
         yield base
-    finally:
-        with trio.CancelScope(shield=True):
-            await trio.to_thread.run_sync(partial(shutil.rmtree, base, ignore_errors=True))
 
 
 def secrets_below(home: Path) -> tuple[Path, ...]:

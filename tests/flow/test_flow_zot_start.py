@@ -44,7 +44,7 @@ async def test_a_mute_extension_holds_up_the_first_prompt_alone_and_then_is_gone
         assert (await client.ask("get_state", id="3"))["data"]["busy"]
         frames = await client.done()
         assert (frames[0]["id"], types(frames)[-1]) == ("1", "done")
-        await client.warned(f"extension load: {mute}: no hello within 0.7 s\n")
+        await client.warned(f"extension load: {mute}: no hello within 0.7 s")
         await until(lambda: set(processes_of(tmp_path)) <= {client.process.pid})
 
 

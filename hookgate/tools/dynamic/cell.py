@@ -5,7 +5,6 @@ Inside, the private folder is all that can be written; it is new for each run, a
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -13,8 +12,9 @@ from pathlib import Path
 
 import trio
 
-from hookgate.tools.dynamic.folder import remove, too_much
+from hookgate.tools.dynamic.folder import too_much
 from hookgate.tools.dynamic.tail import Tail, open_tail
+from hookgate.tools.private import open_private_folder
 from hookgate.tools.sandbox import Sandbox
 
 # CPU seconds, open files, and bytes per file in blocks of 512. A limit that is lower already stays.
@@ -54,7 +54,7 @@ class Cell:
 async def open_cell(sandbox: Sandbox, environment: Mapping[str, str], name: str) -> AsyncGenerator[Cell]:
     """`environment` gives PATH and LANG; HOME and TMPDIR are private and empty. Leaving removes the folder: what
     runs in it must have ended."""
-    async with _folder() as base:
+    async with open_private_folder("hookgate-tool-") as base:
         folder = base / "cell"
         for path in (folder, folder / "home", folder / "tmp"):
             path.mkdir(mode=0o700)
@@ -71,21 +71,6 @@ def _environment(given: Mapping[str, str], folder: Path) -> dict[str, str]:
 async def overfull(cell: Cell) -> str:
     """Why its private folder holds too much; empty where it does not."""
     return await trio.to_thread.run_sync(too_much, cell.folder)
-
-
-@asynccontextmanager
-async def _folder() -> AsyncGenerator[Path]:
-    base = await trio.to_thread.run_sync(_new_folder)
-    try:
-        yield base
-    finally:
-        with trio.CancelScope(shield=True):
-            await trio.to_thread.run_sync(remove, base)
-
-
-def _new_folder() -> Path:
-    # Walls are drawn along real paths.
-    return Path(tempfile.mkdtemp(prefix="hookgate-tool-")).resolve()
 
 
 def walls_note(sandbox: Sandbox) -> str:
