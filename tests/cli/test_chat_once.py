@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import trio
 
+from hookgate.config import ConfigError, parse
 from tests.cli.program import DEADLINE_S, configured, hook, none_left, open_pipes, processes_of, run
 from tests.model_server import Answer, calls, cut, fails, hang, open_model_server, says
 
@@ -58,15 +59,6 @@ async def test_an_endpoint_that_is_not_there_is_one_line_too(tmp_path: Path) -> 
         ("[tols]\n", "tols: unknown key (did you mean 'tools'?)"),
         ('[hooks.processes.h]\ncommand = ["true"]\nintercept = ["befor_tool"]\n', "'befor_tool' is no stage"),
         ('[[approvals]]\nname = "x"\n', "approvals.0: name the tools"),
-        (
-            '[[approvals]]\nname = "1"\ntools = ["*"]\n',
-            "approvals.0.name: '1' is how a rule without a name is called",
-        ),
-        ('[[approvals]]\nname = "x"\ntools = ["a"]\n' * 2, "approvals: there are two rules named 'x'"),
-        (
-            '[[approvals]]\ntools = ["*"]\norigins = ["txt"]\n',
-            "approvals.0.origins: 'txt' is no origin of a call (did",
-        ),
         ('[providers.q]\nkind = "openai"\napi_key_env = "NO_SUCH_KEY"\n', "NO_SUCH_KEY is not set"),
         ("[agent]\n", "hookgate.toml: "),
     ],
@@ -79,6 +71,26 @@ async def test_a_mistake_in_the_configuration_ends_with_2_and_names_its_place(
     [line] = ended.stderr.decode().splitlines()
     assert line.startswith("hookgate: ")
     assert said in line
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            '[[approvals]]\nname = "1"\ntools = ["*"]\n',
+            "approvals.0.name: '1' is how a rule without a name is called",
+        ),
+        ('[[approvals]]\nname = "x"\ntools = ["a"]\n' * 2, "approvals: there are two rules named 'x'"),
+        (
+            '[[approvals]]\ntools = ["*"]\norigins = ["txt"]\n',
+            "approvals.0.origins: 'txt' is no origin of a call (did",
+        ),
+    ],
+)
+def test_a_rule_that_cannot_be_meant_is_refused(text: str, said: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        parse(text, Path("hookgate.toml"))
+    assert said in str(refused.value)
 
 
 async def test_a_missing_configuration_ends_with_2(tmp_path: Path) -> None:

@@ -156,26 +156,26 @@ async def test_a_configured_extension_gets_its_environment_and_no_more(tmp_path:
 # --- commands -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("typed", "expected"),
-    [
-        ("/do one  two", "[ext] Do one  two"),
-        ("/DO", "[ext] Do"),
-        (do(answer={"action": "display", "display": "a\nb"}), "[ext] a\n[ext] b"),
-        (do(answer={"action": "insert", "insert": "half a sentence"}), "half a sentence"),
-        (do(answer={"action": "noop"}), None),
-        (do(answer={}), None),
-        (do(answer={"action": "prompt", "prompt": "  "}), None),
-        (do(answer={"action": "dance"}), "! extension /Do: unknown action dance"),
-        (do(answer={"action": "display", "display": "no", "error": "usage"}), "! extension /Do: usage"),
-        (do(exit=True), "! extension /Do: extension ext disconnected"),
-    ],
-)
-async def test_each_action_of_a_command(tmp_path: Path, typed: str, expected: str | None) -> None:
+ACTIONS = [
+    ("/do one  two", "[ext] Do one  two"),
+    ("/DO", "[ext] Do"),
+    (do(answer={"action": "display", "display": "a\nb"}), "[ext] a\n[ext] b"),
+    (do(answer={"action": "insert", "insert": "half a sentence"}), "half a sentence"),
+    (do(answer={"action": "noop"}), None),
+    (do(answer={}), None),
+    (do(answer={"action": "prompt", "prompt": "  "}), None),
+    (do(answer={"action": "dance"}), "! extension /Do: unknown action dance"),
+    (do(answer={"action": "display", "display": "no", "error": "usage"}), "! extension /Do: usage"),
+    (do(exit=True), "! extension /Do: extension ext disconnected"),
+]
+
+
+async def test_each_action_of_a_command(tmp_path: Path) -> None:
     extension(installed(tmp_path), "ext")
     folder = configured(tmp_path, NOWHERE, QUIET)
-    lines = (await shown(folder, typed)).partition("\n")[2].removeprefix(PROMPT)
-    assert lines.removesuffix(PROMPT).strip() == (expected or "")
+    text = await shown(folder, *(typed for typed, _ in ACTIONS))
+    answers = [answer.strip() for answer in text.partition("\n")[2].split(PROMPT)]
+    assert answers == ["", *(expected or "" for _, expected in ACTIONS), ""]
 
 
 async def test_a_prompt_of_a_command_is_the_users_message_and_a_display_reaches_no_model(tmp_path: Path) -> None:

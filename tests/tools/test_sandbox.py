@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import structlog
 import trio
 from walls import open_sandbox
 
@@ -159,6 +160,9 @@ async def test_without_any_sandbox_auto_goes_on_loudly_and_required_refuses(
     root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(module, "_LAUNCHER", Path("/no/such/launcher.py"))
+    # A logger that no other test has made its own.
+    structlog.reset_defaults()
+    monkeypatch.setattr(module, "_log", structlog.get_logger())
     nowhere = {"PATH": "/nonexistent"}
     async with open_sandbox(root, nowhere) as sandbox:
         assert sandbox.kind == "none"
