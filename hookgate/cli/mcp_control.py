@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from hookgate.control.methods import ControlError, Methods
@@ -13,6 +15,14 @@ if TYPE_CHECKING:
     from hookgate.tools.mcp.roster import Roster
 
 OPERATOR = "operator"
+
+
+@contextmanager
+def _refusals() -> Generator[None]:
+    try:
+        yield
+    except ToolError as error:
+        raise ControlError(error.reason) from None
 
 
 def mcp_methods(roster: Roster | None) -> Methods:
@@ -33,10 +43,8 @@ def mcp_methods(roster: Roster | None) -> Methods:
         """What there is to approve: `text` for a person, `row` and `tools` for `mcp.approve`."""
         from hookgate.tools.mcp.review import review
 
-        try:
+        with _refusals():
             shown = there().shown(name)
-        except ToolError as error:
-            raise ControlError(error.reason) from None
         return {"name": name, "text": review(there(), name), "row": shown.row, "tools": dict(shown.tools)}
 
     async def mcp_approve(name: str, row: str, tools: dict[str, str]) -> Json:
@@ -44,17 +52,13 @@ def mcp_methods(roster: Roster | None) -> Methods:
         called; `waiting`: those that were not shown yet."""
         from hookgate.tools.mcp.roster import Shown
 
-        try:
+        with _refusals():
             status = await there().approve(Shown(name, row, tools), OPERATOR)
-        except ToolError as error:
-            raise ControlError(error.reason) from None
         return {"name": name, "tools": len(status.tools), "waiting": list[Json](status.waiting)}
 
     async def mcp_forget(name: str) -> Json:
         """End a connection that is not the configuration's, and keep it no more. Whether there was one."""
-        try:
+        with _refusals():
             return await there().forget(name)
-        except ToolError as error:
-            raise ControlError(error.reason) from None
 
     return {"mcp.list": mcp_list, "mcp.show": mcp_show, "mcp.approve": mcp_approve, "mcp.forget": mcp_forget}

@@ -104,10 +104,7 @@ async def open_runtime(setup: Setup) -> AsyncGenerator[Runtime]:
         named = setup.extensions.named if setup.extensions is not None else ()
         place = Place(config, setup.base, setup.file, redactor, setup.recording, named)
         gate = Gate(frozenset({*config.providers, *setup.providers}), redactor, spec_problem)
-        providers = dict(setup.providers)
-        for name, section in config.providers.items():
-            if name not in providers:
-                providers[name] = await open_provider(stack, name, section, setup.base)
+        providers = await _open_providers(stack, setup)
         tools = await open_toolset(stack, place)
         add_functions(tools.registry, setup.functions)
         tools.registry.listen(lambda change: gate.events.emit(_told(change)))
@@ -115,8 +112,7 @@ async def open_runtime(setup: Setup) -> AsyncGenerator[Runtime]:
         skills = await load_skills(config, setup.skills, tools.registry, extensions)
         context = make_context_files(setup, redactor, lambda key: gateway.sessions.get(key))
         texts = [it.mount for it in (skills, context) if it is not None]
-        guards = own_guards(config, tools)
-        inside = (*guards, *(extensions.inside if extensions else ()), *texts, *setup.inside)
+        inside = (*own_guards(config, tools), *(extensions.inside if extensions else ()), *texts, *setup.inside)
         mounts = Mounts(gate, restarts(config.hooks.defaults), inside)
         hooks = plans(config, setup.base)
         await stack.enter_async_context(open_mounts(mounts, extensions.beside(hooks) if extensions else hooks))
@@ -135,6 +131,15 @@ async def open_runtime(setup: Setup) -> AsyncGenerator[Runtime]:
             nursery.start_soon(extensions.surfaces.run, channels, gateway)
         yield Runtime(setup, agent, gate, mounts, gateway, tools, more, extensions, skills, context)
         nursery.cancel_scope.cancel()
+
+
+async def _open_providers(stack: AsyncExitStack, setup: Setup) -> dict[str, Provider]:
+    """The given ones, and those of the configuration that none is given for."""
+    providers = dict(setup.providers)
+    for name, section in setup.config.providers.items():
+        if name not in providers:
+            providers[name] = await open_provider(stack, name, section, setup.base)
+    return providers
 
 
 def add_functions(registry: Registry, functions: Sequence[Tool]) -> None:
