@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
-from secrets import token_hex
 
 from hookgate.extensions.discovery import Entry
 from hookgate.extensions.folders import Refused
 from hookgate.extensions.manifest import FILE_NAME, BadManifest, parse_manifest, read_bytes
 from hookgate.extensions.switch import switched
+from hookgate.extensions.whole import write_whole
 
 
 def named(name: str, entries: Iterable[Entry]) -> Entry:
@@ -39,20 +38,5 @@ def switch(entry: Entry, *, enabled: bool) -> None:
     except BadManifest as error:
         raise Refused(f"{entry.directory}: {error}") from None
     if manifest.enabled != enabled:
-        _replace(file, switched(data.decode("utf-8"), enabled=enabled).encode("utf-8"))
-
-
-def _replace(file: Path, data: bytes) -> None:
-    """Whole or not at all, with the mode that it had."""
-    mode = file.stat().st_mode & 0o7777
-    aside = file.with_name(f".{file.name}.{token_hex(6)}")
-    try:
-        with aside.open("xb") as opened:
-            os.fchmod(opened.fileno(), mode)
-            opened.write(data)
-            opened.flush()
-            os.fsync(opened.fileno())
-        aside.replace(file)
-    finally:
-        with suppress(FileNotFoundError):
-            aside.unlink()
+        changed = switched(data.decode("utf-8"), enabled=enabled).encode("utf-8")
+        write_whole(file, changed, file.stat().st_mode & 0o7777)

@@ -15,9 +15,9 @@ from hashlib import file_digest, sha256
 from io import BufferedReader
 from itertools import islice
 from pathlib import Path
-from secrets import token_hex
 from typing import Any, Literal, cast
 
+from hookgate.extensions.whole import write_whole
 from hookgate.protocol.codec import decode, encode
 from hookgate.protocol.errors import BadMessage
 
@@ -70,7 +70,8 @@ class Trust:
         key = _key(directory)
         self._agreed[key] = contents
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _write(self._file(key), encode({"directory": _text(key), "sha256": contents}) + b"\n")
+        kept = encode({"directory": _text(key), "sha256": contents}) + b"\n"
+        write_whole(self._file(key), kept, 0o600)
 
     def forget(self, directory: Path) -> bool:
         """Whether there was anything to forget. Raises OSError."""
@@ -164,17 +165,3 @@ def _key(directory: Path) -> str:
 def _text(key: str) -> str:
     """For people, and for JSON, which takes no name that is not UTF-8: the file's own name tells such names apart."""
     return os.fsencode(key).decode("utf-8", "backslashreplace")
-
-
-def _write(file: Path, data: bytes) -> None:
-    """Whole or not at all, for this user alone."""
-    aside = file.with_name(f".{file.name}.{token_hex(6)}")
-    try:
-        with open(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as opened:
-            opened.write(data)
-            opened.flush()
-            os.fsync(opened.fileno())
-        aside.replace(file)
-    finally:
-        with suppress(FileNotFoundError):
-            aside.unlink()
