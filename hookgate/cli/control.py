@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import structlog
 
@@ -17,14 +17,14 @@ from hookgate.cli.guards import GUARD
 from hookgate.cli.inspect import say
 from hookgate.cli.mcp_control import mcp_methods
 from hookgate.cli.plans import plans
-from hookgate.cli.running import running
+from hookgate.cli.running import running_for
 from hookgate.cli.runtime import Runtime
 from hookgate.cli.tools_control import tool_methods
 from hookgate.cli.tools_started import workspace_key
 from hookgate.cli.toolset import all_rules
 from hookgate.config import Config, ConfigError
 from hookgate.control.client import call, socket_path
-from hookgate.control.methods import ControlError
+from hookgate.control.methods import ControlError, Method, Methods
 from hookgate.control.place import ControlUnavailable
 from hookgate.control.serve import open_control
 from hookgate.hooks.mounts import ReloadFailed
@@ -45,18 +45,7 @@ async def open_gateway_control(runtime: Runtime, config_file: Path | None, path:
     section = runtime.setup.config.control
     explicit = path or (Path(section.path) if section.path else None)
     socket = explicit or socket_path(configuration.runtime_directory())
-    methods = _Methods(runtime, config_file)
-    tools = runtime.tools
-    served = {
-        **tool_methods(runtime, tools.catalog, tools.descriptions, lambda: runtime.agent.desk.rules),
-        "gateway.about": methods.about,
-        **mcp_methods(runtime.more.roster),
-        "hooks.list": methods.hooks_list,
-        "hooks.reload": methods.hooks_reload,
-        "hooks.restart": methods.hooks_restart,
-        "sessions.list": methods.sessions_list,
-        "turn.stop": methods.turn_stop,
-    }
+    served = _Methods(runtime, config_file).table()
     async with AsyncExitStack() as stack:
         try:
             await stack.enter_async_context(open_control(socket, served))
@@ -72,11 +61,27 @@ class _Methods:
         self._runtime = runtime
         self._config_file = config_file
 
+    def table(self) -> Methods:
+        """All that can be asked, by name."""
+        runtime, tools = self._runtime, self._runtime.tools
+        return {
+            **tool_methods(runtime, tools.catalog, tools.descriptions, lambda: runtime.agent.desk.rules),
+            **mcp_methods(runtime.more.roster),
+            "gateway.about": Method(self.about, changes=False),
+            "hooks.list": Method(self.hooks_list, changes=False),
+            "hooks.reload": Method(self.hooks_reload, changes=True),
+            "hooks.restart": Method(self.hooks_restart, changes=True),
+            "sessions.list": Method(self.sessions_list, changes=False),
+            "turn.stop": Method(self.turn_stop, changes=True),
+        }
+
     async def about(self) -> Json:
-        """Whose gateway it is: a command that finds several asks this."""
+        """Whose gateway it is, and what can be asked of it: a command that finds several asks this."""
         setup = self._runtime.setup
         file = (self._config_file or setup.base / configuration.FILE_NAME).resolve()
-        return {"config": str(file), "workspace": workspace_key(setup.config), "pid": os.getpid()}
+        methods: dict[str, Json] = {name: {"changes": it.changes} for name, it in sorted(self.table().items())}
+        whose: dict[str, Json] = {"config": str(file), "workspace": workspace_key(setup.config), "pid": os.getpid()}
+        return {**whose, "methods": methods}
 
     async def hooks_list(self) -> Json:
         """The guards, then processes and extensions, each as it is asked."""
@@ -148,19 +153,15 @@ class _Methods:
 # --- the asking side ----------------------------------------------------------------------------------------
 
 
-def ask_gateway(method: str, params: JsonObject, control: Path | None) -> Any:  # noqa: ANN401 - JSON
-    """Raises NothingRunning and ControlFailed."""
-    found = running(None, control)
-    found.tell()
-    return call(found.path, method, params)
-
-
-def call_gateway(method: str, params: str, control: Path | None) -> int:
+def call_gateway(method: str, params: str, config_file: Path | None, control: Path | None) -> int:
+    """Raises ConfigError, NothingRunning and ControlFailed."""
     try:
         given: object = decode(params)
     except BadMessage as error:
         raise ConfigError(f"the params are not JSON: {error}") from None
     if not isinstance(given, dict):
         raise ConfigError('the params must be a JSON object, for example {"session": "cli:terminal"}')
-    say(encode(ask_gateway(method, cast("JsonObject", given), control)).decode())
+    found = running_for(method, config_file, control)
+    found.tell()
+    say(encode(call(found.path, method, cast("JsonObject", given))).decode())
     return 0

@@ -167,17 +167,18 @@ def hooks_check(command: tuple[str, ...], directory: str, env: tuple[str, ...], 
 @hookgate.command()
 @click.argument("method")
 @click.argument("params", default="{}")
+@config_option
 @control_option
-def control(method: str, params: str, control: Path | None) -> None:
+def control(method: str, params: str, config_file: Path | None, control: Path | None) -> None:
     """Call a method of the running gateway.
 
-    There are gateway.about, hooks.list, hooks.reload, hooks.restart, mcp.list, mcp.approve, mcp.forget,
-    sessions.list, tools.list, tools.refresh and turn.stop. hooks.reload compares configuration: a hook whose
-    program alone has changed is started anew by hooks.restart '{"name": "..."}'.
+    gateway.about names all methods, and which of them change something: those are asked of the gateway of this
+    configuration file or workspace alone, or of the one at --control. hooks.reload compares configuration: a hook
+    whose program alone has changed is started anew by hooks.restart '{"name": "..."}'.
     """
     from hookgate.cli.control import call_gateway
 
-    guarded(lambda: call_gateway(method, params, control))
+    guarded(lambda: call_gateway(method, params, config_file, control))
 
 
 hookgate.add_command(tools)

@@ -7,7 +7,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from hookgate.control.methods import ControlError, Methods
+from hookgate.control.methods import ControlError, Method, Methods
 from hookgate.protocol.values import Json
 from hookgate.tools.errors import ToolError
 
@@ -61,4 +61,9 @@ def mcp_methods(roster: Roster | None) -> Methods:
         with _refusals():
             return await there().forget(name)
 
-    return {"mcp.list": mcp_list, "mcp.show": mcp_show, "mcp.approve": mcp_approve, "mcp.forget": mcp_forget}
+    return {
+        "mcp.list": Method(mcp_list, changes=False),
+        "mcp.show": Method(mcp_show, changes=False),
+        "mcp.approve": Method(mcp_approve, changes=True),
+        "mcp.forget": Method(mcp_forget, changes=True),
+    }

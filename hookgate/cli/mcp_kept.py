@@ -14,7 +14,7 @@ from hookgate.channels.printable import printable
 from hookgate.cli.inspect import say
 from hookgate.cli.logs import set_up_logs
 from hookgate.cli.mcp_control import OPERATOR, mcp_methods
-from hookgate.cli.running import Running, running
+from hookgate.cli.running import Running, ours, running
 from hookgate.cli.tools_store import open_kept
 from hookgate.config import Config
 from hookgate.control.client import NothingRunning, call
@@ -35,12 +35,12 @@ def list_connections(config_file: Path | None, control: Path | None, *, as_json:
 
     found = _running(config_file, control)
     if found is not None:
+        if as_json:
+            found.tell()
         rows, where = cast("list[JsonObject]", call(found.path, "mcp.list")), found.title
     else:
         config, _file = configuration.load(config_file)
         rows, where = _run(lambda: _rows(config)), HERE
-    if as_json and found is not None:
-        found.tell()
     if as_json:
         say(encode(rows).decode())
         return 0
@@ -55,7 +55,7 @@ def list_connections(config_file: Path | None, control: Path | None, *, as_json:
 def approve_connection(name: str, config_file: Path | None, control: Path | None, *, yes: bool) -> int:
     """1 where there is nothing to approve, it cannot be had, or the answer is no. Raises as list_connections."""
     config, _file = configuration.load(config_file)
-    socket = _ours(config_file, control)
+    socket = ours(config_file, control)
     if socket is not None:
         return _run(lambda: _approve(partial(_asked_of, socket), name, yes=yes))
     set_up_logs(config.log)
@@ -65,7 +65,7 @@ def approve_connection(name: str, config_file: Path | None, control: Path | None
 def forget_connection(name: str, config_file: Path | None, control: Path | None, *, yes: bool) -> int:
     """1 where there is none, or the answer is no. Raises as list_connections."""
     config, _file = configuration.load(config_file)
-    socket = _ours(config_file, control)
+    socket = ours(config_file, control)
     text = _run(lambda: _shown(config, name))
     if text and not yes and not _agreed(text, f"forget {name}? [y/N] "):
         return 1
@@ -130,7 +130,7 @@ async def _approve_here(config: Config, name: str, *, yes: bool) -> int:
     async with _open_roster(config) as roster:
         methods = mcp_methods(roster)
         try:
-            return await _approve(lambda method, params: methods[method](**params), name, yes=yes)
+            return await _approve(lambda method, params: methods[method].call(**params), name, yes=yes)
         except ControlError as error:
             return _failed(str(error))
 
@@ -193,12 +193,6 @@ def _running(config_file: Path | None, control: Path | None) -> Running | None:
         if control is not None:
             raise
         return None
-
-
-def _ours(config_file: Path | None, control: Path | None) -> Path | None:
-    """The control socket of the gateway whose connections are kept here; another's has another catalog, as a rule."""
-    found = _running(config_file, control)
-    return None if found is None or found.strange else found.path
 
 
 def _agreed(text: str, question: str) -> bool:

@@ -1,11 +1,16 @@
-"""Which of the running gateways a command means: that of its configuration file or workspace, else the newest."""
+"""Which of the running gateways a command means: that of its configuration file, else of its workspace.
+
+Who only looks is content with the newest of the others, and is told whose it is; a change is never asked of those.
+"""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, cast
 
 from hookgate import config as configuration
 from hookgate.channels.printable import printable
@@ -30,22 +35,38 @@ class Home:
 
 @dataclass(frozen=True)
 class Running:
-    """`path`: its control socket. `strange`: it is neither of this configuration file nor of this workspace."""
+    """`path`: its control socket. `looks`: methods that change nothing, by its own word. `strange`: it is neither of
+    this configuration file nor of this workspace, as far as it says."""
 
     path: Path
     home: Home = Home()
+    pid: int = 0
+    looks: frozenset[str] = frozenset()
     strange: bool = False
 
     @property
     def title(self) -> str:
         """Who answers, for people."""
-        where = f", which works in {self.home.workspace} with {self.home.file}" if self.strange else ""
-        return printable(f"The hookgate at {self.path}{where}:")
+        none = "No hookgate of this configuration file or workspace is running; the one"
+        return printable(f"{none} at {self.path}{self._whose}:" if self.strange else f"The hookgate at {self.path}:")
 
     def tell(self) -> None:
         """On stderr, where the answer alone goes to stdout."""
         if self.strange:
-            sys.stderr.write(f"note: {self.title.removesuffix(':')} is asked\n")
+            title = self.title.removesuffix(":").replace("No", "no", 1)
+            sys.stderr.write(f"note: {title} is asked\n")
+            sys.stderr.flush()
+
+    @property
+    def line(self) -> str:
+        """For a list of what runs."""
+        pid = f" (pid {self.pid})" if self.pid else ""
+        return f"{self.path}{pid}{self._whose}"
+
+    @property
+    def _whose(self) -> str:
+        known = f", which works in {self.home.workspace} with {self.home.file}"
+        return known if self.home != Home() else ", which does not say whose it is"
 
 
 def running(config_file: Path | None, control: Path | None) -> Running:
@@ -53,19 +74,51 @@ def running(config_file: Path | None, control: Path | None) -> Running:
 
     Raises NothingRunning.
     """
-    directory = configuration.runtime_directory()
     if control is not None:
-        return Running(find_socket(directory, control))
+        return Running(find_socket(configuration.runtime_directory(), control))
     here, others = _here(config_file), list[Running]()
-    for path in live_sockets(directory):
-        home = _asked(path)
-        if home.file and home.file == here.file:
-            return Running(path, home)
-        others.append(Running(path, home, strange=home != Home() and not home.is_of(here)))
-    known = [it for it in others if it.home.is_of(here)]
-    for it in (*known, *others):
+    for found in _all(here):
+        if found.home.file and found.home.file == here.file:
+            return found
+        others.append(found)
+    for it in sorted(others, key=lambda it: it.strange):
         return it
+    directory = configuration.runtime_directory()
     raise NothingRunning(f"no hookgate is running (no control socket answers in {directory})")
+
+
+def running_for(method: str, config_file: Path | None, control: Path | None) -> Running:
+    """The same for one call. Raises NothingRunning, which lists what runs, where another than was meant would be
+    changed."""
+    found = running(config_file, control)
+    if not found.strange or method in found.looks:
+        return found
+    here = _here(config_file)
+    none = f"no hookgate runs with {here.file}" if here.file else "no hookgate runs"
+    lines = (f"  {it.line}" for it in _all(here))
+    raise NothingRunning(
+        f"{none} or in {here.workspace}, and {method} may change what it is asked of, so no other is asked. "
+        "These run (--control PATH names one):\n" + "\n".join(lines)
+    )
+
+
+def ours(config_file: Path | None, control: Path | None) -> Path | None:
+    """The control socket of the gateway that keeps what this configuration keeps; another's has another catalog, as
+    a rule. Raises NothingRunning where it was named and nobody listens."""
+    try:
+        found = running(config_file, control)
+    except NothingRunning:
+        if control is not None:
+            raise
+        return None
+    return None if found.strange else found.path
+
+
+def _all(here: Home) -> Iterator[Running]:
+    """The newest first."""
+    for path in live_sockets(configuration.runtime_directory()):
+        found = _asked(path)
+        yield replace(found, strange=not found.home.is_of(here))
 
 
 def _here(config_file: Path | None) -> Home:
@@ -77,14 +130,16 @@ def _here(config_file: Path | None) -> Home:
     return Home(str(file) if file.exists() else "", str(workspace))
 
 
-def _asked(path: Path) -> Home:
-    """Older ones know no such question."""
+def _asked(path: Path) -> Running:
+    """Of one that gives no answer, or another than is expected, nothing is known but where it is."""
     try:
         answer = call(path, "gateway.about", deadline_s=ABOUT_S)
     except (ControlFailed, NothingRunning):
-        return Home()
+        return Running(path)
     match answer:
-        case {"config": str(file), "workspace": str(workspace)}:
-            return Home(file, workspace)
+        case {"config": str(file), "workspace": str(workspace), "pid": int(pid), "methods": {**methods}}:
+            table = cast("dict[str, Any]", methods)
+            looks = frozenset(name for name, it in table.items() if it == {"changes": False})
+            return Running(path, Home(file, workspace), pid, looks)
         case _:
-            return Home()
+            return Running(path)

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from hookgate.approvals.desk import Rule
 from hookgate.cli.runtime import Runtime
 from hookgate.cli.tools_started import workspace_key
-from hookgate.control.methods import ControlError, Methods
+from hookgate.control.methods import ControlError, Method, Methods
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.values import Json
 from hookgate.store import Store, StoredDescriptions, Without
@@ -37,4 +37,4 @@ def tool_methods(
             raise ControlError(str(error)) from None
         return {"revision": revision}
 
-    return {"tools.list": tools_list, "tools.refresh": tools_refresh}
+    return {"tools.list": Method(tools_list, changes=False), "tools.refresh": Method(tools_refresh, changes=True)}

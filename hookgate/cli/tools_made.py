@@ -14,7 +14,8 @@ from hookgate import config as configuration
 from hookgate.channels.printable import printable
 from hookgate.cli.inspect import say
 from hookgate.cli.logs import set_up_logs
-from hookgate.cli.tools_store import running_here, tell
+from hookgate.cli.running import ours
+from hookgate.cli.tools_store import tell
 from hookgate.config import ConfigError
 from hookgate.sections import Config
 
@@ -50,7 +51,7 @@ def _enabled(config_file: Path | None) -> Config:
 def _told(config_file: Path | None, status: int) -> int:
     """A running gateway goes by its memory: until it hears of it, the tool is still the model's there."""
     if status == 0:
-        tell(running_here(config_file, None))
+        tell(ours(config_file, None))
     return status
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 from hookgate import config as configuration
 from hookgate.cli.inspect import say
-from hookgate.cli.running import running
+from hookgate.cli.running import ours
 from hookgate.config import Config, ConfigError
 from hookgate.control.client import ControlFailed, NothingRunning, call
 from hookgate.protocol.catalog import ServerRow, StoreFailed, ToolRow
@@ -51,7 +51,7 @@ def describe_tool(wording: Wording, config_file: Path | None, control: Path | No
     _check(wording)
     if wording.text is None and not wording.clear:
         return _run(lambda: _show(config, wording.name))
-    socket = running_here(config_file, control)
+    socket = ours(config_file, control)
     status = _run(lambda: _edit(config, wording))
     if status == 0:
         tell(socket)
@@ -123,7 +123,7 @@ def forget_tool(name: str, config_file: Path | None, control: Path | None, *, ye
     """1 where there is no such row, or the answer is no. Raises as describe_tool."""
     config, _file = configuration.load(config_file)
     workspace = str(configuration.workspace_folder(config))
-    socket = running_here(config_file, control)
+    socket = ours(config_file, control)
     status = _run(lambda: _forget(config, (workspace, name), yes=yes))
     if status == 0 and tell(socket):
         say("the running hookgate keeps what it has started until it is restarted")
@@ -177,18 +177,6 @@ def _run(command: Callable[[], Awaitable[int]]) -> int:
 def _failed(line: str) -> int:
     sys.stderr.write(f"hookgate: {line}\n")
     return 1
-
-
-def running_here(config_file: Path | None, control: Path | None) -> Path | None:
-    """The control socket to tell. Raises NothingRunning where it was named and nobody listens."""
-    try:
-        found = running(config_file, control)
-        # Another configuration's has another catalog, as a rule.
-        return None if found.strange else found.path
-    except NothingRunning:
-        if control is not None:
-            raise
-        return None
 
 
 def tell(running: Path | None) -> bool:

@@ -6,10 +6,12 @@ is not used: that gathers with asyncio, fails a whole batch for one bad entry, a
 
 from __future__ import annotations
 
-from functools import wraps
+from collections.abc import Iterator
+from functools import cache, wraps
+from inspect import Signature, signature
 from typing import Any, cast
 
-from jsonrpcserver import Error, Result, Success
+from jsonrpcserver import Error, InvalidParams, Result, Success
 from jsonrpcserver.async_dispatcher import dispatch_request
 from jsonrpcserver.codes import ERROR_SERVER_ERROR
 from jsonrpcserver.dispatcher import create_request, not_notification, to_response
@@ -20,6 +22,7 @@ from jsonrpcserver.response import (
     to_serializable_one,
 )
 from jsonrpcserver.sentinels import NOCONTEXT
+from pydantic import TypeAdapter, ValidationError
 
 from hookgate.control.methods import ControlError, Method, Methods
 from hookgate.protocol.values import Json
@@ -47,12 +50,32 @@ async def answer(request: Members, methods: Methods) -> Members | None:
 
 
 def _served(method: Method) -> Any:  # noqa: ANN401 - the library types its methods as synchronous
+    shape = signature(method.call, eval_str=True)
+
     # wraps, so that the library checks the params against the signature of the method itself.
-    @wraps(method)
+    @wraps(method.call)
     async def call(*args: Json, **params: Json) -> Result:
+        if faults := list(_faults(shape, args, params)):
+            return InvalidParams("; ".join(faults))
         try:
-            return Success(await method(*args, **params))
+            return Success(await method.call(*args, **params))
         except ControlError as error:
             return Error(ERROR_SERVER_ERROR, str(error))
 
     return call
+
+
+def _faults(shape: Signature, args: tuple[Json, ...], params: Members) -> Iterator[str]:
+    """What is not of the type that the method's annotation says; the names fit already."""
+    for name, value in shape.bind(*args, **params).arguments.items():
+        try:
+            _reader(shape.parameters[name].annotation).validate_python(value, strict=True)
+        except ValidationError as error:
+            for fault in error.errors(include_url=False):
+                place = ".".join(map(str, (name, *fault["loc"])))
+                yield f"{place}: {fault['msg'].replace('Input should be', 'must be').replace('dictionary', 'object')}"
+
+
+@cache
+def _reader(annotation: Any) -> TypeAdapter[Any]:  # noqa: ANN401 - any type that JSON can have
+    return TypeAdapter(annotation)

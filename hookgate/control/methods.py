@@ -6,6 +6,7 @@ Knows neither JSON-RPC nor sockets, nor what the methods do.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import wraps
 
 import structlog
@@ -19,8 +20,17 @@ CALL_TIMEOUT_S = 60.0
 INTERNAL = "internal error"
 """All that a caller is told of an exception: its text may hold paths and secrets, and goes to the log."""
 
-Method = Callable[..., Awaitable[Json]]
-"""Takes the request's params as keywords and returns the result. A signature that they do not fit is -32602."""
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """`call` takes the request's params as keywords and returns the result; params that its signature does not take,
+    or of another type than its annotations say, are -32602. `changes`: it does more than look, and so is asked only
+    of the gateway that was meant."""
+
+    call: Callable[..., Awaitable[Json]]
+    changes: bool
+
+
 Methods = Mapping[str, Method]
 
 
@@ -31,11 +41,11 @@ class ControlError(Exception):
 def guarded(name: str, method: Method) -> Method:
     """The same method, which raises nothing but ControlError (and Cancelled), and ends within CALL_TIMEOUT_S."""
 
-    @wraps(method)
+    @wraps(method.call)
     async def call(*args: Json, **params: Json) -> Json:
         try:
             with trio.move_on_after(CALL_TIMEOUT_S):
-                return await method(*args, **params)
+                return await method.call(*args, **params)
         except ControlError:
             raise
         except Exception:
@@ -43,7 +53,7 @@ def guarded(name: str, method: Method) -> Method:
             raise ControlError(INTERNAL) from None
         raise ControlError(f"{name} took longer than {CALL_TIMEOUT_S:g} s")
 
-    return call
+    return replace(method, call=call)
 
 
 def throttled(methods: Methods, slots: trio.Semaphore) -> Methods:
@@ -52,9 +62,9 @@ def throttled(methods: Methods, slots: trio.Semaphore) -> Methods:
 
 
 def _one_slot(method: Method, slots: trio.Semaphore) -> Method:
-    @wraps(method)
+    @wraps(method.call)
     async def call(*args: Json, **params: Json) -> Json:
         async with slots:
-            return await method(*args, **params)
+            return await method.call(*args, **params)
 
-    return call
+    return replace(method, call=call)

@@ -10,10 +10,17 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import pytest
+import trio
 
+from hookgate import config as configuration
+from hookgate.cli.control import call_gateway
 from hookgate.cli.inspect import check_config, explain, list_hooks
 from hookgate.cli.scripts import read_script
 from hookgate.config import ConfigError, parse
+from hookgate.control.client import ControlFailed, NothingRunning, call, socket_path
+from hookgate.control.methods import Method
+from hookgate.control.serve import open_control
+from hookgate.protocol.values import Json
 from hookgate.tools.mcp import sdk
 from tests.cli.program import PROMPT, Screen, configured, hook, open_pipes, run
 from tests.cli.zot_folders import extension, installed, project
@@ -138,6 +145,75 @@ async def test_of_several_gateways_that_of_this_configuration_is_asked_and_anoth
         assert below.stderr == b""
         strange = await run(elsewhere, "hooks", "list", "--json", home=folder)
         assert strange.stderr.decode().endswith(f", which works in {newer} with {newer}/hookgate.toml is asked\n")
+        shown = (await run(elsewhere, "hooks", "list", home=folder)).stdout.decode()
+        assert shown.startswith("No hookgate of this configuration file or workspace is running; the one at ")
+
+
+async def test_a_change_is_asked_of_no_other_gateway_than_was_meant_and_the_refusal_lists_what_runs(
+    folder: Path,
+) -> None:
+    mine, elsewhere = (folder / name for name in ("mine", "elsewhere"))
+    for it in (mine, elsewhere):
+        it.mkdir()
+        configured(it, NOWHERE)
+    stop, session = ("control", "turn.stop"), '{"session": "cli:terminal"}'
+    async with open_chat(served(mine), folder) as screen:
+        for call in (("control", "hooks.reload"), ("control", "no.such"), (*stop, session)):
+            refused = await run(elsewhere, *call, home=folder)
+            assert (refused.returncode, refused.stdout) == (1, b"")
+            first, *listed = refused.stderr.decode().splitlines()
+            assert first.startswith(f"hookgate: no hookgate runs with {elsewhere}/hookgate.toml or in {elsewhere}, ")
+            assert [line.partition(" (")[2] for line in listed] == [
+                f"pid {screen.process.pid}), which works in {mine} with {mine}/hookgate.toml"
+            ]
+        looked = await run(elsewhere, "control", "sessions.list", home=folder)
+        assert (looked.stdout, looked.stderr.startswith(b"note: no hookgate of this ")) == (b"[]\n", True)
+        socket = listed[0].split()[0]
+        for here in (("--config", "../mine/hookgate.toml"), ("--control", socket)):
+            reloaded = await run(elsewhere, "control", "hooks.reload", *here, home=folder)
+            assert (reloaded.returncode, reloaded.stderr) == (0, b"")
+        answered = await run(mine, *stop, '{"session": {}}', home=folder)
+        said = b"hookgate: Invalid params: session: must be a valid string\n"
+        assert (answered.returncode, answered.stderr) == (1, said)
+
+
+async def test_a_gateway_that_does_not_say_whose_it_is_is_only_looked_at(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    async def stop(session: str) -> bool:
+        asked.append(session)
+        return True
+
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
+    monkeypatch.chdir(folder)
+    path = socket_path(configuration.runtime_directory())
+    async with open_control(path, {"turn.stop": Method(stop, changes=True)}):
+        with pytest.raises(NothingRunning, match=f"{path}, which does not say whose it is$"):
+            await trio.to_thread.run_sync(call_gateway, "turn.stop", '{"session": "a"}', None, None)
+        assert await trio.to_thread.run_sync(call_gateway, "turn.stop", '{"session": "b"}', None, path) == 0
+    assert asked == ["b"]
+
+
+async def test_every_method_says_what_it_is_given_that_is_of_another_type(folder: Path) -> None:
+    configured(folder, NOWHERE)
+    async with open_chat(served(folder), folder):
+        about = json.loads((await run(folder, "control", "gateway.about")).stdout)
+        methods = about["methods"]
+        takes = {"hooks.restart": "name", "mcp.approve": "name", "mcp.forget": "name", "mcp.show": "name"}
+        takes["turn.stop"] = "session"
+        assert {name for name, it in methods.items() if it["changes"]} == {
+            *("hooks.reload", "hooks.restart", "mcp.approve", "mcp.forget", "tools.refresh", "turn.stop"),
+        }
+        (path,) = (folder / "hookgate").glob("*.sock")
+        for method in methods:
+            given: dict[str, Json] = {"name": [], "row": "", "tools": {}} if method == "mcp.approve" else {}
+            given = given or {takes.get(method, "no_such"): []}
+            with pytest.raises(ControlFailed) as failed:
+                await trio.to_thread.run_sync(call, path, method, given)
+            assert failed.value.code == -32602, method
+            assert takes.get(method, "no_such") in failed.value.message
 
 
 # --- config check -------------------------------------------------------------------------------------------

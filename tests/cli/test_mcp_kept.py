@@ -137,6 +137,6 @@ async def in_thread(command: Callable[[], T]) -> T:
 
 async def test_a_gateway_without_connections_has_none_to_approve() -> None:
     methods = mcp_methods(None)
-    assert await methods["mcp.list"]() == []
+    assert await methods["mcp.list"].call() == []
     with pytest.raises(ControlError, match="the configuration asks for none"):
-        await methods["mcp.show"]("odd")
+        await methods["mcp.show"].call("odd")

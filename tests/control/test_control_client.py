@@ -16,6 +16,7 @@ from hookgate.control import client
 from hookgate.control.client import NO_ANSWER, ControlFailed, NothingRunning, find_socket, socket_path
 from hookgate.control.methods import ControlError
 from hookgate.control.serve import open_control
+from tests.control.methods import looking
 
 pytestmark = pytest.mark.usefixtures("deadline")
 
@@ -58,7 +59,7 @@ async def fetch(session: str) -> None:
     raise ControlError(f"there is no session {session}")
 
 
-METHODS = {"echo": echo, "fetch": fetch}
+METHODS = looking(echo=echo, fetch=fetch)
 
 
 async def test_a_running_hookgate_is_found_and_answers(folder: Path) -> None:

@@ -11,6 +11,7 @@ from trio.testing import MemoryReceiveStream, MockClock, memory_stream_pair
 from hookgate.control import connection, jsonrpc, rpc
 from hookgate.control.connection import IDLE_S, MAX_IN_FLIGHT, MAX_LINE_BYTES, Connection
 from hookgate.protocol.codec import decode
+from tests.control.methods import looking
 
 Stream = trio.StapledStream[Any, Any]
 
@@ -29,7 +30,7 @@ async def read_all(stream: trio.abc.ReceiveStream) -> bytes:
 
 async def serve(stream: Stream, methods: dict[str, Any]) -> None:
     async with stream:
-        await Connection(stream, methods).run()
+        await Connection(stream, looking(**methods)).run()
 
 
 async def converse(*pieces: bytes) -> list[Any]:

@@ -17,6 +17,7 @@ from hookgate.control import methods as methods_module
 from hookgate.control.methods import ControlError
 from hookgate.control.rpc import MAX_BATCH, dispatch
 from hookgate.protocol.codec import decode
+from tests.control.methods import looking
 
 PARSE, INVALID, UNKNOWN, PARAMS, FAILED = -32700, -32600, -32601, -32602, -32000
 SECRET = "/home/me/.token sk-1234"
@@ -43,6 +44,10 @@ async def crash_in_a_group() -> None:
         nursery.start_soon(crash)
 
 
+async def taken(name: str, tools: dict[str, str], *, deep: bool = False) -> str:
+    return f"{name} {len(tools)} {deep}"
+
+
 def returns(value: object) -> Callable[[], Awaitable[Any]]:
     async def method() -> object:
         return value
@@ -56,7 +61,7 @@ def loop() -> list[object]:
     return ring
 
 
-METHODS = {
+FUNCTIONS = {
     "add": add,
     "turn.stop": named,
     "refuse": refuse,
@@ -69,7 +74,9 @@ METHODS = {
     "nan": returns([nan]),
     "huge": returns(10**30),
     "none": returns(None),
+    "taken": taken,
 }
+METHODS = looking(**FUNCTIONS)
 
 
 async def ask(line: str | bytes) -> Any:
@@ -230,7 +237,7 @@ async def test_the_entries_of_a_batch_run_at_the_same_time() -> None:
         return arrived
 
     with trio.fail_after(10):
-        answer = await dispatch(f"[{request('meet')},{request('meet', call_id='2')}]".encode(), {"meet": meet})
+        answer = await dispatch(f"[{request('meet')},{request('meet', call_id='2')}]".encode(), looking(meet=meet))
     assert [entry["result"] for entry in decode(answer or b"")] == [2, 2]
 
 
@@ -242,7 +249,7 @@ async def test_a_batch_over_the_limit_runs_nothing(size: int, served: bool) -> N
         ran.append(number)
 
     batch = json.dumps([{"jsonrpc": "2.0", "id": n, "method": "note", "params": [n]} for n in range(size)])
-    answer = decode(await dispatch(batch.encode(), {"note": note}) or b"")
+    answer = decode(await dispatch(batch.encode(), looking(note=note)) or b"")
     assert len(ran) == (size if served else 0)
     assert isinstance(answer, list) == served
     if not served:
@@ -270,12 +277,42 @@ async def test_wrong_params_say_which_and_do_not_call_the_method() -> None:
     assert "session" in answer["error"]["data"]
 
 
+@pytest.mark.parametrize(
+    ("method", "params", "said"),
+    [
+        ("turn.stop", '{"session": {}}', "session: must be a valid string"),
+        ("turn.stop", '{"session": null}', "session: must be a valid string"),
+        ("turn.stop", '{"session": 7}', "session: must be a valid string"),
+        ("add", '["1"]', "left: must be a valid integer"),
+        ("add", '{"left": true}', "left: must be a valid integer"),
+        ("taken", '{"name": "n", "tools": []}', "tools: must be a valid object"),
+        ("taken", '{"name": "n", "tools": {"a": 1}}', "tools.a: must be a valid string"),
+        (
+            "taken",
+            '{"name": [], "tools": {}, "deep": 0}',
+            "name: must be a valid string; deep: must be a valid boolean",
+        ),
+    ],
+)
+async def test_params_of_another_type_say_which_and_do_not_call_the_method(
+    method: str, params: str, said: str
+) -> None:
+    with capture_logs() as logs:
+        answer = await ask(request(method, params))
+    assert answer["error"] == {"code": PARAMS, "message": "Invalid params", "data": said}
+    assert logs == []
+
+
+async def test_params_of_the_right_types_are_taken() -> None:
+    assert (await ask(request("taken", '{"name": "n", "tools": {"a": "b"}, "deep": true}')))["result"] == "n 1 True"
+
+
 async def test_a_type_error_inside_a_method_is_not_taken_for_wrong_params() -> None:
     async def broken(**_: object) -> object:
         return len(3)  # type: ignore[arg-type]
 
     with capture_logs():
-        answer = await dispatch(request("broken", "{}").encode(), {"broken": broken})
+        answer = await dispatch(request("broken", "{}").encode(), looking(broken=broken))
     assert decode(answer or b"")["error"] == {"code": FAILED, "message": "internal error"}
 
 
@@ -290,7 +327,7 @@ async def test_a_call_that_takes_too_long_is_cancelled_and_answered(monkeypatch:
             cancelled.set()
 
     with trio.fail_after(10):
-        answer = await dispatch(request("stuck").encode(), {"stuck": stuck})
+        answer = await dispatch(request("stuck").encode(), looking(stuck=stuck))
     assert cancelled.is_set()
     assert decode(answer or b"")["error"]["message"] == "stuck took longer than 0.05 s"
 
@@ -312,7 +349,7 @@ async def test_cancelling_a_dispatch_cancels_every_call_of_its_batch() -> None:
     batch = f"[{request('wait')},{request('wait', call_id='2')}]".encode()
     with trio.fail_after(10):
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(dispatch, batch, {"wait": wait})
+            nursery.start_soon(dispatch, batch, looking(wait=wait))
             await running.wait()
             nursery.cancel_scope.cancel()
     assert (started, ended) == (2, 2)
@@ -323,12 +360,14 @@ async def test_two_first_requests_at_once_are_both_answered() -> None:
     script = """
 import sys, trio
 import hookgate.control.serve
+from hookgate.control.methods import Method
 from hookgate.control.rpc import dispatch
 assert not {"jsonrpcserver", "oslash", "jsonschema"} & set(sys.modules), "imported too early"
 async def ping(): return "pong"
 async def main():
     async def one(n):
-        print((await dispatch(b'{"jsonrpc":"2.0","id":%d,"method":"ping"}' % n, {"ping": ping})).decode())
+        request = b'{"jsonrpc":"2.0","id":%d,"method":"ping"}' % n
+        print((await dispatch(request, {"ping": Method(ping, changes=False)})).decode())
     async with trio.open_nursery() as nursery:
         nursery.start_soon(one, 1)
         nursery.start_soon(one, 2)

@@ -22,6 +22,7 @@ from hookgate.control.connection import MAX_IN_FLIGHT, MAX_LINE_BYTES
 from hookgate.control.place import ControlUnavailable
 from hookgate.control.serve import MAX_CONNECTIONS, open_control
 from hookgate.protocol.codec import decode
+from tests.control.methods import looking
 from tests.processes import line_of
 
 pytestmark = pytest.mark.usefixtures("deadline")
@@ -34,7 +35,7 @@ async def ping() -> str:
     return "pong"
 
 
-METHODS = {"ping": ping}
+METHODS = looking(ping=ping)
 
 
 @asynccontextmanager
@@ -232,7 +233,7 @@ async def test_two_clients_are_served_at_once(folder: Path) -> None:
         await release.wait()
         return "slow"
 
-    async with open_control(path, {**METHODS, "slow": slow}), connected(path) as first:
+    async with open_control(path, {**METHODS, **looking(slow=slow)}), connected(path) as first:
         await first.send_all(PING.replace(b"ping", b"slow"))
         assert await pinged(path) == PONG
         release.set()
@@ -250,7 +251,7 @@ async def test_a_client_that_vanishes_mid_request_harms_nobody(folder: Path) -> 
         return "x" * 1_000_000
 
     with capture_logs() as logs:
-        async with open_control(path, {**METHODS, "reload": reload}):
+        async with open_control(path, {**METHODS, **looking(reload=reload)}):
             async with connected(path) as half:
                 await half.send_all(PING[:10])
             async with connected(path) as gone:
@@ -274,7 +275,7 @@ async def test_leaving_cancels_the_calls_that_still_run(folder: Path) -> None:
             ended.set()
 
     async with AsyncExitStack() as clients:
-        async with open_control(path, {"forever": forever}):
+        async with open_control(path, looking(forever=forever)):
             stream = await clients.enter_async_context(connected(path))
             await stream.send_all(PING.replace(b"ping", b"forever"))
             await started.wait()
@@ -291,7 +292,7 @@ async def test_a_client_that_never_reads_blocks_nobody_and_is_soon_not_read(fold
         calls += 1
         return "x" * 1_000_000
 
-    async with open_control(path, {**METHODS, "big": big}), connected(path) as greedy:
+    async with open_control(path, {**METHODS, **looking(big=big)}), connected(path) as greedy:
         await greedy.send_all(PING.replace(b"ping", b"big") * 200)
         assert await pinged(path) == PONG
         assert 0 < calls <= MAX_IN_FLIGHT
@@ -332,7 +333,7 @@ async def test_the_text_of_an_exception_does_not_reach_the_client(folder: Path) 
         raise RuntimeError("the token is sk-1234")
 
     with capture_logs() as logs:
-        async with open_control(path, {"crash": crash}), connected(path) as stream:
+        async with open_control(path, looking(crash=crash)), connected(path) as stream:
             await stream.send_all(PING.replace(b"ping", b"crash"))
             received = await stream.receive_some()
     assert b"sk-1234" not in received
