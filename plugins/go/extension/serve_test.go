@@ -239,14 +239,13 @@ func TestAnInterceptorThatFailsBlocks(t *testing.T) {
 
 func TestCallsRunSideBySideAndACancelledOneIsNotAnswered(t *testing.T) {
 	e := newExtension("t", "1")
-	last := make(chan struct{})
+	answered := make(chan struct{})
 	e.Tool(Tool{Name: "meet"}, func(ctx context.Context, c Call) (Result, error) {
 		if c.ID == "last" {
-			close(last)
 			return Text(c.ID), nil
 		}
 		select {
-		case <-last:
+		case <-answered:
 		case <-ctx.Done():
 		}
 		return Text(c.ID), ctx.Err()
@@ -266,6 +265,7 @@ func TestCallsRunSideBySideAndACancelledOneIsNotAnswered(t *testing.T) {
 	if first := p.call(`{"type":"tool_call","id":"last","name":"meet","args":{}}`); first["id"] != "last" {
 		t.Errorf("the last call answers first, not %v", first)
 	}
+	close(answered)
 	for n := 1; n < 50; n++ {
 		if frame := p.next(); frame["type"] != "tool_result" || frame["is_error"] != nil {
 			t.Errorf("got %v", frame)

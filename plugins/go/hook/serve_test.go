@@ -11,14 +11,13 @@ import (
 func TestCallsRunSideBySideAndAnswerOutOfOrder(t *testing.T) {
 	const calls = 50
 	h := newHook("test")
-	last := make(chan struct{})
+	answered := make(chan struct{})
 	h.BeforeTool(func(ctx context.Context, c ToolCall) (Answer, error) {
 		if c.Tool == "last" {
-			close(last)
 			return Continue(), nil
 		}
 		select {
-		case <-last:
+		case <-answered:
 		case <-ctx.Done():
 		}
 		return Deny(c.Tool), ctx.Err()
@@ -30,6 +29,7 @@ func TestCallsRunSideBySideAndAnswerOutOfOrder(t *testing.T) {
 	if first := p.call(calls, "hook.before_tool", `{"tool":"last"}`); first["id"] != float64(calls) {
 		t.Errorf("the last call answers first, not %v", first)
 	}
+	close(answered)
 	for i := 1; i < calls; i++ {
 		reply := p.next()
 		same(t, reply["result"], fmt.Sprintf(`{"action":"deny_tool","reason":"t%v"}`, reply["id"]))
