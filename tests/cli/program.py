@@ -56,6 +56,11 @@ def environment(folder: Path) -> dict[str, str]:
     return {**kept, **terminal, "HOME": str(folder), "XDG_RUNTIME_DIR": str(folder)}
 
 
+def unwarned(shown: str) -> str:
+    """Without the line about the walls of shell commands, which a chat writes as soon as it has tried them."""
+    return re.sub(r"! [^\n]*hell commands [^\n]*\n", "", shown)
+
+
 async def run(folder: Path, *arguments: str, stdin: bytes = b"", home: Path | None = None) -> CompletedProcess[bytes]:
     """To the end, within the deadline. `home` None: the folder is this too."""
     with trio.fail_after(DEADLINE_S):

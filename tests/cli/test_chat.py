@@ -22,6 +22,7 @@ from tests.cli.program import (
     open_terminal,
     processes_of,
     run,
+    unwarned,
 )
 from tests.model_server import Answer, ModelServer, calls, hang, open_model_server, says
 
@@ -54,7 +55,8 @@ async def test_lines_of_a_pipe_are_answered_one_after_the_other(tmp_path: Path) 
         folder = configured(tmp_path, server.base_url)
         ended = await run(folder, "chat", stdin=b"first\n\nsecond\n")
     assert (ended.returncode, ended.stderr) == (0, b"")
-    assert [line for line in ended.stdout.decode().splitlines() if "." in line][-2:] == ["> One.", "> > Two."]
+    lines = unwarned(ended.stdout.decode()).splitlines()
+    assert [line for line in lines if "." in line][-2:] == ["> One.", "> > Two."]
     said = [message["content"] for message in server.requests[1].body["messages"] if message["role"] == "user"]
     assert said == ["first", "second"]
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Generator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 import trio
@@ -24,6 +25,7 @@ from hookgate.protocol.values import Json
 from hookgate.tools.mcp import sdk
 from tests.cli.program import PROMPT, Screen, configured, hook, open_pipes, run
 from tests.cli.zot_folders import extension, installed, project
+from tests.machine import Without
 
 NOWHERE = "http://127.0.0.1:9/v1"
 GUARDS = ["guard:loop", "guard:fan_out", "guard:read_before_write"]
@@ -218,15 +220,20 @@ async def test_every_method_says_what_it_is_given_that_is_of_another_type(folder
 
 # --- config check -------------------------------------------------------------------------------------------
 
-Checked = Callable[[str], list[str]]
+LIES = "hookgate.toml lies in the workspace, where bash may change it: "
+
+
+class Checked(Protocol):
+    def __call__(self, more: str, *, below: str = "work") -> list[str]: ...
 
 
 @pytest.fixture
 def checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Checked:
-    """What `config check` prints of a file that says this besides."""
+    """What `config check` notes of a file that says this besides, in a workspace `below` the file's own folder."""
+    (tmp_path / "work").mkdir()
 
-    def check(more: str) -> list[str]:
-        monkeypatch.chdir(tmp_path)
+    def check(more: str, *, below: str = "work") -> list[str]:
+        monkeypatch.chdir(tmp_path / below)
         assert check_config(configured(tmp_path, NOWHERE, more) / "hookgate.toml") == 0
         *notes, fine = capsys.readouterr().out.splitlines()
         assert "fine" in fine
@@ -289,9 +296,16 @@ def test_mcp_servers_without_the_extra_are_a_mistake(checked: Checked, monkeypat
 
 
 def test_a_note_says_that_bash_may_change_the_file_only_where_it_may(checked: Checked) -> None:
-    lies = "hookgate.toml lies in the workspace, where bash may change it: the sandbox is off; "
-    assert checked('[tools]\nsandbox = "off"\n') == [f"{lies}agent.workspace can name another folder"]
-    assert checked('[tools]\nsandbox = "off"\nenabled = ["read"]\n') == []
+    off = '[tools]\nsandbox = "off"\n'
+    assert checked(off, below=".") == [f"{LIES}the sandbox is off; agent.workspace can name another folder"]
+    assert checked(off) == []
+    assert checked(f'{off}enabled = ["read"]\n', below=".") == []
+
+
+def test_without_bubblewrap_nothing_keeps_bash_from_the_file(checked: Checked, without: Without) -> None:
+    without("bwrap")
+    (note,) = checked("", below=".")
+    assert note.startswith(f"{LIES}without bubblewrap nothing keeps it from that; ")
 
 
 @pytest.mark.parametrize(

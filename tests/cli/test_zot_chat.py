@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from hookgate.extensions.trust import Trust, digest
-from tests.cli.program import PROMPT, configured, none_left, open_pipes, run
+from tests.cli.program import PROMPT, configured, none_left, open_pipes, run, unwarned
 from tests.cli.zot_folders import EXTENSION, command, do, extension, installed, panel_extension, project, tool
 from tests.model_server import Answer, calls, open_model_server, says
 
@@ -21,10 +21,10 @@ QUIET = '[log]\nlevel = "error"\n'
 
 
 async def shown(folder: Path, *typed: str, flags: Sequence[str] = ()) -> str:
-    """What a chat printed on stdout when these lines were typed; stderr must stay empty."""
+    """What a chat printed on stdout when these lines were typed, but for its walls; stderr must stay empty."""
     ended = await run(folder, "chat", *flags, stdin="\n".join(typed).encode())
     assert (ended.returncode, ended.stderr) == (0, b"")
-    return ended.stdout.decode()
+    return unwarned(ended.stdout.decode())
 
 
 def asks(tool_name: str, **arguments: Any) -> Answer:
