@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +146,35 @@ def test_a_guess_says_that_it_is_one(text: str) -> None:
     assert decode_arguments(text).guessed
     with pytest.raises(Undecodable):
         decode_arguments(text, guess=False)
+
+
+def test_a_text_too_long_for_a_guess_is_a_refusal() -> None:
+    guessed = '{"a": 1 "b": "%s"}'
+    assert decode_arguments(guessed % ("x" * 2000)).guessed
+    with pytest.raises(Undecodable):
+        decode_arguments(guessed % ("x" * 2048))
+
+
+def calls_to_read(text: str) -> int:
+    """What reading costs, in calls of functions: the same on every machine."""
+    counted = count()
+
+    def seen(_frame: object, event: str, _argument: object) -> None:
+        if event in ("call", "c_call"):
+            next(counted)
+
+    sys.setprofile(seen)
+    try:
+        outcome(text)
+    finally:
+        sys.setprofile(None)
+    return next(counted)
+
+
+@pytest.mark.parametrize("piece", ['{"n{"l_calls": [', "{a: 1, b: true", '"a":', 's"t', "Tru\x18ne}", '{"a": {"}'])
+def test_a_text_of_twice_the_length_costs_no_more_than_twice_the_work(piece: str) -> None:
+    once, twice = (calls_to_read('{"a": ' + piece * (size // len(piece))) for size in (3000, 6000))
+    assert twice <= 2.5 * once
 
 
 # --- properties ---------------------------------------------------------------------------------------------

@@ -25,8 +25,8 @@ _BLANKS = " \t\r\n"
 def decode_arguments(text: str, *, guess: bool = True) -> Decoded:
     """The arguments that a text says. Raises Undecodable and nothing else; linear in the text.
 
-    With `guess` and the json-repair package installed, a text of up to 64 KiB that no other step reads may take
-    0.6 s: call with `guess=False` first where that thread has other work.
+    With `guess` and the json-repair package installed, a text of up to 2 KiB that no other step reads may take
+    a third of a second: call with `guess=False` first where that thread has other work.
     """
     if too_long(text):
         fix = f"Split large content into several calls. {AGAIN}"
