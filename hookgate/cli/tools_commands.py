@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import IO
+from typing import IO, Literal
 
 import click
 
@@ -113,12 +113,13 @@ def tools_decode() -> None:
 
 @tools.command(name="extract")
 @click.option("--tools", "names", required=True, metavar="A,B", help="The names that may be called.")
-def tools_extract(names: str) -> None:
+@click.option("--mode", type=click.Choice(["tags", "all"]), default="all", help="What counts; all unless it is said.")
+def tools_extract(names: str, mode: Literal["tags", "all"]) -> None:
     """Find calls in a model's text: a JSON string per line in, class, calls and rest out."""
     from hookgate.cli.main import guarded
     from hookgate.cli.tools_text import extract_lines
 
-    guarded(lambda: extract_lines(names))
+    guarded(lambda: extract_lines(names, mode))
 
 
 @tools.command(name="approve")

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from hookgate.protocol.codec import decode, encode
 from hookgate.protocol.errors import BadMessage
+
+if TYPE_CHECKING:
+    from hookgate.tools.extract import Mode
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
 """Of a line with its end: the longest text that is read at all, with every character escaped, is far shorter."""
@@ -24,14 +27,14 @@ def decode_lines() -> int:
     return _answer_lines(_decoded)
 
 
-def extract_lines(names: str) -> int:
+def extract_lines(names: str, mode: Mode) -> int:
     """For each text `{"class", "calls", "rest"}`; also `problems` where a call was begun and cannot be made."""
     from hookgate.tools.extract import extract_calls
 
     declared = frozenset(name.strip() for name in names.split(",") if name.strip())
 
     def extracted(text: str) -> Answered:
-        found = extract_calls(text, declared, "all")
+        found = extract_calls(text, declared, mode)
         calls = [{"name": call.name, "arguments": call.arguments} for call in found.calls]
         problems = [{"name": problem.name, "reason": problem.reason} for problem in found.problems]
         answer: Answered = {"class": found.klass, "calls": calls, "rest": found.rest}

@@ -32,11 +32,15 @@ _MARK = re.compile(r"[<{\[`]")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """`text` is what the reply says besides its calls; `fault` tells of a call that was begun and cannot be made."""
+    """`text` is what the reply says besides its calls; `fault` tells of a call that was begun and cannot be made.
+
+    `written`: the pieces of the text that the calls and the fault come from; empty where they are not from text.
+    """
 
     text: str
     calls: tuple[ReadCall, ...] = ()
     fault: str = ""
+    written: tuple[str, ...] = ()
 
 
 def asked(reply: LLMReply, request: LLMRequest, text_calls: TextCalls, iteration: int) -> Asked:
@@ -52,7 +56,7 @@ def asked(reply: LLMReply, request: LLMRequest, text_calls: TextCalls, iteration
     calls = (
         ReadCall(named, marked(replace(call, id=named.id), cut)) for named, call in zip(ids, found.calls, strict=True)
     )
-    return Asked(found.rest, tuple(calls), fault)
+    return Asked(found.rest, tuple(calls), fault, found.written)
 
 
 async def read_reply(reply: LLMReply, request: LLMRequest, text_calls: TextCalls, iteration: int) -> Asked:

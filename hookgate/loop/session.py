@@ -54,6 +54,7 @@ class Session:
         self._aborted: SessionAborted | None = None
         self._opened: Step | None = None
         self._used: set[str] = set()
+        self._native: set[str] = set()
         self._news: deque[str] = deque(maxlen=MAX_NEWS)
         self._idle = trio.Event()
         self._idle.set()
@@ -110,6 +111,7 @@ class Session:
         self._queue.clear()
         self._news.clear()
         self._used.clear()
+        self._native.clear()
         self.transcript = Transcript()
         self._turn.cancel()
         if not self.busy:
@@ -167,7 +169,8 @@ class Session:
     def _begun(self, inbound: Inbound) -> Turn:
         memo = Memo(self.agent.around.memo)
         turn_id = self._turn_id()
-        return Turn(self.agent, self._channel, self.transcript, inbound, turn_id, memo, self._used, self._news)
+        parts = (self.agent, self._channel, self.transcript, inbound, turn_id)
+        return Turn(*parts, memo=memo, used=self._used, news=self._news, native=self._native)
 
     async def _compact(self, job: CompactionAsked) -> None:
         step = Step(self.agent.name, self._turn_id(), Inbound(job.chat, ""), model=self.agent.model)

@@ -7,14 +7,16 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter_ns
 
+import structlog
 import trio
 
 from hookgate.loop.agent import Agent
-from hookgate.loop.asked import Asked, read_reply, renamed
+from hookgate.loop.asked import Asked, TextCalls, read_reply, renamed
 from hookgate.loop.batch import Batch
 from hookgate.loop.calls import run_calls
 from hookgate.loop.compaction import make_room
 from hookgate.loop.model import complete
+from hookgate.loop.repeated import is_repeated
 from hookgate.loop.shown import Everything, Shown, Watching
 from hookgate.loop.transcript import Transcript
 from hookgate.protocol.delta import CallPiece
@@ -37,6 +39,8 @@ from hookgate.tools.extract import Held
 from hookgate.tools.memo import Memo
 from hookgate.tools.registry import Snapshot
 
+log = structlog.get_logger("hookgate.loop")
+
 CORRECTION = (
     "Your last message began a tool call that cannot be read: {}. Send it again as a proper tool call, or answer "
     "without one."
@@ -54,12 +58,17 @@ class Turn:
     used: set[str] = field(default_factory=set[str])
     news: deque[str] = field(default_factory=deque[str])
     """What came from outside for the model, and joins the conversation before its next call."""
+    native: set[str] = field(default_factory=set[str])
+    """The models that have made a structured call in this conversation: what they write as text is text."""
 
     def step(self, iteration: int) -> Step:
         return Step(self.agent.name, self.id, self.inbound, iteration, model=self.agent.model)
 
     def emit(self, payload: Payload, step: Step) -> None:
         self.agent.gate.events.emit(payload, step)
+
+    def text_calls(self, model: str) -> TextCalls:
+        return "off" if model in self.native else self.agent.text_calls
 
 
 @dataclass(frozen=True)
@@ -199,9 +208,14 @@ async def _heard(turn: Turn, step: Step, so_far: list[Shown]) -> _Heard:
     so_far.append(shown)
     turn.emit(ModelAsked(), step)
     reply = await complete(agent, step, request, shown)
+    if reply.tool_calls:
+        turn.native.add(request.model)
     reply = await agent.gate.after_llm(step, reply)
     redactor = agent.around.redactor
-    said = await read_reply(reply, request, agent.text_calls, step.iteration)
+    said = await read_reply(reply, request, turn.text_calls(request.model), step.iteration)
+    if await is_repeated(said.written, (*turn.transcript.messages, *request.messages)):
+        log.info("call_in_text_repeats_the_conversation", turn=turn.id, calls=[it.proposed.name for it in said.calls])
+        said = Asked(reply.content)
     # Everybody reads the ids of calls.
     said = renamed(said, lambda call_id: redactor.text(call_id) != call_id, step.iteration)
     visible = said.text if reply.shown is None else reply.shown
@@ -252,7 +266,7 @@ def _request(turn: Turn, snapshot: Snapshot) -> LLMRequest:
 
 def _shown(turn: Turn, step: Step, request: LLMRequest) -> Shown:
     """Nobody reads along while a hook may still change the text, or where it may be a call."""
-    chat, channel, text_calls = turn.inbound.chat, turn.channel, turn.agent.text_calls
+    chat, channel, text_calls = turn.inbound.chat, turn.channel, turn.text_calls(request.model)
     redactor = turn.agent.around.redactor
 
     def show(text: str | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -16,6 +17,7 @@ from hookgate.config import parse
 from tests.wire import open_child
 
 TOML = Path("hookgate.toml")
+SCRIPTED = '[providers.script]\nkind = "scripted"\nscript = "script.json"\n'
 HELLO = {"name": "example", "version": 1, "modes": ["tool"]}
 
 
@@ -74,6 +76,17 @@ def test_another_tool_meets_neither(folder: Path) -> None:
     done = hookgate(folder, "hooks", "explain", "--tool", "read")
     assert re.search(r" example +out: tools", done.stdout)
     assert "approval rule shell: does not apply" in done.stdout
+
+
+def test_a_call_that_a_model_wrote_into_its_text_meets_a_person(folder: Path) -> None:
+    done = hookgate(folder, "hooks", "explain", "--tool", "read")
+    assert "approval rule text: a person is asked about calls of origin text" in done.stdout
+    file = folder / TOML
+    file.write_text(file.read_text().replace("openai/gpt-5-mini", "script/s") + SCRIPTED)
+    replies = [{"text": '<tool_call>{"name": "ls", "arguments": {}}</tool_call>'}, {"text": "As you wish."}]
+    (folder / "script.json").write_text(json.dumps({"steps": replies}))
+    done = hookgate(folder, "chat", "--once", "go", "--trace", OPENAI_API_KEY="sk-test")
+    assert re.search(r"approv.* ls", done.stderr + done.stdout), done.stderr + done.stdout
 
 
 def test_every_setting_that_is_off_can_be_switched_on(folder: Path) -> None:

@@ -70,7 +70,7 @@ async def test_a_reply_that_breaks_off_puts_its_calls_down_and_is_written_anew(t
 
 
 async def test_calls_in_text_are_told_when_the_reply_is_whole(tmp_path: Path) -> None:
-    text = 'Look: <tool_call>{"name": "ls", "arguments": {"path": "."}}</tool_call>'
+    text = 'Look:\n<tool_call>{"name": "ls", "arguments": {"path": "."}}</tool_call>'
     async with open_rpc(scripted(tmp_path, {"text": text}, {"text": "Done."})) as client:
         await client.send("prompt", message="go")
         frames = await client.done()

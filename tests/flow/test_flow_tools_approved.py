@@ -95,20 +95,20 @@ async def test_a_hook_may_ask_a_person_about_calls_in_text_alone(tmp_path: Path)
         return Ask("A call in text?") if called(question).origin == "text" else Approve()
 
     tag = f"<tool_call>{json.dumps({'name': 'work', 'arguments': {'path': 'text'}})}</tool_call>"
-    replies = (calls(("1", "work", '{"path": "native"}')), says(tag), says(tag), says("x"))
+    replies = (says(tag), says(tag), calls(("1", "work", '{"path": "native"}')), says("x"))
     tool = Made("work")
     async with open_rig(
         tmp_path, replies, tools=(tool,), hooks=(hook("careful", {Stage.APPROVE_TOOL: asks}),)
     ) as rig:
         rig.room.answers = [Decision(False, "ann", "no"), YES]
         await rig.say("go")
-        assert [dict(call.arguments) for call in tool.seen] == [{"path": "native"}, {"path": "text"}]
+        assert [dict(call.arguments) for call in tool.seen] == [{"path": "text"}, {"path": "native"}]
         assert [it.title for it in rig.payloads(ApprovalRequested)] == ["A call in text?"] * 2
 
 
 async def test_a_rule_may_be_about_calls_in_text_alone_whatever_a_hook_makes_of_them(tmp_path: Path) -> None:
     tag = f"<tool_call>{json.dumps({'name': 'other', 'arguments': {}})}</tool_call>"
-    replies = (calls(("1", "work", "{}")), says(tag), says("x"))
+    replies = (says(tag), calls(("1", "work", "{}")), says("x"))
     renames = hook("renames", {Stage.BEFORE_TOOL: Modify({"name": "work"})}, match=OTHER_TOOL)
     tool, rule = Made("work"), f'{RULE}origins = ["text"]\n'
     async with open_rig(tmp_path, replies, rule, tools=(tool, Made("other")), hooks=(renames,)) as rig:
@@ -126,7 +126,7 @@ async def test_a_tool_that_is_off_on_a_channel_is_neither_offered_nor_callable_t
     chat = replace(CHAT, channel="public")
     async with open_rig(
         tmp_path,
-        (wanted, says(_tag()), says("x"), says("x"), wanted, says("x")),
+        (says(_tag()), wanted, says("x")),
         config,
         tools=(tool, Made("other")),
         hooks=(renames,),

@@ -88,7 +88,7 @@ def test_a_call_is_told_as_it_is_written_after_the_text_before_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["see <tool_", f"it is {SECRET[:9]}", "-----BEGIN PRIVATE KEY-----\nMII", "two\nlines"]
+    "text", ["see\n<tool_", f"it is {SECRET[:9]}", "-----BEGIN PRIVATE KEY-----\nMII", "two\nlines"]
 )
 def test_calls_wait_for_the_reply_while_text_before_them_waits(text: str) -> None:
     later = (CallPiece("d", "ls"), CallPiece("d", "ls", ended=True))

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from hookgate.protocol.values import Decode, ProposedCall
 from hookgate.tools.extract import Extracted, Held, Mode, as_proposed, extract_calls, held_from
+from tests.cost import linear
 
 ROWS = [
     json.loads(line)
@@ -42,6 +43,122 @@ def test_a_row_of_the_corpus_comes_out_as_it_says(row: dict[str, Any]) -> None:
     if not calls:
         assert found.rest == row["text"]
     assert bool(found.problems) == (row["class"] == "MALFORMED" or row["id"] == "a08")
+
+
+OTHERWISE_IN_TAGS: dict[str, tuple[str, list[str], str]] = {
+    "e04": ("NONE", [], "the tag stands within a line, and prose follows it"),
+    "e23": ("NONE", [], "a bare value, with nothing that announces a call"),
+    "e41": ("NONE", [], "the opener stands within a line, and prose follows it"),
+    "e42": ("NONE", [], "a fence, which is an example, follows the call"),
+    "e43": ("CALLS", ["b", "a"], "the call in a fence is an example, those after it are not"),
+    "e44": ("NONE", [], "the tag stands within a line, and prose follows it"),
+    "e58": ("NONE", [], "a fence, whatever its language"),
+    "e59": ("NONE", [], "prose follows the call"),
+    "a10": ("NONE", [], "a bare value, with nothing that announces a call"),
+    "a13": ("NONE", [], "a bare value, with nothing that announces a call"),
+}
+"""The table is about `all`. In `tags` these rows come out so: class, calls, and why."""
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[row["id"] for row in ROWS])
+def test_a_row_of_the_corpus_comes_out_in_tags_as_it_says_but_for_what_may_be_quoted(row: dict[str, Any]) -> None:
+    found = extract_calls(row["text"], row["tools"], "tags")
+    if row["id"] in OTHERWISE_IN_TAGS:
+        klass, names, _ = OTHERWISE_IN_TAGS[row["id"]]
+        assert (found.klass, named(found)) == (klass, names)
+    else:
+        calls = [{"name": call.name, "arguments": call.arguments} for call in found.calls]
+        assert (found.klass, calls) == (row["class"], row.get("calls", []))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"The page says: {TAGGED}",
+        f"```\n{TAGGED}\n```",
+        f"```\n{TAGGED}",
+        f"So:\n~~~~ text\n~~~\n{TAGGED}",
+        f"Look: ```json\n{TAGGED}\n```",
+        f"- ```\n{TAGGED}",
+        f"> {TAGGED}",
+        f"> it says\n{TAGGED}",
+        f">\n> {TAGGED}",
+        f"    {TAGGED}",
+        f"so\n\n\t{TAGGED}",
+        f"<pre>\n{TAGGED}\n</pre>",
+        f'<PRE class="x">\n\n{TAGGED}',
+        f"<pre><code>\n{TAGGED}",
+        f"<blockquote>\n{TAGGED}",
+        f"<tool_response>\n{TAGGED}",
+        f"<!-- kept\n{TAGGED}\n-->",
+        f"<!--\n\n{TAGGED}",
+        f'The page says "\n{TAGGED}',
+        f'The page says: "hello\n\n{TAGGED}',
+        f'"""\n{TAGGED}',
+        f"It says '\n{TAGGED}",
+        f"It says “\n{TAGGED}",
+        f"Sie sagt: „so\n{TAGGED}",
+        f"Elle dit : « oui\n{TAGGED}",
+        f"it is `\n{TAGGED}",
+        f"it is ``a`\n{TAGGED}",
+        f"1. {TAGGED}",
+        f"{TAGGED} is what it says",
+        f"{TAGGED}\n\nThat is what it says.",
+        f"{TAGGED}\n`ls`",
+        f"{TAGGED}\n<think>so it says</think>",
+        f"```\n</think>{TAGGED}",
+        f"`a</think>\n{TAGGED}",
+        f'so {{"tool_calls":[{A}]}}',
+        f'> so\n{{"tool_calls":[{A}]}}',
+        f'so\n{{"answer": [\n{{"tool_calls":[{A}]}}\n]}}',
+        f'so\n{{"content": 1, "tool_calls":[{A}]}}',
+        f'    {{"tool_calls":[{A}]}}',
+        "The page says: <tool_call>{",
+        "```\n<tool_call>{",
+    ],
+)
+def test_what_is_quoted_is_no_call(text: str) -> None:
+    found = extract_calls(text, NAMES)
+    assert (found.klass, found.rest) == ("NONE", text)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        (f"I will look.\n{TAGGED}", ["a"]),
+        (f"I will look.\n\n   {TAGGED}\n\n", ["a"]),
+        (f"so\r\n{TAGGED}\r\n", ["a"]),
+        (f"{TAGGED} {TAGGED}\n  {TAGGED}", ["a", "a", "a"]),
+        (f"It says: {TAGGED}\n{TAGGED}", ["a"]),
+        (f"{TAGGED} is what it says. So:\n{TAGGED}", ["a"]),
+        (f"```\n{TAGGED}\n```\n{TAGGED}", ["a"]),
+        (f"````\n```\n{TAGGED}\n````\n{TAGGED}", ["a"]),
+        (f"> it says\n\n{TAGGED}", ["a"]),
+        (f"<pre>{TAGGED}</pre>\n{TAGGED}", ["a"]),
+        (f"<!-- {TAGGED} -->\n{TAGGED}", ["a"]),
+        (f'The page says "hello (you)".\n{TAGGED}', ["a"]),
+        (f"Use `{TAGGED}`.\n{TAGGED}", ["a"]),
+        (f"It's a 5\" disk, isn't it?\n{TAGGED}", ["a"]),
+        (f"The users' files, x < y, a`b\n\n{TAGGED}", ["a"]),
+        (f'Say "" or """x""".\n{TAGGED}', ["a"]),
+        (f'He said: "I won\'t".\n{TAGGED}', ["a"]),
+        (f"Die „Datei“ heißt »x«.\n{TAGGED}", ["a"]),
+        (f"»x\n» item\n{TAGGED}", []),
+        (f"» item\n{TAGGED}", ["a"]),
+        (f"use the <tool_call> syntax {{x}}\n{TAGGED}", ["a"]),
+        (f'<think>is it "so\n```</think>\n{TAGGED}', ["a"]),
+        (f"I see.</think>{TAGGED}", ["a"]),
+        (f'so\n{{"tool_calls":[{A}]}}', ["a"]),
+        (f'so\n{{\n  "tool_calls": [{A}]\n}}', ["a"]),
+        (f'{{"content": 1, "tool_calls":[{A}]}}', ["a"]),
+        (f'so\n{TAGGED}{{"tool_calls":[{A}]}}', ["a", "a"]),
+    ],
+)
+def test_a_call_on_a_line_of_its_own_that_nothing_follows_is_one(text: str, names: list[str]) -> None:
+    found = extract_calls(text, NAMES)
+    assert (named(found), found.problems) == (names, ())
+    assert all(piece in text for piece in found.written)
+    assert len(found.written) == len(names)
 
 
 def test_the_corpus_is_whole() -> None:
@@ -132,7 +249,7 @@ def test_given_ids_stay_and_the_others_get_free_ones() -> None:
 
 
 def test_a_bad_fragment_is_told_beside_a_good_call() -> None:
-    found = extract_calls(f'one <tool_call>{{"name":"x"}}</tool_call> two {TAGGED} three', NAMES)
+    found = extract_calls(f'one <tool_call>{{"name":"x"}}</tool_call> two {TAGGED} three', NAMES, "all")
     assert (found.klass, named(found), blanks(found.rest)) == ("CALLS", ["a"], "one two three")
     assert [problem.name for problem in found.problems] == ["x"]
 
@@ -154,24 +271,38 @@ def test_no_character_of_a_call_is_shown_while_it_streams(row: dict[str, Any]) -
     [
         ("hello", "tags", "hello"),
         ("a < b", "tags", "a < b"),
-        ("a <", "tags", "a "),
-        ("a <TOOL_c", "tags", "a "),
-        ("a <b>", "tags", "a <b>"),
-        ("see [TOOL", "tags", "see "),
-        ("see [1]", "tags", "see [1]"),
-        ("the set {1, 2", "tags", "the set {1, 2"),
-        ('so {"tool_ca', "tags", "so "),
-        ('so {"tools": 1', "tags", 'so {"tools": 1'),
+        ("a <tool_call>", "tags", "a <tool_call>"),
+        ("a\n<", "tags", "a\n"),
+        ("a\n  <TOOL_c", "tags", "a\n  "),
+        ("a\n    <TOOL_c", "tags", "a\n    <TOOL_c"),
+        ("a\n<b>", "tags", "a\n<b>"),
+        ("see\n[TOOL", "tags", "see\n"),
+        ("see\n[1]", "tags", "see\n[1]"),
+        ("the set\n{1, 2", "tags", "the set\n{1, 2"),
+        ('so\n{ \n "tool_ca', "tags", "so\n"),
+        ("so\n{\n<tool_", "tags", "so\n{\n"),
+        ("so\n{\n <tool_\n", "tags", "so\n{\n <tool_\n"),
+        ('so\n{"tools": 1', "tags", 'so\n{"tools": 1'),
+        ("`x\n<tool_call>", "tags", "`x\n<tool_call>"),
+        ("`x\n\n<tool_call>", "tags", "`x\n\n"),
+        ("```\n<tool_call>", "tags", "```\n<tool_call>"),
+        ("> x\n<tool_call>", "tags", "> x\n<tool_call>"),
+        ("x</think><tool", "tags", "x</think>"),
+        (f"x\n{TAGGED} that is it", "tags", "x\n"),
         (' \n{"x', "tags", " \n"),
         ('<think>x</think> {"x', "tags", "<think>x</think> "),
         ('x</think>\n["x', "tags", "x</think>\n"),
-        ("so ```json\n", "tags", "so "),
-        ("so ```\n<tool_call>{", "tags", "so "),
-        ('so ```json\n{"x', "tags", 'so ```json\n{"x'),
+        ("so ```json\n", "tags", "so ```json\n"),
+        ("a <", "all", "a "),
+        ("a <TOOL_c", "all", "a "),
+        ("a <b>", "all", "a <b>"),
+        ("see [TOOL", "all", "see "),
+        ('so {"tool_ca', "all", "so "),
+        ("so ```\n<tool_call>{", "all", "so "),
         ("so ```python\nx", "all", "so ```python\nx"),
         ("so `x` or `y", "all", "so `x` or `y"),
         ("so ``", "all", "so "),
-        ("so <|tool_call>\ncall:a{", "tags", "so "),
+        ("so <|tool_call>\ncall:a{", "all", "so "),
         ("so ```json\n", "all", "so "),
     ],
 )
@@ -183,6 +314,7 @@ def test_text_is_held_from_where_a_call_may_begin(text: str, mode: Mode, shown: 
 
 MARKS = ["```", "```json\n", "\n~~~\n", "<think>", "</think>", "<tool_call>", "</tool_call>", "<tool_calls>"]
 MARKS += ["<|tool_call>call:a", "<tool_call|>", '<|"|>', "<|python_tag|>", "[TOOL_CALLS]", "text", A, TAGGED]
+MARKS += ["> ", "<pre>", "</pre>", "<!--", "-->", '"', "\n\n", "\n    ", "\n<tool_call>", f"\n{TAGGED}"]
 MARKS += ['{"tool_calls":[', '{"name":"a"', '"arguments":{', '{"x": 1}', "'x'"]
 PIECES = st.sampled_from([*"{}[]\"'\\`~<>|, \n\ud800", *MARKS])
 TEXTS = st.text() | st.lists(PIECES, max_size=30).map("".join)
@@ -266,12 +398,22 @@ def test_a_cut_call_is_never_made(arguments: dict[str, Any], data: st.DataObject
 
 
 @pytest.mark.parametrize(
-    "piece", ["{", '"', "`", "```\n", "~~~\n", "[[", "{}", "<think>", "{</think>", '{"a" <', "x "]
+    "piece",
+    [
+        *("{", '"', "`", "```\n", "~~~\n", "[[", "{}", "<think>", "{</think>", '{"a" <', "x ", "<pre ", "``` ` "),
+        *("> ", "\n<", "\n<!-", "'", "” “", '""', "\n", "\n <tool_call>{}", "</think>"),
+    ],
 )
 @pytest.mark.parametrize("before", ["", "x ", "<tool_call>", "```json\n", '{"a":['])
 def test_an_eighth_of_a_mebibyte_of_anything_is_answered(before: str, piece: str) -> None:
     """A walk that is not linear would not come back from this."""
-    assert not extract_calls(before + piece * (128 * 1024 // len(piece)), NAMES, "all").calls
+    text = before + piece * (128 * 1024 // len(piece))
+    with linear():
+        assert not extract_calls(text, NAMES, "all").calls
+        assert not extract_calls(text, NAMES, "tags").calls
+        held = Held("tags")
+        for begin in range(0, len(text), 16):
+            held(text[begin : begin + 16])
 
 
 @pytest.mark.parametrize(

@@ -22,9 +22,10 @@ def extract_calls(text: str, names: Collection[str], mode: Mode = "tags") -> Ext
     verdict = [item for fragment in fragments for item in fragment.verdict]
     found = [item for item in verdict if isinstance(item, Found)]
     problems = tuple(item for item in verdict if isinstance(item, Problem))
+    written = tuple(text[fragment.start : fragment.end] for fragment in fragments)
     if not found:
-        return Extracted("MALFORMED" if problems else "NONE", (), text, problems)
-    return Extracted("CALLS", _with_ids(found), _rest(text, fragments), problems)
+        return Extracted("MALFORMED" if problems else "NONE", (), text, problems, written)
+    return Extracted("CALLS", _with_ids(found), _rest(text, fragments), problems, written)
 
 
 def as_proposed(call: ToolCall) -> ProposedCall:

@@ -14,6 +14,7 @@ from hookgate.tools.extract.bodies import read_explicit
 from hookgate.tools.extract.fences import Fence, read_fence
 from hookgate.tools.extract.judge import CUT, judge_bare, judge_explicit, protocol_calls
 from hookgate.tools.extract.marks import CLOSERS, COUNTING, EXPLICIT, FLAT_MARK, MARK, PROTOCOL, THOUGHT, VALUE
+from hookgate.tools.extract.quoting import starts
 from hookgate.tools.extract.values import Fragment, Mode, Problem, Verdict
 from hookgate.tools.repair import Reading
 from hookgate.tools.repair.bounds import too_deep
@@ -28,7 +29,8 @@ class Walk:
 
     text: str
     names: Collection[str]
-    mode: Mode
+    # Where a call may begin; None: anywhere.
+    starts: frozenset[int] | None
     found: list[Fragment] = field(default_factory=list[Fragment])
     waiting: list[Fragment] = field(default_factory=list[Fragment])
     # Only blanks and reasoning so far: what is left may be one value.
@@ -40,10 +42,23 @@ class Walk:
         self.waiting.clear()
         self.fresh = False
 
+    @property
+    def liberal(self) -> bool:
+        return self.starts is None
+
+    def may_call(self, position: int) -> bool:
+        """At a start, or right behind a call that stands at one."""
+        return self.starts is None or position in self.starts or bool(self.waiting)
+
+    def call(self, fragment: Fragment) -> None:
+        """An announced call; where not every place will do, nothing but calls may follow it."""
+        self.fresh = False
+        (self.found if self.liberal else self.waiting).append(fragment)
+
 
 def walk(text: str, names: Collection[str], mode: Mode) -> list[Fragment]:
     """The fragments of a text, in its order, each with its verdict."""
-    state = Walk(text, names, mode)
+    state = Walk(text, names, None if mode == "all" else starts(text))
     position = 0
     while position < len(text):
         if state.fresh and (whole := _one_value(state, position)) is not None:
@@ -61,6 +76,8 @@ def _step(state: Walk, mark: re.Match[str]) -> int:
     """What begins at the mark; returns where the walk goes on."""
     match mark.lastgroup if mark["explicit"] is None else "explicit":
         case "think":
+            if not state.liberal:
+                state.waiting.clear()
             thought = THOUGHT.search(state.text, mark.end())
             return thought.end() if thought else len(state.text)
         case "thought":
@@ -90,6 +107,8 @@ def _one_value(state: Walk, position: int) -> Verdict | None:
     if value is None or state.ran_out:
         return None
     start = value.end() - 1
+    if not state.may_call(start):
+        return None
     piece = span(text, start)
     if not piece.closed:
         reading = _read_cut(state, start)
@@ -109,27 +128,26 @@ def _read_cut(state: Walk, start: int) -> Reading | None:
 def _judge_cut(state: Walk, start: int, reading: Reading) -> Verdict:
     if PROTOCOL.match(state.text, start) or protocol_calls(reading.value) is not None:
         return (CUT,)
-    return judge_bare(reading, state.names) if state.mode == "all" else ()
+    return judge_bare(reading, state.names) if state.liberal else ()
 
 
 def _judge(state: Walk, reading: Reading) -> Verdict:
     calls = protocol_calls(reading.value)
     if calls is not None:
         return judge_explicit(reading, state.names) if calls else ()
-    return judge_bare(reading, state.names) if state.mode == "all" else ()
+    return judge_bare(reading, state.names) if state.liberal else ()
 
 
 # --- pieces of a longer text --------------------------------------------------------------------------------
 
 
 def _explicit(state: Walk, mark: re.Match[str]) -> int:
-    opener = EXPLICIT.match(state.text, mark.start())
+    opener = EXPLICIT.match(state.text, mark.start()) if state.may_call(mark.start()) else None
     fragment = read_explicit(opener, state.names) if opener else None
     if fragment is None:
         state.prose()
         return mark.end()
-    state.fresh = False
-    state.found.append(fragment)
+    state.call(fragment)
     return fragment.end
 
 
@@ -139,27 +157,27 @@ def _bracket(state: Walk, mark: re.Match[str]) -> int:
     piece = span(text, start, IN_MARKUP)
     if not piece.closed and text[piece.end : piece.end + 1] != "<":
         return _unclosed(state, start)
-    verdict = _protocol(state, text[start : piece.end], closed=piece.closed) if mark.lastgroup != "array" else ()
+    announced = mark.lastgroup != "array" and state.may_call(start)
+    verdict = _protocol(state, text[start : piece.end], closed=piece.closed) if announced else ()
     if not verdict:
         state.prose()
         return piece.end
-    state.fresh = False
     end = _skip(CLOSERS, text, piece.end) if piece.closed else len(text)
-    state.found.append(Fragment(start, end, verdict))
+    state.call(Fragment(start, end, verdict))
     return end
 
 
 def _unclosed(state: Walk, start: int) -> int:
     """A cut object holds nothing but data; a bracket that is no JSON is a plain character."""
-    if PROTOCOL.match(state.text, start):
-        state.found.append(Fragment(start, len(state.text), (CUT,)))
+    if PROTOCOL.match(state.text, start) and state.may_call(start):
+        state.call(Fragment(start, len(state.text), (CUT,)))
         return len(state.text)
     state.prose()
     return len(state.text) if _read_cut(state, start) is not None else start + 1
 
 
 def _protocol(state: Walk, piece: str, *, closed: bool) -> Verdict:
-    if "tool_calls" not in piece:
+    if "tool_calls" not in piece or not (state.liberal or PROTOCOL.match(piece)):
         return ()
     reading = read_lossless(piece) if closed else None
     if reading is not None:
@@ -173,8 +191,11 @@ def _fence(state: Walk, mark: re.Match[str]) -> int:
     if fence is None:
         state.prose()
         return mark.end()
-    state.fresh = False
     state.ran_out = state.ran_out or not fence.closed
+    if not state.liberal:
+        state.prose()
+        return fence.end
+    state.fresh = False
     verdict = _in_fence(state, fence)
     if verdict:
         state.waiting.append(Fragment(mark.start(), fence.end, verdict))
@@ -187,13 +208,13 @@ def _in_fence(state: Walk, fence: Fence) -> Verdict:
         return ()
     if EXPLICIT.match(fence.content.lstrip()):
         return _transparent(state, fence.content)
-    reading = read_lossless(fence.value) if fence.value and state.mode == "all" else None
+    reading = read_lossless(fence.value) if fence.value else None
     return _judge(state, reading) if reading else ()
 
 
 def _transparent(state: Walk, content: str) -> Verdict:
     """A fence that holds only explicit calls is as good as none."""
-    fragments = walk(content, state.names, "tags")
+    fragments = walk(content, state.names, "all")
     ends = [0, *(fragment.end for fragment in fragments)]
     starts = [*(fragment.start for fragment in fragments), len(content)]
     if any(content[end:start].strip() for end, start in zip(ends, starts, strict=True)):

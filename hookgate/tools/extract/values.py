@@ -8,7 +8,8 @@ from typing import Literal
 from hookgate.protocol.values import Decode, JsonObject, ToolCall
 
 Mode = Literal["tags", "all"]
-"""`tags`: explicit openers only. `all`: fences and bare JSON values too."""
+"""`tags`: explicit openers alone, at the start of a line outside quotations, with nothing but calls after them.
+`all`: anywhere in prose, fences and bare JSON values too."""
 
 Klass = Literal["CALLS", "MALFORMED", "NONE"]
 
@@ -26,13 +27,14 @@ class Extracted:
     """`rest` is the text without its fragments; where there are no calls it is the text as it came.
 
     CALLS: at least one call, in the order of the text; `problems` beside them are of other fragments. MALFORMED:
-    none, but `problems` says what was tried. NONE: nothing was tried.
+    none, but `problems` says what was tried. NONE: nothing was tried. `written`: the fragments as they stand.
     """
 
     klass: Klass
     calls: tuple[ToolCall, ...]
     rest: str
     problems: tuple[Problem, ...] = ()
+    written: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
