@@ -14,12 +14,12 @@ from itertools import count
 import structlog
 import trio
 
-from hookgate.protocol.approval import ApprovalRequest, Decision, Grant, Lasting, Wish
+from hookgate.protocol.approval import ApprovalRequest, Decision, Grant, Lasting, Wish, usual_title
 from hookgate.protocol.codec import canonical
 from hookgate.protocol.interfaces import Channel, Redactor
 from hookgate.protocol.match import Globs, Matcher
 from hookgate.protocol.payloads import ApprovalDecided, ApprovalRequested, Payload
-from hookgate.protocol.redacting import presentable
+from hookgate.protocol.redacting import presentable_request
 from hookgate.protocol.values import Step, ToolCall
 
 log = structlog.get_logger("hookgate.approvals")
@@ -123,48 +123,41 @@ class Desk:
 
     async def _ask(self, step: Step, call: ToolCall, wish: Wish, channel: Channel) -> Refused | Decision:
         request = self._request(step, call, wish)
-        title, ttl_s = request.title, request.ttl_s
-        self._emit(ApprovalRequested(request.id, call.name, wish.asked_by, title, ttl_s), step)
+        title = request.title if self._redactor is None else self._redactor.text(request.title)
+        asked = ApprovalRequested(request.id, call.name, wish.asked_by, title, request.ttl_s, request.digest)
+        self._emit(asked, step)
         decision = await _decided(request, channel)
         # A yes that comes with the end of the turn, or of the conversation, is for nothing any more.
         await trio.lowlevel.checkpoint_if_cancelled()
         self._emit(_record(request, decision), step)
-        log.info("approval_decided", id=request.id, tool=call.name, approved=decision.approved, by=decision.by)
+        told = {"id": request.id, "tool": call.name, "digest": request.digest}
+        log.info("approval_decided", **told, approved=decision.approved, by=decision.by)
         if not decision.approved:
             return Refused(f"approval:{request.id}", decision.reason or f"{decision.by} said no")
         if decision.grant == "session":
             self._grants.add(_standing(step, call, wish))
         return decision
 
-    def _presentable(self, call: ToolCall) -> ToolCall:
-        """The call as it may be shown; the request is bound to the true one by its digest."""
-        return call if self._redactor is None else presentable(self._redactor, call)
-
-    def _text(self, text: str) -> str:
-        return text if self._redactor is None else self._redactor.text(text)
-
     def _request(self, step: Step, call: ToolCall, wish: Wish) -> ApprovalRequest:
-        return ApprovalRequest(
+        request = ApprovalRequest(
             id=f"A{next(self._ids)}",
             chat=step.chat,
-            call=self._presentable(call),
+            call=call,
             asked_by=wish.asked_by,
-            title=self._text(wish.title or _title(step, call)),
-            text=self._text(wish.text),
+            title=wish.title or usual_title(call.name, step.extension),
+            text=wish.text,
             approvers=wish.approvers,
             ttl_s=wish.ttl_s or TTL_S,
             digest=digest(step.session_key, call, wish.asked_by),
             once=wish.once,
-            always=self._text(wish.lasting.text) if wish.lasting is not None else "",
+            always=wish.lasting.text if wish.lasting is not None else "",
+            extension=step.extension,
         )
+        return request if self._redactor is None else presentable_request(self._redactor.for_questions, request)
 
 
 def _standing(step: Step, call: ToolCall, wish: Wish) -> _Standing:
     return step.session_key, wish.asked_by, call.name, step.extension, call.origin
-
-
-def _title(step: Step, call: ToolCall) -> str:
-    return f"The extension {step.extension} wants to run {call.name}." if step.extension else f"Run {call.name}?"
 
 
 def _nobody_here(step: Step, wish: Wish) -> Refused | None:
@@ -214,6 +207,7 @@ def _record(request: ApprovalRequest, decision: Decision) -> ApprovalDecided:
         request.call.name,
         decision.approved,
         decision.by,
+        request.digest,
         decision.reason or None,
         decision.grant if decision.approved else None,
     )

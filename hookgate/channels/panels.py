@@ -9,15 +9,13 @@ import re
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
-from unicodedata import combining, east_asian_width
+from unicodedata import combining
 
-from hookgate.channels.printable import printable
+from hookgate.channels.dialogue import Size
+from hookgate.channels.printable import char_columns, printable
 
 if TYPE_CHECKING:
     from hookgate.protocol.zot.frames import Panel
-
-Size = Callable[[], tuple[int, int]]
-"""Columns and rows of the terminal at this moment."""
 
 UP = "\x1b[{}A"
 CLEAR = "\r\x1b[J"
@@ -73,7 +71,7 @@ _STYLE = re.compile(r"\x1b\[[0-9;:]*m")
 def _cut(text: str, width: int) -> str:
     taken = 0
     for index, char in enumerate(text):
-        taken += 0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1
+        taken += 0 if combining(char) else char_columns(char)
         if taken > width:
             return text[: index - 1] + "…"
     return text

@@ -5,23 +5,27 @@ Knows no turn and no signal; where a line comes from is the caller's business.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections import deque
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
+import trio
+
+from hookgate.channels.approving import YES, asking
+from hookgate.channels.dialogue import WHOLE, Ask, Console, Dialogue, Size, Write, hold
 from hookgate.channels.panels import AWAITS, PanelView
-from hookgate.channels.printable import one_line, printable
+from hookgate.channels.printable import named, printable
 from hookgate.protocol.approval import ApprovalRequest, Decision
-from hookgate.protocol.codec import encode
 from hookgate.protocol.values import Chat, Outbound
 
 if TYPE_CHECKING:
     from hookgate.protocol.zot.frames import Panel
 
 NAME = "cli"
-
-Write = Callable[[str], None]
-Ask = Callable[[str], Awaitable[str | None]]
-"""One line typed at this prompt; None where nobody can answer any more."""
+NOBODY = "nobody can be asked here: this is no terminal (with --yes-from-stdin a line of stdin answers)"
+MAX_HELD = 1000
+"""Of what comes while a question stands open; the oldest goes, with a line that says so."""
 
 Prompt = Callable[[], str | None]
 """The prompt that stands open with what has been typed there; None where none does."""
@@ -31,14 +35,25 @@ _MARKS = {"answer": "", "output": "", "notice": "· ", "error": "! "}
 
 
 class Terminal:
-    """`write` gets pieces of text, newlines included. What comes while a prompt stands open goes above it."""
+    """`write` gets pieces of text, newlines included. What comes while a prompt stands open goes above it; while a
+    question does, it waits, for it could look like another question. `ask` None: nobody can be asked."""
 
     name = NAME
 
-    def __init__(self, write: Write, ask: Ask, prompt: Prompt = lambda: None) -> None:
+    def __init__(
+        self,
+        write: Write,
+        ask: Ask | None,
+        prompt: Prompt = lambda: None,
+        size: Size = lambda: (80, WHOLE),
+    ) -> None:
         self._out = write
         self._ask = ask
         self._prompt = prompt
+        self._size = size
+        self._one_at_a_time = trio.Lock()
+        self._held: deque[Callable[[], None]] | None = None
+        self._dropped = 0
         self._view: PanelView | None = None
         self._streamed: list[str] = []
         self._beside: list[str] = []
@@ -46,6 +61,11 @@ class Terminal:
 
     async def send(self, outbound: Outbound) -> None:
         """An answer that was streamed already is not written again."""
+        self._show(outbound)
+
+    def _show(self, outbound: Outbound) -> None:
+        if self._waits(partial(self._show, outbound)):
+            return
         text = printable(outbound.text)
         seen = outbound.kind == "answer" and "".join(self._streamed).rstrip().endswith(text.strip())
         if text.strip() and not seen:
@@ -57,6 +77,8 @@ class Terminal:
             self._streamed.clear()
 
     def stream(self, chat: Chat, text: str) -> None:
+        if self._waits(partial(self.stream, chat, text)):
+            return
         text = printable(text)
         self._streamed.append(text)
         if self._beside and "\n" in text:
@@ -67,9 +89,12 @@ class Terminal:
         self._write(text)
 
     def end_stream(self, chat: Chat) -> None:
-        self._close_line()
+        if not self._waits(partial(self.end_stream, chat)):
+            self._close_line()
 
     def restart_stream(self, chat: Chat) -> None:
+        if self._waits(partial(self.restart_stream, chat)):
+            return
         self._streamed.clear()
         self.between("· the answer broke off; asking again")
 
@@ -82,11 +107,15 @@ class Terminal:
 
     def between(self, text: str) -> None:
         """A line of its own, wherever the stream is."""
+        if self._waits(partial(self.between, text)):
+            return
         self._close_line()
         self._write(self._above(printable(text) + "\n"))
 
     def draw(self, view: PanelView, panel: Panel) -> None:
         """Over its last drawing, unless something else has been written since."""
+        if self._waits(partial(self.draw, view, panel)):
+            return
         self._close_line()
         self._view = view
         waiting = self._prompt()
@@ -100,6 +129,8 @@ class Terminal:
 
     def erase(self, view: PanelView) -> None:
         """Take the last drawing away, where nothing has been written since."""
+        if self._waits(partial(self.erase, view)):
+            return
         waiting = self._prompt()
         if waiting is not None:
             self._out(ERASE_LINE)
@@ -108,22 +139,42 @@ class Terminal:
             self._out(waiting)
 
     async def approve(self, request: ApprovalRequest) -> Decision:
-        self._close_line()
-        self._write(question(request))
-        answers = "".join(f"{it}, " for it in _offered(request))
-        while True:
-            typed = await self._ask(f"  allow? {answers}[n]o: ")
-            match (typed or "no").strip().lower():
-                case "y" | "yes" | "once":
-                    return Decision(True, NAME)
-                case "s" | "session" if not request.once:
-                    return Decision(True, NAME, grant="session")
-                case "a" | "always" if request.always:
-                    return Decision(True, NAME, grant="always")
-                case "n" | "no":
-                    return Decision(False, NAME, "nobody answered" if typed is None else "the user said no")
-                case _:
-                    continue
+        if self._ask is None:
+            self.between(f"! {named(request.call.name)} is refused: {NOBODY}")
+            return Decision(False, NAME, NOBODY)
+        answer = await self.put(asking(request))
+        if answer is None:
+            return Decision(False, NAME, "nobody answered")
+        grant = YES.get(answer)
+        return Decision(False, NAME, "the user said no") if grant is None else Decision(True, NAME, grant=grant)
+
+    async def put(self, dialogue: Dialogue) -> str | None:
+        """The answer to a question, one at a time: a line typed for one is none for another. None where nobody can
+        answer any more."""
+        if self._ask is None:
+            return None
+        async with self._one_at_a_time:
+            self._close_line()
+            self._held = deque(maxlen=MAX_HELD)
+            try:
+                return await hold(dialogue, Console(self._write, self._ask, self._size))
+            finally:
+                self._release()
+
+    def _waits(self, act: Callable[[], None]) -> bool:
+        if self._held is None:
+            return False
+        self._dropped += len(self._held) == MAX_HELD
+        self._held.append(act)
+        return True
+
+    def _release(self) -> None:
+        held, self._held = self._held or (), None
+        dropped, self._dropped = self._dropped, 0
+        if dropped:
+            self.between(f"! {dropped} lines that came while the question stood open were dropped")
+        for act in held:
+            act()
 
     def _above(self, text: str) -> str:
         waiting = self._prompt()
@@ -141,33 +192,3 @@ class Terminal:
         waiting, self._beside = self._beside, []
         for text in waiting:
             self._write(self._above(printable(text) + "\n"))
-
-
-def question(request: ApprovalRequest) -> str:
-    """What a person must see to decide: who asks, and the very call."""
-    lines = [f"? {one_line(request.title)}  ({request.asked_by} asks)"]
-    if request.text:
-        lines.append(f"  {_argument(request.text)}")
-    arguments = request.call.arguments
-    lines.extend(f"  {one_line(name)}: {_argument(value)}" for name, value in arguments.items())
-    tool = one_line(request.call.name)
-    if not request.once:
-        lines.append(f"  session: every {tool} call of this conversation that {request.asked_by} asks about")
-    if request.always:
-        lines.append(f"  always: {one_line(request.always)}")
-    return "\n".join(lines) + "\n"
-
-
-def _offered(request: ApprovalRequest) -> list[str]:
-    """The answers that are a yes."""
-    return [
-        "[y]es once",
-        *(["[s]ession"] if not request.once else []),
-        *(["[a]lways"] if request.always else []),
-    ]
-
-
-def _argument(value: object) -> str:
-    """Whole, however long: what is cut off could be what matters."""
-    text = value if isinstance(value, str) else encode(value).decode("utf-8", "replace")
-    return printable(text).replace("\n", "\n    ")

@@ -7,13 +7,13 @@ import sys
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import TextIO, cast
 
 import trio
 
 from hookgate import config as configuration
+from hookgate.channels.dialogue import WHOLE, Write
 from hookgate.channels.once import Once
 from hookgate.channels.panels import PanelView
 from hookgate.channels.printable import printable
@@ -59,6 +59,7 @@ class Flags:
     no_ext: bool = False
     no_skill: bool = False
     no_context_files: bool = False
+    yes_from_stdin: bool = False
     trust: Trust = field(default_factory=lambda: Trust(configuration.trust_folder()))
     found: Found | None = None
 
@@ -121,7 +122,7 @@ async def open_chat(
 
 async def _run_once(flags: Flags, config: Config, base: Path) -> int:
     channel = Once()
-    beside = Terminal(_stderr, _nobody)
+    beside = Terminal(_stderr, None)
     async with (
         open_until_signal(signal.SIGINT, signal.SIGTERM, signal.SIGHUP),
         open_chat(flags, (config, base), Place(channel, TerminalSurface(beside)), _to_stderr) as runtime,
@@ -150,10 +151,6 @@ async def _run_once(flags: Flags, config: Config, base: Path) -> int:
     return FAILED
 
 
-async def _nobody(_prompt: str) -> None:
-    await trio.lowlevel.checkpoint()
-
-
 def _to_stderr(line: str) -> None:
     _stderr(printable(line) + "\n")
 
@@ -168,10 +165,10 @@ def _stderr(text: str) -> None:
 
 async def _run_interactive(flags: Flags, setup: tuple[Config, Path], logs: PromptLogs) -> int:
     async with open_until_signal(signal.SIGTERM, signal.SIGHUP), open_keyboard() as keyboard:
-        terminal = Terminal(_write, lambda prompt: answer(keyboard, prompt), lambda: keyboard.prompt)
+        terminal = seated(_write, keyboard, piped=flags.yes_from_stdin)
         surface = TerminalSurface(terminal, PanelView(_write, screen_size) if keyboard.person else None)
         if keyboard.person:
-            found = await introduce(setup[0], flags.extensions, partial(answer, keyboard))
+            found = await introduce(setup[0], flags.extensions, terminal.put)
             flags = replace(flags, found=found)
         # A log that goes to a file goes on doing so.
         above = logs.above(terminal.between) if keyboard.person and sys.stderr.isatty() else nullcontext()
@@ -232,8 +229,8 @@ async def _say(runtime: Runtime, terminal: Terminal, keyboard: Keyboard, typed: 
         case "/mcp":
             terminal.between(connections(runtime))
         case "/reload-ext":
-            ask = partial(answer, keyboard) if keyboard.person else None
-            terminal.between(await zot_chat.reloaded(runtime, ask))
+            put = terminal.put if keyboard.person else None
+            terminal.between(await zot_chat.reloaded(runtime, put))
             _report(runtime)
         case _ if unknown := zot_chat.unknown(runtime, message):
             terminal.between(f"· {unknown}")
@@ -285,12 +282,20 @@ def _busy(runtime: Runtime) -> bool:
     return session is not None and session.busy
 
 
-async def answer(keyboard: Keyboard, prompt: str) -> str | None:
-    """A line typed at a question; None where nobody can type any more."""
-    try:
-        return await keyboard.ask(prompt)
-    except EOFError:
-        return None
+def seated(write: Write, keyboard: Keyboard, *, piped: bool = False) -> Terminal:
+    """The terminal with whoever sits at the keyboard. `piped`: lines of what is no terminal answer questions too."""
+
+    async def ask(prompt: str) -> str | None:
+        try:
+            return await keyboard.ask(prompt)
+        except EOFError:
+            return None
+
+    def size() -> tuple[int, int]:
+        columns, rows = screen_size()
+        return columns, rows if keyboard.person else WHOLE
+
+    return Terminal(write, ask if keyboard.person or piped else None, lambda: keyboard.prompt, size)
 
 
 def _write(text: str) -> None:

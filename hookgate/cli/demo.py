@@ -13,7 +13,7 @@ import trio
 
 from hookgate import config as configuration
 from hookgate.channels.terminal import Terminal
-from hookgate.cli.chat import CHAT, answer, converse
+from hookgate.cli.chat import CHAT, converse, seated
 from hookgate.cli.keyboard import open_keyboard
 from hookgate.cli.logs import set_up_logs
 from hookgate.cli.runtime import Runtime, Setup, open_runtime
@@ -21,7 +21,6 @@ from hookgate.cli.sinks import trace
 from hookgate.cli.starting import begun
 from hookgate.config import Config, ConfigError
 from hookgate.loop.agent import Tally
-from hookgate.protocol.approval import ApprovalRequest, Decision
 from hookgate.protocol.values import Inbound
 
 HERE = Path(__file__).parent
@@ -41,13 +40,13 @@ async def run_demo(*, interactive: bool) -> int:
         config, redactor = _config(folder)
         set_up_logs(config.log)
         _write(_introduction(redactor, interactive))
-        tally = await (_run_typed(config) if interactive else _run(config, _Watched(_write), _play))
+        tally = await (_run_typed(config) if interactive else _run(config, Terminal(_write, None), _play))
         return _summary(tally, folder / "events.jsonl")
 
 
 async def _run_typed(config: Config) -> Tally:
     async with open_keyboard() as keyboard:
-        terminal = Terminal(_write, lambda prompt: answer(keyboard, prompt))
+        terminal = seated(_write, keyboard)
         return await _run(config, terminal, lambda runtime: converse(runtime, terminal, keyboard))
 
 
@@ -97,20 +96,6 @@ def plugins_folder() -> Path:
         if (folder / "python" / "hookgate_plugin.py").exists():
             return folder
     raise ConfigError("the example plugins are not installed")
-
-
-class _Watched(Terminal):
-    """Nobody sits at a demo that plays itself, so what a person would be asked is refused."""
-
-    def __init__(self, write: Callable[[str], None]) -> None:
-        super().__init__(write, _nobody)
-
-    async def approve(self, request: ApprovalRequest) -> Decision:
-        return Decision(False, self.name, "nobody is watching the demo")
-
-
-async def _nobody(_prompt: str) -> str | None:
-    return None
 
 
 async def _play(runtime: Runtime) -> None:

@@ -139,12 +139,12 @@ def _run(
 
 
 def screen_size() -> tuple[int, int]:
-    """Columns and rows."""
+    """Columns and rows. A terminal that knows no size says 0."""
     try:
         size = os.get_terminal_size(1)
     except OSError:
         return 80, 24
-    return size.columns, size.lines
+    return size.columns or 80, size.lines or 24
 
 
 class _Pipe:

@@ -43,6 +43,7 @@ def hookgate() -> None:
 @config_option
 @control_option
 @click.option("--once", metavar="TEXT", help="Ask one question, print only the answer.")
+@click.option("--yes-from-stdin", is_flag=True, help="Let lines of a stdin that is no terminal answer questions.")
 @click.option("--trace", is_flag=True, help="Show what every hook decided, and how long it took.")
 @click.option("--events", type=FILE, help="Append every event and gate decision to this file, as JSON lines.")
 @click.option("--diff", is_flag=True, help="After each turn, show what it changed in the workspace.")

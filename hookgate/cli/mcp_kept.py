@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from hookgate import config as configuration
-from hookgate.channels.printable import printable
+from hookgate.channels.printable import named, printable
+from hookgate.channels.question import Part, Question, measured
+from hookgate.cli.agreeing import agreed
 from hookgate.cli.inspect import say
 from hookgate.cli.logs import set_up_logs
 from hookgate.cli.mcp_control import OPERATOR, mcp_methods
@@ -67,7 +69,7 @@ def forget_connection(name: str, config_file: Path | None, control: Path | None,
     config, _file = configuration.load(config_file)
     socket = ours(config_file, control)
     text = _run(lambda: _shown(config, name))
-    if text and not yes and not _agreed(text, f"forget {name}? [y/N] "):
+    if text and not yes and not agreed(_question("Forget", name, text)):
         return 1
     if socket is not None:
         there = call(socket, "mcp.forget", {"name": name})
@@ -165,8 +167,8 @@ async def _approve(ask: Callable[[str, JsonObject], Awaitable[Json]], name: str,
 
     for _look in range(LOOKS):
         shown = cast("dict[str, Any]", await ask("mcp.show", {"name": name}))
-        question = f"approve {name} as it is? [y/N] "
-        if not yes and not await trio.to_thread.run_sync(_agreed, shown["text"], question, abandon_on_cancel=True):
+        question = _question("Approve", name, shown["text"])
+        if not yes and not await trio.to_thread.run_sync(agreed, question, abandon_on_cancel=True):
             return 1
         seen: JsonObject = {"name": name, "row": shown["row"], "tools": shown["tools"]}
         done = cast("dict[str, Any]", await ask("mcp.approve", seen))
@@ -195,13 +197,10 @@ def _running(config_file: Path | None, control: Path | None) -> Running | None:
         return None
 
 
-def _agreed(text: str, question: str) -> bool:
-    """A person who has seen what it is about."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        _failed("nobody can be asked here; --yes does it without a question")
-        return False
-    say(printable(text))
-    return input(question).strip().lower() in ("y", "yes")
+def _question(verb: str, name: str, text: str) -> Question:
+    parts = (Part("what it is", text),)
+    head = f"{verb} the MCP connection {named(name)} as it is?"
+    return Question(head, parts, (measured(name, parts),), f"  {verb.lower()} it? [y/N] ")
 
 
 def _failed(line: str) -> int:

@@ -21,14 +21,15 @@ class Approvals:
     def __init__(self, tell: Callable[[Event], None], *, enabled: bool) -> None:
         self._tell = tell
         self._refusal = "" if enabled else NOBODY
-        self._waiting: dict[str, trio.Event] = {}
+        self._waiting: dict[str, tuple[ApprovalRequest, trio.Event]] = {}
         self._given: dict[str, Decision] = {}
 
     async def ask(self, request: ApprovalRequest) -> Decision:
         await trio.lowlevel.checkpoint()
         if self._refusal:
             return Decision(False, BY, self._refusal)
-        answered = self._waiting[request.id] = trio.Event()
+        answered = trio.Event()
+        self._waiting[request.id] = request, answered
         self._tell(approval_asked(request))
         try:
             await answered.wait()
@@ -38,16 +39,20 @@ class Approvals:
 
     def answer(self, answer: Approve) -> bool:
         """Whether such a request waits. The first answer counts."""
-        waiting = self._waiting.get(answer.approval)
-        if waiting is None or waiting.is_set():
+        if self.waiting(answer.approval) is None:
             return False
         reason = answer.reason or ("" if answer.approved else "the user said no")
         self._given[answer.approval] = Decision(answer.approved, BY, reason, answer.grant)
-        waiting.set()
+        self._waiting[answer.approval][1].set()
         return True
+
+    def waiting(self, approval: str) -> ApprovalRequest | None:
+        """A request that nobody has answered yet."""
+        request, answered = self._waiting.get(approval, (None, None))
+        return None if answered is None or answered.is_set() else request
 
     def close(self) -> None:
         """Nobody answers any more: what waits is denied, and so is what comes."""
         self._refusal = self._refusal or GONE
-        for waiting in self._waiting.values():
-            waiting.set()
+        for _request, answered in self._waiting.values():
+            answered.set()

@@ -28,6 +28,7 @@ from hookgate.protocol.rpc.responses import (
     failed,
     message_members,
     model_members,
+    revealed_members,
     state_members,
     succeeded,
 )
@@ -147,6 +148,8 @@ class Server:
                 self._answer(request, {"models": [model_members(it) for it in known_models(self._opening)]})
             case commands.Approve():
                 self._approve(request, command)
+            case commands.Reveal():
+                self._reveal(request, command)
             case commands.ExtCommand() | commands.PanelKey():
                 self._extend(request, command)
             case _:
@@ -198,6 +201,13 @@ class Server:
             self._answer(request)
         else:
             self._refuse(request, f'no approval "{command.approval}" waits')
+
+    def _reveal(self, request: Request, command: commands.Reveal) -> None:
+        waiting = self.approvals.waiting(command.approval)
+        if waiting is None:
+            self._refuse(request, f'no approval "{command.approval}" waits')
+        else:
+            self._answer(request, revealed_members(waiting))
 
     # --- extensions ---
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from hookgate.channels.printable import printable
 from hookgate.channels.terminal import Terminal
-from hookgate.cli.chat import answer
+from hookgate.cli.chat import seated
 from hookgate.cli.keyboard import open_keyboard
 from hookgate.cli.runtime import Runtime
 from hookgate.cli.signals import open_until_signal
@@ -107,8 +107,7 @@ async def _open_asker(flags: CallFlags) -> AsyncGenerator[_Asker]:
         yield _Asker(flags.channel, None, yes=flags.yes)
         return
     async with open_keyboard() as keyboard:
-        person = Terminal(_to_stdout, lambda prompt: answer(keyboard, prompt))
-        yield _Asker(flags.channel, person, yes=False)
+        yield _Asker(flags.channel, seated(_to_stdout, keyboard), yes=False)
 
 
 async def _call(runtime: Runtime, asker: _Asker, flags: CallFlags, results: list[ToolResult]) -> None:

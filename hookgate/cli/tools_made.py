@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 import trio
 
 from hookgate import config as configuration
-from hookgate.channels.printable import printable
+from hookgate.channels.printable import named, printable
+from hookgate.channels.question import Part, Question, measured
+from hookgate.cli.agreeing import agreed
 from hookgate.cli.inspect import say
 from hookgate.cli.logs import set_up_logs
 from hookgate.cli.running import ours
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from hookgate.tools.dynamic.workshop import Made, Workshop
 
 OPERATOR = "operator"
+AS_IT_IS = "  approve it? [y/N] "
 Work = Callable[["Workshop"], Awaitable["Made | None"]]
 
 
@@ -62,8 +65,9 @@ async def _approved(workshop: Workshop, name: str, *, everywhere: bool, yes: boo
 
     row = workshop.ledger.known(name, APPROVE)
     if not yes:
-        text = await trio.to_thread.run_sync(vouched_text, workshop, row)
-        if not await trio.to_thread.run_sync(_agreed, name, text, abandon_on_cancel=True):
+        parts = (Part("what it is", await trio.to_thread.run_sync(vouched_text, workshop, row)),)
+        asked = Question(f"Approve {named(name)} as it is?", parts, (measured(name, parts, row.sha256),), AS_IT_IS)
+        if not await trio.to_thread.run_sync(agreed, asked, abandon_on_cancel=True):
             return None
     return await workshop.approve(row, OPERATOR, everywhere=everywhere)
 
@@ -87,12 +91,3 @@ async def _worked(config: Config, work: Work) -> int:
         return 1
     say(f"{made.name} is the operator's now; a running hookgate takes it at its next start")
     return 0
-
-
-def _agreed(name: str, text: str) -> bool:
-    """A person who has seen it."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        sys.stderr.write("hookgate: nobody can be asked here; --yes approves it without a question\n")
-        return False
-    say(printable(text))
-    return input(f"approve {name} as it is? [y/N] ").strip().lower() in ("y", "yes")

@@ -147,11 +147,11 @@ async def _forget(config: Config, key: tuple[str, str], *, yes: bool) -> int:
 
 
 def _agreed(rows: Sequence[ToolRow | ServerRow]) -> bool:
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        _failed("nobody can be asked here; --yes forgets it without a question")
-        return False
-    typed = input(f"forget {' and '.join(map(_called, rows))}? [y/N] ")
-    return typed.strip().lower() in ("y", "yes")
+    from hookgate.channels.question import Part, Question, measured
+    from hookgate.cli.agreeing import agreed
+
+    parts = tuple(Part(str(number), _called(row)) for number, row in enumerate(rows, 1))
+    return agreed(Question("Forget this?", parts, (measured(rows[0].name, parts),), "  forget it? [y/N] "))
 
 
 def _called(row: ToolRow | ServerRow) -> str:

@@ -6,7 +6,7 @@ import re
 
 from hookgate.cli.runtime import Runtime
 from hookgate.cli.zot import unloaded
-from hookgate.cli.zot_trust import Ask, introduce
+from hookgate.cli.zot_trust import Put, introduce
 from hookgate.hooks.zot.roster import Command
 from hookgate.loop.commands import RESERVED
 from hookgate.protocol.values import Chat, Inbound
@@ -64,11 +64,11 @@ def loaded(runtime: Runtime) -> tuple[str, ...]:
     return runtime.extensions.loaded(runtime.mounts) if runtime.extensions else ()
 
 
-async def reloaded(runtime: Runtime, ask: Ask | None) -> str:
-    """Stop them all, load what is there now; a line about it. `ask`: whether one that nobody knows yet may run."""
+async def reloaded(runtime: Runtime, put: Put | None) -> str:
+    """Stop them all, load what is there now; a line about it. `put` asks about those that nobody knows yet."""
     if runtime.extensions is not None:
         found = None
-        if ask is not None and runtime.setup.extensions is not None:
-            found = await introduce(runtime.setup.config, runtime.setup.extensions, ask)
+        if put is not None and runtime.setup.extensions is not None:
+            found = await introduce(runtime.setup.config, runtime.setup.extensions, put)
         await runtime.extensions.reload(runtime.mounts, found)
     return f"· Extensions: {', '.join(loaded(runtime)) or 'none'}."

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from hookgate.protocol.interfaces import Redactor
+from hookgate.protocol.interfaces import Redactor, Replacing
 from hookgate.protocol.match import Globs
 from hookgate.protocol.values import Json, ToolCall, ToolResult, ToolSpec
 from hookgate.tools.lease import Lease
@@ -27,6 +27,10 @@ class Recorder(Protocol):
 
 class Unredacted:
     """Where nothing is secret."""
+
+    @property
+    def for_questions(self) -> Replacing:
+        return self
 
     def text(self, text: str) -> str:
         return text

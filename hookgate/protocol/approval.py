@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from hookgate.protocol.values import Chat, ToolCall
@@ -37,9 +37,11 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRequest:
-    """`asked_by` and `once` as in Wish; `digest` binds the request to this very call.
+    """`asked_by` and `once` as in Wish; `digest` binds the request to this very call, with its true arguments.
 
-    `always` says what that answer would be for; empty: there is no such answer.
+    `always` says what that answer would be for; empty: there is no such answer. `extension`: the one that makes the
+    call, if one does. `unredacted`: the same with every secret that is replaced here, for whoever decides to look at;
+    None where none is.
     """
 
     id: str
@@ -53,6 +55,13 @@ class ApprovalRequest:
     digest: str
     once: bool = False
     always: str = ""
+    extension: str = ""
+    unredacted: ApprovalRequest | None = field(default=None, repr=False)
+
+
+def usual_title(tool: str, extension: str) -> str:
+    """Of a request whose asker gives none."""
+    return f"The extension {extension} wants to run {tool}." if extension else f"Run {tool}?"
 
 
 @dataclass(frozen=True, slots=True)

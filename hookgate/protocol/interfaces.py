@@ -33,12 +33,21 @@ class Tool(Protocol):
         ...
 
 
-class Redactor(Protocol):
-    """Replaces secrets by marks that stay comparable. One and the same at every exit."""
+class Replacing(Protocol):
+    """Replaces secrets by marks that stay comparable."""
 
     def text(self, text: str) -> str: ...
 
     def value(self, value: Json) -> Json: ...
+
+
+class Redactor(Replacing, Protocol):
+    """One and the same at every exit."""
+
+    @property
+    def for_questions(self) -> Replacing:
+        """For what a person decides about: hides nothing that could do something."""
+        ...
 
     def held_from(self, text: str) -> int:
         """From where on a text that still grows must be held back: a secret may have begun there."""

@@ -74,6 +74,8 @@ class RegistryChanged(Payload):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ApprovalRequested(Payload):
+    """`digest` is of the call as it is, whatever of it was shown."""
+
     kind = "approval_requested"
     runtime = "hookgate.approval_requested"
     id: str
@@ -81,6 +83,7 @@ class ApprovalRequested(Payload):
     asked_by: str
     title: str
     ttl_s: float
+    digest: str
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -91,6 +94,7 @@ class ApprovalDecided(Payload):
     tool: str
     approved: bool
     by: str
+    digest: str
     reason: str | None = None
     grant: str | None = None
 

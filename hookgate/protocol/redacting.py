@@ -1,12 +1,13 @@
-"""Results and calls as anybody but the tool itself may see them. Knows no secret; the redactor does."""
+"""Results, calls and requests as anybody but the tool itself may see them. Knows no secret; the redactor does."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import cast
 
+from hookgate.protocol.approval import ApprovalRequest
 from hookgate.protocol.effects import redacted_effect
-from hookgate.protocol.interfaces import Redactor
+from hookgate.protocol.interfaces import Redactor, Replacing
 from hookgate.protocol.values import Fault, JsonObject, ToolCall, ToolResult
 
 
@@ -35,9 +36,21 @@ def _fault(redactor: Redactor, fault: Fault | None) -> Fault | None:
     return replace(fault, op=redactor.text(fault.op), reason=redactor.text(fault.reason)) if fault else None
 
 
-def presentable(redactor: Redactor, call: ToolCall) -> ToolCall:
+def presentable(replacing: Replacing, call: ToolCall) -> ToolCall:
     """The call without secrets in its name and arguments; the same object where there are none."""
-    name, arguments = redactor.text(call.name), redactor.value(call.arguments)
-    if name == call.name and arguments is call.arguments:
+    name, arguments = replacing.text(call.name), replacing.value(call.arguments)
+    if name == call.name and (arguments is call.arguments or arguments == call.arguments):
         return call
     return replace(call, name=name, arguments=cast("JsonObject", arguments))
+
+
+def presentable_request(replacing: Replacing, request: ApprovalRequest) -> ApprovalRequest:
+    """The request as it is shown first, with the true one in it; the same object where there is nothing to hide."""
+    shown = replace(
+        request,
+        call=presentable(replacing, request.call),
+        title=replacing.text(request.title),
+        text=replacing.text(request.text),
+        always=replacing.text(request.always),
+    )
+    return request if shown == request else replace(shown, unredacted=request)

@@ -8,15 +8,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import TypeAlias, cast
+from typing import cast
 
+from hookgate.redaction.found import Json
 from hookgate.redaction.keys import Keys
 from hookgate.redaction.marks import Marks, holds_marker
 from hookgate.redaction.shapes import Shape, shapes
 from hookgate.redaction.stream import Held
+from hookgate.redaction.tight import Tight
 from hookgate.redaction.values import known_forms
-
-Json: TypeAlias = "Mapping[str, Json] | list[Json] | tuple[Json, ...] | str | int | float | bool | None"
 
 MIN_CHARS = 8
 """No known value, and no shape, is shorter."""
@@ -31,6 +31,7 @@ class Redactor:
         self._forms = known_forms(secrets)
         self._keys = Keys(keys)
         self._hide = Marks(salt).hidden
+        self._tight = Tight(self._forms, self._hide)
 
     def text(self, text: str) -> str:
         """The text without secrets. One that is a JSON object or array as a whole is still one, of the same layout
@@ -59,6 +60,11 @@ class Redactor:
     def marker(self, text: str) -> bool:
         """Whether a secret was replaced in it."""
         return holds_marker(text)
+
+    @property
+    def for_questions(self) -> Tight:
+        """For what a person decides about."""
+        return self._tight
 
     # --- what is looked for: compiled by the first text, for a start has none ---
 

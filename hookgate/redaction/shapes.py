@@ -70,10 +70,17 @@ def shapes(keys: Keys) -> tuple[Shape, ...]:
         Shape(("pwd=", "sig="), r"(?<![\w-])(?P<key>pwd|sig)=(?P<value>[!#-%*+\--:=?-_a-~]{8,}+)", _short),
         Shape(("://",), r"://(?P<value>[^\s/?#\"'<>]+)@", _userinfo),
         Shape(("bearer",), r"(?<!\w)bearer[ \t]++(?P<value>[\w.~+/=-]{12,}+)", _bearer),
-        *(Shape(needles, pattern, _drawn, 0) for needles, pattern in DRAWN),
-        *(Shape(needles, pattern, _whole, 0) for needles, pattern in TOKENS),
+        *tokens(),
         # Last, for it takes lines: none of the others may still find a command in what it hides.
         Shape(commands.NEEDLES, commands.LINE, commands.hidden, 0),
+    )
+
+
+def tokens() -> tuple[Shape, ...]:
+    """Those that need nothing round them, and take letters, digits and single signs of a word alone."""
+    return (
+        *(Shape(needles, pattern, _drawn, 0) for needles, pattern in DRAWN),
+        *(Shape(needles, pattern, _whole, 0) for needles, pattern in TOKENS),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -14,6 +15,7 @@ from hookgate.protocol.approval import ApprovalRequest, Decision, Lasting, Wish
 from hookgate.protocol.match import Globs, Matcher
 from hookgate.protocol.payloads import ApprovalDecided, ApprovalRequested, Payload
 from hookgate.protocol.values import Chat, Inbound, Outbound, Step, ToolCall
+from hookgate.redaction import Redactor
 
 STEP = Step("main", "t", Inbound(Chat("telegram", "42", sender="boss"), "x"), model="openai/gpt")
 CALL = ToolCall("c1", "bash", {"command": "ls"})
@@ -124,6 +126,32 @@ async def test_a_call_of_an_extension_says_whose_it_is() -> None:
     assert person.requests[0].title == f"The extension todo wants to run {CALL.name}."
 
 
+async def test_what_is_hidden_in_a_question_can_be_revealed_and_its_digest_is_of_the_true_call() -> None:
+    told: list[Payload] = []
+    desk = Desk([], lambda payload, _step: told.append(payload), Redactor(["s3cr3t-value"]))
+    call = replace(CALL, arguments={"command": "echo cookie: s3cr3t-value; touch X", "password": "$(touch Y)"})
+    wish = Wish("hook:a", "Say cookie: s3cr3t-value ?", "API_KEY=$(touch Z)")
+    person = Person([YES])
+    assert await desk.settle(STEP, call, [wish], person) is None
+    (request,) = person.requests
+    assert re.fullmatch(r"echo cookie: \[REDACTED:\w{4}\]; touch X", str(request.call.arguments["command"]))
+    assert (request.call.arguments["password"], request.text) == ("$(touch Y)", "API_KEY=$(touch Z)")
+    assert request.unredacted is not None
+    assert (request.unredacted.call, request.unredacted.title) == (call, wish.title)
+    assert "s3cr3t-value" not in repr(request)
+    assert isinstance(told[0], ApprovalRequested)
+    assert isinstance(told[1], ApprovalDecided)
+    assert {request.digest, told[0].digest, told[1].digest} == {digest(STEP.session_key, call, "hook:a")}
+    assert "s3cr3t-value" not in repr(told[0])
+
+
+async def test_what_hides_nothing_has_nothing_to_reveal() -> None:
+    desk = Desk([], lambda _payload, _step: None, Redactor(["s3cr3t-value"]))
+    person = Person([YES])
+    await desk.settle(STEP, CALL, [Wish("rule:a")], person)
+    assert person.requests[0].unredacted is None
+
+
 @pytest.mark.parametrize(("decision", "reason"), [(NO, "not today"), (Decision(False, "boss"), "boss said no")])
 async def test_the_first_no_is_final_and_the_other_wishes_are_not_asked(decision: Decision, reason: str) -> None:
     desk, _ = _desk()
@@ -146,15 +174,19 @@ async def test_silence_is_a_no(autojump_clock: trio.testing.MockClock) -> None:
     assert refused == Refused("approval:A1", "nobody answered within 30 s")
     assert trio.current_time() >= 30
     assert told == [
-        ApprovalRequested("A1", "bash", "rule:shell", "Run bash?", 30),
-        ApprovalDecided("A1", "bash", False, "nobody", "nobody answered within 30 s"),
+        ApprovalRequested("A1", "bash", "rule:shell", "Run bash?", 30, digest(STEP.session_key, CALL, "rule:shell")),
+        ApprovalDecided(
+            "A1", "bash", False, "nobody", digest(STEP.session_key, CALL, "rule:shell"), "nobody answered within 30 s"
+        ),
     ]
 
 
 async def test_a_decision_is_told_with_who_made_it_and_how_far_it_reaches() -> None:
     desk, told = _desk()
     await desk.settle(STEP, CALL, [Wish("rule:a")], Person([Decision(True, "boss", grant="session")]))
-    assert told[1] == ApprovalDecided("A1", "bash", True, "boss", None, "session")
+    assert told[1] == ApprovalDecided(
+        "A1", "bash", True, "boss", digest(STEP.session_key, CALL, "rule:a"), None, "session"
+    )
 
 
 SESSION = Decision(True, "boss", grant="session")

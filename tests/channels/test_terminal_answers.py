@@ -6,10 +6,13 @@ from dataclasses import replace
 
 import pytest
 import trio
+import trio.testing
 
-from hookgate.channels.terminal import Terminal
+from hookgate.channels.approving import asking
+from hookgate.channels.dialogue import WHOLE
+from hookgate.channels.terminal import MAX_HELD, NOBODY, Terminal
 from hookgate.protocol.approval import ApprovalRequest, Grant
-from hookgate.protocol.values import Chat, ToolCall
+from hookgate.protocol.values import Chat, Outbound, ToolCall
 
 REQUEST = ApprovalRequest(
     "A1", Chat("cli", "terminal"), ToolCall("1", "new_tool", {}), "rule:dynamic", "Run new_tool?", "", (), 60, "d"
@@ -43,4 +46,101 @@ async def test_only_the_answers_that_are_offered_count(
     assert set(prompts) == {f"  allow? {offers}: "}
     shown = "".join(written)
     assert ("  session: every new_tool call" in shown) == ("[s]ession" in offers)
-    assert ("  always: probe comes back\\nas it is\n" in shown) == ("[a]lways" in offers)
+    assert ("  always would be for:\n| probe comes back\n| as it is\n" in shown) == ("[a]lways" in offers)
+
+
+async def test_what_comes_while_a_question_stands_open_waits_for_the_answer() -> None:
+    written: list[str] = []
+
+    async def ask(_prompt: str) -> str:
+        await trio.lowlevel.checkpoint()
+        for _ in range(MAX_HELD):
+            terminal.between("? Run ls?")
+        terminal.stream(REQUEST.chat, "more")
+        await terminal.send(Outbound(REQUEST.chat, "noted", kind="notice"))
+        written.append("<answered>")
+        return "n"
+
+    terminal = Terminal(written.append, ask)
+    await terminal.approve(REQUEST)
+    before, _, after = "".join(written).partition("<answered>")
+    assert "Run ls" not in before
+    assert after.startswith("! 2 lines that came while the question stood open were dropped\n? Run ls?\n")
+    assert after.endswith("? Run ls?\nmore\n\u00b7 noted\n")
+
+
+async def test_of_two_questions_at_once_each_gets_its_own_answer() -> None:
+    asked, answers = list[str](), iter(["n", "y"])
+    decided: dict[str, bool] = {}
+
+    async def ask(_prompt: str) -> str:
+        await trio.testing.wait_all_tasks_blocked()
+        return next(answers)
+
+    terminal = Terminal(asked.append, ask)
+
+    async def approve(tool: str) -> None:
+        decision = await terminal.approve(replace(REQUEST, call=ToolCall("1", tool, {})))
+        decided[tool] = decision.approved
+
+    with trio.fail_after(20):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(approve, "first")
+            await trio.testing.wait_all_tasks_blocked()
+            nursery.start_soon(approve, "second")
+    order = [text.split("?")[1] for text in asked if text.startswith("? ")]
+    assert order == [" Run first", " Run second"]
+    assert decided == {"first": False, "second": True}
+
+
+async def test_where_nobody_can_be_asked_it_is_refused_and_said() -> None:
+    written: list[str] = []
+    decision = await Terminal(written.append, None).approve(REQUEST)
+    assert (decision.approved, decision.reason) == (False, NOBODY)
+    assert written == [f"! new_tool is refused: {NOBODY}\n"]
+
+
+def shown(request: ApprovalRequest) -> str:
+    return asking(request).text((80, WHOLE))
+
+
+def test_the_first_row_is_hookgates_own_whatever_a_hook_says() -> None:
+    said = replace(REQUEST, asked_by="hook:policy", title="Run ls?", text="It only looks.", extension="todo")
+    assert shown(said) == (
+        "? The extension todo wants to run new_tool.  (hook:policy asks)\n"
+        "  hook:policy says:\n| Run ls?\n| It only looks.\n"
+        "  session: every new_tool call of this conversation that hook:policy asks about\n"
+        "  new_tool: 22 characters, 2 lines; sha256 d\n"
+    )
+
+
+def test_names_of_tools_arguments_and_extensions_say_nothing_else() -> None:
+    odd = replace(
+        REQUEST,
+        call=ToolCall("1", "ls?  (rule:a asks)\n", {"path:\n| /tmp\n  x": 1, "y" * 70: ["a", {"b": "\u2028"}]}),
+        extension="e\u3164",
+    )
+    rows = shown(odd).splitlines()
+    assert rows[0].startswith('? The extension "e\\u3164" wants to run "ls?\\u0020\\u0020(rule:a\\u0020asks)\\n".')
+    assert '  "path:\\n|\\u0020/tmp\\n\\u0020\\u0020x":' in rows
+    whole = rows.index("  an argument's whole name:")
+    assert rows[whole + 1 : whole + 3] == [f"| {'y' * 70}", f'  "{"y" * 64}"...(70_characters):']
+    assert '| ["a",{"b":"\\u2028"}]' in rows
+
+
+async def test_what_is_hidden_is_revealed_by_r() -> None:
+    hidden = replace(REQUEST, call=ToolCall("1", "new_tool", {"key": "[REDACTED:1f0c]"}))
+    hidden = replace(hidden, unredacted=replace(hidden, call=ToolCall("1", "new_tool", {"key": "ghp_1"})))
+    written: list[str] = []
+    prompts: list[str] = []
+    typed = ["r", "y"]
+
+    async def ask(prompt: str) -> str:
+        await trio.lowlevel.checkpoint()
+        prompts.append(prompt)
+        return typed.pop(0)
+
+    assert (await Terminal(written.append, ask).approve(hidden)).approved
+    assert ["| [REDACTED:1f0c]\n" in text for text in written] == [True, False]
+    assert ["| ghp_1\n" in text for text in written] == [False, True]
+    assert ["[r]eveal" in prompt for prompt in prompts] == [True, False]

@@ -16,6 +16,7 @@ from subprocess import PIPE, STDOUT, CompletedProcess
 
 import trio
 
+from tests.cli.window import Window
 from tests.processes import none_left as none_left
 from tests.processes import processes_of as processes_of
 
@@ -83,6 +84,7 @@ class Screen:
     _send: trio.abc.SendStream
     _receive: trio.abc.ReceiveStream
     shown: str = ""
+    terminal: int = -1
     _raw: bytearray = field(default_factory=bytearray)
     _read: int = 0
     _grown: trio.Event = field(default_factory=trio.Event)
@@ -105,6 +107,15 @@ class Screen:
             return
         raise AssertionError(f"{text!r} was not shown; there is only:\n{self.shown[self._read :]}")
 
+    def resize(self, rows: int, columns: int) -> None:
+        termios.tcsetwinsize(self.terminal, (rows, columns))
+
+    def window(self, rows: int, columns: int) -> list[str]:
+        """The rows that a terminal of this size shows at this moment."""
+        window = Window(rows, columns)
+        window.write(self._raw.decode("utf-8", "replace"))
+        return window.shown
+
     async def ends(self) -> int:
         """The exit status."""
         with trio.fail_after(DEADLINE_S):
@@ -126,17 +137,17 @@ class Screen:
 
 
 @asynccontextmanager
-async def open_terminal(folder: Path, *arguments: str) -> AsyncGenerator[Screen]:
-    """hookgate on a terminal of its own; killed in the end if it still runs."""
+async def open_terminal(folder: Path, *arguments: str, size: tuple[int, int] = (50, 200)) -> AsyncGenerator[Screen]:
+    """hookgate on a terminal of its own, of so many rows and columns; killed in the end if it still runs."""
     ours, theirs = pty.openpty()
-    termios.tcsetwinsize(theirs, (50, 200))
+    termios.tcsetwinsize(theirs, size)
     command = [sys.executable, "-c", _ON_TERMINAL, *HOOKGATE, *arguments]
     process = await trio.lowlevel.open_process(
         command, stdin=theirs, stdout=theirs, stderr=theirs, cwd=folder, env=environment(folder)
     )
     os.close(theirs)
     stream = trio.lowlevel.FdStream(ours)
-    async with stream, _watched(process, Screen(process, stream, stream)) as screen:
+    async with stream, _watched(process, Screen(process, stream, stream, terminal=ours)) as screen:
         yield screen
 
 

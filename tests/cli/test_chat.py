@@ -61,14 +61,27 @@ async def test_lines_of_a_pipe_are_answered_one_after_the_other(tmp_path: Path) 
     assert said == ["first", "second"]
 
 
-async def test_a_pipe_can_answer_the_approval_question(tmp_path: Path) -> None:
+async def test_a_pipe_answers_no_question_and_hears_why(tmp_path: Path) -> None:
+    async with open_model_server(bash("touch made"), says("I may not.")) as server:
+        ended = await run(configured(tmp_path, server.base_url, RULE), "chat", stdin=b"go\ny\n")
+    assert ended.returncode == 0
+    assert not (tmp_path / "made").exists()
+    [told] = [m["content"] for m in server.requests[1].body["messages"] if m["role"] == "tool"]
+    assert told.startswith("Tool execution denied by approval: nobody can be asked here: this is no terminal")
+    assert b"! bash is refused: nobody can be asked here" in ended.stdout
+    # The line is what it would be without a question: the next message.
+    assert [m["content"] for m in server.requests[2].body["messages"] if m["role"] == "user"] == ["go", "y"]
+
+
+async def test_a_pipe_can_answer_the_approval_question_where_the_command_line_says_so(tmp_path: Path) -> None:
     wanted = calls(
         ("1", "bash", '{"command": "touch yes"}'),
         ("2", "bash", '{"command": "touch no"}'),
         ("3", "bash", '{"command": "touch nobody"}'),
     )
     async with open_model_server(wanted, says("Done.")) as server:
-        ended = await run(configured(tmp_path, server.base_url, RULE), "chat", stdin=b"go\nmaybe\ny\nn\n")
+        folder = configured(tmp_path, server.base_url, RULE)
+        ended = await run(folder, "chat", "--yes-from-stdin", stdin=b"go\nmaybe\ny\nn\n")
     assert ended.returncode == 0
     assert [name for name in ("yes", "no", "nobody") if (tmp_path / name).exists()] == ["yes"]
     told = [m["content"] for m in server.requests[1].body["messages"] if m["role"] == "tool"]
@@ -76,7 +89,7 @@ async def test_a_pipe_can_answer_the_approval_question(tmp_path: Path) -> None:
         "Tool execution denied by approval: the user said no",
         "Tool execution denied by approval: nobody answered",
     ]
-    assert b"command: touch yes" in ended.stdout
+    assert b"  command:\n| touch yes\n" in ended.stdout
 
 
 async def test_commands_of_the_prompt_need_no_model(tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import signal
 import sys
 from pathlib import Path
@@ -157,6 +159,24 @@ async def test_the_other_end_may_decide(tmp_path: Path, approved: object) -> Non
         frames = await client.done()
         assert frames[0] == {"type": "response", "id": "9", "command": "approve", "success": True}
         assert one(frames, "tool_result")["is_error"] == (approved is not True)
+
+
+async def test_what_an_approval_request_hides_is_revealed_while_it_waits(tmp_path: Path) -> None:
+    token, command = "ghp_" + "a1B2" * 6, "echo cookie: {}; touch X"
+    wanted = {"calls": [{"name": "bash", "arguments": {"command": command.format(token)}, "id": "c1"}]}
+    async with open_rpc(scripted(tmp_path, wanted, more=APPROVED), "--rpc-approvals") as client:
+        await client.send("prompt", message="go")
+        asked = (await client.until("approval_request"))[-1]
+        hidden = asked["args"]["command"]
+        assert (asked["hidden"], token in json.dumps(asked), len(asked["digest"])) == (True, False, 64)
+        assert re.fullmatch(r"echo cookie: \[REDACTED:\w{4}\]; touch X", hidden)
+        await client.send("reveal", id="8", approval=asked["approval"])
+        revealed = (await client.until("response"))[-1]
+        assert (revealed["id"], revealed["data"]["args"]) == ("8", {"command": command.format(token)})
+        await client.send("approve", id="9", approval=asked["approval"], approved=False)
+        await client.until("done")
+        await client.send("reveal", id="10", approval=asked["approval"])
+        assert (await client.until("response"))[-1]["error"] == 'no approval "A1" waits'
 
 
 async def test_an_approval_that_waits_at_the_end_of_stdin_is_denied(tmp_path: Path) -> None:

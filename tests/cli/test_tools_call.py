@@ -118,7 +118,7 @@ async def test_a_person_at_the_terminal_is_asked(
     monkeypatch.setattr(program, "HOOKGATE", HOOKGATE)
     set_up(tmp_path, ASK)
     async with open_terminal(tmp_path, "tools", "call", "bash", ECHO) as screen:
-        await screen.sees("command: touch said")
+        await screen.sees("  command:\n| touch said\n")
         await screen.sees("allow?")
         await screen.type(typed)
         assert await screen.ends() == status

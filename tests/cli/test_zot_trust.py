@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import trio
 
+from hookgate.channels.dialogue import Dialogue
 from hookgate.cli.zot import ExtensionFlags, Extensions, Joints
 from hookgate.cli.zot_trust import introduce
 from hookgate.extensions import trust
@@ -54,13 +55,13 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Here:
     return Here(directory, ExtensionFlags(discover=True, trust=agreed), read)
 
 
-async def nobody(prompt: str) -> str | None:
-    raise AssertionError(f"asked {prompt!r}")
+async def nobody(dialogue: Dialogue) -> str | None:
+    raise AssertionError(f"asked {dialogue.text((80, 24))!r}")
 
 
-async def yes(_prompt: str) -> str | None:
+async def yes(_dialogue: Dialogue) -> str | None:
     await trio.lowlevel.checkpoint()
-    return "y"
+    return "yes"
 
 
 async def test_where_nobody_is_asked_each_folder_is_read_once(here: Here) -> None:

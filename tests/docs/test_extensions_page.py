@@ -17,10 +17,11 @@ from typing import Any, get_args
 import pytest
 import trio
 
+from hookgate.channels.dialogue import YES_OR_NO, Dialogue
 from hookgate.channels.panels import Keys
 from hookgate.cli.ext_commands import ext
 from hookgate.cli.zot_tools import RESERVED as RESERVED_TOOLS
-from hookgate.cli.zot_trust import QUESTION, described
+from hookgate.cli.zot_trust import question
 from hookgate.config import parse
 from hookgate.extensions import logs, trust
 from hookgate.extensions.discovery import Entry, Places, Stranger
@@ -175,8 +176,9 @@ def test_the_tables_name_what_there_is() -> None:
 def test_the_question_is_the_codes() -> None:
     directory = Path(f"{HOME}/work/.hookgate/extensions/weather")
     manifest = Manifest("weather", "python3", args=("weather.py",))
-    asked = described(Stranger(Entry("project", directory, manifest), manifest, Standing("new")))
-    assert PAGE.one("question").lines == (*asked, QUESTION)
+    stranger = Stranger(Entry("project", directory, manifest), manifest, Standing("new", "1f0c9a2b3d4e5f60"))
+    asked = Dialogue(question(stranger), YES_OR_NO)
+    assert PAGE.one("question").lines == (*asked.text((80, 24)).splitlines(), asked.prompt)
 
 
 def test_trust_has_the_words_that_are_listed() -> None:

@@ -16,14 +16,17 @@ import pytest
 import trio
 from pydantic import BaseModel
 
+from hookgate.approvals.desk import digest
+from hookgate.channels.approving import asking
 from hookgate.cli.main import hookgate
 from hookgate.config import parse
 from hookgate.guards.shell import tree
 from hookgate.guards.shell.policy import judge
+from hookgate.protocol.approval import ApprovalRequest
 from hookgate.protocol.catalog import RowState
 from hookgate.protocol.codec import encode
 from hookgate.protocol.effects import effect_members, read_effects
-from hookgate.protocol.values import TOOL_TIMEOUT_S, FaultKind, ToolCall, ToolSpec
+from hookgate.protocol.values import TOOL_TIMEOUT_S, Chat, FaultKind, ToolCall, ToolSpec
 from hookgate.redaction import Redactor
 from hookgate.redaction.values import MIN_CHARS
 from hookgate.sections import Config
@@ -57,6 +60,7 @@ KNOWN = {
         "commands",
         "limits",
         "approvals",
+        "asking",
         "mcp-commands",
     ),
 }
@@ -207,6 +211,17 @@ def test_the_usual_values_are_the_codes_and_complete(part: Part) -> None:
     assert whole(getattr(config, part.mark.split()[1]))
     if part.mark.endswith("guards"):
         assert [name for name in GuardsSection.model_fields if not whole(getattr(config.guards, name))] == []
+
+
+def test_a_question_looks_as_it_is_shown() -> None:
+    command = "make test && cp build/report.txt /tmp/report-of-the-last-run-in-this-workspace.txt"
+    call = ToolCall("1", "bash", {"command": command})
+    request = ApprovalRequest(
+        *("A1", Chat("cli", "terminal"), call, "rule:shell", "Run bash?", "", (), 600.0),
+        digest("cli:terminal", call, "rule:shell"),
+    )
+    asked = asking(request)
+    assert PAGE.one("asking").lines == (*asked.text((64, 24)).splitlines(), asked.prompt)
 
 
 def test_a_rule_names_every_key() -> None:

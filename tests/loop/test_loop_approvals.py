@@ -40,8 +40,10 @@ async def test_a_rule_has_a_person_asked_about_the_very_call_that_then_runs(benc
     assert request.call.arguments == {"text": "safe"}
     assert tool.seen == [request.call]
     assert (request.asked_by, request.title, request.chat) == ("rule:sensitive", "Run t?", CHAT)
-    assert made.payloads(ApprovalRequested) == [ApprovalRequested("A1", "t", "rule:sensitive", "Run t?", 600.0)]
-    assert made.payloads(ApprovalDecided) == [ApprovalDecided("A1", "t", True, "ann", None, "once")]
+    assert made.payloads(ApprovalRequested) == [
+        ApprovalRequested("A1", "t", "rule:sensitive", "Run t?", 600.0, request.digest)
+    ]
+    assert made.payloads(ApprovalDecided) == [ApprovalDecided("A1", "t", True, "ann", request.digest, None, "once")]
 
 
 async def test_a_refused_call_never_runs(bench: MakeBench) -> None:
@@ -52,7 +54,8 @@ async def test_a_refused_call_never_runs(bench: MakeBench) -> None:
     assert tool.seen == []
     assert made.results() == ["Tool execution denied by approval: not today"]
     assert made.agent.tally.denied == 1
-    assert made.payloads(ApprovalDecided) == [ApprovalDecided("A1", "t", False, "ann", "not today", None)]
+    [decided] = made.payloads(ApprovalDecided)
+    assert decided == ApprovalDecided("A1", "t", False, "ann", made.room.asked[0].digest, "not today", None)
 
 
 @pytest.mark.parametrize("asked", ["by a rule", "by a hook"])

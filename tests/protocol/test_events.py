@@ -77,8 +77,8 @@ def test_a_record_is_one_line() -> None:
         (p.HookState("h", "up"), "info"),
         (p.HookState("h", "restarting"), "warn"),
         (p.HookState("h", "quarantined"), "error"),
-        (p.ApprovalDecided("A1", "t", True, "me"), "info"),
-        (p.ApprovalDecided("A1", "t", False, "me"), "warn"),
+        (p.ApprovalDecided("A1", "t", True, "me", "d"), "info"),
+        (p.ApprovalDecided("A1", "t", False, "me", "d"), "warn"),
     ],
 )
 def test_severity_follows_the_kind_and_what_it_says(payload: p.Payload, severity: str) -> None:

@@ -97,6 +97,13 @@ class Approve:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Reveal:
+    """What is hidden in an approval request."""
+
+    approval: str
+
+
 Command: TypeAlias = (
     Hello
     | Prompt
@@ -112,6 +119,7 @@ Command: TypeAlias = (
     | ExtCommand
     | PanelKey
     | Approve
+    | Reveal
 )
 
 
@@ -221,5 +229,6 @@ _READERS: Mapping[str, Callable[[Mapping[str, Any]], Command]] = {
     "ext_command": lambda members: ExtCommand(_text(members, "name").removeprefix("/"), _text(members, "args")),
     "panel_key": lambda members: PanelKey(_text(members, "key"), _text(members, "text")),
     "approve": _approve,
+    "reveal": lambda members: Reveal(_text(members, "approval")),
 }
 COMMANDS = tuple(_READERS)

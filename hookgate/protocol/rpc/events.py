@@ -206,7 +206,10 @@ class ExtPanelClose:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalAsked:
-    """A call waits for a yes; `ttl_s` seconds of silence are a no. `always`: what a yes for always would be for."""
+    """A call waits for a yes; `ttl_s` seconds of silence are a no. `always`: what a yes for always would be for.
+
+    `digest`: SHA-256 of the call as it is; `hidden`: secrets in it are replaced here, and `reveal` tells them.
+    """
 
     type: ClassVar[str] = "approval_request"
     approval: str
@@ -216,7 +219,10 @@ class ApprovalAsked:
     title: str
     text: str
     ttl_s: float
+    digest: str
     always: str = ""
+    extension: str = ""
+    hidden: bool = False
 
 
 Event: TypeAlias = (
@@ -248,20 +254,21 @@ Event: TypeAlias = (
 def approval_asked(request: ApprovalRequest) -> ApprovalAsked:
     call = request.call
     shown = (request.asked_by, request.title, request.text, request.ttl_s)
-    return ApprovalAsked(request.id, call.name, call.arguments, *shown, request.always)
+    more = (request.digest, request.always, request.extension, request.unredacted is not None)
+    return ApprovalAsked(request.id, call.name, call.arguments, *shown, *more)
 
 
 # --- on the wire --------------------------------------------------------------------------------------------
 
 
 def event_members(event: Event) -> dict[str, Any]:
-    """The JSON object; `error` and `always` are left out where there is none."""
+    """The JSON object; `error`, and what an approval request need not have, are left out where there is none."""
     named = ((field.name, getattr(event, field.name)) for field in fields(event))
     members = {name: _plain(value) for name, value in named}
     if isinstance(event, TurnEnd) and not event.error:
         del members["error"]
-    if isinstance(event, ApprovalAsked) and not event.always:
-        del members["always"]
+    if isinstance(event, ApprovalAsked):
+        members = {name: it for name, it in members.items() if it or name not in ("always", "extension", "hidden")}
     return {"type": event.type, **members}
 
 

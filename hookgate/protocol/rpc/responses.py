@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from hookgate.protocol.approval import ApprovalRequest
 from hookgate.protocol.codec import encode
 from hookgate.protocol.models import Model
 from hookgate.protocol.rpc.blocks import Block, block_members
@@ -60,6 +61,13 @@ def state_members(state: State) -> dict[str, Any]:
         "usage": spent_members(state.usage),
     }
     return {**members, "reasoning": state.reasoning}
+
+
+def revealed_members(request: ApprovalRequest) -> dict[str, Any]:
+    """What an approval request says, with nothing hidden."""
+    true = request.unredacted or request
+    said = {"tool": true.call.name, "args": true.call.arguments, "title": true.title, "text": true.text}
+    return {**said, "always": true.always} if true.always else said
 
 
 def message_members(message: TranscriptMessage) -> dict[str, Any]:

@@ -1,0 +1,111 @@
+"""A question to a person as rows of a terminal: what others wrote stands behind a gutter, however it is padded.
+
+hookgate's own rows begin with `? ` or blanks, and no row of others' text does. Knows no terminal and no answer.
+"""
+
+from __future__ import annotations
+
+import textwrap
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+
+from hookgate.channels.printable import char_columns, escaped, invisible, named, visible
+
+GUTTER, GOES_ON = "| ", ": "
+"""Before a line, and before the rest of one that was folded."""
+MAX_BLANK_ROWS = 3
+MAX_MARKS = 2
+"""On one character; more of them reach into the rows above and below."""
+DIGEST_CHARS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """`label`: hookgate's own words, or a name that has passed `named`. `text`: whatever others have written."""
+
+    label: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """`head`, `foot` and `prompt` are hookgate's own words; names in them have passed `named`. `foot` stands right
+    above the prompt."""
+
+    head: str
+    parts: tuple[Part, ...]
+    foot: tuple[str, ...]
+    prompt: str
+
+    def head_rows(self, width: int) -> list[str]:
+        return _own(f"? {self.head}", width)
+
+    def body_rows(self, width: int) -> list[str]:
+        return [row for part in self.parts for row in (*_own(f"  {part.label}:", width), *_theirs(part.text, width))]
+
+    def foot_rows(self, width: int) -> list[str]:
+        return [row for line in self.foot for row in _own(f"  {line}", width)]
+
+
+def measured(name: str, parts: tuple[Part, ...], digest: str = "") -> str:
+    """What it is about, how much of it, what of it may look like something else, and its digest if it has one."""
+    text = "".join(part.text for part in parts)
+    strange, unseen = sum(not char.isascii() for char in text), invisible(text)
+    counts = [
+        f"{len(text):,} character{'' if len(text) == 1 else 's'}",
+        *([f"{text.count(chr(10)) + len(parts):,} lines"] if "\n" in text else []),
+        *([f"{strange:,} not ASCII"] if strange else []),
+        *([f"{unseen:,} invisible"] if unseen else []),
+    ]
+    return f"{named(name)}: {', '.join(counts)}{f'; sha256 {digest[:DIGEST_CHARS]}' if digest else ''}"
+
+
+def _own(text: str, width: int) -> list[str]:
+    return textwrap.wrap(text, width, subsequent_indent="    ", break_on_hyphens=False, drop_whitespace=True)
+
+
+def _theirs(text: str, width: int) -> list[str]:
+    rows = [row for line in visible(text).split("\n") for row in _folded(line.expandtabs(4), width - len(GUTTER))]
+    return list(_without_blanks(rows))
+
+
+def _without_blanks(rows: list[str]) -> Iterator[str]:
+    """Many blank rows would push what stands above them off the screen."""
+    for blank, run in groupby(rows, key=lambda row: not row[len(GUTTER) :].strip()):
+        group = list(run)
+        if blank and len(group) > MAX_BLANK_ROWS:
+            yield f"  ({len(group):,} blank rows)"
+        else:
+            yield from group
+
+
+def _folded(line: str, width: int) -> Iterator[str]:
+    pieces = _ascii_pieces(line, width) if line.isascii() else _pieces(line, width)
+    gutter = GUTTER
+    for piece in pieces:
+        yield gutter + piece
+        gutter = GOES_ON
+    if gutter == GUTTER:
+        yield gutter.rstrip()
+
+
+def _ascii_pieces(line: str, width: int) -> Iterator[str]:
+    return (line[at : at + width] for at in range(0, len(line), width))
+
+
+def _pieces(line: str, width: int) -> Iterator[str]:
+    piece, taken, marks = "", 0, 0
+    for char in line:
+        marks = marks + 1 if unicodedata.category(char) in ("Mn", "Me") else 0
+        # A mark at the beginning would join the gutter.
+        alone = marks and (not piece or taken == width)
+        shown = escaped(char) if alone or marks > MAX_MARKS else char
+        wide = len(shown) if shown != char else char_columns(char)
+        if taken + wide > width:
+            yield piece
+            piece, taken = "", 0
+        piece, taken = piece + shown, taken + wide
+    if piece:
+        yield piece

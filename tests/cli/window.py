@@ -1,0 +1,76 @@
+"""What a terminal shows of what is written to it: as much of one as a chat needs."""
+
+from __future__ import annotations
+
+import re
+from unicodedata import combining, east_asian_width
+
+_TOKEN = re.compile(r"\x1b\[([0-9;?]*)([A-Za-z])|\x1b[=>]|\x1b\][^\x07]*\x07|([\s\S])")
+
+
+class Window:
+    """Rows scroll off at the top; a row that is full goes on in the next one with the next character."""
+
+    def __init__(self, rows: int, columns: int) -> None:
+        self._rows, self._columns = rows, columns
+        self._cells = [[""] * columns for _ in range(rows)]
+        self._row = self._column = 0
+
+    @property
+    def shown(self) -> list[str]:
+        rows = ["".join(cell or " " for cell in row).rstrip() for row in self._cells]
+        while rows and not rows[-1]:
+            rows.pop()
+        return rows
+
+    def write(self, text: str) -> None:
+        for found in _TOKEN.finditer(text):
+            if found[3]:
+                self._put(found[3])
+            elif found[2]:
+                self._control(found[1], found[2])
+
+    def _put(self, char: str) -> None:
+        match char:
+            case "\n":
+                self._down()
+            case "\r":
+                self._column = 0
+            case "\b":
+                self._column = max(self._column - 1, 0)
+            case "\x07":
+                pass
+            case _ if combining(char):
+                self._cells[self._row][max(self._column - 1, 0)] += char
+            case _:
+                self._draw(char, 2 if east_asian_width(char) in "WF" else 1)
+
+    def _draw(self, char: str, wide: int) -> None:
+        if self._column + wide > self._columns:
+            self._column = 0
+            self._down()
+        self._cells[self._row][self._column] = char
+        self._column += wide
+
+    def _down(self) -> None:
+        self._row += 1
+        if self._row == self._rows:
+            self._row -= 1
+            self._cells = [*self._cells[1:], [""] * self._columns]
+
+    def _control(self, given: str, letter: str) -> None:
+        count = int(given) if given.isdigit() else 1
+        match letter:
+            case "A":
+                self._row = max(self._row - count, 0)
+            case "C":
+                self._column = min(self._column + count, self._columns - 1)
+            case "D":
+                self._column = max(self._column - count, 0)
+            case "K":
+                self._cells[self._row][self._column :] = [""] * (self._columns - self._column)
+            case "J":
+                self._control("", "K")
+                self._cells[self._row + 1 :] = [[""] * self._columns for _ in range(self._rows - self._row - 1)]
+            case _:
+                pass
