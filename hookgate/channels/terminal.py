@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 NAME = "cli"
 NOBODY = "nobody can be asked here: this is no terminal (with --yes-from-stdin a line of stdin answers)"
+GONE = "\n  (this question is over)\n"
 MAX_HELD = 1000
 """Of what comes while a question stands open; the oldest goes, with a line that says so."""
 
@@ -156,9 +157,14 @@ class Terminal:
         async with self._one_at_a_time:
             self._close_line()
             self._held = deque(maxlen=MAX_HELD)
+            answered = False
             try:
-                return await hold(dialogue, Console(self._write, self._ask, self._size))
+                answer = await hold(dialogue, Console(self._write, self._ask, self._size))
+                answered = True
+                return answer
             finally:
+                if not answered:
+                    self._write(GONE)
                 self._release()
 
     def _waits(self, act: Callable[[], None]) -> bool:

@@ -10,7 +10,7 @@ import trio.testing
 
 from hookgate.channels.approving import asking
 from hookgate.channels.dialogue import WHOLE
-from hookgate.channels.terminal import MAX_HELD, NOBODY, Terminal
+from hookgate.channels.terminal import GONE, MAX_HELD, NOBODY, Terminal
 from hookgate.protocol.approval import ApprovalRequest, Grant
 from hookgate.protocol.values import Chat, Outbound, ToolCall
 
@@ -124,7 +124,7 @@ def test_names_of_tools_arguments_and_extensions_say_nothing_else() -> None:
     assert rows[0].startswith('? The extension "e\\u3164" wants to run "ls?\\u0020\\u0020(rule:a\\u0020asks)\\n".')
     assert '  "path:\\n|\\u0020/tmp\\n\\u0020\\u0020x":' in rows
     whole = rows.index("  an argument's whole name:")
-    assert rows[whole + 1 : whole + 3] == [f"| {'y' * 70}", f'  "{"y" * 64}"...(70_characters):']
+    assert rows[whole + 1 : whole + 4] == [f"| {'y' * 70}", f'  "{"y" * 64}"...(70_char', "    acters):"]
     assert '| ["a",{"b":"\\u2028"}]' in rows
 
 
@@ -144,3 +144,16 @@ async def test_what_is_hidden_is_revealed_by_r() -> None:
     assert ["| [REDACTED:1f0c]\n" in text for text in written] == [True, False]
     assert ["| ghp_1\n" in text for text in written] == [False, True]
     assert ["[r]eveal" in prompt for prompt in prompts] == [True, False]
+
+
+async def test_a_question_that_nobody_waits_for_any_more_says_so() -> None:
+    written: list[str] = []
+
+    async def ask(_prompt: str) -> str:
+        await trio.sleep_forever()
+
+    terminal = Terminal(written.append, ask)
+    with trio.move_on_after(0.01):
+        await terminal.approve(REQUEST)
+    terminal.between("next")
+    assert written[1:] == [GONE, "next\n"]
