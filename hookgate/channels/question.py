@@ -40,13 +40,13 @@ class Question:
     prompt: str
 
     def head_rows(self, width: int) -> list[str]:
-        return _own(f"? {self.head}", width)
+        return _own(self.head, width, "? ")
 
     def body_rows(self, width: int) -> list[str]:
-        return [row for part in self.parts for row in (*_own(f"  {part.label}:", width), *_theirs(part.text, width))]
+        return [row for part in self.parts for row in (*_own(f"{part.label}:", width), *_theirs(part.text, width))]
 
     def foot_rows(self, width: int) -> list[str]:
-        return [row for line in self.foot for row in _own(f"  {line}", width)]
+        return [row for line in self.foot for row in _own(line, width)]
 
 
 def measured(name: str, parts: tuple[Part, ...], digest: str = "") -> str:
@@ -62,8 +62,8 @@ def measured(name: str, parts: tuple[Part, ...], digest: str = "") -> str:
     return f"{named(name)}: {', '.join(counts)}{f'; sha256 {digest[:DIGEST_CHARS]}' if digest else ''}"
 
 
-def _own(text: str, width: int) -> list[str]:
-    return textwrap.wrap(text, width, subsequent_indent="    ", break_on_hyphens=False, drop_whitespace=True)
+def _own(text: str, width: int, begins: str = "  ") -> list[str]:
+    return textwrap.wrap(text, width, initial_indent=begins, subsequent_indent="    ", break_on_hyphens=False)
 
 
 def _theirs(text: str, width: int) -> list[str]:

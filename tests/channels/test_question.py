@@ -5,9 +5,16 @@ from __future__ import annotations
 import unicodedata
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from hookgate.channels.approving import asking
+from hookgate.channels.dialogue import WHOLE
 from hookgate.channels.printable import named, visible
 from hookgate.channels.question import Part, Question, measured
+from hookgate.protocol.approval import ApprovalRequest
+from hookgate.protocol.values import Chat, ToolCall
+from tests.cli.window import Window
 
 FAKE = "? Run bash?  (rule:shell asks)\n  command:\n| ls\n  bash: 2 characters\n  allow? [y]es once, [n]o: "
 TRICKS = [
@@ -115,3 +122,27 @@ def test_hookgates_own_rows_go_on_behind_blanks() -> None:
     question = Question(f"Run {named('x' * 70)}?", (), ("session: every call of this conversation",), "")
     assert [row[:4] for row in question.head_rows(30)] == ["? Ru", "    ", "    ", "    "]
     assert question.foot_rows(30) == ["  session: every call of this", "    conversation"]
+
+
+NASTY = st.text(
+    st.sampled_from("?| :\n\t\r\x1bxa\u8349\u0301\u200b\u3164\u2028\U0001f600\u202e\u05e9\ufe0f") | st.characters()
+)
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.dictionaries(NASTY, NASTY, max_size=4), NASTY, NASTY, st.integers(24, 60))
+def test_on_the_screen_itself_rows_of_others_are_told_by_their_gutter(
+    arguments: dict[str, str], title: str, tool: str, width: int
+) -> None:
+    request = ApprovalRequest(
+        *("A1", Chat("cli", "terminal"), ToolCall("1", tool, arguments), "hook:policy"),
+        *(title, "", (), 60.0, "0123456789abcdef"),
+    )
+    text = asking(request).text((width, WHOLE))
+    window = Window(text.count("\n") + 1, width)
+    window.write(text.replace("\n", "\r\n"))
+    first, *rows = window.shown
+    assert first.startswith("? Run")
+    assert [row for row in rows if not row.startswith(("  ", "| ", ": ")) and row != "|"] == []
+    # Nothing was wrapped by the terminal: there it has a row for each of ours.
+    assert len(rows) + 1 == text.count("\n")
