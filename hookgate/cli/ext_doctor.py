@@ -26,6 +26,7 @@ from hookgate.loop.commands import RESERVED as OUR_COMMANDS
 from hookgate.protocol.interfaces import Tool
 from hookgate.protocol.values import Chat
 from hookgate.protocol.zot.frames import Level, Panel
+from hookgate.sections import Config
 from hookgate.tools.registry import Registry
 
 OUR_TOOLS: tuple[str, ...] = (
@@ -34,7 +35,7 @@ OUR_TOOLS: tuple[str, ...] = (
     "skill",
 )
 
-_READY: dict[HowReady | None, str] = {
+READY: dict[HowReady | None, str] = {
     "frame": "it said so",
     "silence": f"it said nothing for {QUIET_S * 1000:g} ms",
     "deadline": f"it was not done after {READY_S:g} s",
@@ -53,7 +54,7 @@ class Started:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Visit:
     """`started` None: the configuration switches it off."""
 
     candidate: Candidate
@@ -68,33 +69,37 @@ async def doctor(config_file: Path | None, named: tuple[Path, ...]) -> int:
     """
     config = configured(config_file)
     set_up_logs(config.log)
+    found, visited = await visits(config, named)
+    sys.stdout.writelines(
+        f"{one_line(line)}\n" for line in list(report(found, visited)) or ["no extensions installed"]
+    )
+    return FAILED if found.problems or any(it.started and it.started.failed for it in visited) else 0
+
+
+async def visits(config: Config, named: tuple[Path, ...]) -> tuple[Found, list[Visit]]:
+    """What there is, and what each showed that a chat would load, in load order. Raises ConfigError."""
     flags = ExtensionFlags(named, discover=True)
     extensions = Extensions(config, flags, Joints(Registry(), ()), await looked(config, flags))
-    specs = [plan.spec for plan in extensions.plans if isinstance(plan.spec, ExtensionSpec)]
-    started = await _tried(specs)
-    home = configuration.zot_home(config)
-    findings = [Finding(it, log_file(home, it.name), started.get(it.name)) for it in extensions.found.candidates]
-    lines = list(report(extensions.found, findings))
-    sys.stdout.writelines(f"{one_line(line)}\n" for line in lines or ["no extensions installed"])
-    return FAILED if extensions.found.problems or any(it.failed for it in started.values()) else 0
+    started = await _tried([plan.spec for plan in extensions.plans if isinstance(plan.spec, ExtensionSpec)])
+    home, found = configuration.zot_home(config), extensions.found
+    return found, [Visit(it, log_file(home, it.name), started.get(it.name)) for it in found.candidates]
 
 
 # --- the report ---------------------------------------------------------------------------------------------
 
 
-def report(found: Found, findings: Iterable[Finding]) -> Iterator[str]:
+def report(found: Found, visited: Sequence[Visit]) -> Iterator[str]:
     """In load order; then what is not loaded, and why."""
-    findings = list(findings)
-    for finding in findings:
-        yield from _about(finding)
-    yield from _conflicts(findings)
+    for visit in visited:
+        yield from _about(visit)
+    yield from (f"conflict: {line}" for line in conflicts(visited))
     yield from (f"disabled: {it.name} {it.directory}" for it in found.disabled)
     yield from (f"not loaded: {it.text}" for it in found.shadowed)
     yield from (f"not started: {it.text}" for it in found.strangers)
     yield from (it.text for it in found.problems)
 
 
-def _about(it: Finding) -> Iterator[str]:
+def _about(it: Visit) -> Iterator[str]:
     of = it.candidate
     yield f"{of.name} {of.manifest.version or '-'} ({of.scope}) {of.directory}"
     if not of.command:
@@ -106,25 +111,25 @@ def _about(it: Finding) -> Iterator[str]:
     elif it.started.failed:
         yield f"  extension load: {of.directory}: {it.started.failed}"
     else:
-        yield f"  ready: {_READY[it.started.how_ready]}"
+        yield f"  ready: {READY[it.started.how_ready]}"
         yield f"  tools: {', '.join(it.started.tools) or '-'}"
         yield f"  commands: {', '.join(f'/{name}' for name in it.started.commands) or '-'}"
     yield f"  log: {it.log}"
 
 
-def _conflicts(findings: Iterable[Finding]) -> Iterator[str]:
+def conflicts(visited: Iterable[Visit]) -> Iterator[str]:
     """Names that an extension does not get: another comes first in load order."""
     tools, commands = dict.fromkeys(OUR_TOOLS, "hookgate"), dict.fromkeys(OUR_COMMANDS, "hookgate")
-    for it in findings:
+    for it in visited:
         if it.started is None:
             continue
         name = it.candidate.name
         for tool in it.started.tools:
             if (owner := tools.setdefault(tool, name)) != name:
-                yield f"conflict: tool {tool} of {name}: {owner} has it"
+                yield f"tool {tool} of {name}: {owner} has it"
         for command in it.started.commands:
             if (owner := commands.setdefault(command.lower(), name)) != name:
-                yield f"conflict: command /{command} of {name}: {owner} has it"
+                yield f"command /{command} of {name}: {owner} has it"
 
 
 # --- one start each -----------------------------------------------------------------------------------------

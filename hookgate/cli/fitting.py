@@ -37,7 +37,7 @@ _NAME, _PROVIDER = "name:", "provider:"
 def check_tools(config: Config, base: Path) -> None:
     """Raises ConfigError for what would keep the gateway from starting: an override or alias that is about no
     argument of a built-in tool, an MCP server whose extra is not installed or whose token is not set."""
-    selection(config.tools, _built_in(config))
+    selection(config.tools, built_in(config))
     if config.mcp.servers or config.mcp.model_may_connect:
         from hookgate.cli.mcp import server_specs
 
@@ -108,7 +108,8 @@ def unkept(config: Config) -> str:
     return "" if found else "without bubblewrap nothing keeps it from that"
 
 
-def _built_in(config: Config) -> Registry:
+def built_in(config: Config) -> Registry:
+    """The built-in tools, to be looked at: none of them is to be run. Raises ConfigError."""
     folder = configuration.workspace_folder(config)
     nowhere = Sandbox("none", folder, folder, "")
     registry = Registry()

@@ -92,6 +92,23 @@ def init(folder: Path, force: bool) -> None:
     raise SystemExit(run_init(folder, force=force))
 
 
+@hookgate.command()
+@config_option
+@click.option("--online", is_flag=True, help="Ask each provider one tiny question too.")
+@click.option("-e", "--ext", multiple=True, type=FOLDER, help="Look at the extension in this folder too.")
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+def doctor(config_file: Path | None, **more: Any) -> None:  # noqa: ANN401 - flags of several kinds
+    """What is there, what is missing, and what to type.
+
+    Every hook, extension and local MCP server is started once and stopped again. The status is 0 where nothing that
+    is configured is broken.
+    """
+    from hookgate.cli.doctor.run import DoctorFlags, run_doctor
+
+    flags = DoctorFlags(config_file, **more)
+    run(lambda: run_doctor(flags))
+
+
 @hookgate.group(name="config")
 def config_group() -> None:
     """The configuration file."""

@@ -19,7 +19,7 @@ from hookgate.hooks.calls import Calls
 from hookgate.hooks.child import FLOOD_BYTES, FLOOD_LINE_BYTES, Child, HelloFailed, loud, open_child
 from hookgate.hooks.deadlines import Deadlines
 from hookgate.hooks.outbox import Outbox, hook_event_frame, runtime_event_frame
-from hookgate.hooks.pipes import logged_lines, open_pipes
+from hookgate.hooks.pipes import TakeLines, logged_lines, open_pipes
 from hookgate.hooks.rules import EventMethod
 from hookgate.protocol.answers import Answer, Failed, parse_answer
 from hookgate.protocol.errors import BadMessage
@@ -66,8 +66,12 @@ class ProcessSpec:
 
 
 @asynccontextmanager
-async def open_process(spec: ProcessSpec, deadlines: Deadlines) -> AsyncGenerator[HookProcess]:
+async def open_process(
+    spec: ProcessSpec, deadlines: Deadlines, stderr: TakeLines | None = None
+) -> AsyncGenerator[HookProcess]:
     """A started process that has said hello. Leaving stops its whole process group and reaps it.
+
+    `stderr` takes its lines instead of the log.
 
     Raises HelloFailed. Once open, nothing that happens to the process raises here: calls get Failed answers and
     `ended` is set.
@@ -77,7 +81,7 @@ async def open_process(spec: ProcessSpec, deadlines: Deadlines) -> AsyncGenerato
     except OSError as error:
         raise HelloFailed(f"cannot start {spec.command[0]!r}: {error.strerror or error}") from None
     child = Child(pipes, max(FLOOD_BYTES, 2 * spec.max_message_bytes))
-    async with open_child(child, HookProcess(spec, child, deadlines), logged_lines(spec.name)) as hook:
+    async with open_child(child, HookProcess(spec, child, deadlines), stderr or logged_lines(spec.name)) as hook:
         yield hook
 
 

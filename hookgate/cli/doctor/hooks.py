@@ -1,0 +1,116 @@
+"""Each hook process is started once, introduced, asked a harmless question wherever it stands, and stopped."""
+
+from __future__ import annotations
+
+import shlex
+from collections import deque
+from collections.abc import Sequence
+from pathlib import Path
+from shutil import which
+
+import trio
+
+from hookgate.cli.doctor.finding import Examined, Finding, broken, note, ok
+from hookgate.cli.doctor.packages import install, is_known
+from hookgate.cli.doctor.questions import question
+from hookgate.cli.plans import process_spec, rules
+from hookgate.hooks.child import HelloFailed
+from hookgate.hooks.deadlines import Deadlines
+from hookgate.hooks.decision import fitting
+from hookgate.hooks.process import HookProcess, open_process
+from hookgate.hooks.rules import Rules
+from hookgate.protocol.answers import Failed
+from hookgate.protocol.stages import Question, Stage
+from hookgate.sections.hooks import HookSection
+
+APPROVER_S = 15.0
+"""An approver may be asking a person, and need not be waited for."""
+
+
+async def hooks(it: Examined) -> list[Finding]:
+    """One finding each, in the order of the file."""
+    found: dict[str, Finding] = {}
+    deadlines = Deadlines()
+
+    async def one(name: str, section: HookSection) -> None:
+        found[name] = await _Trial(it, name, section).run(deadlines)
+
+    async with trio.open_nursery() as around:
+        around.start_soon(deadlines.run)
+        async with trio.open_nursery() as starts:
+            for name, section in it.config.hooks.processes.items():
+                starts.start_soon(one, name, section)
+        around.cancel_scope.cancel()
+    return [found[name] for name in it.config.hooks.processes]
+
+
+class _Trial:
+    """One start of one hook."""
+
+    def __init__(self, it: Examined, name: str, section: HookSection) -> None:
+        self._it, self._name, self._section = it, name, section
+        self._rules: Rules = rules(section, it.config.hooks.defaults)
+        self._spec = process_spec(name, section, it.config.hooks.defaults, it.base)
+        self._last: deque[str] = deque(maxlen=1)
+        self._answers: list[str] = []
+        self._problems: list[str] = []
+        self._doubts: list[str] = []
+
+    async def run(self, deadlines: Deadlines) -> Finding:
+        if self._section.mode == "off":
+            return ok(self._name, "its mode is off: not started")
+        try:
+            async with open_process(self._spec, deadlines, self._heard) as hook:
+                for stage in Stage:
+                    await self._stage(hook, stage)
+        except HelloFailed as error:
+            self._problems.append(str(error))
+        return self._finding()
+
+    def _heard(self, lines: Sequence[bytes]) -> None:
+        self._last.extend(line.decode("utf-8", "replace") for line in lines if line.strip())
+
+    async def _stage(self, hook: HookProcess, stage: Stage) -> None:
+        declared = hook.declared.stages
+        if stage not in self._rules.stages or hook.ended.is_set():
+            return
+        if declared is not None and stage not in declared:
+            self._doubts.append(f"it leaves out {stage}, where it is configured to stand")
+            return
+        asked = question(self._it.config, self._section.match, stage)
+        if why := self._rules.match.mismatch(asked.step, asked.tool, asked.model):
+            self._answers.append(f"{stage}: not asked ({why})")
+        else:
+            await self._ask(hook, asked)
+
+    async def _ask(self, hook: HookProcess, asked: Question) -> None:
+        stage, limit_s = asked.stage, self._rules.timeout(asked.stage)
+        patience_s = APPROVER_S if stage is Stage.APPROVE_TOOL and limit_s > APPROVER_S else limit_s + 1
+        with trio.move_on_after(patience_s):
+            match fitting(stage, await hook.ask(asked, limit_s)):
+                case Failed(reason=reason):
+                    self._problems.append(f"{stage}: {reason}; then its on_failure is {self._rules.policy(stage)!r}")
+                case answer:
+                    self._answers.append(f"{stage}: {answer.action}")
+            return
+        waited = f"no answer within {patience_s:g} s of its {limit_s:g}"
+        self._doubts.append(f"{stage}: {waited}; it may be asking a person")
+
+    def _finding(self) -> Finding:
+        if self._problems:
+            last = f"; last on its stderr: {self._last[-1]}" if self._last else ""
+            return broken(self._name, f"{'; '.join(self._problems)}{last}", self._remedy())
+        if self._doubts:
+            return note(self._name, "; ".join((*self._doubts, *self._answers)))
+        return ok(self._name, "; ".join(("it introduces itself", *self._answers)))
+
+    def _remedy(self) -> str:
+        program, folder = self._spec.command[0], Path(self._spec.directory)
+        if (
+            which(str(folder / program) if "/" in program else program, path=self._spec.environment.get("PATH"))
+            is None
+        ):
+            missing = f"{install(program)}, or " if is_known(program) else ""
+            return f"{missing}mend command in [hooks.processes.{self._name}]"
+        elsewhere = "" if folder.resolve() == Path.cwd() else f"--dir {shlex.quote(str(folder))} "
+        return f"hookgate hooks check {elsewhere}-- {shlex.join(self._spec.command)}"

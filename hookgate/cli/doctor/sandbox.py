@@ -1,0 +1,69 @@
+"""What walls round shell commands this machine offers, and what follows where they are thin."""
+
+from __future__ import annotations
+
+import subprocess
+from contextlib import AsyncExitStack
+
+import trio
+
+from hookgate import config as configuration
+from hookgate.cli.doctor.finding import Examined, Finding, broken, note, ok
+from hookgate.cli.doctor.packages import found, install
+from hookgate.cli.toolset import Place, open_toolset
+from hookgate.config import ConfigError
+from hookgate.loop.around import Unredacted
+from hookgate.tools.errors import SandboxUnavailable
+from hookgate.tools.sandbox import Sandbox
+
+PATIENCE_S = 10.0
+_NAMESPACES = (
+    "let ordinary users make user namespaces: sysctl kernel.unprivileged_userns_clone=1, on Ubuntu also "
+    "sysctl kernel.apparmor_restrict_unprivileged_userns=0; in a container its runtime decides"
+)
+
+
+async def sandbox(it: Examined) -> list[Finding]:
+    """The one that a start here would choose, with all that it would have to keep."""
+    place = Place(it.config, it.base, it.file, Unredacted(), False, it.extensions)
+    try:
+        async with AsyncExitStack() as stack:
+            tools = await open_toolset(stack, place)
+            return [await _judged(it, await tools.sandbox.chosen())]
+    except SandboxUnavailable as error:
+        return [broken("sandbox", str(error), await _remedy())]
+    except ConfigError as error:
+        return [broken("tools", str(error))]
+
+
+async def _judged(it: Examined, chosen: Sandbox) -> Finding:
+    if chosen.kind == "bwrap":
+        return ok("sandbox", chosen.note)
+    if it.config.tools.sandbox == "off":
+        return note("sandbox", chosen.note, 'take sandbox = "off" out of [tools]')
+    return note("sandbox", chosen.note, await _remedy())
+
+
+async def _remedy() -> str:
+    path = found("bwrap")
+    if path is None:
+        return install("bwrap")
+    said = await _complaint(path)
+    return f"{path} does not work here ({said}); {_NAMESPACES}" if said else _NAMESPACES
+
+
+async def _complaint(bwrap: str) -> str:
+    """What bubblewrap says of the least that is asked of it."""
+    with trio.move_on_after(PATIENCE_S):
+        try:
+            ended = await trio.run_process(
+                [bwrap, "--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "/bin/true"],
+                stdin=subprocess.DEVNULL,
+                capture_stderr=True,
+                check=False,
+                env=configuration.base_environment(),
+            )
+        except OSError as error:
+            return str(error.strerror)
+        return ended.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+    return f"no end within {PATIENCE_S:g} s"
