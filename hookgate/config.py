@@ -22,6 +22,9 @@ FILE_NAME = "hookgate.toml"
 BASE_ENVIRONMENT = ("PATH", "HOME", "LANG", "TMPDIR")
 """All that a child process gets unless the configuration lists more: secrets do not leak by default."""
 
+RPC_TOKEN = "ZOTCORE_RPC_TOKEN"  # noqa: S105 - the variable, not the token
+_FOR_HOOKGATE_ALONE = frozenset(("OPENAI_API_KEY", "ANTHROPIC_API_KEY", RPC_TOKEN))
+
 
 class ConfigError(Exception):
     """The configuration cannot be used; the text is one line that names the file and the place.
@@ -103,13 +106,13 @@ def secret(name: str) -> str | None:
 
 
 def git_environment() -> dict[str, str]:
-    """What `git clone` starts from: all of it, for keys, agents, proxies and credential helpers."""
-    return dict(os.environ)
+    """What `git clone` starts from: all that is not for models, for ssh agents, proxies and credential helpers."""
+    return {name: value for name, value in os.environ.items() if name not in _FOR_HOOKGATE_ALONE}
 
 
 def rpc_token() -> str:
     """What a client must say at first where it is set: see `hookgate rpc`."""
-    return os.environ.get("ZOTCORE_RPC_TOKEN", "")
+    return os.environ.get(RPC_TOKEN, "")
 
 
 def base_environment() -> dict[str, str]:

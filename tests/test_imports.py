@@ -20,6 +20,8 @@ MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path not in TEMPLATES
 # Parts that a part may import besides itself; `cli` and `__main__` may import everything.
 MAY_IMPORT = {
     "protocol": set[str](),
+    # What stands above everything that is started.
+    "processes": {"protocol"},
     "config": {"protocol", "mistakes", "sections"},
     "sections": {"protocol", "mistakes"},
     "mistakes": set[str](),

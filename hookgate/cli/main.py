@@ -23,17 +23,21 @@ control_option = click.option("--control", type=FILE, help="The control socket's
 CONTEXT = {"help_option_names": ["-h", "--help"]}
 
 
-class Quiet(click.Group):
-    """Ctrl-C while a command is still being imported, or where no command has a say about it."""
+class Watched(click.Group):
+    """Every command runs under a guardian, before it has imported anything. And Ctrl-C is quiet while a command is
+    still being imported, or where it has no say about it."""
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - as click has it
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt:
-            raise SystemExit(130) from None
+        from hookgate.processes.guardian import under_guardian
+
+        with under_guardian():
+            try:
+                return super().invoke(ctx)
+            except KeyboardInterrupt:
+                raise SystemExit(130) from None
 
 
-@click.group(cls=Quiet, context_settings=CONTEXT)
+@click.group(cls=Watched, context_settings=CONTEXT)
 @click.version_option(__version__, message="hookgate %(version)s")
 def hookgate() -> None:
     """A gateway whose every model call and tool call passes your hook processes."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -13,16 +14,20 @@ import trio
 
 from hookgate import config as configuration
 from hookgate.cli.rpc_flags import BadFlags, Flags, parse_flags, usage
-from hookgate.cli.rpc_pipes import Writer, read_lines
+from hookgate.cli.rpc_pipes import Writer, hung_up, read_lines
 from hookgate.cli.rpc_server import Server, Terms
 from hookgate.cli.rpc_surface import RpcSurface
+from hookgate.cli.signals import open_until_signal
 from hookgate.cli.starting import begun
 from hookgate.config import ConfigError
 from hookgate.embedding.settings import Opening, settled
+from hookgate.protocol.rpc import events
 
 STDIN, STDOUT = 0, 1
 CHANNEL = "rpc"
 FAILED = 1
+PATIENCE_S = 30.0
+"""With a reader of stdout who takes nothing of what waits for him."""
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
@@ -133,10 +138,10 @@ class Service:
 
         The latter two cancel what runs. In each case child processes are stopped first.
         """
-        async with trio.open_nursery() as nursery:
+        async with open_until_signal(*SIGNALS) as came, trio.open_nursery() as nursery:
             scope = nursery.cancel_scope
-            await nursery.start(self._end_on_signal, scope)
             nursery.start_soon(self._end_when_gone, scope)
+            nursery.start_soon(self._end_when_stuck, scope)
             nursery.start_soon(self.writer.run)
             nursery.start_soon(self._work)
             nursery.start_soon(self.server.run_commands, self.writer.room)
@@ -145,9 +150,11 @@ class Service:
             self.server.approvals.close()
             if not self.server.refused:
                 await self.server.idle()
-                self.status = 0
             await self.writer.drained()
+            self.status = FAILED if self.server.refused else 0
             scope.cancel()
+        if came:
+            self.status = 128 + came[0]
 
     async def _work(self) -> None:
         """Open the conversation, and do what is asked of it, until cancelled."""
@@ -161,8 +168,7 @@ class Service:
         from hookgate.embedding.opening import open_conversation
 
         set_up_logs(self._opening.config.log)
-        tell = self.server.tell
-        seat = Seat(CHANNEL, tell, self.server.approvals.ask, self.writer.room, self.surface)
+        seat = Seat(CHANNEL, self._tell, self.server.approvals.ask, self.writer.room, self.surface)
         async with open_conversation(self._opening, seat) as conversation:
             begun()
             for problem in conversation.problems:
@@ -177,13 +183,25 @@ class Service:
         await self.writer.gone()
         scope.cancel()
 
-    async def _end_on_signal(self, scope: trio.CancelScope, task_status: trio.TaskStatus[None]) -> None:
-        with trio.open_signal_receiver(*SIGNALS) as signals:
-            task_status.started()
-            async for number in signals:
-                self.status = 128 + number
+    async def _end_when_stuck(self, scope: trio.CancelScope) -> None:
+        """Who asks for nothing more and does not read what there is, has left it behind."""
+        told = -1.0
+        while True:
+            ended = hung_up(STDIN)
+            await self.writer.stuck(PATIENCE_S)
+            unread = f"nobody has read stdout for {PATIENCE_S:g} s, {self.writer.waiting_bytes} bytes wait there"
+            if ended:
+                _say(f"{_program()}: rpc: {unread}, and stdin has ended: it ends without them")
                 scope.cancel()
                 return
+            if told != self.writer.moved:
+                told = self.writer.moved
+                _say(f"{_program()}: rpc: {unread}; the conversation goes on when they are read")
+
+    def _tell(self, event: events.Event) -> None:
+        """Only what a tool prints on its way is left out while too much waits: its result has it all."""
+        if not (isinstance(event, events.ToolProgress) and self.writer.full):
+            self.server.tell(event)
 
 
 def _import(kind: str) -> None:
@@ -202,5 +220,8 @@ def _program() -> str:
 
 
 def _say(text: str) -> None:
+    """On stderr; left out where that is full as well, for it would hold up everything."""
+    if not select.select((), (sys.stderr,), (), 0)[1]:
+        return
     sys.stderr.write(text.rstrip("\n") + "\n")
     sys.stderr.flush()

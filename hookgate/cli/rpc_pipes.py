@@ -59,6 +59,17 @@ async def _read(fd: int) -> bytes:
             return b""
 
 
+def hung_up(fd: int) -> bool:
+    """Whether nobody can write to what is read here any more, be there something left in it or not."""
+    mode = os.fstat(fd).st_mode
+    if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
+        # A terminal has somebody at it; a file is whole.
+        return not os.isatty(fd)
+    poll = select.poll()
+    poll.register(fd, select.POLLRDHUP)
+    return any(event & (select.POLLHUP | select.POLLRDHUP | select.POLLERR) for _, event in poll.poll(0))
+
+
 class Writer:
     """Frames in order: at once where nothing waits before them and there is room, else by `run`."""
 
@@ -69,6 +80,7 @@ class Writer:
         self._poll.register(fd, select.POLLOUT)
         self._waiting: deque[memoryview] = deque()
         self._bytes = 0
+        self._moved = 0.0
         self._changed = trio.Event()
 
     def write(self, frame: bytes) -> None:
@@ -79,6 +91,7 @@ class Writer:
         if not self._waiting and len(frame) <= PIECE_BYTES and self._poll.poll(0):
             rest = self._wrote(rest)
         if rest and not self.broken.is_set():
+            self._moved = self._moved if self._waiting else trio.current_time()
             self._waiting.append(rest)
             self._bytes += len(rest)
             self._wake()
@@ -98,6 +111,8 @@ class Writer:
             elif rest:
                 self._waiting.appendleft(rest)
                 self._bytes += len(rest)
+            if len(rest) < len(first):
+                self._moved = trio.current_time()
             self._wake()
 
     @property
@@ -110,6 +125,26 @@ class Writer:
         while self.full:
             await self._changed.wait()
         await trio.lowlevel.checkpoint()
+
+    @property
+    def waiting_bytes(self) -> int:
+        return self._bytes
+
+    @property
+    def moved(self) -> float:
+        """Since when what waits first does so, or when something was last taken; trio's clock."""
+        return self._moved
+
+    async def stuck(self, seconds: float) -> None:
+        """Until something has waited for so long from now on, and nothing was taken."""
+        began = trio.current_time()
+        while True:
+            while not self._waiting:
+                await self._changed.wait()
+            left = max(began, self._moved) + seconds - trio.current_time()
+            if left <= 0:
+                return
+            await trio.sleep(left)
 
     async def drained(self) -> None:
         """Until everything is written, or nobody reads."""

@@ -27,6 +27,7 @@ from hookgate.hooks.mounts import Mounts, open_mounts
 from hookgate.hooks.rules import Mount
 from hookgate.loop.agent import Agent, Retries
 from hookgate.loop.gateway import Gateway
+from hookgate.processes.reaper import run_reaper
 from hookgate.protocol.interfaces import Channel, Provider, Redactor, Tool
 from hookgate.protocol.payloads import RegistryChanged
 from hookgate.protocol.zot.surface import Surface
@@ -126,6 +127,7 @@ async def open_runtime(setup: Setup) -> AsyncGenerator[Runtime]:
             await more.workshop.warn()
         nursery = await stack.enter_async_context(trio.open_nursery())
         nursery.start_soon(gateway.run)
+        nursery.start_soon(run_reaper)
         if extensions:
             extensions.tool_calls.gateway = gateway
             nursery.start_soon(extensions.surfaces.run, channels, gateway)

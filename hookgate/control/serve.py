@@ -18,7 +18,6 @@ import trio
 
 from hookgate.control.connection import Connection
 from hookgate.control.methods import Methods
-from hookgate.control.orphans import keep_orphans, run_reaper
 from hookgate.control.place import claimed
 from hookgate.control.rpc import SERVER_ERROR, error_frame
 
@@ -37,13 +36,11 @@ async def open_control(path: Path, methods: Methods) -> AsyncGenerator[Path]:
     Raises ControlUnavailable, before anything is served. Once open nothing raises here: what a client does, or a
     method, ends that connection or call at worst. Leaving cancels the calls that still run.
     """
-    keep_orphans()
     with claimed(path) as claim:
         # A duplicate, so that the path stays taken until its file is gone, whichever task ends first.
         listener = trio.SocketListener(trio.socket.from_stdlib_socket(claim.listener.dup()))
         async with trio.open_nursery() as nursery:
             nursery.start_soon(_run_listener, listener, methods)
-            nursery.start_soon(run_reaper)
             yield path
             nursery.cancel_scope.cancel()
 
@@ -91,7 +88,8 @@ def _is_us(stream: trio.SocketStream) -> bool:
 
 def _is_ours(pid: int) -> bool:
     """Whether this process started the one at the other end, however many steps ago: a model's command, or a hook.
-    What they run must not steer their own gateway. One that is gone already cannot be told apart, so it counts."""
+    What they run must not steer their own gateway, and since it keeps orphans none can shed its descent. One that is
+    gone already cannot be told apart, so it counts."""
     while pid not in (0, 1):
         if (parent := _parent(pid)) is None or parent == os.getpid():
             return True

@@ -6,7 +6,7 @@ from collections import deque
 
 import trio
 
-from hookgate.protocol.rpc.events import Event, event_line
+from hookgate.protocol.rpc.events import Event, ToolProgress, event_line
 
 FULL_BYTES = 1 << 20
 """From here on a conversation makes no further model call until its reader has caught up."""
@@ -22,8 +22,8 @@ class Tray:
         self._changed = trio.Event()
 
     def put(self, event: Event) -> None:
-        """Nothing is kept for a reader who has gone."""
-        if not self._closed:
+        """Nothing is kept for a reader who has gone, nor what a tool prints on its way for one who is far behind."""
+        if not (self._closed or (isinstance(event, ToolProgress) and self._bytes >= self._full)):
             size = len(event_line(event))
             self._waiting.append((event, size))
             self._bytes += size

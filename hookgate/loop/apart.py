@@ -6,13 +6,19 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeVar, cast
 
 import trio
 
 T = TypeVar("T")
 
-_CHILD = "import pickle, sys; sys.stdout.buffer.write(pickle.dumps(pickle.load(sys.stdin.buffer)()))"
+# Appended, so that nothing of ours hides a module of Python's.
+_CHILD = (
+    "import pickle, sys; sys.path += sys.argv[1:]; "
+    "sys.stdout.buffer.write(pickle.dumps(pickle.load(sys.stdin.buffer)()))"
+)
+_PACKAGE = Path(__file__).parents[2]
 
 
 class Unfinished(Exception):
@@ -22,10 +28,11 @@ class Unfinished(Exception):
 async def run_apart(function: Callable[[], T], timeout_s: float) -> T:
     """What the function returns; it and its arguments must be picklable. Raises Unfinished. A cancelled one ends."""
     # -P: nothing of the working directory, which a model may write to, is ever imported.
-    command = [sys.executable, "-P", "-c", _CHILD]
+    command = [sys.executable, "-P", "-c", _CHILD, str(_PACKAGE)]
     try:
         with trio.fail_after(timeout_s):
-            done = await trio.run_process(command, stdin=pickle.dumps(function), capture_stdout=True)
+            # Without an environment: other processes of this user could read hookgate's keys there.
+            done = await trio.run_process(command, stdin=pickle.dumps(function), capture_stdout=True, env={})
     except (trio.TooSlowError, subprocess.CalledProcessError, OSError) as error:
         raise Unfinished(type(error).__name__) from error
     return cast("T", pickle.loads(done.stdout))  # noqa: S301 - written by the child just above

@@ -65,6 +65,8 @@ def ripgrep(workspace: Workspace, environment: Mapping[str, str]) -> str:
 async def _answer(query: Query, op: str) -> bytes:
     process = await trio.lowlevel.open_process(
         [sys.executable, "-I", "-S", "-X", "utf8", "-c", _START, query.encoded(), *_import_paths()],
+        # Not hookgate's, whose keys other processes of this user could read there.
+        env={},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

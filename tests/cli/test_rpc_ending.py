@@ -17,6 +17,7 @@ from tests.cli.program import HOOKGATE, environment, hook, none_left, processes_
 from tests.cli.rpc_client import Frame, one, open_rpc, scripted, types
 from tests.cli.zot_folders import extension
 from tests.model_server import open_model_server, says
+from tests.processes import until
 
 TOKEN = {"ZOTCORE_RPC_TOKEN": "s3cret"}
 APPROVED = '[[approvals]]\nname = "ask"\ntools = ["bash"]\n'
@@ -101,6 +102,56 @@ async def test_a_reader_who_is_slow_loses_nothing(tmp_path: Path) -> None:
         said = [f["content"][0]["text"] for f in frames if f["type"] == "assistant_message"]
         assert [text.split()[0] for text in said] == [str(number) for number in range(20)]
         assert all(len(text.split()[1]) == 100_000 for text in said)
+
+
+# The same program, but for its patience.
+HASTY = (
+    sys.executable,
+    "-c",
+    "from hookgate.cli import rpc; rpc.PATIENCE_S = 0.5; from hookgate.__main__ import main; main()",
+    "rpc",
+)
+LONG: Frame = {"text": "x" * 3_000_000}
+
+
+@pytest.mark.parametrize("more", [0, 3])
+async def test_at_the_end_of_stdin_it_waits_no_longer_than_so_for_one_who_never_reads(
+    tmp_path: Path, more: int
+) -> None:
+    """With `more` prompts the end of stdin lies behind what it does not read while nobody reads of it."""
+    big = b'{"type":"prompt","message":"%s"}\n' % (b"y" * 30_000)
+    async with open_rpc(scripted(tmp_path, *[LONG] * 4), command=HASTY) as client:
+        await client.send("prompt", message="go")
+        await client.warned("bytes wait there; the conversation goes on when they are read")
+        await client.stdin.send_all(big * more)
+        assert await client.ends() == 1
+        last = client.stderr.decode().splitlines()[-1]
+        assert last.startswith("hookgate: rpc: nobody has read stdout for 0.5 s, ")
+        assert last.endswith(" bytes wait there, and stdin has ended: it ends without them")
+
+
+async def test_a_reader_who_pauses_is_told_of_and_loses_nothing(tmp_path: Path) -> None:
+    async with open_rpc(scripted(tmp_path, LONG, {"text": "Two."}), command=HASTY) as client:
+        await client.send("prompt", message="go")
+        await client.send("prompt", message="on")
+        await client.warned("the conversation goes on when they are read")
+        frames = [*await client.done(), *await client.done()]
+        said = [f["content"][0]["text"] for f in frames if f["type"] == "assistant_message"]
+        assert said == [LONG["text"], "Two."]
+        assert await client.ends() == 0
+
+
+async def test_what_a_tool_prints_is_not_piled_up_for_one_who_does_not_read(tmp_path: Path) -> None:
+    flood = f"yes {'x' * 1000} | head -c 30000000; echo > {tmp_path}/over"
+    more = '[guards]\nshell = "off"\n'
+    steps = ({"calls": [{"name": "bash", "arguments": {"command": flood}, "id": "c1"}]}, {"text": "Done."})
+    async with open_rpc(scripted(tmp_path, *steps, more=more)) as client:
+        await client.send("prompt", message="go")
+        await until((tmp_path / "over").exists)
+        frames = await client.done()
+        pieces = sum(len(f["text"]) for f in frames if f["type"] == "tool_progress")
+        assert 0 < pieces < 5_000_000
+        assert "Done." in str(frames)
 
 
 # --- the token ----------------------------------------------------------------------------------------------

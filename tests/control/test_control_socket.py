@@ -347,6 +347,8 @@ structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
 from pathlib import Path
 from hookgate.control.place import ControlUnavailable
 from hookgate.control.serve import open_control
+from hookgate.processes.prctl import keep_orphans
+keep_orphans()
 async def main():
     print("ready", flush=True)
     sys.stdin.readline()
@@ -438,6 +440,8 @@ import structlog, sys, trio
 structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
 from pathlib import Path
 from hookgate.control.serve import open_control
+from hookgate.processes.prctl import keep_orphans
+keep_orphans()
 async def main():
     async with open_control(Path(sys.argv[1]), {}):
         run = [sys.executable, "-c", sys.argv[2], sys.argv[1]]

@@ -7,7 +7,8 @@ import sys
 
 import trio
 
-from hookgate.control.orphans import ended_children, keep_orphans, run_reaper
+from hookgate.processes.prctl import keep_orphans
+from hookgate.processes.reaper import ended_children, run_reaper
 from tests.processes import until
 
 ORPHANS = "import os\nfor _ in range(3):\n    if os.fork() == 0:\n        {way}os._exit(0)\n"

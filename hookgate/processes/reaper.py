@@ -1,33 +1,27 @@
-"""Processes whose parents are gone: this process takes them over, and sees to it that they leave no zombies."""
+"""Orphans that this process has taken over, and that leave no zombies."""
 
 from __future__ import annotations
 
-import ctypes
 import os
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import trio
 
-PR_SET_CHILD_SUBREAPER = 36
+from hookgate.processes.descendants import children
+from hookgate.processes.prctl import keeps_orphans
+
 SWEEP_S = 10.0
 
 
-def keep_orphans() -> None:
-    """From here on a process whose parent ends becomes ours, so that no command can shed its descent."""
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-
-
 async def run_reaper(every_s: float = SWEEP_S) -> None:
-    """Collect what was taken over and has ended, until cancelled.
+    """Collect what was taken over and has ended, until cancelled; where orphans are not kept there is nothing to do.
 
     Whoever starts a process waits for it and collects it at once. So what is still there a sweep later nobody waits
     for; and nothing younger is touched, for its exit status may be somebody's.
     """
     before: frozenset[int] = frozenset()
-    while True:
+    while keeps_orphans():
         await trio.sleep(every_s)
         ended = ended_children()
         for pid in ended & before:
@@ -42,14 +36,7 @@ def _collect(pid: int) -> None:
 
 def ended_children() -> frozenset[int]:
     """Those that have ended and that nobody has collected."""
-    return frozenset(pid for pid in _children() if _has_ended(pid))
-
-
-def _children() -> Iterator[int]:
-    for listed in Path("/proc/self/task").glob("*/children"):
-        # A thread may end meanwhile.
-        with suppress(OSError):
-            yield from map(int, listed.read_text().split())
+    return frozenset(pid for pid in children(os.getpid()) if _has_ended(pid))
 
 
 def _has_ended(pid: int) -> bool:
