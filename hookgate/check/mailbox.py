@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from hookgate.protocol.codec import decode, encode
+from hookgate.protocol.codec import decode, encode, repeated_member
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.framing import LineSplitter, Oversize
 from hookgate.protocol.peer import METHOD_NOT_FOUND, request_frame
@@ -107,7 +107,7 @@ class Mailbox:
             self.strays.append(_shown(line))
             return
         self._pending.discard(call_id)
-        self.answers[call_id] = _answered(message)
+        self.answers[call_id] = _answered(message, line)
 
 
 def _message(line: bytes) -> dict[str, Any] | None:
@@ -121,7 +121,10 @@ def _message(line: bytes) -> dict[str, Any] | None:
     return None if {"id", "method", "result", "error"}.isdisjoint(members) else members
 
 
-def _answered(message: dict[str, Any]) -> Answered:
+def _answered(message: dict[str, Any], line: bytes) -> Answered:
+    repeated = repeated_member(line, message)
+    if repeated is not None:
+        return ErrorAnswer("in its JSON", f"the member {repeated[:80]!r} stands twice")
     match message.get("error"):
         case None:
             return Result(message.get("result"))

@@ -90,16 +90,20 @@ class _Methods:
         return [*inside, *(self._row(hook) for hook in self._runtime.mounts.hooks)]
 
     async def hooks_reload(self) -> Json:
-        """Read the configuration again and exchange the hooks that differ; on any mistake nothing changes."""
+        """Read the configuration again, exchange the hooks that differ, and the rules in the same moment: a call that
+        either of them stops passes at no time. On any mistake nothing changes."""
+        desk, extensions, changed = self._runtime.agent.desk, self._runtime.extensions, list[bool]()
         try:
             config, file = configuration.load(self._config_file)
-            wanted, extensions = plans(config, file.parent), self._runtime.extensions
-            changes = await self._runtime.mounts.reload(extensions.beside(wanted) if extensions else wanted)
+            wanted, rules = plans(config, file.parent), all_rules(config, self._runtime.more.workshop)
+            changes = await self._runtime.mounts.reload(
+                lambda _running: extensions.beside(wanted) if extensions else wanted,
+                lambda: changed.append(desk.adopt(rules)),
+            )
         except (ConfigError, ReloadFailed) as error:
             raise ControlError(f"nothing was changed: {error}") from None
-        approvals = self._runtime.agent.desk.adopt(all_rules(config, self._runtime.more.workshop))
         done: dict[str, Json] = {name: list(hooks) for name, hooks in asdict(changes).items()}
-        return {**done, "approvals_changed": approvals, "needs_restart": self._waiting(config)}
+        return {**done, "approvals_changed": changed == [True], "needs_restart": self._waiting(config)}
 
     async def hooks_restart(self, name: str) -> Json:
         """A new process for one hook, whose program has changed; on any mistake the old one stays."""

@@ -141,9 +141,8 @@ class Extensions:
         self._told.clear()
         self.found = _logged(found)
         before = {plan.name: plan.spec.name for plan in self.plans}
-        others = [mounts.plan(hook.name) for hook in mounts.hooks if hook.name not in before]
         self.plans = self._planned()
-        await mounts.reload(self.beside(others))
+        await mounts.reload(lambda running: self.beside([plan for plan in running if plan.name not in before]))
         for name in before.keys() - {plan.name for plan in self.plans}:
             # Its process may still be ending; nobody should call it any more.
             self._tools.offer(before[name], 0, ())

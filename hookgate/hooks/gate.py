@@ -42,8 +42,8 @@ from hookgate.protocol.values import (
 
 
 class Gate:
-    """Hooks can be exchanged at any time (`mount`). A stage call under way asks an exchanged hook in its new form, a
-    dropped one no more, and a new one not yet."""
+    """Hooks can be exchanged at any time (`mount`). A walk under way goes on with the new ones: it asks a dropped
+    hook no more, and it ends only where every hook that stands at that moment has been asked."""
 
     def __init__(
         self,
@@ -160,34 +160,44 @@ class Gate:
         """Ask each matching hook what its predecessors left.
 
         A hook that did not match a call's first name but matches the one it was renamed to is asked too: a rename
-        must not slip past a guard. Each hook is asked at most once, but for hookgate's own guards (`_judged_again`).
+        must not slip past a guard. Each hook is asked at most once, but for hookgate's own guards (`_judged_again`),
+        and before a tool those that are another program or under other rules by now: that has not judged the call.
         """
         if not self._chains.at(question.stage):
             return _Walked(question)
         self._audit(question)
-        asked, first, stage = dict[str, Question](), question, question.stage
+        asked, first, stage = dict[str, _Asked](), question, question.stage
         while True:
             chains, seen, owner = self._chains, question, owners.get(question.tool) if owners else None
             for mount in chains.matching(question):
-                if mount.name in asked or mount.name == owner or not (mount.enforces and mount.stands_at(stage)):
+                if mount.name == owner or not (mount.enforces and mount.stands_at(stage)):
                     continue
-                asked[mount.name] = question
+                if (before := asked.get(mount.name)) is not None and before.stands(mount, stage):
+                    continue
+                asked[mount.name] = _Asked(mount, question)
                 answer = await self._asking.ask(mount, question)
                 if answer is not CONTINUE:
                     question, last = self._followed(mount, question, answer)
-                    if last is not None:
+                    if isinstance(last, Respond) and self._chains is not chains:
+                        # It stands for the execution, so those who came meanwhile judge the call first.
+                        del asked[mount.name]
+                    elif last is not None:
                         return _Walked(question, mount, last)
                 if question is not seen or self._chains is not chains:
                     # The call may have another name, or a hook another process, than when the walk began.
                     break
             else:
                 changed = question is not first and stage is Stage.BEFORE_TOOL
-                return await self._judged_again(question, asked) if changed else _Walked(question)
+                walked = await self._judged_again(question, asked) if changed else _Walked(question)
+                if walked.mount is not None or self._chains is chains:
+                    return walked
+                question = walked.question
 
-    async def _judged_again(self, question: Question, asked: Mapping[str, Question]) -> _Walked:
+    async def _judged_again(self, question: Question, asked: Mapping[str, _Asked]) -> _Walked:
         """hookgate's own guards come before all hooks, so they have not seen what the hooks made of a call."""
         for mount in self._chains.matching(question):
-            unseen = mount.rules.inside and asked.get(mount.name) is not question
+            before = asked.get(mount.name)
+            unseen = mount.rules.inside and (before is None or before.question is not question)
             if not (unseen and mount.enforces and mount.stands_at(question.stage)):
                 continue
             question, last = self._followed(mount, question, await self._asking.ask(mount, question))
@@ -261,6 +271,18 @@ class Gate:
             if decision.system_changed(old, new):
                 names = (*names, "system")
         self.events.emit(HookModified(mount.name, before.stage, names, before.tool or None), before.step)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A hook as it was when it was asked in this walk, and what it was asked."""
+
+    mount: Mount
+    question: Question
+
+    def stands(self, mount: Mount, stage: Stage) -> bool:
+        """Whether that is enough of what the hook is by now. A change of a request or a result is made once."""
+        return stage is not Stage.BEFORE_TOOL or mount.judges_like(self.mount)
 
 
 _NOTHING = Deny("")

@@ -5,9 +5,10 @@ One task owns them all and takes reload requests one after the other; the gate a
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 
 import structlog
 import trio
@@ -78,16 +79,21 @@ class _Running:
     @property
     def mount(self) -> Mount:
         if self.plan.rank is None:
-            return Mount(self.hook, self.plan.rules)
-        return _Ranked(self.hook, self.plan.rules, self.plan.rank)
+            return Mount(self.hook, self.plan.rules, self.plan.spec)
+        return _Ranked(self.hook, self.plan.rules, self.plan.spec, self.plan.rank)
+
+
+Wanted = Callable[[tuple[Plan, ...]], Sequence[Plan]]
+"""What is to run, given what does when the exchange begins."""
 
 
 @dataclass(frozen=True)
 class _Wish:
-    """`plans`: what is to run, None: what does; `again`: the hook that is to be started anew."""
+    """`again`: the hook that is to be started anew. `publish`: what counts from the same moment on as the hooks."""
 
-    plans: tuple[Plan, ...] | None
+    wanted: Wanted
     again: str = ""
+    publish: Callable[[], object] = lambda: None
 
 
 class Mounts:
@@ -110,9 +116,15 @@ class Mounts:
     def plan(self, name: str) -> Plan:
         return self._running[name].plan
 
-    async def reload(self, plans: Sequence[Plan]) -> Changes:
-        """Exchange what differs. Raises ReloadFailed, and then nothing has changed."""
-        return await self._asked(_Wish(tuple(plans)))
+    async def reload(self, wanted: Sequence[Plan] | Wanted, publish: Callable[[], object] = lambda: None) -> Changes:
+        """Exchange what differs. Raises ReloadFailed, and then nothing has changed.
+
+        `publish` is called in the step in which the gate takes the new hooks, and not where the reload fails: nobody
+        meets the one without the other.
+        """
+        if not callable(wanted):
+            return await self._asked(_Wish(partial(_whatever_runs, wanted), publish=publish))
+        return await self._asked(_Wish(wanted, publish=publish))
 
     async def restart(self, name: str) -> Changes:
         """A new process for a hook that runs, though nothing differs: its program may. Raises ReloadFailed, also for
@@ -120,7 +132,7 @@ class Mounts:
 
         The new one is up before the old one goes, except where two of it must not run at a time.
         """
-        return await self._asked(_Wish(None, name))
+        return await self._asked(_Wish(lambda running: running, name))
 
     async def _asked(self, wish: _Wish) -> Changes:
         done: Slot[Changes | Exception] = Slot()
@@ -151,7 +163,7 @@ class Mounts:
         before = self._running
         if wish.again and wish.again not in before:
             return ReloadFailed(f"there is no hook {wish.again!r} (there are: {', '.join(before) or 'none'})")
-        plans = tuple(it.plan for it in before.values()) if wish.plans is None else wish.plans
+        plans = wish.wanted(tuple(it.plan for it in before.values()))
         wanted = {plan.name: plan for plan in plans}
         new = [plan for plan in plans if plan.name == wish.again or not _same(before, plan)]
         fresh = {plan.name: self._launch(nursery, plan) for plan in new if not plan.alone}
@@ -162,7 +174,9 @@ class Mounts:
             return ReloadFailed("; ".join(problems))
         fresh |= await self._replaced(nursery, [plan for plan in new if plan.alone])
         kept = {n: replace(before[n], plan=p) for n, p in wanted.items() if n not in fresh}
+        # No checkpoint between the two.
         self._adopt({name: (fresh | kept)[name] for name in wanted})
+        wish.publish()
         for name, old in before.items():
             if name not in kept and not old.gone.is_set():
                 nursery.start_soon(_retire, old)
@@ -219,6 +233,10 @@ async def open_mounts(mounts: Mounts, plans: Sequence[Plan], *, wait: bool = Tru
 def _same(before: dict[str, _Running], plan: Plan) -> bool:
     old = before.get(plan.name)
     return old is not None and old.plan.spec == plan.spec
+
+
+def _whatever_runs(plans: Sequence[Plan], _running: tuple[Plan, ...]) -> Sequence[Plan]:
+    return plans
 
 
 async def _problem(running: _Running) -> str | None:

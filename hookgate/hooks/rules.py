@@ -49,8 +49,11 @@ class Rules:
 
 @dataclass(frozen=True)
 class Mount:
+    """`program`: what the hook is started from; with equal ones, and equal rules, two mounts judge alike."""
+
     hook: Hook
     rules: Rules
+    program: object = None
 
     @cached_property
     def name(self) -> str:
@@ -60,6 +63,9 @@ class Mount:
     def order(self) -> tuple[bool, int, str]:
         """In-process guards, then ascending priority, then name: the order in a file must not matter."""
         return (not self.rules.inside, self.rules.priority, self.name)
+
+    def judges_like(self, other: Mount) -> bool:
+        return self is other or (self.program == other.program and self.rules == other.rules)
 
     @cached_property
     def enforces(self) -> bool:

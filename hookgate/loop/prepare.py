@@ -105,10 +105,12 @@ async def _answered(batch: Batch, verdict: Answered) -> Settled:
 
 async def _approved(batch: Batch, call: ToolCall, spec: ToolSpec) -> Ready | Owned | Settled:
     agent = batch.agent
+    # Before anybody is asked: hooks and rules change in one step, and the call is judged by those of one moment.
+    wishes = agent.desk.wishes(batch.step, call)
     verdict = await agent.gate.approve_tool(batch.step, call)
     if isinstance(verdict, ToolResult):
         return await _denied(batch, call, verdict)
-    refused = await _refused(batch, call, (*agent.desk.wishes(batch.step, call), *verdict))
+    refused = await _refused(batch, call, (*wishes, *verdict))
     if refused is not None:
         return await _denied(batch, call, refused)
     agent.tally.calls += 1

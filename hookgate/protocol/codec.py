@@ -65,6 +65,34 @@ def _encoded(part: object) -> Encoded:
     raise TypeError(f"{type(part).__name__} is not JSON")
 
 
+def repeated_member(text: bytes, value: object) -> str | None:
+    """A name that stands twice in one object of `text`, of which `value`, read from it, has kept the last alone.
+
+    A colon outside strings belongs to a member, and encoding writes those inside as they are: where both have as
+    many, no member is missing.
+    """
+    if b"\\u003" not in text and text.count(b":") == encode(value).count(b":"):
+        return None
+    try:
+        json.loads(text, object_pairs_hook=_unrepeated)
+    except _RepeatedError as error:
+        return str(error)
+    return None
+
+
+class _RepeatedError(Exception):
+    pass
+
+
+def _unrepeated(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    members: dict[str, object] = {}
+    for name, value in pairs:
+        if name in members:
+            raise _RepeatedError(name)
+        members[name] = value
+    return members
+
+
 def canonical(value: object) -> bytes:
     """The one spelling of a JSON value that digests are made from: sorted keys, no blanks."""
     try:
@@ -84,6 +112,9 @@ def _finite(value: object) -> bool:
     waiting = [value]
     while waiting:
         item = waiting.pop()
+        # Most of what there is, so it is looked for first.
+        if isinstance(item, str):
+            continue
         if isinstance(item, dict):
             waiting.extend(cast("dict[str, object]", item).values())
         elif isinstance(item, list):

@@ -11,11 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from hookgate.protocol.codec import decode, encode
+from hookgate.protocol.codec import decode, encode, repeated_member
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.framing import MAX_MESSAGE_BYTES, LineSplitter, Oversize
 
 METHOD_NOT_FOUND = -32601
+LARGE_BYTES = 16 * 1024
+"""Of a changed value; in one that is larger, members that decide nothing are not looked at twice."""
 _ID = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*([0-9]{1,15})\s*,(?!\s*"method")')
 """An id at the beginning of a reply; one further in may be a member of anything."""
 
@@ -120,14 +122,17 @@ class Peer:
             return _refused(members)
         if "result" not in members and "error" not in members and "id" not in members:
             return Noise(_shown(line))
-        return self._reply(members)
+        return self._reply(members, line)
 
-    def _reply(self, members: dict[str, Any]) -> Reply | ErrorReply | Stray:
+    def _reply(self, members: dict[str, Any], line: bytes) -> Reply | ErrorReply | Stray:
         call_id = members.get("id")
         # type() and not isinstance: True is an int in Python and equals 1, but is no id.
         if type(call_id) is not int or call_id not in self._pending:
             return Stray(call_id)
         self._pending.discard(call_id)
+        repeated = _repeated(members, line)
+        if repeated is not None:
+            return ErrorReply(call_id, f"its answer has the member {repeated[:80]!r} twice")
         if members.get("error") is not None:
             return ErrorReply(call_id, _error_text(members["error"]))
         return Reply(call_id, members.get("result"))
@@ -156,6 +161,15 @@ def _refused(members: dict[str, Any]) -> Refused | Noise:
     error = {"code": METHOD_NOT_FOUND, "message": "hookgate offers no methods to hooks"}
     answer = encode({"jsonrpc": "2.0", "id": members["id"], "error": error}) + b"\n"
     return Refused(method, answer)
+
+
+def _repeated(members: dict[str, Any], line: bytes) -> str | None:
+    """The name of a member that says two things, so that nobody can tell which of them is the answer."""
+    match members.get("result"):
+        case {"action": "modify"} if len(line) > LARGE_BYTES and line.count(b'"action"') == 1:
+            return None
+        case _:
+            return repeated_member(line, members)
 
 
 def _error_text(error: object) -> str:

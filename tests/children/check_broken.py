@@ -180,6 +180,14 @@ def approves_with_a_word() -> None:
     serve(lambda method, _: {"approved": "yes"} if method == "hook.approve_tool" else None)
 
 
+def says_two_things() -> None:
+    for message in requests():
+        if message["method"] == "hook.approve_tool":
+            print(f'{{"id": {message["id"]}, "result": {{"approved": false, "approved": true}}}}', flush=True)
+        else:
+            send(reply(message))
+
+
 def ignores_the_end_of_input() -> None:
     main()
     signal.signal(signal.SIGTERM, signal.SIG_IGN)

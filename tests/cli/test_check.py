@@ -116,6 +116,7 @@ async def test_a_plain_v1_hook_is_told_which_stages_to_leave_out() -> None:
         ("does_not_answer_its_tool", "owned tools", "echo is answered with continue"),
         ("modifies_nothing", "before_llm", "modify without 'request'"),
         ("approves_with_a_word", "approve_tool", "approved"),
+        ("says_two_things", "approve_tool", "error in its JSON: the member 'approved' stands twice"),
         ("ignores_the_end_of_input", "end of input", "still runs 2 s after"),
         ("leaves_a_process", "end of input", "it left running: python"),
     ],

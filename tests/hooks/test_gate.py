@@ -305,6 +305,33 @@ async def test_a_walk_under_way_asks_an_exchanged_hook_in_its_new_form() -> None
     assert asked.names == ["slow", "new z"]
 
 
+@pytest.mark.parametrize("answer", [CONTINUE, Respond(ToolResult("cached"))])
+async def test_a_hook_under_other_rules_judges_a_call_that_is_under_way_again(answer: Answer) -> None:
+    """Its failure let the call go on; by what it is now, that refuses."""
+    gate = gate_of()
+    bad = InsideHook("bad", {Stage.BEFORE_TOOL: _broken})
+    at = frozenset({Stage.BEFORE_TOOL})
+
+    async def reloads(_question: Question) -> Answer:
+        gate.mount([Mount(bad, Rules(stages=at, on_failure={Stage.BEFORE_TOOL: "deny"})), hook("z", reloads)])
+        return answer
+
+    gate.mount([Mount(bad, Rules(stages=at)), hook("z", reloads)])
+    assert isinstance(await gate.before_tool(STEP, CALL), Denied)
+
+
+async def test_an_answer_counts_only_once_a_hook_that_came_meanwhile_has_judged_the_call() -> None:
+    asked, gate = Asked(), gate_of()
+
+    async def cached(_question: Question) -> Answer:
+        gate.mount([hook("cache", cached), hook("a guard", asked.saying("a guard", Deny("no")))])
+        return Respond(ToolResult("cached"))
+
+    gate.mount([hook("cache", cached)])
+    assert isinstance(await gate.before_tool(STEP, CALL), Denied)
+    assert asked.names == ["a guard"]
+
+
 async def test_an_exchange_keeps_the_counters_of_hooks_that_stay() -> None:
     gate = gate_of(hook("a", Asked().saying("a")), hook("b", Asked().saying("b")))
     await gate.before_tool(STEP, CALL)

@@ -167,6 +167,24 @@ async def test_a_new_hook_that_fails_leaves_the_old_set(bad: dict[str, Any], rea
         assert await ask(mounts.hooks[0], "answer", result={}) == CONTINUE
 
 
+async def test_what_is_published_with_a_reload_counts_with_its_hooks_and_not_when_it_fails() -> None:
+    async with open_gate(plan("a")) as (gate, mounts):
+        found: list[list[str]] = []
+        publish = lambda: found.append([mount.name for mount in gate.mounts])  # noqa: E731
+        await mounts.reload([plan("b")], publish)
+        with pytest.raises(ReloadFailed):
+            await mounts.reload([plan("c", "exit_at_hello")], publish)
+        assert found == [["b"]]
+
+
+async def test_a_reload_keeps_what_runs_when_its_turn_comes() -> None:
+    async with open_gate(plan("a")) as (gate, mounts), trio.open_nursery() as nursery:
+        nursery.start_soon(mounts.reload, [plan("b")])
+        await trio.testing.wait_all_tasks_blocked()
+        await mounts.reload(lambda running: [*running, plan("c")])
+        assert [mount.name for mount in gate.mounts] == ["b", "c"]
+
+
 async def test_a_required_new_hook_that_fails_in_a_loop_only_fails_the_reload() -> None:
     """While another one is slow to fail, it crashes often enough to be quarantined."""
     async with open_gate(plan("a")) as (_, mounts):

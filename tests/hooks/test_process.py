@@ -50,6 +50,21 @@ async def test_calls_are_numbered_from_one_and_carry_their_deadline() -> None:
 
 
 @pytest.mark.parametrize(
+    ("stage", "name", "result"),
+    [
+        (Stage.BEFORE_TOOL, "action", '{"action":"deny_tool","action":"continue"}'),
+        (Stage.APPROVE_TOOL, "approved", '{"approved":false,"approved":true}'),
+    ],
+)
+async def test_an_answer_with_a_member_twice_is_a_failure(stage: Stage, name: str, result: str) -> None:
+    line = f'{{"jsonrpc":"2.0","id":{{id}},"result":{result}}}'
+    async with open_child() as child:
+        answer = await child.ask(question("lines", stage, lines=[line]), DEADLINE_S)
+        assert answer == Failed(f"its answer has the member {name!r} twice")
+        await alive(child)
+
+
+@pytest.mark.parametrize(
     ("members", "reason"),
     [
         ({"error": {"code": -1, "message": "boom"}}, "error -1: boom"),

@@ -58,6 +58,25 @@ async def test_a_refused_call_never_runs(bench: MakeBench) -> None:
     assert decided == ApprovalDecided("A1", "t", False, "ann", made.room.asked[0].digest, "not today", None)
 
 
+async def test_a_rule_that_gives_way_to_a_hook_still_asks_about_a_call_that_the_hook_has_not_judged(
+    bench: MakeBench,
+) -> None:
+    tool, refuses = FunctionTool("t"), hook("new", {Stage.APPROVE_TOOL: Refuse("never")})
+
+    async def reloads(_question: Question) -> Answer:
+        made.agent.gate.mount([refuses])
+        made.agent.desk.adopt([])
+        await trio.lowlevel.checkpoint()
+        return Approve()
+
+    hooks = [hook("old", {Stage.APPROVE_TOOL: reloads})]
+    made = bench(asks_for("t"), says("x"), tools=[tool], rules=[RULE], hooks=hooks)
+    made.room.answers = [NO]
+    await made.play()
+    assert tool.seen == []
+    assert made.results() == ["Tool execution denied by approval: not today"]
+
+
 @pytest.mark.parametrize("asked", ["by a rule", "by a hook"])
 async def test_an_answer_that_does_not_come_in_time_is_a_no(
     bench: MakeBench, autojump_clock: MockClock, asked: str

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookgate.protocol.codec import Encoded, canonical, decode, encode
+from hookgate.protocol.codec import Encoded, canonical, decode, encode, repeated_member
 from hookgate.protocol.errors import BadMessage
 
 
@@ -110,6 +110,32 @@ def test_whatever_is_encoded_decodes_to_the_same_value(value: Any) -> None:
 @given(JSON)
 def test_one_frame_is_one_line(value: Any) -> None:
     assert b"\n" not in encode(value)
+
+
+def members_of(text: str) -> Any:
+    return repeated_member(text.encode(), decode(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ('{"a":1,"a":1}', "a"),
+        ('{"a" : 1, "b":{"x":[{"y" :1,"y": 2}]}}', "y"),
+        ('{"approved":false,"\\u0061pproved":true}', "approved"),
+        ('{"a":"\\u003a","a":1,"b":"\\u003A"}', "a"),
+        ('{"a":"::","a":1}', "a"),
+        ('{"":1,"":2}', ""),
+    ],
+)
+def test_a_member_that_stands_twice_is_found_at_any_depth_and_in_any_spelling(text: str, name: str) -> None:
+    assert members_of(text) == name
+
+
+@given(JSON, st.booleans())
+def test_no_member_of_an_honest_value_stands_twice(value: Any, plain: bool) -> None:
+    text = json.dumps(value, ensure_ascii=plain)
+    assert members_of(text) is None
+    assert members_of(text.replace("~", "\\u003a")) is None
 
 
 def test_a_part_that_is_encoded_already_is_taken_over_as_it_stands() -> None:

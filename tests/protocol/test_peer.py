@@ -72,6 +72,31 @@ def test_what_a_reply_says_does_not_depend_on_its_jsonrpc_member(
     assert _peer().receive(_line({**version, "id": 1, **members})) == [reply]
 
 
+TEXTS = ",".join('{"role":"user","content":"a: b"}' for _ in range(1000))
+
+
+@pytest.mark.parametrize(
+    ("result", "name"),
+    [
+        ('{"approved": false, "approved": true}', "approved"),
+        ('{"approved": true, "reason": "' + "x" * 20_000 + '", "approved": true}', "approved"),
+        ('{"action": "deny_tool", "reason": "no", "action": "continue"}', "action"),
+        ('{"action": "deny_tool"}, "result": {"action": "continue"}', "result"),
+        ('{"action": "modify", "call": {"tool": "ls", "tool": "bash"}}', "tool"),
+        ('{"action": "abort_turn", "action": "modify", "request": {"messages": [' + TEXTS + "]}}", "action"),
+    ],
+)
+def test_an_answer_that_says_two_things_is_a_failure(result: str, name: str) -> None:
+    line = f'{{"id": 1, "result": {result}}}\n'.encode()
+    assert _peer().receive(line) == [ErrorReply(1, f"its answer has the member {name!r} twice")]
+
+
+def test_a_large_changed_value_may_hold_the_same_member_in_many_objects() -> None:
+    line = b'{"id": 1, "result": {"action": "modify", "request": {"messages": [%b]}}}\n' % TEXTS.encode()
+    (reply,) = _peer().receive(line)
+    assert isinstance(reply, Reply)
+
+
 def test_a_long_error_message_is_cut() -> None:
     (reply,) = _peer().receive(_line({"id": 1, "error": {"code": 1, "message": "x" * 10_000}}))
     assert isinstance(reply, ErrorReply)

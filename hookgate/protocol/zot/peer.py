@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from hookgate.protocol.codec import decode
+from hookgate.protocol.codec import decode, repeated_member
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.framing import MAX_MESSAGE_BYTES, LineSplitter, Oversize
 from hookgate.protocol.zot.frames import CommandReply, Frame, InterceptReply, Reply, ToolReply, ToolWanted
@@ -109,17 +109,20 @@ class ZotPeer:
         members = cast("dict[str, Any]", message)
         kind = _REPLIES.get(str(members.get("type")))
         if kind is not None:
-            return self._reply(kind, members)
+            return self._reply(kind, members, line)
         try:
             return read_frame(members)
         except BadMessage as error:
             return Malformed(f"{members.get('type')}: {error}", _shown(line))
 
-    def _reply(self, kind: ReplyKind, members: dict[str, Any]) -> Reply | BadReply | Stray:
+    def _reply(self, kind: ReplyKind, members: dict[str, Any], line: bytes) -> Reply | BadReply | Stray:
         call_id = members.get("id")
         if not isinstance(call_id, str) or self._pending.get(call_id) is not kind:
             return Stray(str(members["type"]), str(call_id)[:80])
         del self._pending[call_id]
+        repeated = repeated_member(line, members) if kind is InterceptReply else None
+        if repeated is not None:
+            return BadReply(call_id, f"it has the member {repeated[:80]!r} twice")
         try:
             return cast("Reply", read_frame(members))
         except BadMessage as error:

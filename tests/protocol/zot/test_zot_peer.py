@@ -64,6 +64,11 @@ def test_a_reply_that_cannot_be_read_fails_its_call_now() -> None:
     assert peer.receive(line(type="tool_result", id="1")) == [Stray("tool_result", "1")]
 
 
+def test_an_interception_that_is_answered_in_two_ways_at_once_is_a_failure() -> None:
+    text = b'{"type":"event_intercept_response","id":"1","block":true,"block":false}\n'
+    assert pending(InterceptReply).receive(text) == [BadReply("1", "it has the member 'block' twice")]
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
