@@ -14,11 +14,13 @@ from hookgate.channels.printable import one_line
 from hookgate.cli.endings import FAILED
 from hookgate.cli.ext import configured
 from hookgate.cli.logs import set_up_logs
+from hookgate.cli.redacting import make_redactor
 from hookgate.cli.zot import ExtensionFlags, Extensions, Joints, looked
 from hookgate.extensions.discovery import Candidate, Found
 from hookgate.extensions.logs import log_file
 from hookgate.hooks.child import HelloFailed
 from hookgate.hooks.deadlines import Deadlines
+from hookgate.hooks.last_words import Redact, ended
 from hookgate.hooks.zot.handshake import QUIET_S, READY_S, HowReady
 from hookgate.hooks.zot.roster import Roster
 from hookgate.hooks.zot.spec import ExtensionSpec
@@ -80,7 +82,8 @@ async def visits(config: Config, named: tuple[Path, ...]) -> tuple[Found, list[V
     """What there is, and what each showed that a chat would load, in load order. Raises ConfigError."""
     flags = ExtensionFlags(named, discover=True)
     extensions = Extensions(config, flags, Joints(Registry(), ()), await looked(config, flags))
-    started = await _tried([plan.spec for plan in extensions.plans if isinstance(plan.spec, ExtensionSpec)])
+    specs = [plan.spec for plan in extensions.plans if isinstance(plan.spec, ExtensionSpec)]
+    started = await _tried(specs, make_redactor(config).text)
     home, found = configuration.zot_home(config), extensions.found
     return found, [Visit(it, log_file(home, it.name), started.get(it.name)) for it in found.candidates]
 
@@ -135,13 +138,13 @@ def conflicts(visited: Iterable[Visit]) -> Iterator[str]:
 # --- one start each -----------------------------------------------------------------------------------------
 
 
-async def _tried(specs: Sequence[ExtensionSpec]) -> dict[str, Started]:
+async def _tried(specs: Sequence[ExtensionSpec], redact: Redact) -> dict[str, Started]:
     """By extension."""
     started: dict[str, Started] = {}
     deadlines, roster = Deadlines(), Roster(_Nobody(), _nothing)
 
     async def one(spec: ExtensionSpec) -> None:
-        started[spec.name] = await _start(replace(spec, roster=roster), deadlines)
+        started[spec.name] = await _start(replace(spec, roster=roster), deadlines, redact)
 
     async with trio.open_nursery() as around:
         around.start_soon(deadlines.run)
@@ -152,13 +155,13 @@ async def _tried(specs: Sequence[ExtensionSpec]) -> dict[str, Started]:
     return started
 
 
-async def _start(spec: ExtensionSpec, deadlines: Deadlines) -> Started:
+async def _start(spec: ExtensionSpec, deadlines: Deadlines, redact: Redact) -> Started:
     try:
         async with spec.open(deadlines) as it:
             tools = tuple(tool.spec.name for tool in it.tools)
             return Started("", it.how_ready, tools, tuple(command.name for command in it.commands))
     except HelloFailed as error:
-        return Started(failed=str(error))
+        return Started(failed=ended(str(error), error.last_words, redact))
 
 
 class _Nobody:

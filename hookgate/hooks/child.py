@@ -29,7 +29,12 @@ FLOOD_WINDOW_S = 10.0
 
 
 class HelloFailed(Exception):
-    """The process could not be started, or did not introduce itself; the text says why."""
+    """The process could not be started, or did not introduce itself; the text says why. `last_words`: lines of its
+    stderr."""
+
+    def __init__(self, reason: str, last_words: tuple[str, ...] = ()) -> None:
+        super().__init__(reason)
+        self.last_words = last_words
 
 
 class NotAgain(HelloFailed):
@@ -64,28 +69,33 @@ C = TypeVar("C", bound=Conversation)
 
 
 class Child:
-    """`ended` is set when it answers no more; `end_reason` says why. `flood_bytes`: more in one window ends it."""
+    """`ended` is set when it answers no more; `end_reason` says why, and `last_words` what its stderr said until then.
+    `flood_bytes`: more in one window ends it."""
 
     def __init__(self, pipes: Pipes, flood_bytes: int = FLOOD_BYTES) -> None:
         self.pipes = pipes
         self.ended = trio.Event()
         self.end_reason = ""
+        self.last_words: tuple[str, ...] = ()
         self._flood_bytes = flood_bytes
         self._flood, self._flood_since = 0, 0.0
         self._conversation: Conversation | None = None
+        self._errors: Stderr | None = None
 
     @property
     def pid(self) -> int:
         return self.pipes.process.pid
 
-    def join(self, conversation: Conversation) -> None:
+    def join(self, conversation: Conversation, errors: Stderr) -> None:
         """From here on it is told what the child writes, and of the end."""
-        self._conversation = conversation
+        self._conversation, self._errors = conversation, errors
 
     def end(self, reason: str) -> None:
         if self.ended.is_set():
             return
         self.end_reason = reason
+        if self._errors is not None:
+            self.last_words = self._errors.last_words()
         self.ended.set()
         if self._conversation is not None:
             self._conversation.abandon(reason)
@@ -149,8 +159,8 @@ async def open_child(child: Child, conversation: C, stderr: TakeLines) -> AsyncG
     Raises HelloFailed. Once open, nothing that happens to the process raises here: `ended` is set.
     """
     pipes = child.pipes
-    child.join(conversation)
     errors = Stderr(pipes.stderr, stderr)
+    child.join(conversation, errors)
     problem = None
     try:
         async with trio.open_nursery() as nursery:
@@ -170,7 +180,7 @@ async def open_child(child: Child, conversation: C, stderr: TakeLines) -> AsyncG
         errors.drain()
         pipes.close()
     if problem is not None:
-        raise HelloFailed(problem)
+        raise HelloFailed(problem, child.last_words)
 
 
 def loud(count: int) -> bool:

@@ -69,6 +69,10 @@ class Gate:
         """How each hook has done, by its name."""
         return self._asking.stats
 
+    def redacted(self, text: str) -> str:
+        """As others may read it."""
+        return text if self._redactor is None else self._redactor.text(text)
+
     def mount(self, mounts: Sequence[Mount]) -> None:
         """Replace all hooks at once."""
         self._chains = Chains(mounts)

@@ -195,7 +195,7 @@ class Mounts:
         return fresh
 
     def _launch(self, nursery: trio.Nursery, plan: Plan) -> _Running:
-        hook = SupervisedHook(plan.spec, self._gate.events.emit)
+        hook = SupervisedHook(plan.spec, self._gate.events.emit, self._gate.redacted)
         running = _Running(plan, hook, trio.CancelScope(), trio.Event())
         nursery.start_soon(self._run_one, running)
         return running

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import signal
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ from time import monotonic
 
 import structlog
 import trio
+
+from hookgate.hooks.last_words import LINES
 
 log = structlog.get_logger("hookgate.hooks")
 
@@ -122,6 +125,13 @@ class Stderr:
     def __init__(self, fd: int, take: TakeLines) -> None:
         self._fd, self._take = fd, take
         self._tail = b""
+        self._last: deque[bytes] = deque(maxlen=LINES)
+
+    def last_words(self) -> tuple[str, ...]:
+        """Its last lines by now, without blank ones."""
+        self._catch_up()
+        lines = [*self._last, *([self._tail] if self._tail.strip() else ())]
+        return tuple(line.decode("utf-8", "replace") for line in lines[-LINES:])
 
     async def run(self) -> None:
         """Until the stream ends."""
@@ -132,12 +142,15 @@ class Stderr:
 
     def drain(self) -> None:
         """What an ended process has left; a grandchild outside the group may write for ever."""
-        for _ in range(LAST_READS):
-            if not self._read():
-                break
+        self._catch_up()
         if self._tail:
             self._take([self._tail])
             self._tail = b""
+
+    def _catch_up(self) -> None:
+        for _ in range(LAST_READS):
+            if not self._read():
+                break
 
     def _read(self) -> bytes | None:
         try:
@@ -147,7 +160,8 @@ class Stderr:
         *lines, tail = (self._tail + data).split(b"\n")
         self._tail = tail[:STDERR_LINE_BYTES]
         if lines:
-            self._take([line[:STDERR_LINE_BYTES] for line in lines])
+            self._take(cut := [line[:STDERR_LINE_BYTES] for line in lines])
+            self._last.extend([line for line in cut[-LAST_READS:] if line.strip()][-LINES:])
         return data
 
 

@@ -20,6 +20,7 @@ import trio
 
 from hookgate.hooks.child import HelloFailed, NotAgain
 from hookgate.hooks.deadlines import Deadlines
+from hookgate.hooks.last_words import Redact, ended
 from hookgate.protocol.answers import Answer, Failed
 from hookgate.protocol.events import Event
 from hookgate.protocol.hello import Hello
@@ -46,6 +47,11 @@ class Live(Hook, Protocol):
 
     @property
     def end_reason(self) -> str: ...
+
+    @property
+    def last_words(self) -> tuple[str, ...]:
+        """Lines of its stderr before the end."""
+        ...
 
     async def drained(self) -> None:
         """Until no call is in flight."""
@@ -107,9 +113,12 @@ class RequiredHookFailed(Exception):
 
 
 class SupervisedHook:
-    """The Hook that stands in the gate while its process comes and goes. `tried`: the first hello is over."""
+    """The Hook that stands in the gate while its process comes and goes. `tried`: the first hello is over. `reason`:
+    why it is down, with what it said last; `redact` takes the secrets from that."""
 
-    def __init__(self, spec: Startable, emit: Callable[[HookState], None]) -> None:
+    def __init__(
+        self, spec: Startable, emit: Callable[[HookState], None], redact: Redact = lambda text: text
+    ) -> None:
         self.name = spec.hook_name
         self.spec = spec
         self.state: State = "starting"
@@ -117,6 +126,8 @@ class SupervisedHook:
         self.required = False
         self.restarts = 0
         self.tried = trio.Event()
+        self._cause = ""
+        self._redact = redact
         self._told_down: State | None = None
         self._emit = emit
         self._live: Live | None = None
@@ -139,7 +150,8 @@ class SupervisedHook:
         return self._down() if self._live is None else self._live.ask(question, timeout_s)
 
     async def _down(self) -> Answer:
-        return Failed(f"it is {self.state}{': ' + self.reason if self.reason else ''}")
+        # A model may read this.
+        return Failed(f"it is {self.state}{': ' + self._cause if self.reason else ''}")
 
     async def drained(self) -> None:
         """Until no call is in flight."""
@@ -173,14 +185,17 @@ class SupervisedHook:
                 self._live = live
                 self._become("up", "")
                 await live.ended.wait()
-                self.reason = live.end_reason
+                self._ended(live.end_reason, live.last_words)
                 self._rest()
         except HelloFailed as error:
-            self.reason = str(error)
+            self._ended(str(error), error.last_words)
             return not isinstance(error, NotAgain)
         finally:
             self._rest()
         return True
+
+    def _ended(self, cause: str, words: tuple[str, ...]) -> None:
+        self._cause, self.reason = cause, ended(cause, words, self._redact)
 
     def _rest(self) -> None:
         if self._live is not None:

@@ -13,10 +13,12 @@ from typing import Any
 import pytest
 import trio
 import trio.testing
+from structlog.testing import capture_logs
 
 from hookgate.hooks import pipes
 from hookgate.hooks.child import NotAgain
 from hookgate.hooks.deadlines import Deadlines
+from hookgate.hooks.last_words import Redact
 from hookgate.hooks.supervise import Live, RequiredHookFailed, Restarts, SupervisedHook
 from hookgate.protocol.answers import CONTINUE, Failed
 from hookgate.protocol.events import Event
@@ -49,11 +51,11 @@ class Told:
 
 @asynccontextmanager
 async def open_supervised(
-    mode: str = "plain", restarts: Restarts = QUICK, **changes: Any
+    mode: str = "plain", restarts: Restarts = QUICK, redact: Redact = str, **changes: Any
 ) -> AsyncGenerator[tuple[SupervisedHook, Told]]:
     """Cancelled on leaving, as a gateway would be; no group that was seen is left."""
     heard = Told()
-    hook = SupervisedHook(spec(mode, **changes), heard)
+    hook = SupervisedHook(spec(mode, **changes), heard, redact)
     async with open_deadlines() as deadlines, trio.open_nursery() as nursery:
         nursery.start_soon(hook.run, deadlines, restarts)
         yield hook, heard
@@ -72,6 +74,44 @@ async def test_a_hook_that_dies_is_started_again_as_another_process() -> None:
     assert (down.reason, down.pid, down.restarts) == ("it exited with status 3", None, 0)
     assert (second.restarts, first.pid == second.pid, hook.restarts) == (1, False, 1)
     assert [s.state for s in heard.states] == ["up", "restarting", "up", "stopped"]
+
+
+SECRET = "hunter2hunter2"
+SAID = f"Traceback:\n\n  no \x1b[2Jlicence: {SECRET}\nKeyError: 'HOME'"
+SHOWN = r"(stderr: Traceback: | no \x1b[2Jlicence: [gone] | KeyError: 'HOME')"
+
+
+def without_secret(text: str) -> str:
+    return text.replace(SECRET, "[gone]")
+
+
+async def test_what_it_said_last_stands_in_the_line_that_reports_its_death_and_no_model_is_told() -> None:
+    with capture_logs() as lines:
+        async with open_supervised(restarts=SLOW, redact=without_secret) as (hook, heard):
+            await heard.until("up")
+            assert await ask(hook, "exit", status=3, stderr="x\n" * 500 + SAID) == Failed("it exited with status 3")
+            down = await heard.until("restarting")
+            assert await ask(hook, "where") == Failed("it is restarting: it exited with status 3")
+            assert hook.reason == down.reason
+    assert down.reason == f"it exited with status 3 {SHOWN.replace('(stderr: ', '(stderr: x | x | ')}"
+    assert [line["reason"] for line in lines if line["event"] == "hook_down"] == [down.reason]
+
+
+async def test_one_that_does_not_start_says_why_with_its_own_last_words() -> None:
+    said = {"LAST_WORDS": SAID, "PATH": "/usr/bin:/bin"}
+    async with open_supervised("exit_at_start", environment=said, redact=without_secret) as (hook, heard):
+        down = await heard.until("restarting")
+    assert down.reason == f"it exited with status 3 {SHOWN}"
+
+
+@pytest.mark.parametrize("said", ["y" * 100_000, "long words\n" * 10_000, "z" * 3000 + "\n" + "y" * 3000])
+async def test_last_words_are_bounded(said: str) -> None:
+    async with open_supervised(restarts=SLOW) as (hook, heard):
+        await heard.until("up")
+        await ask(hook, "exit", stderr=said)
+        down = await heard.until("restarting")
+    assert len(down.reason or "") < 500
+    assert "..." in (down.reason or "") or said.startswith("long")
 
 
 async def test_while_it_is_down_every_call_fails_at_once_and_says_why() -> None:

@@ -96,6 +96,10 @@ class ZotExtension:
         return self._child.end_reason
 
     @property
+    def last_words(self) -> tuple[str, ...]:
+        return self._child.last_words
+
+    @property
     def events_dropped(self) -> int:
         return self._outbox.events_dropped
 
