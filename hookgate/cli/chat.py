@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TextIO, cast
+from typing import TextIO
 
 import trio
 
@@ -21,14 +21,15 @@ from hookgate.channels.surface import TerminalSurface
 from hookgate.channels.terminal import NAME, Terminal
 from hookgate.cli import zot_chat
 from hookgate.cli.chat_help import COMMANDS, help_text
-from hookgate.cli.chat_shown import connections, hooks, tools, welcome
+from hookgate.cli.chat_shown import PROMPT, connections, hooks, prompt_text, tools, welcome
 from hookgate.cli.endings import FAILED, INTERRUPTED
+from hookgate.cli.failing_open import open_guards
 from hookgate.cli.keyboard import Keyboard, open_keyboard, screen_size
 from hookgate.cli.logs import set_up_logs
 from hookgate.cli.prompt_logs import PromptLogs
 from hookgate.cli.runtime import Runtime, Setup, open_runtime
 from hookgate.cli.signals import open_until_signal
-from hookgate.cli.sinks import event_file, open_event_file, trace
+from hookgate.cli.sinks import event_file, open_event_file, trace, warnings
 from hookgate.cli.starting import begun
 from hookgate.cli.zot import ExtensionFlags
 from hookgate.cli.zot_prompt import Prompt
@@ -42,7 +43,6 @@ from hookgate.protocol.zot.surface import Surface
 from hookgate.sections import Config
 
 CHAT = Chat(NAME, "terminal", sender="user")
-PROMPT = "> "
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ async def run_chat(flags: Flags) -> int:
     """The exit status. Raises ConfigError and RequiredHookFailed before anything is asked."""
     config, file = configuration.load(flags.config_file)
     logs = PromptLogs()
-    set_up_logs(config.log, cast("TextIO", logs))
+    set_up_logs(config.log, logs)
     if flags.once is not None and not flags.once.strip():
         raise configuration.ConfigError("--once needs a question")
     if flags.once is not None:
@@ -95,7 +95,7 @@ async def open_chat(
     """A runtime with the sinks that the flags ask for and, if configured, its control socket."""
     config, base = setup
     async with AsyncExitStack() as stack:
-        inside: list[Mount] = [trace(tracer)] if flags.trace else []
+        inside: list[Mount] = [trace(tracer)] if flags.trace else [warnings(tracer)]
         if flags.events:
             inside.append(event_file(stack.enter_context(open_event_file(flags.events))))
         whole = Setup(config, base, (place.channel,), inside, file=flags.config_file, recording=flags.diff)
@@ -184,7 +184,7 @@ async def converse(
     runtime: Runtime, terminal: Terminal, keyboard: Keyboard, surface: TerminalSurface | None = None
 ) -> None:
     """Prompt, turn, prompt, until the person leaves."""
-    prompt = Prompt(PROMPT, keyboard, surface or TerminalSurface(terminal), runtime.extensions)
+    prompt = Prompt(partial(prompt_text, runtime), keyboard, surface or TerminalSurface(terminal), runtime.extensions)
     keyboard.words = lambda: [*COMMANDS, *(f"/{it.name}" for it in zot_chat.brought(runtime, CHAT))]
     _write(welcome(runtime))
     async with trio.open_nursery() as nursery:
@@ -250,7 +250,7 @@ async def _submit(runtime: Runtime, text: str) -> None:
 
 
 def _report(runtime: Runtime) -> None:
-    for problem in (*zot_chat.problems(runtime), *runtime.text_problems()):
+    for problem in (*open_guards(runtime), *zot_chat.problems(runtime), *runtime.text_problems()):
         _to_stderr(problem)
 
 

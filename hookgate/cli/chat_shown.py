@@ -8,6 +8,7 @@ from hookgate.cli.chat_help import aligned, width_shown
 from hookgate.cli.inspect import counted
 from hookgate.cli.runtime import Runtime
 from hookgate.cli.zot import is_extension
+from hookgate.hooks.supervise import SupervisedHook
 
 
 def welcome(runtime: Runtime) -> str:
@@ -35,7 +36,28 @@ def connections(runtime: Runtime) -> str:
     return "\n".join(f"  {line(row, person=True)}" for row in overview(roster)) or "no MCP servers"
 
 
+PROMPT = "> "
+
+
+def prompt_text(runtime: Runtime) -> str:
+    """It names the hooks that fail, since what they should judge may be let through."""
+    match [mount.name for mount in runtime.gate.mounts if runtime.gate.stats[mount.name].failing]:
+        case []:
+            return PROMPT
+        case [one]:
+            return printable(f"[{one} failing] {PROMPT}")
+        case several:
+            return f"[{len(several)} hooks failing] {PROMPT}"
+
+
 def hooks(runtime: Runtime) -> str:
-    rows = aligned(((hook.name, hook.state, hook.reason) for hook in runtime.mounts.hooks), width_shown())
+    rows = aligned((_hook(runtime, hook) for hook in runtime.mounts.hooks), width_shown())
     absent = [f"  {line}" for line in zot_chat.absent(runtime)]
     return "\n".join([*rows, *absent]) or "no hooks"
+
+
+def _hook(runtime: Runtime, hook: SupervisedHook) -> tuple[str, str, str]:
+    failing = runtime.gate.stats[hook.name].failing
+    if failing and hook.state == "up":
+        return hook.name, "failing", failing
+    return hook.name, hook.state, hook.reason

@@ -148,6 +148,7 @@ class _Methods:
         return {
             "calls": stats.calls,
             "failures": stats.failures,
+            "failing": stats.failing,
             "p50_ms": stats.quantile_ms(0.50),
             "p99_ms": stats.quantile_ms(0.99),
             "audits_missed": gate.audits.missed[name],

@@ -54,9 +54,11 @@ def _loaded(config_file: Path | None) -> tuple[Config, Path]:
 
 
 def _notes(config: Config, file: Path, workspace: Path) -> Iterator[str]:
+    from hookgate.cli.failing_open import failing_open, open_guard
     from hookgate.cli.fitting import strange_names, unkept
 
     yield from strange_names(config)
+    yield from (open_guard(name) for name in failing_open(config))
     if not config.agent.model:
         yield "agent.model is not set: chat will not start without it"
     why = unkept(config)
@@ -79,6 +81,7 @@ COLUMNS = (
     "failures",
     "p50_ms",
     "p99_ms",
+    "failing",
     "reason",
 )
 

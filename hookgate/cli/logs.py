@@ -6,23 +6,27 @@ import logging
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
+from functools import partial
 from typing import TextIO, cast
 
 import orjson
 import structlog
 
 from hookgate.channels.printable import printable
+from hookgate.cli.prompt_logs import PromptLogs
 from hookgate.protocol.interfaces import Redactor
 from hookgate.sections import LogSection
 
 
-def set_up_logs(section: LogSection, stream: TextIO | None = None) -> None:
+def set_up_logs(section: LogSection, stream: TextIO | PromptLogs | None = None) -> None:
     """`stream` instead of stderr."""
     shared: list[structlog.types.Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
+    if isinstance(stream, PromptLogs):
+        shared.append(partial(_not_twice, stream))
     if section.format == "text":
         shared.append(_harmless)
     json = section.format == "json"
@@ -34,9 +38,18 @@ def set_up_logs(section: LogSection, stream: TextIO | None = None) -> None:
     structlog.configure(
         processors=[*shared, *last, cast("structlog.types.Processor", _redact)],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[section.level.upper()]),
-        logger_factory=structlog.PrintLoggerFactory(stream or sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(cast("TextIO", stream or sys.stderr)),
         cache_logger_on_first_use=True,
     )
+
+
+def _not_twice(
+    logs: PromptLogs, _logger: object, _method: str, event: structlog.types.EventDict
+) -> structlog.types.EventDict:
+    """A chat tells what was let through in words of its own."""
+    if "let_through" in event and logs.on_screen:
+        raise structlog.DropEvent
+    return event
 
 
 @contextmanager

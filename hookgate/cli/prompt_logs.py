@@ -19,6 +19,11 @@ class PromptLogs:
         self._show: Show | None = None
         self._begun = ""
 
+    @property
+    def on_screen(self) -> bool:
+        """Whether whoever reads the chat reads the log beside it."""
+        return sys.stderr.isatty()
+
     def write(self, text: str) -> int:
         if self._show is None:
             return sys.stderr.write(text)

@@ -14,6 +14,7 @@ from hookgate.config import ConfigError
 from hookgate.hooks.inside import InsideHook
 from hookgate.hooks.rules import Mount, Rules
 from hookgate.protocol.events import Event
+from hookgate.protocol.inside import FailedOpen
 from hookgate.protocol.match import Observed
 from hookgate.protocol.payloads import (
     ApprovalDecided,
@@ -73,6 +74,17 @@ def trace(write: Callable[[str], None]) -> Mount:
     return observer("trace", EVERYTHING, lambda event: _trace(write, event))
 
 
+def warnings(write: Callable[[str], None]) -> Mount:
+    """A line for a hook that fails and lets things through."""
+    return observer("warnings", (FailedOpen.kind,), lambda event: _warn(write, event))
+
+
+def _warn(write: Callable[[str], None], event: Event) -> None:
+    if isinstance(it := event.payload, FailedOpen):
+        often = f" ({it.times} failures since the last such line)" if it.times > 1 else ""
+        write(f"! {it.hook} failed at {it.stage}: {it.reason}; {it.let_through} was let through{often}")
+
+
 def observer(name: str, patterns: tuple[str, ...], hear: Callable[[Event], None]) -> Mount:
     return Mount(InsideHook(name, hear=hear), Rules(observe=Observed(patterns), inside=True))
 
@@ -113,7 +125,8 @@ def _rest(payload: Payload) -> str:
         case ToolInjected(hook=hook, tool=tool):
             return f"{'':<12} {hook}  added the tool {tool}"
         case HookFailed():
-            return f"{payload.stage:<12} {payload.hook}  FAILED: {payload.reason} -> {payload.policy}"
+            passed = f": {payload.let_through} was let through" if payload.let_through else ""
+            return f"{payload.stage:<12} {payload.hook}  FAILED: {payload.reason} -> {payload.policy}{passed}"
         case HookState(state="restarting" | "quarantined"):
             return f"hook         {payload.hook}  {payload.state}: {payload.reason}"
         case RegistryChanged():

@@ -25,7 +25,7 @@ class Said:
 
 @dataclass(frozen=True)
 class Prompt:
-    text: str
+    text: Callable[[], str]
     keyboard: Keyboard
     surface: TerminalSurface
     extensions: Extensions | None
@@ -53,7 +53,7 @@ class Prompt:
         async def read() -> None:
             inserted = self.surface.take_inserted() if self.keyboard.free else ""
             try:
-                heard.append(await self.keyboard.read(self.text, inserted))
+                heard.append(await self.keyboard.read(self.text(), inserted))
             except EOFError as error:
                 heard.append(error)
 

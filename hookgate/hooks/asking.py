@@ -5,7 +5,7 @@ Which hooks are asked, and what becomes of their answers, is the gate's.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from time import perf_counter_ns
 
 import structlog
@@ -14,7 +14,9 @@ from hookgate.hooks import decision
 from hookgate.hooks.emitter import Emitter
 from hookgate.hooks.rules import Mount
 from hookgate.hooks.stats import Stats
-from hookgate.protocol.answers import CONTINUE, Answer, Continue, Failed, Respond
+from hookgate.protocol.answers import CONTINUE, Answer, Continue, Failed, Modify, Respond
+from hookgate.protocol.inside import FailedOpen
+from hookgate.protocol.interfaces import Hook
 from hookgate.protocol.payloads import GateDecision, HookFailed
 from hookgate.protocol.stages import Question, Stage
 
@@ -22,28 +24,37 @@ log = structlog.get_logger("hookgate.hooks")
 
 
 class Asking:
-    """`stats`: how each mounted hook has done, by its name."""
+    """`stats`: how each mounted hook has done, by its name. `redact`: reasons as people may read them."""
 
-    def __init__(self, events: Emitter) -> None:
+    def __init__(self, events: Emitter, redact: Callable[[str], str]) -> None:
         self.stats: dict[str, Stats] = {}
+        self._hooks: dict[str, Hook] = {}
         self._events = events
+        self._redact = redact
 
     def mount(self, mounts: Sequence[Mount]) -> None:
         """From here on these hooks are counted; one that stays keeps its figures."""
         self.stats = {mount.name: self.stats.get(mount.name, Stats()) for mount in mounts}
+        before, self._hooks = self._hooks, {mount.name: mount.hook for mount in mounts}
+        for name, hook in self._hooks.items():
+            if before.get(name) is not hook:
+                self.stats[name].exchanged()
 
     async def ask(self, mount: Mount, question: Question, timeout_s: float | None = None) -> Answer:
-        """What the hook's answer counts for; never Failed. `timeout_s`: instead of the one configured."""
+        """What the hook's answer counts for; never Failed. `timeout_s`: instead of the one configured, for the call
+        of its own tool."""
         stage, failed = question.stage, False
         started = perf_counter_ns()
         answer = await mount.hook.ask(question, timeout_s or mount.rules.timeout(stage))
         duration_ns = perf_counter_ns() - started
         # By far the most frequent answer, and one that fits everywhere but there.
         if answer is not CONTINUE or stage is Stage.APPROVE_TOOL:
-            answer, failed = self._weighed(mount, question, answer)
+            answer, failed = self._weighed(mount, question, answer, owned=timeout_s is not None)
         # A hook may have been dropped while it was asked.
         if (stats := self.stats.get(mount.name)) is not None:
-            stats.record(duration_ns, failed)
+            stats.record(duration_ns)
+            if stats.fails and not failed and not isinstance(answer, Modify):
+                self.usable(mount, stage)
         # A guard of hookgate's own that has nothing to say is no news, and there are several at every call.
         silent = mount.rules.inside and answer is CONTINUE
         if not silent and self._events.heard(GateDecision):
@@ -52,16 +63,19 @@ class Asking:
 
     def unusable(self, mount: Mount, question: Question, reason: str) -> Answer:
         """A usable answer turned out to ask for what the hook may not do: that is a failure too."""
-        if (stats := self.stats.get(mount.name)) is not None:
-            stats.failures += 1
         return self._failed(mount, question, Failed(reason))
 
-    def _weighed(self, mount: Mount, question: Question, answer: Answer) -> tuple[Answer, bool]:
+    def usable(self, mount: Mount, stage: Stage) -> None:
+        """Its answer counts: what failed there works."""
+        if (stats := self.stats.get(mount.name)) is not None and (times := stats.succeeded(stage)):
+            log.info("hook_works_again", hook=mount.name, stage=stage, failures=times)
+
+    def _weighed(self, mount: Mount, question: Question, answer: Answer, *, owned: bool) -> tuple[Answer, bool]:
         """The answer as it counts, and whether the hook has failed."""
         stage = question.stage
         match decision.fitting(stage, answer):
             case Failed() as failure:
-                return self._failed(mount, question, failure), True
+                return self._failed(mount, question, failure, owned=owned), True
             case Continue(ignored=members) if members:
                 log.warning("hook_members_ignored", hook=mount.name, stage=stage, members=members)
             case Respond(dropped=problems) if problems:
@@ -70,12 +84,28 @@ class Asking:
                 pass
         return answer, False
 
-    def _failed(self, mount: Mount, question: Question, failure: Failed) -> Answer:
+    def _failed(self, mount: Mount, question: Question, failure: Failed, *, owned: bool = False) -> Answer:
+        """`owned`: it is the execution that failed, and lets nothing through."""
         stage = question.stage
         policy = mount.rules.policy(stage)
         told = "audit" if mount.rules.mode == "audit" else policy
-        self._events.emit(HookFailed(mount.name, stage, failure.reason, told), question.step)
+        passed = decision.let_through(question) if told == "continue" and not owned else None
+        self._events.emit(HookFailed(mount.name, stage, failure.reason, told, passed), question.step)
+        self._warn(question, HookFailed(mount.name, stage, self._redact(failure.reason), told, passed))
         return decision.settled(mount.name, stage, failure, policy)
+
+    def _warn(self, question: Question, failed: HookFailed) -> None:
+        """Every failure counts; not each is a line."""
+        stats = self.stats.get(failed.hook)
+        times = stats.failed(question.stage, failed.reason) if stats is not None else 1
+        if not times:
+            return
+        said = {"stage": failed.stage, "reason": failed.reason, "policy": failed.policy, "times": times}
+        passed = {"let_through": failed.let_through} if failed.let_through else {}
+        log.warning("hook_failed", hook=failed.hook, **said, **passed)
+        if failed.let_through:
+            heard = FailedOpen(failed.hook, failed.stage, failed.reason, failed.let_through, times)
+            self._events.emit(heard, question.step)
 
     def _record(self, mount: Mount, question: Question, decided: tuple[Answer, bool, int]) -> None:
         answer, failed, duration_ns = decided

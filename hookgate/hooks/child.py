@@ -69,7 +69,7 @@ C = TypeVar("C", bound=Conversation)
 
 
 class Child:
-    """`ended` is set when it answers no more; `end_reason` says why, and `last_words` what its stderr said until then.
+    """`ended` is set when it answers no more; `end_reason` says why, `last_words` what its stderr said until then.
     `flood_bytes`: more in one window ends it."""
 
     def __init__(self, pipes: Pipes, flood_bytes: int = FLOOD_BYTES) -> None:

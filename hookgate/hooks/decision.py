@@ -11,7 +11,7 @@ from typing import Any
 
 from hookgate.hooks.rules import AnyPolicy
 from hookgate.protocol.answers import Abort, Answer, Approve, Ask, Continue, Deny, Failed, Modify, Refuse, Respond
-from hookgate.protocol.stages import Stage, Subject
+from hookgate.protocol.stages import Question, Stage, Subject
 from hookgate.protocol.values import Fault, Finished, LLMRequest, ToolResult, ToolSpec
 
 WIRE_NAMES: Mapping[str, str] = {"name": "tool", "is_async": "async", "reasoning": "reasoning_content"}
@@ -42,6 +42,19 @@ def settled(hook: str, stage: Stage, failure: Failed, policy: AnyPolicy) -> Answ
             return Deny(reason)
         case _:
             return Abort(reason)
+
+
+def let_through(question: Question) -> str:
+    """What goes on although the hook that should have judged it has failed, in the words that people read."""
+    match question.stage:
+        case Stage.BEFORE_TOOL | Stage.APPROVE_TOOL:
+            return f"the call of {question.tool}"
+        case Stage.AFTER_TOOL:
+            return f"the result of {question.tool}"
+        case Stage.BEFORE_LLM:
+            return f"the request to {question.model}"
+        case Stage.AFTER_LLM:
+            return f"the reply of {question.model}"
 
 
 def fitting(stage: Stage, answer: Answer) -> Answer:

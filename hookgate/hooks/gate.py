@@ -52,7 +52,7 @@ class Gate:
         spec_problem: Callable[[ToolSpec], str | None] = lambda _spec: None,
     ) -> None:
         self.events = Emitter(redactor)
-        self._asking = Asking(self.events)
+        self._asking = Asking(self.events, self.redacted)
         self.audits = Audits(self._asking.ask)
         self._providers = providers
         self._offered = Offered(spec_problem, self.events.emit)
@@ -249,6 +249,7 @@ class Gate:
             subject, names = decision.modified(question.subject, answer.changes, author)
         except ValueError as error:
             return question, self._asking.unusable(mount, question, str(error))
+        self._asking.usable(mount, question.stage)
         if not names:
             return question, CONTINUE
         if isinstance(question.subject, LLMRequest) and isinstance(subject, LLMRequest):

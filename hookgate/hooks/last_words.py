@@ -15,8 +15,8 @@ Redact = Callable[[str], str]
 
 
 def ended(reason: str, words: Sequence[str], redact: Redact) -> str:
-    """The reason and the words in one line: bounded, secrets replaced, control characters shown. `words`: whole lines,
-    since of half a secret nobody can tell that it is one."""
+    """The reason and the words in one line: bounded, secrets replaced, control characters shown. `words`: whole
+    lines, since of half a secret nobody can tell that it is one."""
     lines = [_shown(line) for line in redact("\n".join(words)).splitlines()]
     said = " | ".join(line for line in lines if line)
     if len(said) > CHARACTERS:

@@ -1,10 +1,24 @@
-"""How a hook has done: calls, failures, and how long the last ones took."""
+"""How a hook has done: calls, failures, how long the last ones took, and whether it fails now."""
 
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
+from time import monotonic
+
+from hookgate.protocol.stages import Stage
 
 KEPT = 1024
+QUIET_S = 10.0
+"""A hook that fails at every call is reported once in this time, with how often it was."""
+
+
+@dataclass
+class _Streak:
+    """Failures in a row at one stage."""
+
+    count: int
+    reason: str
 
 
 class Stats:
@@ -12,10 +26,12 @@ class Stats:
         self.calls = 0
         self.failures = 0
         self._durations_ns: deque[int] = deque(maxlen=KEPT)
+        self._streaks: dict[Stage, _Streak] = {}
+        self._untold = 0
+        self._told_at: float | None = None
 
-    def record(self, duration_ns: int, failed: bool) -> None:
+    def record(self, duration_ns: int) -> None:
         self.calls += 1
-        self.failures += failed
         self._durations_ns.append(duration_ns)
 
     def quantile_ms(self, share: float) -> float | None:
@@ -24,3 +40,36 @@ class Stats:
             return None
         ordered = sorted(self._durations_ns)
         return round(ordered[min(len(ordered) - 1, int(share * len(ordered)))] / 1e6, 3)
+
+    @property
+    def fails(self) -> bool:
+        return bool(self._streaks)
+
+    @property
+    def failing(self) -> str:
+        """At which stages it has not succeeded since it failed, how often and why; empty: it works."""
+        return "; ".join(
+            f"{streak.reason} ({stage}{f', {streak.count} times' if streak.count > 1 else ''})"
+            for stage, streak in self._streaks.items()
+        )
+
+    def failed(self, stage: Stage, reason: str) -> int:
+        """How often it has failed since that was last worth telling; 0 where it has been told just now."""
+        before = self._streaks.get(stage)
+        self._streaks[stage] = _Streak(before.count + 1 if before else 1, reason)
+        self.failures += 1
+        self._untold += 1
+        now = monotonic()
+        if self._told_at is not None and now - self._told_at < QUIET_S:
+            return 0
+        self._told_at, times, self._untold = now, self._untold, 0
+        return times
+
+    def succeeded(self, stage: Stage) -> int:
+        """How often in a row it had failed there."""
+        streak = self._streaks.pop(stage, None)
+        return streak.count if streak else 0
+
+    def exchanged(self) -> None:
+        """Another process stands in its place, of which nothing is known yet."""
+        self._streaks.clear()

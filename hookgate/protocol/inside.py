@@ -182,6 +182,19 @@ class SessionEnded(Payload):
     why: str
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class FailedOpen(Payload):
+    """A hook lets things through that it should have judged. Not each time: `times` since it was told last."""
+
+    kind = "inside.failed_open"
+    runtime = "inside.failed_open"
+    hook: str
+    stage: str
+    reason: str
+    let_through: str
+    times: int
+
+
 INSIDE: tuple[type[Payload], ...] = (
     Prompted,
     StepBegan,
@@ -197,4 +210,5 @@ INSIDE: tuple[type[Payload], ...] = (
     CompactionEnded,
     SessionBegan,
     SessionEnded,
+    FailedOpen,
 )

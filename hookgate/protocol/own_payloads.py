@@ -11,7 +11,8 @@ _STATE_SEVERITY: dict[str, Severity] = {"restarting": "warn", "quarantined": "er
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class HookFailed(Payload):
-    """`policy` is what was done about it: continue, deny or abort."""
+    """`policy` is what was done about it: continue, deny or abort. `let_through`: what the hook should have judged
+    and nobody did, where something went on without it."""
 
     kind = "hook_failed"
     runtime = "hookgate.hook_failed"
@@ -19,6 +20,7 @@ class HookFailed(Payload):
     stage: str
     reason: str
     policy: str
+    let_through: str | None = None
 
     @property
     def severity(self) -> Severity:

@@ -93,7 +93,7 @@ async def test_a_pipe_can_answer_the_approval_question_where_the_command_line_sa
 
 
 async def test_commands_of_the_prompt_need_no_model(tmp_path: Path) -> None:
-    guard = hook(tmp_path, "guard", 'intercept = ["before_tool"]')
+    guard = hook(tmp_path, "guard", 'intercept = ["before_tool"]\non_failure = "deny"')
     folder = configured(tmp_path, "http://127.0.0.1:9/v1", guard)
     ended = await run(folder, "chat", stdin=b"/help\n/tools\n/hooks\n/stop\n/new\n/quit\nnever asked\n")
     shown = ended.stdout.decode()
@@ -112,7 +112,7 @@ async def test_commands_of_the_prompt_need_no_model(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 async def test_a_signal_at_the_prompt_of_a_pipe_ends_it_cleanly(tmp_path: Path, number: signal.Signals) -> None:
-    guard = hook(tmp_path, "guard", 'intercept = ["before_tool"]')
+    guard = hook(tmp_path, "guard", 'intercept = ["before_tool"]\non_failure = "deny"')
     async with open_pipes(configured(tmp_path, "http://127.0.0.1:9/v1", guard), "chat") as screen:
         await screen.sees(PROMPT)
         screen.process.send_signal(number)
@@ -143,7 +143,7 @@ async def test_sigterm_while_a_hook_starts_leaves_no_process_behind(tmp_path: Pa
 
 
 async def test_sigterm_in_the_middle_of_a_turn_ends_it_cleanly(tmp_path: Path) -> None:
-    guard = hook(tmp_path, "guard", 'intercept = ["before_tool"]')
+    guard = hook(tmp_path, "guard", 'intercept = ["before_tool"]\non_failure = "deny"')
     async with (
         open_model_server(bash(f"echo up > up; sleep {NAP}")) as server,
         open_fifo(tmp_path / "up") as tool,
@@ -160,7 +160,7 @@ async def test_sigterm_in_the_middle_of_a_turn_ends_it_cleanly(tmp_path: Path) -
 
 
 async def test_a_conversation_on_a_terminal_streams_and_ctrl_d_leaves(tmp_path: Path) -> None:
-    guard = hook(tmp_path, "guard", 'intercept = ["before_tool"]')
+    guard = hook(tmp_path, "guard", 'intercept = ["before_tool"]\non_failure = "deny"')
     async with (
         open_model_server(says("Good ", "morning."), says("Again.")) as server,
         open_terminal(configured(tmp_path, server.base_url, guard), "chat") as screen,
@@ -211,7 +211,7 @@ async def test_ctrl_c_ends_a_model_call(tmp_path: Path) -> None:
 
 
 async def test_ctrl_c_twice_at_the_prompt_leaves(tmp_path: Path) -> None:
-    guard = hook(tmp_path, "guard", 'intercept = ["before_tool"]')
+    guard = hook(tmp_path, "guard", 'intercept = ["before_tool"]\non_failure = "deny"')
     async with open_terminal(configured(tmp_path, "http://127.0.0.1:9/v1", guard), "chat") as screen:
         await screen.sees(PROMPT)
         await screen.type("\x03")
@@ -223,7 +223,7 @@ async def test_ctrl_c_twice_at_the_prompt_leaves(tmp_path: Path) -> None:
 
 
 async def test_ctrl_c_in_a_turn_and_two_at_the_prompt_leave_no_process_behind(tmp_path: Path) -> None:
-    guard = hook(tmp_path, "guard", 'intercept = ["before_tool"]')
+    guard = hook(tmp_path, "guard", 'intercept = ["before_tool"]\non_failure = "deny"')
     script = (bash(f"echo up > up; sleep {NAP}"),)
     async with (
         open_model_server(*script) as server,
@@ -294,7 +294,7 @@ async def test_ctrl_d_at_the_approval_question_is_a_no(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("moment", ["prompt", "question"])
 async def test_sigterm_on_a_terminal_ends_it_cleanly(tmp_path: Path, moment: str) -> None:
-    guard = hook(tmp_path, "guard", 'intercept = ["before_tool"]')
+    guard = hook(tmp_path, "guard", 'intercept = ["before_tool"]\non_failure = "deny"')
     async with (
         open_model_server(bash("touch made")) as server,
         open_terminal(configured(tmp_path, server.base_url, guard + RULE), "chat") as screen,

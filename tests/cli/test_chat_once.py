@@ -108,7 +108,7 @@ async def test_a_required_hook_that_does_not_start_ends_with_1(tmp_path: Path) -
 
 
 async def test_the_event_file_has_every_event_and_gate_decision(tmp_path: Path) -> None:
-    guard = hook(tmp_path, "guard", 'intercept = ["before_tool"]')
+    guard = hook(tmp_path, "guard", 'intercept = ["before_tool"]\non_failure = "deny"')
     wanted = calls(("1", "bash", '{"command": "rm -rf /x"}'))
     async with open_model_server(wanted, says("No.")) as server:
         folder = configured(tmp_path, server.base_url, guard)
@@ -139,7 +139,7 @@ async def test_an_event_file_that_cannot_be_opened_is_a_mistake(tmp_path: Path) 
 
 
 async def test_the_trace_goes_to_stderr_and_leaves_stdout_alone(tmp_path: Path) -> None:
-    guard = hook(tmp_path, "guard", 'intercept = ["before_tool"]')
+    guard = hook(tmp_path, "guard", 'intercept = ["before_tool"]\non_failure = "deny"')
     wanted = calls(("1", "bash", '{"command": "rm -rf /x"}'))
     async with open_model_server(wanted, says("No.")) as server:
         ended = await run(configured(tmp_path, server.base_url, guard), "chat", "--once", "go", "--trace")
@@ -164,7 +164,7 @@ async def test_a_call_that_needs_a_person_is_denied_when_nobody_can_be_asked(tmp
 async def test_a_signal_ends_it_with_one_line_and_leaves_no_process_behind(
     tmp_path: Path, number: signal.Signals
 ) -> None:
-    guard = hook(tmp_path, "guard", 'intercept = ["before_tool"]')
+    guard = hook(tmp_path, "guard", 'intercept = ["before_tool"]\non_failure = "deny"')
     async with open_model_server(hang(says("I was"), 2)) as server:
         folder = configured(tmp_path, server.base_url, guard)
         async with open_pipes(folder, "chat", "--once", "go") as screen:
@@ -219,6 +219,6 @@ def fakellm_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 async def test_it_works_against_a_server_that_knows_nothing_of_hookgate(
     tmp_path: Path, fakellm_url: str, question: str, answer: bytes
 ) -> None:
-    guard = hook(tmp_path, "guard", 'intercept = ["before_tool"]')
+    guard = hook(tmp_path, "guard", 'intercept = ["before_tool"]\non_failure = "deny"')
     ended = await run(configured(tmp_path, f"{fakellm_url}/v1", guard), "chat", "--once", question)
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, answer, b"")

@@ -256,6 +256,24 @@ def test_names_that_match_nothing_known_are_notes(checked: Checked) -> None:
 
 
 @pytest.mark.parametrize(
+    ("section", "noted"),
+    [
+        ('intercept = ["before_tool"]', True),
+        ('intercept = ["before_tool"]\non_failure = { after_tool = "deny" }', True),
+        ('intercept = ["before_tool"]\non_failure = "continue"', False),
+        ('intercept = ["before_tool"]\non_failure = { before_tool = "abort" }', False),
+        ('intercept = ["before_tool"]\nmode = "audit"', False),
+        ('intercept = ["before_llm", "approve_tool"]', False),
+    ],
+)
+def test_a_hook_that_lets_calls_through_when_it_fails_is_a_note(
+    checked: Checked, tmp_path: Path, section: str, noted: bool
+) -> None:
+    note = 'guard: lets calls through when it fails; `on_failure = "deny"` refuses them'
+    assert (note in checked(hook(tmp_path, "guard", section))) is noted
+
+
+@pytest.mark.parametrize(
     ("more", "mistake"),
     [
         (

@@ -99,7 +99,7 @@ async def test_what_it_said_last_stands_in_the_line_that_reports_its_death_and_n
 
 async def test_one_that_does_not_start_says_why_with_its_own_last_words() -> None:
     said = {"LAST_WORDS": SAID, "PATH": "/usr/bin:/bin"}
-    async with open_supervised("exit_at_start", environment=said, redact=without_secret) as (hook, heard):
+    async with open_supervised("exit_at_start", environment=said, redact=without_secret) as (_, heard):
         down = await heard.until("restarting")
     assert down.reason == f"it exited with status 3 {SHOWN}"
 

@@ -258,7 +258,9 @@ async def test_a_failing_hook_counts_as_its_policy_says(bench: MakeBench, policy
     made = bench(asks_for("t"), says("x"), tools=[FunctionTool("t")], hooks=[bad])
     await made.play()
     assert made.results() == [told]
-    assert made.payloads(HookFailed)[0] == HookFailed("bad", "before_tool", "RuntimeError: x", policy)
+    assert made.payloads(HookFailed)[0] == HookFailed(
+        *("bad", "before_tool", "RuntimeError: x", policy), "the call of t" if policy == "continue" else None
+    )
 
 
 async def test_the_step_limit_ends_a_turn_with_a_line_that_names_it(bench: MakeBench) -> None:

@@ -1,0 +1,112 @@
+"""A hook that fails and lets things through: whoever sits at the chat sees it, and so does whoever reads the log."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+
+from hookgate.control.client import call
+from tests.cli.program import PROMPT, configured, open_pipes, open_terminal, run
+from tests.model_server import calls, open_model_server, says
+
+NOTE = 'guard: lets calls through when it fails; `on_failure = "deny"` refuses them'
+TWO = '{"id": %d, "result": {"action": "deny_tool", "action": ""}}'
+FAULTS = {
+    "error": 'print(json.dumps({"id": message["id"], "error": {"code": 1, "message": "no licence"}}), flush=True)',
+    "silence": "pass",
+    "nonsense": 'print(json.dumps({"id": message["id"], "result": {"action": "dance"}}), flush=True)',
+    "two answers": "print(TWO % message['id'], flush=True)",
+    "death": 'sys.exit("out of luck")',
+}
+REASONS = {
+    "error": "error 1: no licence",
+    "silence": "no answer within 300 ms",
+    "nonsense": "action 'dance' is not one of",
+    "two answers": "its answer has the member 'action' twice",
+    "death": "it exited with status 1",
+}
+
+
+def guard(folder: Path, fault: str, rest: str = "timeout_ms = 300") -> str:
+    """It has that fault until there is a file `mended`."""
+    (folder / "guard.py").write_text(
+        "import json, os, sys\n"
+        f"TWO = {TWO!r}\n"
+        "for line in sys.stdin:\n"
+        "    message = json.loads(line)\n"
+        "    if 'id' not in message: continue\n"
+        "    if message['method'] == 'hook.hello' or os.path.exists('mended'):\n"
+        "        print(json.dumps({'id': message['id'], 'result': {'ok': True} if 'version' in message['params'] "
+        "else {}}), flush=True)\n"
+        f"    else:\n        {FAULTS[fault]}\n"
+    )
+    section = '[hooks.processes.guard]\ncommand = ["python3", "guard.py"]\ndir = "."\nintercept = ["before_tool"]\n'
+    return f"{section}{rest}\n"
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_the_chat_the_log_and_the_trace_say_what_was_let_through_and_why(tmp_path: Path, fault: str) -> None:
+    replies = (calls(("1", "ls", "{}")), says("done"), calls(("2", "ls", "{}")), says("x"))
+    async with open_model_server(*replies) as server:
+        configured(tmp_path, server.base_url, guard(tmp_path, fault))
+        plain = await run(tmp_path, "chat", "--once", "look")
+        traced = await run(tmp_path, "chat", "--trace", "--once", "look")
+    said, lines = plain.stderr.decode(), traced.stderr.decode()
+    assert said.count(NOTE) == 1
+    assert f"! guard failed at before_tool: {REASONS[fault]}" in said
+    assert "; the call of ls was let through" in said
+    logged = next(line for line in said.splitlines() if "hook_failed" in line)
+    assert all(word in logged for word in ("warning", "guard", "before_tool", "the call of ls"))
+    assert f"guard  FAILED: {REASONS[fault]}" in lines
+    assert "-> continue: the call of ls was let through" in lines
+    assert plain.stdout == b"done\n"
+
+
+async def test_the_prompt_and_the_lists_say_failing_until_it_succeeds_again(tmp_path: Path) -> None:
+    replies = [it for n in range(3) for it in (calls((str(n), "ls", "{}")), says("done"))]
+    async with open_model_server(*replies) as server:
+        configured(tmp_path, server.base_url, guard(tmp_path, "error"))
+        socket = tmp_path / "control.sock"
+        async with open_terminal(tmp_path, "chat", "--control", str(socket)) as screen:
+            await screen.line("look")
+            await screen.sees("! guard failed at before_tool: error 1: no licence; the call of ls was let through")
+            await screen.sees(f"[guard failing] {PROMPT}")
+            # Soon after the first it is counted, not told.
+            await screen.type("look\n")
+            await screen.sees(f"[guard failing] {PROMPT}")
+            await screen.type("/hooks\n")
+            await screen.sees("guard  failing  error 1: no licence (before_tool, 2 times)")
+            [row] = [it for it in await _rows(socket) if it["name"] == "guard"]
+            assert (row["state"], row["failures"], row["failing"]) == (
+                *("up", 2),
+                "error 1: no licence (before_tool, 2 times)",
+            )
+            (tmp_path / "mended").touch()
+            await screen.sees(f"[guard failing] {PROMPT}")
+            await screen.type("look\n/hooks\n")
+            await screen.sees("guard  up")
+        shown = screen.shown
+    assert shown.count("! guard failed") == 1
+    # The log stands on the same screen.
+    assert "hook_failed" not in shown
+
+
+async def test_a_hook_that_fails_closed_is_in_the_log_and_no_call_is_said_to_pass(tmp_path: Path) -> None:
+    async with open_model_server(calls(("1", "ls", "{}")), says("done")) as server:
+        configured(tmp_path, server.base_url, guard(tmp_path, "error", 'on_failure = "deny"'))
+        async with open_pipes(tmp_path, "chat") as screen:
+            await screen.line("look")
+            await screen.sees(f"[guard failing] {PROMPT}")
+        shown = screen.shown
+    assert "hook_failed" in shown
+    assert "let through" not in shown
+    assert NOTE not in shown
+
+
+async def _rows(socket: Path) -> list[dict[str, Any]]:
+    with trio.fail_after(20):
+        return json.loads(json.dumps(await trio.to_thread.run_sync(call, socket, "hooks.list", {})))
