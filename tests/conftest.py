@@ -1,4 +1,4 @@
-"""What tests of every folder use."""
+"""What tests of every folder use: PATHs without a program, and leaving out tests for which the machine has none."""
 
 from __future__ import annotations
 
@@ -7,11 +7,36 @@ from pathlib import Path
 
 import pytest
 
-from tests.machine import Without, link_programs
+from tests.machine import Without, left_out, link_programs, missing, no_walls
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "needs(NAME, ...): programs without which the test means nothing")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    lacking = set(missing())
+    without = [item for item in items if _needs(item) & lacking]
+    config.hook.pytest_deselected(items=without)
+    items[:] = [item for item in items if item not in without]
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if "bwrap" in _needs(item) and no_walls():
+        pytest.skip(no_walls())
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if missing():
+        terminalreporter.write_line(left_out())
+
+
+def _needs(item: pytest.Item) -> set[str]:
+    return {name for mark in item.iter_markers("needs") for name in mark.args}
 
 
 @pytest.fixture(scope="session")
-def folders_of_programs(tmp_path_factory: pytest.TempPathFactory) -> dict[frozenset[str], Path]:
+def folders_of_programs() -> dict[frozenset[str], Path]:
     """By what they lack: each is made once."""
     return {}
 
@@ -34,3 +59,12 @@ def without(
         return path
 
     return take
+
+
+@pytest.fixture(autouse=True)
+def machine(request: pytest.FixtureRequest) -> tuple[str, ...]:
+    """The programs that are not on PATH for this test: see `with_and_without`."""
+    lacking: tuple[str, ...] = getattr(request, "param", ())
+    if lacking:
+        request.getfixturevalue("without")(*lacking)
+    return lacking

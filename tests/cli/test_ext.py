@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import which
 from typing import Any
 
 import pytest
@@ -28,6 +29,7 @@ from hookgate.tools.sandbox import Sandbox
 from hookgate.tools.workspace import Workspace
 from tests.cli.program import DEADLINE_S, HOOKGATE, environment, open_terminal, run
 from tests.extensions.made import extension, repository
+from tests.machine import with_and_without
 
 EXTENSION = str(Path(__file__).parents[1] / "children" / "zot_ext.py")
 HOME = ".local/state/zot"
@@ -139,6 +141,7 @@ async def test_a_folder_and_a_dot_are_installed(tmp_path: Path) -> None:
     assert "holds the folder that extensions are installed to" in ended.err
 
 
+@pytest.mark.needs("git")
 async def test_a_repository_is_installed(tmp_path: Path) -> None:
     url = f"file://{repository(extension(tmp_path / 'source'), tmp_path / 'weather.git')}"
     note = f"note: {tmp_path}/{OWN}/weather/run cannot be started yet, and nothing is built here"
@@ -148,6 +151,7 @@ async def test_a_repository_is_installed(tmp_path: Path) -> None:
     assert again == Ended(1, "", text)
 
 
+@with_and_without("git")
 async def test_what_cannot_be_installed_says_why_and_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "file").write_text("")
@@ -160,7 +164,7 @@ async def test_what_cannot_be_installed_says_why_and_leaves_nothing(tmp_path: Pa
         assert await ext(tmp_path, "install", source) == Ended(1, "", f"hookgate: {text}\n")
     ended = await ext(tmp_path, "install", f"{tmp_path}/nowhere.git")
     assert ended.status == 1
-    assert ended.err.startswith("hookgate: git clone: fatal: ")
+    assert ended.err.startswith(f"hookgate: git clone: {'fatal: ' if which('git') else 'git is not installed'}")
     assert len(ended.err.splitlines()) == 1
     ended = await ext(tmp_path, "install", "--", "-x.git")
     assert ended == Ended(1, "", "hookgate: git clone: '-x.git' is an option, not a URL\n")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from collections.abc import AsyncIterator, Callable, Coroutine
 from pathlib import Path
@@ -175,7 +174,7 @@ async def test_links_and_pipes_are_passed_over(run: Run, recorder: Recorder, roo
 texts = st.lists(st.sampled_from(["a", "b", "c", "\n", "\n", "\r\n", "ä"]), max_size=60).map("".join)
 
 
-@pytest.mark.skipif(shutil.which("git") is None, reason="NOT TESTED: no git on this machine")
+@pytest.mark.needs("git")
 @settings(max_examples=25, deadline=None)
 @given(texts, texts)
 def test_git_applies_it(before: str, after: str) -> None:

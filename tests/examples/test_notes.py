@@ -1,4 +1,4 @@
-"""The notes extension in TypeScript without an SDK, on the Node of this machine and on one that runs it as it is."""
+"""The notes extension in TypeScript without an SDK, on the Node of this machine and on the bundled one."""
 
 from __future__ import annotations
 
@@ -13,29 +13,16 @@ from pathlib import Path
 import pytest
 
 from hookgate.protocol.zot.reading import read_frame
-from tests.examples.programs import bundled_node, needed_node
+from tests.examples.programs import BUNDLED_NODE, nodes
 from tests.examples.zot_host import Host, argv, open_ready, texts
 
 NOTES = Path(__file__).parents[2] / "examples" / "extensions" / "notes"
 TIME = r"\d{4}-\d\d-\d\dT[0-9:.]+Z"
 
 
-def newer_node() -> str:
-    """One that strips types by itself; the test is skipped without."""
-    node = bundled_node()
-    if node is None or not probe(str(node), "process.features.typescript"):
-        pytest.skip("no Node that strips types")
-    return str(node)
-
-
-def probe(node: str, expression: str) -> bool:
-    script = f"process.exit({expression} ? 0 : 1)"
-    return subprocess.run([node, "-e", script], timeout=30).returncode == 0
-
-
-@pytest.fixture(params=["installed", "strips types"])
+@pytest.fixture(params=nodes())
 def node(request: pytest.FixtureRequest) -> str:
-    return needed_node() if request.param == "installed" else newer_node()
+    return nodes()[request.param]
 
 
 @asynccontextmanager
@@ -90,7 +77,6 @@ async def test_a_burst_of_notes_is_kept_in_order(node: str, tmp_path: Path) -> N
 
 
 def test_the_copy_without_types_is_the_one_that_strip_writes(tmp_path: Path) -> None:
-    node = newer_node()
     target = tmp_path / "index.mjs"
-    subprocess.run([node, "--no-warnings", str(NOTES / "strip.mjs"), str(target)], timeout=30, check=True)
+    subprocess.run([BUNDLED_NODE, "--no-warnings", str(NOTES / "strip.mjs"), str(target)], timeout=30, check=True)
     assert target.read_text() == (NOTES / "index.mjs").read_text()

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.examples.programs import needed_go
 from tests.examples.zot_host import argv, open_ready, texts
 from tests.gotool import run_go
 
@@ -36,7 +35,6 @@ async def test_the_python_page_is_an_extension(tmp_path: Path) -> None:
 
 
 async def test_the_go_page_is_an_extension(tmp_path: Path) -> None:
-    needed_go()
     (tmp_path / "main.go").write_text(block("plugins/go/extension", "go"))
     needs = f"require hookgate v0.0.0\n\nreplace hookgate => {ROOT}/plugins/go\n"
     (tmp_path / "go.mod").write_text(f"module guard\n\ngo 1.21\n\n{needs}")

@@ -10,17 +10,19 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import which
 
 import pytest
 import trio
 
-from tests.examples.programs import needed, needed_go, needed_node
+from tests.examples.programs import BUNDLED_NODE
 from tests.gotool import run_go
+from tests.machine import Without
 from tests.model_server import calls, fails, open_model_server, says
 
 RPC = Path(__file__).parents[2] / "examples" / "rpc"
 DEADLINE_S = 60.0
-CLIENTS = ("python", "node", "go", "shell")
+CLIENTS = ("python", "node", "go", pytest.param("shell", marks=pytest.mark.needs("jq")))
 # What a model's refusal leads to: the Go client prints it and goes on.
 ON_ERROR = {"python": 1, "node": 1, "go": 0, "shell": 1}
 
@@ -34,7 +36,6 @@ class Ran:
 
 @pytest.fixture(scope="session")
 def go_client(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    needed_go()
     folder = tmp_path_factory.mktemp("rpc-go")
     run_go("vet", ".", cwd=RPC / "go")
     run_go("build", "-o", f"{folder}/client", ".", cwd=RPC / "go")
@@ -53,12 +54,11 @@ def command(client: str, request: pytest.FixtureRequest) -> list[str]:
         case "python":
             return [sys.executable, str(RPC / "python" / "client.py")]
         case "node":
-            return [needed_node(), str(RPC / "node" / "client.mjs")]
+            return [str(BUNDLED_NODE), str(RPC / "node" / "client.mjs")]
         case "go":
             return [str(request.getfixturevalue("go_client"))]
         case _:
-            needed("jq")
-            return [needed("bash"), str(RPC / "shell" / "client.sh")]
+            return ["/bin/bash", str(RPC / "shell" / "client.sh")]
 
 
 ZotCommand = Callable[[str], Path]
@@ -161,12 +161,20 @@ async def test_a_zot_that_ends_before_it_is_done_is_a_failure(
 
 
 async def test_no_zot_is_a_failure(command: list[str], tmp_path: Path) -> None:
-    for name in ("bash", "jq"):
-        if "shell" in command[-1]:
-            (tmp_path / name).symlink_to(needed(name))
+    if jq := which("jq"):
+        (tmp_path / "jq").symlink_to(jq)
     ran = await run(command, tmp_path, "hi", PATH=str(tmp_path))
     assert ran.status == 1, ran
     assert "zot" in ran.err
+
+
+async def test_the_shell_client_without_jq_is_a_failure_that_names_it(
+    zot_command: ZotCommand, without: Without
+) -> None:
+    without("jq")
+    ran = await run(["/bin/bash", str(RPC / "shell" / "client.sh")], zot_command("cat"), "hi")
+    assert ran.status != 0, ran
+    assert "jq: command not found" in ran.err
 
 
 async def test_the_python_client_kills_a_zot_that_lives_on(zot_command: ZotCommand) -> None:

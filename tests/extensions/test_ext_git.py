@@ -14,6 +14,8 @@ from hookgate.extensions.git import Git, clone, clone_name, is_url
 from hookgate.extensions.install import install
 from tests.extensions.made import extension, git, repository
 
+needs_git = pytest.mark.needs("git")
+
 
 def bare(folder: Path, name: str = "weather") -> Path:
     source = extension(folder / "source" / name)
@@ -63,6 +65,7 @@ def test_the_folder_is_called_like_the_repository(url: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("spelled", ["{}", "file://{}"])
+@needs_git
 def test_a_repository_is_cloned_shallow_with_its_modes(tmp_path: Path, spelled: str) -> None:
     made = install(spelled.format(bare(tmp_path)), tmp_path / "own", git(tmp_path))
     assert made == tmp_path / "own" / "weather"
@@ -72,6 +75,7 @@ def test_a_repository_is_cloned_shallow_with_its_modes(tmp_path: Path, spelled: 
         assert (made / ".git" / "shallow").exists()
 
 
+@needs_git
 def test_a_repository_without_a_manifest_is_rolled_back(tmp_path: Path) -> None:
     source = tmp_path / "source"
     source.mkdir()
@@ -82,6 +86,7 @@ def test_a_repository_without_a_manifest_is_rolled_back(tmp_path: Path) -> None:
     assert left(tmp_path) == []
 
 
+@needs_git
 def test_a_repository_with_a_broken_manifest_is_rolled_back(tmp_path: Path) -> None:
     source = extension(tmp_path / "source", exec="")
     with pytest.raises(Refused) as refused:
@@ -90,6 +95,7 @@ def test_a_repository_with_a_broken_manifest_is_rolled_back(tmp_path: Path) -> N
     assert left(tmp_path) == []
 
 
+@needs_git
 def test_a_repository_whose_links_lead_outside_is_rolled_back(tmp_path: Path) -> None:
     source = extension(tmp_path / "source")
     (source / "out").symlink_to("/etc/passwd")
@@ -98,6 +104,7 @@ def test_a_repository_whose_links_lead_outside_is_rolled_back(tmp_path: Path) ->
     assert left(tmp_path) == []
 
 
+@needs_git
 def test_a_clone_stays_as_git_made_it(tmp_path: Path) -> None:
     source = extension(tmp_path / "source")
     (source / "a").write_text("")
@@ -107,6 +114,7 @@ def test_a_clone_stays_as_git_made_it(tmp_path: Path) -> None:
     assert (os.readlink(made / "b"), os.readlink(made / "c")) == ("./a", "b")
 
 
+@needs_git
 def test_a_repository_that_is_not_there_says_so_in_gits_words(tmp_path: Path) -> None:
     with pytest.raises(Refused, match=r"^git clone: fatal: .*nowhere\.git") as refused:
         install(f"file://{tmp_path}/nowhere.git", tmp_path / "own", git(tmp_path))
@@ -142,6 +150,7 @@ def test_a_url_that_is_a_command_is_not_run(tmp_path: Path) -> None:
     assert not (tmp_path / "ran").exists()
 
 
+@needs_git
 def test_no_hook_of_the_repository_or_of_a_template_is_run(tmp_path: Path) -> None:
     source = extension(tmp_path / "source")
     hooks = (source / "hooks", tmp_path / "template" / "hooks")
@@ -155,6 +164,7 @@ def test_no_hook_of_the_repository_or_of_a_template_is_run(tmp_path: Path) -> No
     assert not (tmp_path / "ran").exists()
 
 
+@needs_git
 def test_a_surrounding_git_command_does_not_turn_the_clone_to_itself(tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
@@ -166,9 +176,10 @@ def test_a_surrounding_git_command_does_not_turn_the_clone_to_itself(tmp_path: P
 
 def test_a_machine_without_git_says_so(tmp_path: Path) -> None:
     with pytest.raises(Refused, match=r"^git clone: git is not installed$"):
-        clone(str(bare(tmp_path)), tmp_path / "to", Git({"PATH": str(tmp_path)}))
+        clone("https://example.org/weather.git", tmp_path / "to", Git({"PATH": str(tmp_path)}))
 
 
+@needs_git
 def test_a_server_that_never_answers_is_given_up_and_no_process_of_it_stays(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         url = f"git://127.0.0.1:{server.getsockname()[1]}/weather.git"
@@ -183,6 +194,7 @@ def test_a_server_that_never_answers_is_given_up_and_no_process_of_it_stays(tmp_
     assert left(tmp_path) == []
 
 
+@needs_git
 def test_a_question_is_not_asked_but_answered_with_no(tmp_path: Path) -> None:
     """A server that wants a password: git gives up at once."""
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -208,6 +220,7 @@ def _refuse_once(server: socket.socket) -> None:
         )
 
 
+@needs_git
 def test_of_two_clones_at_once_one_wins(tmp_path: Path) -> None:
     url, told = f"file://{bare(tmp_path)}", list[str]()
 

@@ -19,7 +19,7 @@ from hookgate.protocol.stages import Question, Stage
 from hookgate.protocol.values import Chat, ToolCall, ToolResult
 from hookgate.protocol.zot.answers import CommandAnswer
 from hookgate.protocol.zot.frames import Panel
-from tests.examples.programs import needed_go, needed_node
+from tests.examples.programs import BUNDLED_NODE
 from tests.examples.zot_host import argv, manifest
 from tests.gotool import run_go
 from tests.hooks.doubles import STEP
@@ -62,7 +62,6 @@ async def open_example(theatre: Theatre, folder: Path, project: Path, **env: str
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    needed_go()
     folder = tmp_path_factory.mktemp("built")
     for name in ("weather", "guard", "todo"):
         (folder / name).mkdir()
@@ -139,9 +138,8 @@ async def test_the_to_do_panel_is_drawn_for_keys_and_for_the_model(built: Path, 
 
 
 async def test_notes_are_kept_in_the_project(tmp_path: Path) -> None:
-    node = needed_node()
     theatre = Theatre()
-    path = os.pathsep.join([str(Path(node).parent), os.environ["PATH"]])
+    path = os.pathsep.join([str(BUNDLED_NODE.parent), os.environ["PATH"]])
     async with open_example(theatre, NOTES, tmp_path, PATH=path) as notes:
         assert await theatre.roster.command("note", "buy milk") == CommandAnswer("display", "noted (#1): buy milk")
         assert (await theatre.roster.command("note", "")).text == "extension /note: note: usage is /note <text>"

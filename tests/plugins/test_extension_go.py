@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from hookgate.protocol.zot.reading import read_frame
-from tests.examples.programs import needed_go
 from tests.examples.zot_host import Host, argv, manifest, open_ready, texts
 from tests.gotool import run_go
 
@@ -62,7 +61,6 @@ func main() {
 @pytest.fixture(scope="session")
 def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the examples as `ext install` copies them after they were built: without their module."""
-    needed_go()
     folder = tmp_path_factory.mktemp("extensions")
     for name in EXAMPLES:
         (folder / name).mkdir()
@@ -93,7 +91,6 @@ async def open_guard(examples: Path, **env: str) -> AsyncGenerator[Host]:
 
 
 def test_the_module_passes_its_own_checks() -> None:
-    needed_go()
     run_go("vet", "./extension", "./stdio", "./ext/...", cwd=MODULE)
     run_go("test", "./extension", "./ext/...", cwd=MODULE)
 
@@ -254,7 +251,6 @@ async def test_a_broken_list_is_told_and_not_overwritten(examples: Path, tmp_pat
 
 
 async def test_nothing_that_an_extension_prints_reaches_the_wire(tmp_path: Path) -> None:
-    needed_go()
     (tmp_path / "main.go").write_text(NOISY)
     needs = f"require hookgate v0.0.0\n\nreplace hookgate => {MODULE}\n"
     (tmp_path / "go.mod").write_text(f"module noisy\n\ngo 1.21\n\n{needs}")

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -58,7 +59,6 @@ def test_a_value_is_read(head: str, text: str) -> None:
 
 @pytest.mark.parametrize("head", [head for head, _text in VALUES if "when: never" not in head])
 def test_a_yaml_reader_reads_the_same(head: str) -> None:
-    yaml = pytest.importorskip("yaml")
     read = yaml.safe_load(f"other: 1\n{head}\nafter: x\n")["description"]
     assert ("" if read is None else str(read)).strip("\n") == described(head)
 

@@ -19,7 +19,7 @@ from tests.processes import below, until
 
 RG = shutil.which("rg") or ""
 
-with_ripgrep = pytest.mark.skipif(not RG, reason="NOT TESTED: there is no ripgrep on this machine")
+with_ripgrep = pytest.mark.needs("rg")
 
 
 async def call(tool: Tool, **arguments: Any) -> ToolResult:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -305,7 +304,7 @@ async def test_it_dies_with_a_hookgate_that_is_killed_outright(tmp_path: Path) -
         await gone(pid)
 
 
-@pytest.mark.skipif(shutil.which("bwrap") is None, reason="NOT TESTED: no bwrap on this machine")
+@pytest.mark.needs("bwrap")
 async def test_it_runs_inside_the_same_walls(root: Path, tmp_path: Path) -> None:
     async with (
         open_sandbox(root, ENVIRONMENT, Limits()) as sandbox,

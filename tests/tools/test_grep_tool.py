@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from searching import RG, call, fault, lines, no_child_is_left, put
+from searching import call, fault, lines, no_child_is_left, put
 
 from hookgate.tools.builtin.grep import Grep
 from hookgate.tools.schema import problems
@@ -262,8 +262,6 @@ def test_ripgrep_is_taken_from_the_path_that_was_given(workspace: Workspace, tmp
     assert ripgrep(workspace, {"PATH": f"/nowhere:{folder}"}) == f"{folder}/rg"
     assert ripgrep(workspace, {"PATH": "/nowhere"}) == ""
     assert ripgrep(workspace, {}) == ""
-    if RG:
-        assert ripgrep(workspace, {"PATH": os.path.dirname(RG)}) == RG
 
 
 def test_a_program_in_the_workspace_is_never_run(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -46,11 +45,11 @@ def landlock_is_here() -> bool:
     return subprocess.run(argv, check=False, capture_output=True, timeout=30).returncode == 0
 
 
-NO_BWRAP = pytest.mark.skipif(not shutil.which("bwrap"), reason="NOT TESTED: there is no bwrap on this machine")
+BWRAP = pytest.mark.needs("bwrap")
 NO_LANDLOCK = pytest.mark.skipif(not landlock_is_here(), reason="NOT TESTED: this kernel has no Landlock")
 
 
-@pytest.fixture(params=[pytest.param("bwrap", marks=NO_BWRAP), pytest.param("landlock", marks=NO_LANDLOCK)])
+@pytest.fixture(params=[pytest.param("bwrap", marks=BWRAP), pytest.param("landlock", marks=NO_LANDLOCK)])
 async def confined(request: pytest.FixtureRequest, root: Path, home: Path, tmp_path: Path) -> AsyncIterator[Sandbox]:
     """Each kind in turn; a machine without one says so when it skips."""
     path = ENVIRONMENT["PATH"] if request.param == "bwrap" else str(tmp_path / "no-bwrap-here")
@@ -205,7 +204,7 @@ async def test_landlock_says_which_kept_files_a_command_can_change(root: Path, h
         assert sandbox.note.endswith("tells its models what to do: .zot.")
 
 
-@NO_BWRAP
+@BWRAP
 async def test_bubblewrap_keeps_context_files_and_makes_none(root: Path, home: Path) -> None:
     limits = Limits(told=(root / "AGENTS.md", root / "CLAUDE.md"))
     (root / "AGENTS.md").write_text("Be brief.")
@@ -215,7 +214,7 @@ async def test_bubblewrap_keeps_context_files_and_makes_none(root: Path, home: P
     assert (root / "AGENTS.md").read_text() == "Be brief."
 
 
-@NO_BWRAP
+@BWRAP
 async def test_bubblewrap_keeps_a_part_of_the_workspace_read_only(root: Path, home: Path) -> None:
     (root / "hookgate.toml").write_text("[agent]")
     limits = Limits(kept=(root / "hookgate.toml",))

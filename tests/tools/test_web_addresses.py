@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
 import ssl
-import subprocess
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 import trio
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 from website import Names, Site, get, kind, page, reply, serving
 
 from hookgate.tools import fetch as module
@@ -137,34 +141,23 @@ async def test_a_proxy_of_the_environment_is_not_used(site: Site, monkeypatch: p
     assert (await get(site.url("/"))).for_llm.endswith("direct")
 
 
-@pytest.mark.skipif(not shutil.which("openssl"), reason="NOT TESTED: no openssl to make a certificate with")
+def certified(folder: Path, name: str) -> tuple[Path, Path]:
+    """The files of a key and of the certificate that it has signed for itself, for a server of this name."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    who, day = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)]), timedelta(days=1)
+    builder = x509.CertificateBuilder(who, who, key.public_key(), x509.random_serial_number())
+    builder = builder.not_valid_before(datetime.now(UTC) - day).not_valid_after(datetime.now(UTC) + day)
+    builder = builder.add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
+    (folder / "certificate.pem").write_bytes(builder.sign(key, hashes.SHA256()).public_bytes(Encoding.PEM))
+    kept = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    (folder / "key.pem").write_bytes(kept)
+    return folder / "key.pem", folder / "certificate.pem"
+
+
 async def test_a_certificate_is_checked_against_the_name_not_the_address(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
-    await trio.run_process(
-        [
-            "openssl",
-            "req",
-            "-x509",
-            "-newkey",
-            "ec",
-            "-pkeyopt",
-            "ec_paramgen_curve:prime256v1",
-            "-nodes",
-            "-days",
-            "2",
-            "-subj",
-            "/CN=good.test",
-            "-addext",
-            "subjectAltName=DNS:good.test",
-            "-keyout",
-            str(key),
-            "-out",
-            str(certificate),
-        ],
-        stderr=subprocess.DEVNULL,
-    )
+    key, certificate = certified(tmp_path, "good.test")
     server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     server.load_cert_chain(certificate, key)
     trusting = ssl.create_default_context(cafile=str(certificate))

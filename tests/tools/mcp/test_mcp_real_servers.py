@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -22,30 +21,24 @@ from hookgate.tools.mcp.ending import Ending
 from hookgate.tools.mcp.live import open_live
 from hookgate.tools.mcp.server import ServerSpec
 from hookgate.tools.mcp.tap import Tap
+from tests.examples.programs import BUNDLED_NODE
 from tests.processes import below, gone
 
 VENV = Path(__file__).parents[3] / ".venv"
 PYTHON_SERVERS = VENV / "mcp-servers" / "bin"
 NODE_SERVERS = VENV / "mcp-node" / "node_modules" / "@modelcontextprotocol"
+NODE = str(BUNDLED_NODE)
 EVERYTHING = NODE_SERVERS / "server-everything" / "dist" / "index.js"
 FILESYSTEM = NODE_SERVERS / "server-filesystem" / "dist" / "index.js"
 
-needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="there is no node on PATH")
-needs_node_servers = pytest.mark.skipif(
-    not EVERYTHING.exists(), reason="`make mcp-servers` has not run: no npm servers"
-)
-needs_python_servers = pytest.mark.skipif(
-    not (PYTHON_SERVERS / "mcp-server-git").exists(), reason="`make mcp-servers` has not run: no Python servers"
-)
-
 
 def everything(**given: Any) -> ServerSpec:
-    command = ("node", str(EVERYTHING), "stdio")
+    command = (NODE, str(EVERYTHING), "stdio")
     return ServerSpec("everything", "stdio", command, environment=ENVIRONMENT, **given)
 
 
 def filesystem(folder: Path, **given: Any) -> ServerSpec:
-    command = ("node", str(FILESYSTEM), str(folder))
+    command = (NODE, str(FILESYSTEM), str(folder))
     return ServerSpec("files", "stdio", command, environment=ENVIRONMENT, **given)
 
 
@@ -62,7 +55,7 @@ async def everything_over_http(port: int) -> AsyncGenerator[trio.Process]:
     """The server's own streamable HTTP mode, once it listens."""
     environment = {**ENVIRONMENT, "PORT": str(port)}
     process = await trio.lowlevel.open_process(
-        ["node", str(EVERYTHING), "streamableHttp"],
+        [NODE, str(EVERYTHING), "streamableHttp"],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         env=environment,
@@ -113,8 +106,6 @@ async def bench(request: pytest.FixtureRequest, port: int) -> AsyncIterator[Benc
             yield bench
 
 
-@needs_node
-@needs_node_servers
 class TestEverything:
     async def test_its_tools_are_listed_and_answer(self, bench: Bench) -> None:
         assert {"everything__echo", "everything__get-sum", "everything__get-tiny-image"} <= set(bench.names)
@@ -164,8 +155,6 @@ class TestEverything:
         assert (await said(bench, "everything__echo", message="hi")).endswith("Echo: hi")
 
 
-@needs_node
-@needs_node_servers
 async def test_a_server_that_is_killed_at_rest_is_noticed_at_once_and_comes_back(tmp_path: Path) -> None:
     async with opened(everything()) as bench:
         before = _children("server-everything")
@@ -178,8 +167,6 @@ async def test_a_server_that_is_killed_at_rest_is_noticed_at_once_and_comes_back
         assert _children("server-everything") != before
 
 
-@needs_node
-@needs_node_servers
 async def test_a_server_that_is_killed_in_a_call_fails_it_at_once(tmp_path: Path) -> None:
     async with opened(everything()) as bench, trio.open_nursery() as nursery:
         results: list[Any] = []
@@ -198,8 +185,6 @@ async def test_a_server_that_is_killed_in_a_call_fails_it_at_once(tmp_path: Path
         await bench.up("everything", restarts=1)
 
 
-@needs_node
-@needs_node_servers
 async def test_a_server_over_http_that_dies_and_returns_is_connected_to_again(port: int) -> None:
     bench = Bench()
     async with everything_over_http(port) as process, opened(over_http(port), bench=bench):
@@ -213,8 +198,6 @@ async def test_a_server_over_http_that_dies_and_returns_is_connected_to_again(po
             assert (await said(bench, "everything__echo", message="hi")).endswith("Echo: hi")
 
 
-@needs_node
-@needs_node_servers
 async def test_the_file_server_reads_writes_and_keeps_to_its_folder(tmp_path: Path) -> None:
     async with opened(filesystem(tmp_path, read_only=("read_*", "list_*"), pure=("read_*",))) as bench:
         specs = {spec.name: spec for spec in bench.registry.snapshot().specs}
@@ -226,7 +209,6 @@ async def test_the_file_server_reads_writes_and_keeps_to_its_folder(tmp_path: Pa
         assert (result.is_error, "Access denied" in result.for_llm) == (True, True)
 
 
-@needs_python_servers
 async def test_the_time_server_answers(tmp_path: Path) -> None:
     async with opened(python_server("time")) as bench:
         result = await bench.call("time__get_current_time", timezone="Asia/Tokyo")
@@ -234,7 +216,7 @@ async def test_the_time_server_answers(tmp_path: Path) -> None:
         assert "Invalid timezone" in await said(bench, "time__get_current_time", timezone="Nowhere")
 
 
-@needs_python_servers
+@pytest.mark.needs("git")
 async def test_the_git_server_answers_in_both_revisions_of_the_protocol(tmp_path: Path) -> None:
     await trio.run_process(["git", "init", "-q", str(tmp_path)])
     (tmp_path / "new.txt").write_text("")
@@ -249,9 +231,7 @@ async def test_the_git_server_answers_in_both_revisions_of_the_protocol(tmp_path
     assert found == {"legacy": "2025-11-25", "auto": "2026-07-28"}
 
 
-@needs_node
-@needs_node_servers
-@needs_python_servers
+@pytest.mark.needs("git")
 async def test_all_of_them_start_side_by_side_and_none_is_left(tmp_path: Path) -> None:
     async with opened(everything(), filesystem(tmp_path), python_server("git"), python_server("time")) as bench:
         assert [status.state for status in bench.connections.statuses()] == ["up"] * 4
