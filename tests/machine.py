@@ -37,9 +37,9 @@ def left_out() -> str:
     return f"without {names} on PATH: tests that need it are left out; to run them too: apt-get install {packages}"
 
 
-def install() -> None:
-    """From the system's packages, where this user may; prints what is missing then."""
-    if missing() and os.geteuid() == 0 and which("apt-get"):
+def install(user: int) -> None:
+    """From the system's packages, where this user may: root. Prints what is missing then."""
+    if missing() and user == 0 and which("apt-get"):
         environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
         packages = [PACKAGES[name] for name in missing()]
         for step in (["update"], ["install", "-y", "--no-install-recommends", *packages]):
@@ -79,4 +79,4 @@ def link_programs(folder: Path, path: str, names: frozenset[str]) -> None:
 
 
 if __name__ == "__main__":
-    install()
+    install(os.geteuid())

@@ -24,6 +24,7 @@ from tests.cli.program import (
     run,
     unwarned,
 )
+from tests.machine import with_and_without
 from tests.model_server import Answer, ModelServer, calls, hang, open_model_server, says
 
 RULE = '[[approvals]]\nname = "shell"\ntools = ["bash"]\n'
@@ -50,6 +51,7 @@ async def left_cleanly(screen: Screen, folder: Path) -> None:
 # --- between pipes ------------------------------------------------------------------------------------------
 
 
+@with_and_without("bwrap")
 async def test_lines_of_a_pipe_are_answered_one_after_the_other(tmp_path: Path) -> None:
     async with open_model_server(says("One."), says("Two.")) as server:
         folder = configured(tmp_path, server.base_url)
@@ -73,6 +75,7 @@ async def test_a_pipe_answers_no_question_and_hears_why(tmp_path: Path) -> None:
     assert [m["content"] for m in server.requests[2].body["messages"] if m["role"] == "user"] == ["go", "y"]
 
 
+@with_and_without("bwrap")
 async def test_a_pipe_can_answer_the_approval_question_where_the_command_line_says_so(tmp_path: Path) -> None:
     wanted = calls(
         ("1", "bash", '{"command": "touch yes"}'),
@@ -142,6 +145,7 @@ async def test_sigterm_while_a_hook_starts_leaves_no_process_behind(tmp_path: Pa
         await left_cleanly(screen, tmp_path)
 
 
+@with_and_without("bwrap")
 async def test_sigterm_in_the_middle_of_a_turn_ends_it_cleanly(tmp_path: Path) -> None:
     guard = hook(tmp_path, "guard", 'intercept = ["before_tool"]\non_failure = "deny"')
     async with (
@@ -175,6 +179,7 @@ async def test_a_conversation_on_a_terminal_streams_and_ctrl_d_leaves(tmp_path: 
     assert screen.shown.count("Good morning.") == 1
 
 
+@with_and_without("bwrap")
 async def test_ctrl_c_ends_the_turn_and_kills_what_it_runs_and_the_chat_goes_on(tmp_path: Path) -> None:
     script = (bash(f"echo up > up; sleep {NAP}"), says("Still here."))
     async with (
@@ -262,6 +267,7 @@ async def test_the_approval_question_takes_once_session_and_no(
     assert screen.shown.count("? Run bash?  (rule:shell asks)") == asked
 
 
+@with_and_without("bwrap")
 async def test_ctrl_c_at_the_approval_question_ends_the_turn_and_runs_nothing(tmp_path: Path) -> None:
     async with (
         open_model_server(bash("touch made"), says("Still here.")) as server,

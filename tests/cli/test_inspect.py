@@ -25,7 +25,7 @@ from hookgate.protocol.values import Json
 from hookgate.tools.mcp import sdk
 from tests.cli.program import PROMPT, Screen, configured, hook, open_pipes, run
 from tests.cli.zot_folders import extension, installed, project
-from tests.machine import Without
+from tests.machine import Without, with_and_without
 
 NOWHERE = "http://127.0.0.1:9/v1"
 GUARDS = ["guard:loop", "guard:fan_out", "guard:read_before_write"]
@@ -242,6 +242,7 @@ def checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     return check
 
 
+@with_and_without("bwrap")
 def test_names_that_match_nothing_known_are_notes(checked: Checked) -> None:
     assert checked(
         '[[tools.preferences]]\ntools = ["web_*", "docs__find", "reed", "provider:mcp:*", "provider:hook:no"]\n'
@@ -306,6 +307,7 @@ def test_what_would_keep_the_gateway_from_starting_is_a_mistake(checked: Checked
     assert str(raised.value) == mistake
 
 
+@with_and_without("bwrap")
 def test_mcp_servers_without_the_extra_are_a_mistake(checked: Checked, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sdk, "installed", lambda: False)
     with pytest.raises(ConfigError, match=r"mcp.servers.docs: MCP servers need an extra that is not installed"):

@@ -14,6 +14,7 @@ import pytest
 from hookgate.extensions.trust import Trust, digest
 from tests.cli.program import PROMPT, configured, none_left, open_pipes, run, unwarned
 from tests.cli.zot_folders import EXTENSION, command, do, extension, installed, panel_extension, project, tool
+from tests.machine import with_and_without
 from tests.model_server import Answer, calls, open_model_server, says
 
 NOWHERE = "http://127.0.0.1:9/v1"
@@ -170,6 +171,7 @@ ACTIONS = [
 ]
 
 
+@with_and_without("bwrap")
 async def test_each_action_of_a_command(tmp_path: Path) -> None:
     extension(installed(tmp_path), "ext")
     folder = configured(tmp_path, NOWHERE, QUIET)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -43,6 +44,7 @@ from hookgate.tools.repair import bounds, decode_arguments
 from hookgate.tools.sandbox import Sandbox
 from hookgate.tools.workspace import Workspace
 from tests.docs.page import Part, anchor, codes, read_page
+from tests.machine import with_and_without
 
 ROOT = Path(__file__).parents[2]
 PAGE = read_page(ROOT / "docs" / "tools.md")
@@ -126,11 +128,12 @@ def written(folder: Path, walk: str) -> Path:
     return folder
 
 
+@with_and_without("bwrap")
 @pytest.mark.parametrize("walk", WALKS)
 async def test_the_commands_print_what_the_page_shows(walk: str, tmp_path: Path, shims: Path) -> None:
     state = tmp_path / "state"
     folder = written(tmp_path / "here", walk)
-    path = f"{shims}:/usr/local/bin:/usr/bin:/bin"
+    path = f"{shims}:{os.environ['PATH']}"
     env = {"PATH": path, "HOME": str(state), "XDG_STATE_HOME": str(state), "XDG_RUNTIME_DIR": str(state)}
     state.mkdir(mode=0o700)
     for part in PAGE.marked("console"):

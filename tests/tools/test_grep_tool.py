@@ -13,7 +13,9 @@ from hookgate.tools.builtin.grep import Grep
 from hookgate.tools.schema import problems
 from hookgate.tools.search import ripgrep
 from hookgate.tools.search_lines import MAX_LINE_BYTES
+from hookgate.tools.search_query import PROBED_FILES
 from hookgate.tools.workspace import Workspace
+from tests.machine import with_and_without
 
 
 @pytest.fixture
@@ -32,6 +34,14 @@ async def test_lines_come_with_path_and_number_in_the_order_of_paths(grep: Grep,
         "b.txt:2:needle 2",
     ]
     assert (await call(grep, pattern="nothing")).for_llm == "grep nothing in .: 0 lines in 0 files\n(empty)"
+
+
+@with_and_without("rg")
+async def test_a_large_tree_is_searched_alike_with_and_without_ripgrep(grep: Grep, root: Path) -> None:
+    put(root, {f"{number % 7}/{number:04}.txt": f"needle {number}\n" for number in range(PROBED_FILES + 100)})
+    put(root, {".gitignore": "0/\n"})
+    found = await lines(grep, pattern=r"needle \d*5$", max_results=3)
+    assert found[:3] == ["1/0015.txt:1:needle 15", "1/0085.txt:1:needle 85", "1/0155.txt:1:needle 155"]
 
 
 async def test_the_object_says_what_was_asked_and_how_much_was_found(grep: Grep, root: Path) -> None:
