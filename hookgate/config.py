@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from hookgate.mistakes import mistakes
 from hookgate.sections import Config
+from hookgate.sections.agent import ProviderSection
 from hookgate.sections.hooks import HookSection
 from hookgate.sections.tools import McpSection
 from hookgate.sections.zot import ZotExtension
@@ -26,6 +27,10 @@ RPC_TOKEN = "ZOTCORE_RPC_TOKEN"  # noqa: S105 - the variable, not the token
 _FOR_HOOKGATE_ALONE = frozenset(("OPENAI_API_KEY", "ANTHROPIC_API_KEY", RPC_TOKEN))
 
 
+USUAL_MODELS = {"openai": "gpt-5-mini", "anthropic": "claude-sonnet-4-5"}
+"""By the kind of a provider, where only the provider is known."""
+
+
 class ConfigError(Exception):
     """The configuration cannot be used; the text is one line that names the file and the place.
 
@@ -35,6 +40,10 @@ class ConfigError(Exception):
     def __init__(self, text: str, others: tuple[str, ...] = ()) -> None:
         super().__init__(f"{text} (and {len(others)} more)" if others else text)
         self.first, self.others = text, others
+
+
+class MissingKey(ConfigError):
+    """A variable that should hold a key or token is not set."""
 
 
 # --- reading ------------------------------------------------------------------------------------------------
@@ -50,7 +59,7 @@ def load(path: Path | None) -> tuple[Config, Path]:
         raise ConfigError(f"{file}: there is no such file{hint}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{file}: cannot be read: {error}") from None
-    return _placed(parse(text, file), file.resolve().parent), file.resolve()
+    return _chosen(_placed(parse(text, file), file.resolve().parent)), file.resolve()
 
 
 def _placed(config: Config, base: Path) -> Config:
@@ -95,14 +104,42 @@ def workspace_folder(config: Config) -> Path:
 # --- the environment ----------------------------------------------------------------------------------------
 
 
-def secret(name: str) -> str | None:
-    """The value of an API key's variable; None without a name. Raises ConfigError where it is not set."""
+def secret(name: str, place: str, otherwise: str = "") -> str | None:
+    """The value of the variable that a key at `place` names; None without a name. Raises MissingKey where it is not
+    set, saying what to type, or what to do `otherwise`."""
     if not name:
         return None
     value = os.environ.get(name, "")
     if not value:
-        raise ConfigError(f"the environment variable {name} is not set (a provider's api_key_env names it)")
+        raise MissingKey(f"{place}: {name} is not set: `export {name}=...`{otherwise}")
     return value
+
+
+def api_key(provider: str, section: ProviderSection) -> str | None:
+    """None for a provider that needs none. Raises MissingKey where it is not set."""
+    otherwise = ", or choose a model of another provider (agent.model)"
+    return secret(section.api_key_env, f"providers.{provider}.api_key_env", otherwise)
+
+
+def _chosen(config: Config) -> Config:
+    """Where agent.model says nothing: the usual model of the first vendor whose key is set."""
+    if config.agent.model:
+        return config
+    for name, section in config.providers.items():
+        if section.is_vendor and section.api_key_env and os.environ.get(section.api_key_env):
+            agent = config.agent.model_copy(update={"model": f"{name}/{USUAL_MODELS[section.kind]}"})
+            return config.model_copy(update={"agent": agent})
+    return config
+
+
+def no_model(config: Config) -> ConfigError:
+    """What is wrong where no model is named, and none can be chosen."""
+    keys = [section.api_key_env for section in config.providers.values() if section.api_key_env]
+    unset = f", nor is {' or '.join(keys)}" if keys else ""
+    remedy = f'{"export a key, or write " if keys else "write "}model = "PROVIDER/MODEL" under [agent]'
+    return ConfigError(
+        f'agent.model is not set{unset}: {remedy}, for example "openai/gpt-5-mini" or "ollama/qwen3:4b"'
+    )
 
 
 def git_environment() -> dict[str, str]:

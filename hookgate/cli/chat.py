@@ -22,6 +22,7 @@ from hookgate.channels.surface import TerminalSurface
 from hookgate.channels.terminal import NAME, Terminal
 from hookgate.cli import zot_chat
 from hookgate.cli.chat_help import COMMANDS, help_text
+from hookgate.cli.chat_model import asked_for, model
 from hookgate.cli.chat_shown import PROMPT, connections, hooks, prompt_text, tools, welcome
 from hookgate.cli.endings import FAILED, INTERRUPTED
 from hookgate.cli.failing_open import open_guards
@@ -52,6 +53,7 @@ class Flags:
 
     config_file: Path | None = None
     once: str | None = None
+    model: str = ""
     trace: bool = False
     events: Path | None = None
     control: Path | None = None
@@ -72,6 +74,7 @@ class Flags:
 async def run_chat(flags: Flags) -> int:
     """The exit status. Raises ConfigError and RequiredHookFailed before anything is asked."""
     config, file = configuration.load(flags.config_file)
+    config = asked_for(config, flags.model)
     logs = PromptLogs()
     set_up_logs(config.log, logs)
     if flags.once is not None and not flags.once.strip():
@@ -229,6 +232,8 @@ async def _say(runtime: Runtime, terminal: Terminal, keyboard: Keyboard, typed: 
             terminal.between(hooks(runtime))
         case "/mcp":
             terminal.between(connections(runtime))
+        case command if command.partition(" ")[0] == "/model":
+            terminal.between(model(runtime, CHAT, typed.partition(" ")[2].strip()))
         case "/reload-ext":
             put = terminal.put if keyboard.person else None
             terminal.between(await zot_chat.reloaded(runtime, put))

@@ -14,6 +14,7 @@ COMMANDS = {
     "/tools": "what the model may use",
     "/hooks": "the hooks and their state",
     "/mcp": "the MCP connections",
+    "/model": "which model answers; /model NAME: another, of any configured provider",
     "/reload-ext": "stop the extensions and load them again",
     "/help": "this text",
     "/quit": "leave",

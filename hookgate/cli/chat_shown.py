@@ -6,6 +6,7 @@ from hookgate.channels.printable import printable
 from hookgate.cli import zot_chat
 from hookgate.cli.chat_help import aligned, width_shown
 from hookgate.cli.inspect import counted
+from hookgate.cli.models import unknown_of
 from hookgate.cli.runtime import Runtime
 from hookgate.cli.zot import is_extension
 from hookgate.hooks.supervise import SupervisedHook
@@ -17,6 +18,7 @@ def welcome(runtime: Runtime) -> str:
     running = counted(len(hooks), "hook") + (f", {counted(loaded, 'extension')}" if loaded else "")
     lines = [f"hookgate: {runtime.agent.model}; {running}; /help for help, Ctrl-D to leave"]
     lines.extend(f"! hook {hook.name} is {hook.state}: {hook.reason}" for hook in hooks if not hook.pid)
+    lines.extend(f"! {note}" for note in (unknown_of(runtime.setup.config, runtime.agent.model),) if note)
     return printable("\n".join(lines)) + "\n"
 
 

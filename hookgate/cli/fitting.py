@@ -45,9 +45,11 @@ def check_tools(config: Config, base: Path) -> None:
 
 
 def check_files(config: Config, base: Path) -> None:
-    """Raises ConfigError for a key that is not set, and a script, program or folder that is not there. Blocks."""
+    """Raises ConfigError for a key that is needed and not set, and a script, program or folder that is not there.
+    Blocks."""
     for name, section in config.providers.items():
-        configuration.secret(section.api_key_env)
+        if name == config.agent.model.partition("/")[0]:
+            configuration.api_key(name, section)
         if section.kind == "scripted":
             _check_script(name, base / section.script)
     for plan in plans(config, base):

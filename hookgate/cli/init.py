@@ -15,6 +15,13 @@ FILES = {FILE_NAME: "init.toml", "hooks/example_hook.py": "init_hook.py"}
 """What is written, and which of the files beside this one it is made from."""
 
 
+OLLAMA = f"in {FILE_NAME} take the # from the line of Ollama's model"
+GATED = """\
+Gated: bash, write and edit ask you before each call (or once for a conversation), bash runs in a sandbox where the
+machine has one, the example hook denies rm -rf, and of calls that a model writes into its text every one asks.
+Not gated: read, ls, glob, grep and web_fetch run at once; they reach files of the workspace, and public pages."""
+
+
 def run_init(folder: Path, *, force: bool) -> int:
     """The exit status: 1 with one line on stderr, and nothing written, where a file is in the way."""
     present = [name for name in FILES if os.path.lexists(folder / name)]
@@ -39,8 +46,12 @@ def _write(contents: Mapping[Path, str]) -> None:
 
 def _next_steps(folder: Path) -> str:
     enter = "" if folder.resolve() == Path.cwd() else f"cd {shlex.quote(str(folder))} && "
-    steps = (f"{enter}export OPENAI_API_KEY=...", "hookgate config check", "hookgate chat")
-    return f"Wrote {' and '.join(FILES)}. What to do next:\n" + "".join(f"  {step}\n" for step in steps)
+    steps = (
+        f"{enter}export OPENAI_API_KEY=...   # or ANTHROPIC_API_KEY; or {OLLAMA}",
+        "hookgate config check",
+        "hookgate chat",
+    )
+    return f"Wrote {' and '.join(FILES)}.\n{GATED}\nWhat to do next:\n" + "".join(f"  {step}\n" for step in steps)
 
 
 def _failed(what: str) -> int:

@@ -31,15 +31,19 @@ def counted(number: int, noun: str) -> str:
 def check_config(config_file: Path | None) -> int:
     """What would keep the gateway from starting is an error; what is only odd is a note. Raises ConfigError."""
     from hookgate.cli.fitting import check_files, check_tools
+    from hookgate.cli.models import unknown_of
 
     config, file = _loaded(config_file)
     workspace, planned = configuration.workspace_folder(config), plans(config, file.parent)
+    if config.providers and not config.agent.model:
+        raise configuration.no_model(config)
     check_files(config, file.parent)
     check_tools(config, file.parent)
     for note in _notes(config, file, workspace):
         say(f"note: {note}")
     rules = counted(len(config.approvals), "approval rule")
-    say(f"{file}: fine. Model {config.agent.model or '(none)'}, {counted(len(planned), 'hook')}, {rules}.")
+    fine = f"{file}: fine. Model {config.agent.model or '(none)'}, {counted(len(planned), 'hook')}, {rules}."
+    say(f"{fine} {unknown_of(config, config.agent.model)}".rstrip())
     return 0
 
 
@@ -60,7 +64,7 @@ def _notes(config: Config, file: Path, workspace: Path) -> Iterator[str]:
     yield from strange_names(config)
     yield from (open_guard(name) for name in failing_open(config))
     if not config.agent.model:
-        yield "agent.model is not set: chat will not start without it"
+        yield str(configuration.no_model(config))
     why = unkept(config)
     if why and file.resolve().is_relative_to(workspace):
         place = "agent.workspace can name another folder"

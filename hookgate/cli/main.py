@@ -46,6 +46,7 @@ def hookgate() -> None:
 @hookgate.command()
 @config_option
 @control_option
+@click.option("--model", default="", metavar="NAME", help="Instead of agent.model: PROVIDER/MODEL, known or not.")
 @click.option("--once", metavar="TEXT", help="Ask one question, print only the answer.")
 @click.option("--yes-from-stdin", is_flag=True, help="Let lines of a stdin that is no terminal answer questions.")
 @click.option("--trace", is_flag=True, help="Show what every hook decided, and how long it took.")

@@ -66,10 +66,6 @@ def server_specs(config: Config, base: Path) -> tuple[ServerSpec, ...]:
 
 
 def _spec(name: str, section: McpSection, base: Path) -> ServerSpec:
-    try:
-        token = configuration.secret(section.token_env)
-    except ConfigError:
-        raise ConfigError(f"mcp.servers.{name}.token_env: {section.token_env} is not set") from None
     return ServerSpec(
         name=name,
         transport=section.transport,
@@ -77,7 +73,7 @@ def _spec(name: str, section: McpSection, base: Path) -> ServerSpec:
         directory=str(base / section.dir),
         environment=configuration.server_environment(section),
         url=section.url,
-        token=token,
+        token=configuration.secret(section.token_env, f"mcp.servers.{name}.token_env"),
         allow_private=section.allow_private,
         tools=section.tools,
         read_only=section.read_only,

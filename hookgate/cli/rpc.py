@@ -63,22 +63,9 @@ def _settled(flags: Flags) -> Opening:
     if file is None and Path(configuration.FILE_NAME).is_file():
         file = Path(configuration.FILE_NAME)
     opening = settled(flags.settings(file))
-    if flags.model:
-        _check_model(opening, flags.model)
     # Tools need it, and it is asked for again: better now than in the middle of a conversation.
     _ = opening.workspace
     return opening
-
-
-def _check_model(opening: Opening, name: str) -> None:
-    """As `set_model`, but for a server of one's own, whose models nobody knows. Raises ConfigError."""
-    from hookgate.cli.models import model_of, models_of
-
-    config, provider = opening.config, opening.provider
-    if config.providers[provider].base_url or model_of(config, config.agent.model):
-        return
-    if models_of(config, provider):
-        raise ConfigError(f'unknown model "{name}" (provider="{provider}")')
 
 
 def _broken(flags: Flags) -> tuple[str, ...]:
@@ -105,7 +92,10 @@ def _strangers(opening: Opening, flags: Flags) -> Iterator[str]:
 
 def _served(program: str, opening: Opening, flags: Flags) -> int:
     from hookgate.cli.endings import INTERRUPTED, ending
+    from hookgate.cli.models import unknown_of
 
+    if note := unknown_of(opening.config, opening.config.agent.model):
+        _say(f"{program}: rpc: {note}")
     service = Service(opening, Terms(configuration.rpc_token(), flags.approvals), flags)
     try:
         trio.run(service.run)

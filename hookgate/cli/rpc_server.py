@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 import trio
 
 from hookgate import __version__
+from hookgate.cli.models import named_model, unknown_of
 from hookgate.cli.rpc_approvals import Approvals
 from hookgate.embedding.jobs import Jobs
-from hookgate.embedding.known import known_model, known_models
+from hookgate.embedding.known import known_models
 from hookgate.embedding.reasoning import leveled
 from hookgate.embedding.settings import Opening
 from hookgate.protocol.framing import MAX_MESSAGE_BYTES, Oversize
@@ -62,7 +63,7 @@ class Server:
         self.opened = trio.Event()
         self.conversation: Conversation | None = None
         self._opening, self._token, self._write = opening, terms.token, write
-        self._model, self._reasoning = opening.model, opening.reasoning
+        self._model, self._reasoning = opening.config.agent.model, opening.reasoning
         self._trusted = not terms.token
         # Only extensions speak before anybody has said who they are.
         self._notes: deque[bytes] = deque()
@@ -121,7 +122,8 @@ class Server:
             self._refuse(request, INVALID_TOKEN)
             self.refused = True
             return False
-        named = {"provider": self._opening.provider, "model": self._model}
+        provider, _, model = self._model.partition("/")
+        named = {"provider": provider, "model": model}
         self._answer(request, {"protocol_version": PROTOCOL_VERSION, "version": __version__, **named})
         self._trusted = True
         while self._notes:
@@ -145,7 +147,9 @@ class Server:
                 said = self.conversation.messages() if self.conversation else ()
                 self._answer(request, {"messages": [message_members(message) for message in said]})
             case commands.GetModels():
-                self._answer(request, {"models": [model_members(it) for it in known_models(self._opening)]})
+                self._answer(
+                    request, {"models": [model_members(it) for it in known_models(self._opening.config, self._model)]}
+                )
             case commands.Approve():
                 self._approve(request, command)
             case commands.Reveal():
@@ -169,7 +173,7 @@ class Server:
         """Raises ValueError, and then nothing has changed."""
         match command:
             case commands.SetModel(model=name):
-                self._model = known_model(self._opening, name).id
+                self._model = named_model(self._opening.config, name, self._model)
             case commands.SetReasoning(reasoning=reasoning):
                 self._reasoning = leveled(reasoning)
             case _:
@@ -179,7 +183,8 @@ class Server:
             self.conversation.set_reasoning(self._reasoning)
         match command:
             case commands.SetModel():
-                return {"model": self._model}
+                note = unknown_of(self._opening.config, self._model)
+                return {"model": self._model.partition("/")[2], **({"note": note} if note else {})}
             case commands.SetReasoning():
                 return {"reasoning": self._reasoning}
             case _:
@@ -194,7 +199,8 @@ class Server:
         if self.conversation is not None:
             return self.conversation.state(busy=busy)
         workspace = str(self._opening.workspace)
-        return State(self._opening.provider, self._model, workspace, 0, busy, events.Spent(), self._reasoning)
+        provider, _, model = self._model.partition("/")
+        return State(provider, model, workspace, 0, busy, events.Spent(), self._reasoning)
 
     def _approve(self, request: Request, command: commands.Approve) -> None:
         if self.approvals.answer(command):

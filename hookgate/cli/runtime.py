@@ -15,22 +15,26 @@ from hookgate import config as configuration
 from hookgate.approvals.desk import Desk
 from hookgate.cli.context_files import ContextFiles
 from hookgate.cli.logs import redacted_logs
-from hookgate.cli.models import model_of
+from hookgate.cli.models import model_of, unknown_of
 from hookgate.cli.plans import plans, restarts
 from hookgate.cli.redacting import make_redactor
 from hookgate.cli.skills import Skills, load_skills, switched_on
 from hookgate.cli.toolset import More, Place, Toolset, all_rules, open_more_tools, open_toolset
 from hookgate.cli.zot import ExtensionFlags, Extensions, Joints, looked
-from hookgate.config import ConfigError
+from hookgate.config import ConfigError, MissingKey
 from hookgate.hooks.gate import Gate
 from hookgate.hooks.mounts import Mounts, open_mounts
 from hookgate.hooks.rules import Mount
 from hookgate.loop.agent import Agent, Retries
 from hookgate.loop.gateway import Gateway
 from hookgate.processes.reaper import run_reaper
+from hookgate.protocol.delta import Delta
+from hookgate.protocol.errors import ProviderFailed
 from hookgate.protocol.interfaces import Channel, Provider, Redactor, Tool
 from hookgate.protocol.payloads import RegistryChanged
+from hookgate.protocol.values import LLMReply, LLMRequest
 from hookgate.protocol.zot.surface import Surface
+from hookgate.providers.patience import Deadlines
 from hookgate.sections import Config
 from hookgate.sections.agent import ProviderSection
 from hookgate.tools.errors import BadSpec
@@ -98,7 +102,7 @@ async def open_runtime(setup: Setup) -> AsyncGenerator[Runtime]:
     """
     config = setup.config
     if not config.agent.model:
-        raise ConfigError('agent.model is not set: write it PROVIDER/MODEL, for example "openai/gpt-5-mini"')
+        raise configuration.no_model(config)
     async with AsyncExitStack() as stack:
         redactor = make_redactor(config, setup.secrets)
         stack.enter_context(redacted_logs(redactor))
@@ -140,8 +144,24 @@ async def _open_providers(stack: AsyncExitStack, setup: Setup) -> dict[str, Prov
     providers = dict(setup.providers)
     for name, section in setup.config.providers.items():
         if name not in providers:
-            providers[name] = await open_provider(stack, name, section, setup.base)
+            try:
+                providers[name] = await open_provider(stack, name, section, setup.base)
+            except MissingKey as error:
+                if name == setup.config.agent.model.partition("/")[0]:
+                    raise
+                providers[name] = Keyless(error)
     return providers
+
+
+class Keyless:
+    """A provider that no agent uses needs no key, until somebody asks for one of its models."""
+
+    def __init__(self, why: MissingKey) -> None:
+        self._why = why
+
+    async def complete(self, request: LLMRequest, on_text: Callable[[Delta], None]) -> LLMReply:
+        await trio.lowlevel.checkpoint()
+        raise ProviderFailed("auth", f"it has no key: {self._why}")
 
 
 def add_functions(registry: Registry, functions: Sequence[Tool]) -> None:
@@ -202,6 +222,7 @@ def make_agent(config: Config, providers: Mapping[str, Provider], gate: Gate, to
         around=tools.around,
         selection=tools.selection,
         known_model=partial(model_of, config),
+        unknown_of=partial(unknown_of, config),
         compact_at=section.compact_at,
     )
 
@@ -211,20 +232,20 @@ async def open_provider(
 ) -> Provider:
     """Imports only what the kind needs: an HTTP client is the dearest part of a start. A key that is given stands
     instead of the environment's. Raises ConfigError."""
-    idle_s, headers = section.idle_timeout_ms / 1000, tuple(section.headers.items())
-    key = given_key or configuration.secret(section.api_key_env)
+    headers, deadlines = tuple(section.headers.items()), _deadlines(section)
+    key = given_key or configuration.api_key(name, section)
     try:
         match section.kind:
             case "openai":
                 from hookgate.providers.openai import OPENAI_URL, open_openai
 
                 url = section.base_url or OPENAI_URL
-                return await stack.enter_async_context(open_openai(url, key, idle_s, headers))
+                return await stack.enter_async_context(open_openai(url, key, deadlines, headers))
             case "anthropic":
                 from hookgate.providers.anthropic import ANTHROPIC_URL, open_anthropic
 
                 url = section.base_url or ANTHROPIC_URL
-                return await stack.enter_async_context(open_anthropic(key, url, idle_s, headers))
+                return await stack.enter_async_context(open_anthropic(key, url, deadlines, headers))
             case "scripted" if given_key:
                 raise ConfigError(f"providers.{name}: a scripted provider takes no API key")
             case "scripted":
@@ -233,3 +254,8 @@ async def open_provider(
                 return await load_script(base / section.script)
     except ValueError as error:
         raise ConfigError(f"providers.{name}: {error}") from None
+
+
+def _deadlines(section: ProviderSection) -> Deadlines:
+    first, idle, total = section.first_token_timeout_ms, section.idle_timeout_ms, section.total_timeout_ms
+    return Deadlines(first / 1000, idle / 1000, total / 1000, section.least_rate)

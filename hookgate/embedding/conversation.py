@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 import structlog
 import trio
 
+from hookgate.cli.models import named_model
 from hookgate.cli.runtime import Runtime
 from hookgate.cli.zot import Extensions
 from hookgate.embedding.history import History
-from hookgate.embedding.known import known_model
 from hookgate.embedding.metered import Ledger, Room, metered
 from hookgate.embedding.narration import Narration, Scene, Tell
 from hookgate.embedding.reasoning import leveled, reasoned
@@ -204,11 +204,16 @@ class Conversation:
         return self._session.agent.around.redactor.text(text)
 
     @property
+    def model(self) -> str:
+        """PROVIDER/MODEL."""
+        return self._session.agent.model
+
+    @property
     def cost(self) -> events.Spent:
         return self._ledger.total
 
     def state(self, *, busy: bool) -> State:
-        provider, _, model = self._session.agent.model.partition("/")
+        provider, _, model = self.model.partition("/")
         workspace = str(self._opening.workspace)
         return State(provider, model, workspace, len(self._session.transcript), busy, self.cost, self._reasoning)
 
@@ -216,16 +221,19 @@ class Conversation:
         return self._history.shown(self._session.transcript.messages, self._session.agent.around.redactor)
 
     def set_model(self, name: str) -> str:
-        """The bare name of the model that the next prompt asks. Raises ValueError for one that nobody knows."""
-        known = known_model(self._opening, name)
-        self._session.agent = replace(self._session.agent, model=known.name)
+        """The model that the next prompt asks, as PROVIDER/MODEL: any of a configured provider. Raises ValueError."""
+        named = named_model(self._opening.config, name, self.model)
+        self._session.agent = replace(self._session.agent, model=named)
+        if self._reasoning:
+            self.set_reasoning(self._reasoning)
         self._forget_prompt()
-        return known.id
+        return named
 
     def set_reasoning(self, reasoning: str) -> str:
         """Raises ValueError."""
         self._reasoning = leveled(reasoning)
-        options = reasoned(self._runtime.agent.options, self._opening.kind, self._reasoning)
+        kind = self._opening.config.providers[self.model.partition("/")[0]].kind
+        options = reasoned(self._runtime.agent.options, kind, self._reasoning)
         self._session.agent = replace(self._session.agent, options=options)
         return self._reasoning
 

@@ -1,23 +1,14 @@
-"""Which models a conversation may be switched to: those of its provider. Asks no model."""
+"""Which models a conversation can list, and which it may be switched to: any of a configured provider. Asks none."""
 
 from __future__ import annotations
 
 from hookgate.cli.models import models_of
-from hookgate.embedding.settings import Opening
 from hookgate.protocol.models import Model
+from hookgate.sections import Config
 
 
-def known_models(opening: Opening) -> tuple[Model, ...]:
-    """Those of the provider, and the one in use, of which nobody may know more than its name."""
-    found = models_of(opening.config, opening.provider)
-    current = opening.config.agent.model
+def known_models(config: Config, current: str) -> tuple[Model, ...]:
+    """Those of the provider in use, and the one in use, of which nobody may know more than its name; `current` is
+    PROVIDER/MODEL."""
+    found = models_of(config, current.partition("/")[0])
     return found if any(model.name == current for model in found) else (*found, Model(current))
-
-
-def known_model(opening: Opening, name: str) -> Model:
-    """By its bare name, or PROVIDER/MODEL of this provider. Raises ValueError."""
-    bare = name.removeprefix(f"{opening.provider}/")
-    for model in known_models(opening):
-        if model.id == bare:
-            return model
-    raise ValueError(f'unknown model "{name}" (provider="{opening.provider}")')

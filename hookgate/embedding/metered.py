@@ -27,7 +27,7 @@ class Ledger:
         if usage is None:
             return Spent()
         known = self._known_model(model)
-        cost = known.prices.cost(usage) if known is not None else 0.0
+        cost = known.prices.cost(usage) if known is not None and known.prices is not None else 0.0
         tokens = (usage.fresh_tokens, usage.completion_tokens, usage.cached_tokens, usage.cache_write_tokens)
         return Spent(*tokens, cost)
 

@@ -209,7 +209,8 @@ class Runtime:
         await trio.lowlevel.checkpoint()
 
     async def set_model(self, name: str) -> None:
-        """Another model of the same provider, from the next prompt on. Raises Busy, and ValueError if unknown."""
+        """Another model, known or not, from the next prompt on: a bare name at the provider in use, or PROVIDER/MODEL
+        of a configured one. Raises Busy, and ValueError for what names none."""
         self._idle().set_model(name)
         await trio.lowlevel.checkpoint()
 
@@ -233,7 +234,7 @@ class Runtime:
 
     def list_models(self) -> tuple[Model, ...]:
         """Those of the provider in use."""
-        return known_models(self._there.opening)
+        return known_models(self._there.opening.config, self._there.conversation.model)
 
     def known_model(self, name: str) -> Model | None:
         """What is known of PROVIDER/MODEL."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from hookgate import config as configuration
-from hookgate.config import ConfigError
+from hookgate.config import USUAL_MODELS, ConfigError
 from hookgate.embedding.reasoning import leveled
 from hookgate.protocol.interfaces import Tool
 from hookgate.protocol.values import ToolSpec
@@ -17,8 +17,6 @@ from hookgate.sections.agent import ProviderSection
 from hookgate.sections.tools import PreferenceSection
 from hookgate.skills import TOOL as SKILL
 
-USUAL_MODELS = {"openai": "gpt-5-mini", "anthropic": "claude-sonnet-4-5"}
-"""Where only the provider is named."""
 KEYS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
 """Variables of providers that no configuration describes."""
 

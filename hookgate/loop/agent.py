@@ -54,7 +54,8 @@ class Tally:
 class Agent:
     """`providers` by their name in the configuration; `model` is PROVIDER/MODEL; `system` may be empty.
 
-    `compact_at`: the part of the model's window from which on a conversation is summed up; 0: never.
+    `compact_at`: the part of the model's window from which on a conversation is summed up; 0: never. `unknown_of`: a
+    line on what nobody knows of a model, empty where all is known; `looked_up`: the models that hooks chose so far.
     """
 
     name: str
@@ -72,6 +73,8 @@ class Agent:
     around: Around = field(default_factory=Around)
     selection: Selection = field(default_factory=Selection)
     known_model: Callable[[str], Model | None] = lambda _name: None
+    unknown_of: Callable[[str], str] = lambda _name: ""
     compact_at: float = 0.85
     tally: Tally = field(default_factory=Tally)
+    looked_up: set[str] = field(default_factory=set[str])
     numbers: count[int] = field(default_factory=lambda: count(1))

@@ -16,7 +16,9 @@ from hookgate.loop.surface import Surfaces, noted
 from hookgate.protocol.values import Chat, Inbound
 from hookgate.protocol.zot.answers import CommandAnswer
 
-RESERVED = frozenset({"stop", "new", "compact", "help", "tools", "hooks", "mcp", "quit", "exit", "reload-ext"})
+RESERVED = frozenset(
+    {"stop", "new", "compact", "help", "tools", "hooks", "mcp", "model", "quit", "exit", "reload-ext"}
+)
 """hookgate's own, here or at the terminal: an extension's command of such a name is never invoked."""
 
 

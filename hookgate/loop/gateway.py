@@ -58,6 +58,10 @@ class Gateway:
         session = self.sessions.get(chat.session_key)
         return self._agent if session is None else session.agent
 
+    def exchange(self, chat: Chat, agent: Agent) -> None:
+        """Another one answers there, from the next turn on."""
+        self._session(Inbound(chat, "")).agent = agent
+
     def channel_of(self, chat: Chat) -> Channel:
         return self._channels[chat.channel]
 

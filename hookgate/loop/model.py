@@ -25,6 +25,7 @@ async def complete(
 
     `on_text` gets the pieces, and None when what came so far (if any) is void because the call is tried again.
     """
+    _look_up(agent, request.model)
     agent.gate.events.emit(_requested(request), step)
     for attempt in range(1, agent.retries.limit + 2):
         try:
@@ -46,19 +47,32 @@ async def complete(
     raise AssertionError("the last attempt returns or raises")
 
 
+def _look_up(agent: Agent, model: str) -> None:
+    """Whoever configures or types a model that nobody knows is told there; of one that a hook chooses the log tells,
+    once."""
+    if model == agent.model or model in agent.looked_up:
+        return
+    agent.looked_up.add(model)
+    if note := agent.unknown_of(model):
+        log.warning("model_unknown", note=note)
+
+
 async def _once(agent: Agent, request: LLMRequest, on_text: Callable[[Delta], None]) -> LLMReply:
     name, _, model = request.model.partition("/")
     provider = agent.providers.get(name)
     if provider is None:
         known = ", ".join(agent.providers) or "none"
         raise ProviderFailed("format", f"there is no provider {name!r} in the configuration (known: {known})")
-    return await provider.complete(replace(request, model=model), on_text)
+    try:
+        return await provider.complete(replace(request, model=model), on_text)
+    except ProviderFailed as error:
+        raise error.at(name) from error
 
 
 def _wait_s(retries: Retries, attempt: int, error: ProviderFailed) -> float | None:
     """None: not worth another try. What the endpoint asks for is honoured; else it doubles, half of it chance."""
     limit = min(retries.limit, 1) if error.kind == "empty" else retries.limit
-    if error.kind not in PASSING or attempt > limit:
+    if error.final or error.kind not in PASSING or attempt > limit:
         return None
     if error.retry_after_s is not None:
         return error.retry_after_s if error.retry_after_s <= retries.longest_s else None

@@ -31,15 +31,28 @@ class SessionAborted(TurnAborted):
 class ProviderFailed(Exception):
     """A model call failed. `detail` (a raw body, say) is for the log, never for a chat.
 
-    `retry_after_s` is what the endpoint asked for, in seconds, or None.
+    `retry_after_s` is what the endpoint asked for, in seconds, or None; `final`: whatever its kind, another try is
+    not worth the time.
     """
 
     def __init__(
-        self, kind: ProviderFault, reason: str, *, retry_after_s: float | None = None, detail: str = ""
+        self,
+        kind: ProviderFault,
+        reason: str,
+        *,
+        retry_after_s: float | None = None,
+        detail: str = "",
+        final: bool = False,
     ) -> None:
         super().__init__(reason)
         self.kind: ProviderFault = kind
-        self.reason, self.retry_after_s, self.detail = reason, retry_after_s, detail
+        self.reason, self.retry_after_s, self.detail, self.final = reason, retry_after_s, detail, final
+
+    def at(self, provider: str) -> ProviderFailed:
+        """The same, naming the provider as the configuration calls it."""
+        named = ProviderFailed(self.kind, f"{provider}: {self.reason}", detail=self.detail, final=self.final)
+        named.retry_after_s = self.retry_after_s
+        return named
 
 
 class StepLimitReached(Exception):

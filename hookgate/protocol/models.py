@@ -33,13 +33,13 @@ class Prices:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """`name` is PROVIDER/MODEL. Tokens; 0 where nobody knows."""
+    """`name` is PROVIDER/MODEL. Tokens, 0 where nobody knows; None for prices that nobody knows."""
 
     name: str
     context_window: int = 0
     max_output: int = 0
     reasoning: bool = False
-    prices: Prices = Prices()
+    prices: Prices | None = None
 
     @property
     def provider(self) -> str:

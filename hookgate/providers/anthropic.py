@@ -11,10 +11,11 @@ from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.interfaces import Provider
 from hookgate.protocol.values import Json, JsonObject, LLMReply, LLMRequest, Message, ProposedCall, ToolSpec
 from hookgate.providers.blocks import Reading
-from hookgate.providers.endpoint import IDLE_S, Endpoint, open_endpoint
+from hookgate.providers.endpoint import USUAL, Endpoint, open_endpoint
 from hookgate.providers.foreign import object_of
 from hookgate.providers.media import Picture, parse_media
 from hookgate.providers.names import NewCallIds, ToolNames, call_id, tool_names
+from hookgate.providers.patience import Deadlines
 from hookgate.providers.thoughts import Block, Thoughts
 
 ANTHROPIC_URL = "https://api.anthropic.com"
@@ -27,17 +28,17 @@ MAX_TOKENS = 4096
 async def open_anthropic(
     api_key: str | None,
     base_url: str = ANTHROPIC_URL,
-    idle_timeout_s: float = IDLE_S,
+    deadlines: Deadlines = USUAL,
     headers: Iterable[tuple[str, str]] = (),
 ) -> AsyncGenerator[Provider, None]:
     """A provider for `{base_url}/v1/messages` with its connections; leaving closes them. `base_url` may end in /v1.
 
-    `idle_timeout_s`: seconds of silence that end a call. Raises ValueError for a URL or header that cannot be.
+    Raises ValueError for a URL or header that cannot be.
     """
     key = (api_key or "").strip()
     own = {"anthropic-version": VERSION} | ({"x-api-key": key} if key else {})
     root = base_url.strip().rstrip("/").removesuffix("/v1")
-    async with open_endpoint(root, own | dict(headers), idle_timeout_s) as endpoint:
+    async with open_endpoint(root, "/v1/messages", own | dict(headers), deadlines) as endpoint:
         yield _Anthropic(endpoint)
 
 
@@ -50,7 +51,7 @@ class _Anthropic:
         names = tool_names(request)
         reading = Reading(on_text, names, NewCallIds(request))
         body = encode(request_members(request, names, self._thoughts))
-        await self._endpoint.post("/v1/messages", body, reading)
+        await self._endpoint.post(body, reading)
         if reading.empty:
             raise self._endpoint.site.failure("empty", f"answered with nothing ({reading.finish or 'no reason'})")
         reply = reading.reply(request)

@@ -66,6 +66,10 @@ class Reading:
         return bool(self.finish)
 
     @property
+    def begun(self) -> bool:
+        return bool(self._blocks)
+
+    @property
     def empty(self) -> bool:
         return not self._written("text").strip() and not any(self._of("tool_use"))
 

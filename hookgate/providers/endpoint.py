@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 
 from hookgate.providers.faults import Site, secrets_in
+from hookgate.providers.patience import Deadlines
 
 if TYPE_CHECKING:
     from hookgate.providers.http import Connections
     from hookgate.providers.sse import Reading
 
-IDLE_S = 120.0
-"""Seconds without a byte, before the answer starts or within it."""
+USUAL = Deadlines()
 
 
 @dataclass(frozen=True)
@@ -26,23 +26,21 @@ class Terms:
     """What every call of an endpoint has in common. `tls`: whether connections are encrypted."""
 
     headers: Mapping[str, str]
-    idle_timeout_s: float
+    deadlines: Deadlines
     tls: bool
 
 
 class Endpoint:
-    """One base URL with its connections."""
+    """One URL with its connections."""
 
-    def __init__(self, base: SplitResult, terms: Terms, site: Site) -> None:
+    def __init__(self, terms: Terms, site: Site) -> None:
         self.site = site
-        self._base = base
         self._terms = terms
         self._connections: Connections | None = None
 
-    async def post(self, path: str, body: bytes, reading: Reading) -> None:
+    async def post(self, body: bytes, reading: Reading) -> None:
         """Send JSON and feed the answer to `reading`. Raises ProviderFailed; cancelling drops the connection."""
-        url = self._base._replace(path=self._base.path.rstrip("/") + path).geturl()
-        await self._connected().post(url, body, reading)
+        await self._connected().post(body, reading)
 
     async def aclose(self) -> None:
         if self._connections is not None:
@@ -58,14 +56,16 @@ class Endpoint:
 
 @asynccontextmanager
 async def open_endpoint(
-    base_url: str, headers: Mapping[str, str], idle_timeout_s: float = IDLE_S
+    base_url: str, path: str, headers: Mapping[str, str], deadlines: Deadlines
 ) -> AsyncGenerator[Endpoint, None]:
-    """Nothing is connected yet; leaving closes what is then. Raises ValueError for a URL or header that cannot be."""
+    """Of `{base_url}{path}`. Nothing is connected yet; leaving closes what is then. Raises ValueError for a URL or
+    header that cannot be."""
     base = _base(base_url)
-    site = Site(_host(base), secrets_in([*headers.values(), base.password or ""]))
+    url = base._replace(path=base.path.rstrip("/") + path).geturl()
+    site = Site(_host(base), secrets_in([*headers.values(), base.password or ""]), url, path)
     for word in (*headers, *headers.values()):
         word.encode("ascii")
-    async with aclosing(Endpoint(base, Terms(headers, idle_timeout_s, base.scheme == "https"), site)) as endpoint:
+    async with aclosing(Endpoint(Terms(headers, deadlines, base.scheme == "https"), site)) as endpoint:
         yield endpoint
 
 

@@ -6,10 +6,12 @@ Knows no HTTP library and does no I/O. Decides which words a person sees: never 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC
 from email.utils import parsedate_to_datetime
+from urllib.parse import urlsplit
 
 from hookgate.protocol.codec import decode, encode
 from hookgate.protocol.errors import BadMessage, ProviderFailed, ProviderFault
@@ -63,37 +65,74 @@ _MEANING: Mapping[ProviderFault, str] = {
 }
 
 
+_MISPLACED = (404, 405)
+"""What servers answer to an address that they do not have."""
+_VERSION = re.compile(r"/v\d")
+
+
 @dataclass(frozen=True, slots=True)
 class Site:
-    """An endpoint as its failures name it, and the words that they must never repeat."""
+    """An endpoint as its failures name it, and the words that they must never repeat. `url` is the base with `path`
+    behind it: where every call goes."""
 
     host: str
     secrets: tuple[str, ...] = field(default=(), repr=False)
+    url: str = field(default="", repr=False)
+    path: str = ""
 
-    def failure(self, kind: ProviderFault, what: str, *, detail: str = "") -> ProviderFailed:
+    def failure(self, kind: ProviderFault, what: str, *, detail: str = "", final: bool = False) -> ProviderFailed:
         """`what` follows the host's name: "answered 500", say."""
-        return ProviderFailed(kind, f"{self.host} {what}", detail=self.hide(detail)[:DETAIL_CHARACTERS])
+        detail = self.hide(detail)[:DETAIL_CHARACTERS]
+        return ProviderFailed(kind, f"{self.host} {what}", detail=detail, final=final)
 
     def refusal(self, status: int, headers: Mapping[str, str], body: bytes, now: float) -> ProviderFailed:
         """An answer that is no success; `headers` in lower case, `now` in seconds since 1970."""
         raw = body.decode("utf-8", "replace")
         said = _read_said(raw)
         kind = fault_of_status(status, said.words or raw)
-        failed = self.failure(kind, f"answered {status} ({_MEANING[kind]}){self._quoted(said)}", detail=raw)
+        if status in _MISPLACED:
+            what = (
+                f"answered {status} at {self._place()} (no such address or model){self._quoted(said)}{self._hint()}"
+            )
+        else:
+            what = f"answered {status} ({_MEANING[kind]}){self._quoted(said)}"
+        failed = self.failure(kind, what, detail=raw)
         failed.retry_after_s = retry_after(headers, now)
         return failed
 
-    def broken_off(self, event: JsonObject) -> ProviderFailed:
-        """An error object in the middle of a stream, or in an answer that calls itself a success."""
+    def broken_off(self, event: JsonObject, *, whole: bool = False) -> ProviderFailed:
+        """An error object in the middle of a stream, or `whole`, an answer that calls itself a success."""
         said = _said(event)
         kind = _fault_of(said)
-        what = f"broke off its answer ({_MEANING[kind]}){self._quoted(said)}"
+        what = f"broke off its answer ({_MEANING[kind]}){self._quoted(said)}{self._hint() if whole else ''}"
         return self.failure(kind, what, detail=encode(event).decode())
+
+    def stranger(self, media_type: str, body: bytes) -> ProviderFailed:
+        """What is no model's answer at all: a web page, say."""
+        what = f"answered with {media_type[:80]} at {self._place()} where a model's answer was expected{self._hint()}"
+        return self.failure("format", what, detail=body.decode("utf-8", "replace"))
 
     def hide(self, words: str) -> str:
         for secret in self.secrets:
             words = words.replace(secret, "***")
         return words
+
+    def _place(self) -> str:
+        """The URL that was called, without a password or query."""
+        parts = urlsplit(self.url)
+        return self.hide(parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl())
+
+    def _hint(self) -> str:
+        """What is likely wrong with the base URL, if anything is: the mistakes that everybody makes once."""
+        path = urlsplit(self.url).path
+        base = path.removesuffix(self.path)
+        if base.endswith(self.path):
+            return f"; base_url must end before {self.path}, which is added to it"
+        if "/v1/v1" in path:
+            return "; /v1 stands twice in it: take one out of base_url"
+        if not _VERSION.search(path):
+            return "; /v1 is missing in it: base_url usually ends in /v1"
+        return ""
 
     def _quoted(self, said: _Said) -> str:
         # Hidden before it is cut, so that no half of a key is left at the end.

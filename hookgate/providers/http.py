@@ -7,6 +7,7 @@ ProviderFailed.
 from __future__ import annotations
 
 import math
+import socket
 import ssl
 import time
 from collections.abc import AsyncIterator
@@ -20,12 +21,20 @@ import trio
 from hookgate.protocol.errors import ProviderFailed, ProviderFault
 from hookgate.providers.endpoint import Terms
 from hookgate.providers.faults import Site
-from hookgate.providers.sse import MAX_REPLY, Feed, Reading, parsed
+from hookgate.providers.patience import Watch
+from hookgate.providers.sse import MAX_EVENT, Feed, Reading, parsed
 
 CONNECT_S = 10.0
 BODY_PIECE_BYTES = 256 << 10
 MAX_ERROR_BYTES = 64 << 10
 ERROR_BODY_S = 10.0
+_KEEP_ALIVE = (
+    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 30),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 10),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 6),
+)
+"""A model may think for minutes in silence; a machine that is gone is found out in one and a half."""
 
 
 class _Body(httpx.AsyncByteStream):
@@ -50,9 +59,10 @@ class Connections:
 
     def __init__(self, terms: Terms, site: Site) -> None:
         self.site = site
+        self._deadlines = terms.deadlines
         self._client = httpx.AsyncClient(
             transport=_Shards(_trust_store() if terms.tls else _empty_trust_store()),
-            # Compressed answers would be buffered by proxies and could grow a thousandfold behind the size limits.
+            # Packed answers would be buffered by proxies, and could grow a millionfold behind the size limits.
             headers={
                 "Accept": "text/event-stream, application/json",
                 "Accept-Encoding": "identity",
@@ -60,53 +70,61 @@ class Connections:
                 "User-Agent": "hookgate",
                 **terms.headers,
             },
-            timeout=httpx.Timeout(terms.idle_timeout_s, connect=CONNECT_S, pool=None),
+            timeout=httpx.Timeout(None, connect=CONNECT_S),
             trust_env=False,
         )
 
     async def aclose(self) -> None:
         await self._client.aclose()
 
-    async def post(self, url: str, body: bytes, reading: Reading) -> None:
+    async def post(self, body: bytes, reading: Reading) -> None:
         """Send JSON and feed the answer to `reading`. Raises ProviderFailed; cancelling drops the connection."""
-        try:
-            request = self._client.build_request("POST", url, headers={"Content-Length": str(len(body))})
-            request.stream = _Body(body)
-            async with aclosing(await self._client.send(request, stream=True)) as response:
-                await self._read(response, reading)
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise self._broken(error) from None  # the original may quote a header, and so the key
+        watch = Watch(self._deadlines)
+        with watch.scope:
+            try:
+                request = self._client.build_request(
+                    "POST", self.site.url, headers={"Content-Length": str(len(body))}
+                )
+                request.stream = _Body(body)
+                async with aclosing(await self._client.send(request, stream=True)) as response:
+                    await self._read(response, reading, watch)
+            except (httpx.HTTPError, httpx.InvalidURL) as error:
+                raise self._broken(error) from None  # the original may quote a header, and so the key
+        if watch.expired and not reading.complete:
+            raise self.site.failure("timeout", watch.late(), final=watch.final)
 
-    async def _read(self, response: httpx.Response, reading: Reading) -> None:
+    async def _read(self, response: httpx.Response, reading: Reading, watch: Watch) -> None:
         if not response.is_success:
             raise await self._refusal(response)
+        if packed := _packed(response):
+            what = f"sent a packed answer (Content-Encoding: {packed[:40]}), which it was asked not to"
+            raise self.site.failure("format", what)
         media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         match media_type:
             case "text/event-stream" | "text/plain" | "":
-                await self._read_stream(response, reading)
+                await self._read_stream(response, reading, watch)
             case "application/json":
                 await self._read_whole(response, reading)
             case _:
                 body = await _body(response, MAX_ERROR_BYTES, ERROR_BODY_S)
-                what = f"answered with {media_type[:80]} where a model's answer was expected"
-                raise self.site.failure("format", what, detail=body.decode("utf-8", "replace"))
+                raise self.site.stranger(media_type, body)
 
     async def _refusal(self, response: httpx.Response) -> ProviderFailed:
-        body = await _body(response, MAX_ERROR_BYTES, ERROR_BODY_S)
+        body = b"" if _packed(response) else await _body(response, MAX_ERROR_BYTES, ERROR_BODY_S)
         headers = {name.lower(): value for name, value in response.headers.items()}
         return self.site.refusal(response.status_code, headers, body, time.time())
 
     async def _read_whole(self, response: httpx.Response, reading: Reading) -> None:
-        body = await _body(response, MAX_REPLY, math.inf)
-        if len(body) > MAX_REPLY:
-            raise self.site.failure("format", f"sent an answer of more than {MAX_REPLY >> 20} MiB")
+        body = await _body(response, MAX_EVENT, math.inf)
+        if len(body) > MAX_EVENT:
+            raise self.site.failure("format", f"sent an answer of more than {MAX_EVENT >> 20} MiB in one piece")
         members = parsed(self.site, body)
         if members.get("error"):
-            raise self.site.broken_off(members)
+            raise self.site.broken_off(members, whole=True)
         reading.take_whole(members)
 
-    async def _read_stream(self, response: httpx.Response, reading: Reading) -> None:
-        feed = Feed(self.site, response, reading)
+    async def _read_stream(self, response: httpx.Response, reading: Reading, watch: Watch) -> None:
+        feed = Feed(self.site, response, reading, watch)
         try:
             await feed.run()
         except httpx.HTTPError:
@@ -140,16 +158,12 @@ def _meaning(error: Exception) -> tuple[ProviderFault, str]:
     match error:
         case httpx.ConnectTimeout():
             return "timeout", f"did not accept a connection within {CONNECT_S:g} s"
-        case httpx.TimeoutException():
-            return "timeout", "fell silent for too long"
         case httpx.ConnectError() if _is_tls(error):
             return "network", "could not prove who it is (TLS failed)"
         case httpx.ConnectError():
             return "network", "cannot be reached"
         case httpx.ReadError() | httpx.WriteError() | httpx.RemoteProtocolError() | httpx.CloseError():
             return "network", "broke the connection: the stream was cut"
-        case httpx.DecodingError():
-            return "network", "sent a body that cannot be unpacked"
         case _:
             return "unknown", f"could not be asked ({type(error).__name__})"
 
@@ -160,13 +174,19 @@ def _is_tls(error: BaseException | None) -> bool:
     return error is not None
 
 
+def _packed(response: httpx.Response) -> str:
+    """The encodings of a body that is not sent as it is; none of them is ever unpacked."""
+    encoding = response.headers.get("content-encoding", "").strip().lower()
+    return "" if encoding == "identity" else encoding
+
+
 async def _body(response: httpx.Response, limit: int, patience_s: float) -> bytes:
     """A little more than `limit` bytes at most. What is too long or too slow is left by cancelling: a `break`
     would drop httpx's nested generators unclosed."""
     parts: list[bytes] = []
     size = 0
     with trio.move_on_after(patience_s) as scope:
-        async for part in response.aiter_bytes():
+        async for part in response.aiter_raw():
             parts.append(part)
             size += len(part)
             if size > limit:
@@ -178,7 +198,9 @@ class _Shard:
     def __init__(self, context: ssl.SSLContext) -> None:
         self.busy = 0
         limits = httpx.Limits(max_connections=_Shards.WIDTH, keepalive_expiry=30.0)
-        self.transport = httpx.AsyncHTTPTransport(verify=context, trust_env=False, limits=limits)
+        self.transport = httpx.AsyncHTTPTransport(
+            verify=context, trust_env=False, limits=limits, socket_options=_KEEP_ALIVE
+        )
 
 
 class _Shards(httpx.AsyncBaseTransport):

@@ -12,10 +12,11 @@ from hookgate.protocol.codec import encode
 from hookgate.protocol.delta import Delta
 from hookgate.protocol.interfaces import Provider
 from hookgate.protocol.values import JsonObject, LLMReply, LLMRequest, Message, ProposedCall, ToolSpec, Usage
-from hookgate.providers.endpoint import IDLE_S, Endpoint, open_endpoint
+from hookgate.providers.endpoint import USUAL, Endpoint, open_endpoint
 from hookgate.providers.foreign import count, items, member, text
 from hookgate.providers.media import Picture, parse_media
 from hookgate.providers.names import NewCallIds, ToolNames, tool_names
+from hookgate.providers.patience import Deadlines
 from hookgate.providers.slots import Slots
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -33,16 +34,16 @@ _FINISH = {
 async def open_openai(
     base_url: str,
     api_key: str | None = None,
-    idle_timeout_s: float = IDLE_S,
+    deadlines: Deadlines = USUAL,
     headers: Iterable[tuple[str, str]] = (),
 ) -> AsyncGenerator[Provider, None]:
     """A provider for `{base_url}/chat/completions`, with its connections; leaving closes them.
 
-    `idle_timeout_s`: seconds of silence that end a call. Raises ValueError for a URL or header that cannot be.
+    Raises ValueError for a URL or header that cannot be.
     """
     key = (api_key or "").strip()
     own = {"Authorization": f"Bearer {key}"} if key else {}
-    async with open_endpoint(base_url, own | dict(headers), idle_timeout_s) as endpoint:
+    async with open_endpoint(base_url, "/chat/completions", own | dict(headers), deadlines) as endpoint:
         yield _OpenAI(endpoint)
 
 
@@ -53,7 +54,7 @@ class _OpenAI:
     async def complete(self, request: LLMRequest, on_text: Callable[[Delta], None]) -> LLMReply:
         names = tool_names(request)
         reading = _Reading(on_text, Slots(on_text, names, NewCallIds(request)))
-        await self._endpoint.post("/chat/completions", encode(request_members(request, names)), reading)
+        await self._endpoint.post(encode(request_members(request, names)), reading)
         if reading.finish == "error":
             raise self._endpoint.site.failure("server", "broke off its answer without saying why")
         if reading.empty:
@@ -153,6 +154,10 @@ class _Reading:
         return bool(self.finish)
 
     @property
+    def begun(self) -> bool:
+        return bool(self._text or self._reasoning or self._slots)
+
+    @property
     def empty(self) -> bool:
         return not self._slots and not "".join(self._text).strip()
 
@@ -168,7 +173,8 @@ class _Reading:
 
     def _take_choice(self, choice: JsonObject) -> None:
         delta = member(choice, "delta") or member(choice, "message")
-        self._reasoning.append(text(delta, "reasoning_content") or text(delta, "reasoning"))
+        if thought := text(delta, "reasoning_content") or text(delta, "reasoning"):
+            self._reasoning.append(thought)
         for piece in (_words(delta), text(delta, "refusal")):
             if piece:
                 self._text.append(piece)

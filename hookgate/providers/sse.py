@@ -1,10 +1,11 @@
 """Server-sent events of one model answer: fed piece by piece to a Reading, within limits, up to the end marker.
 
-Knows no HTTP client beyond "a body gives text", and no model API: what an event means is up to the Reading.
+Knows no HTTP client beyond "a body gives bytes", and no model API: what an event means is up to the Reading.
 """
 
 from __future__ import annotations
 
+from codecs import getincrementaldecoder
 from collections.abc import AsyncIterator
 from typing import Any, Protocol, cast
 
@@ -16,22 +17,32 @@ from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.values import JsonObject
 from hookgate.providers.faults import Site
 from hookgate.providers.foreign import object_of
+from hookgate.providers.patience import Watch
 
-MAX_EVENT = 16 << 20
+MAX_EVENT = 8 << 20
 MAX_REPLY = 64 << 20
-"""Characters of one event and of a whole answer; more is a failure of kind format."""
+"""Bytes of one event, or of an answer that comes in one piece, and of a whole stream; more is a failure of kind
+format. As values JSON takes up to twenty times its size; what is around a streamed token is forty times the token."""
 END_GRACE_S = 0.25
 """Seconds for the body to end after the end marker, so that the connection can serve the next call."""
 COMPLETE_GRACE_S = 5.0
 """Seconds for the usage and the end marker to come once the answer itself is complete."""
 
 
+_utf8 = getincrementaldecoder("utf-8")
+
+
 class Body(Protocol):
-    def aiter_text(self) -> AsyncIterator[str]: ...
+    def aiter_raw(self) -> AsyncIterator[bytes]: ...
 
 
 class Reading(Protocol):
     """Makes sense of one answer. Does no I/O; both methods may raise ProviderFailed."""
+
+    @property
+    def begun(self) -> bool:
+        """The model has said something, if only to itself."""
+        ...
 
     @property
     def complete(self) -> bool:
@@ -54,10 +65,10 @@ class Feed:
     the HTTP client's nested generators unclosed; `failure` is what the caller raises afterwards.
     """
 
-    def __init__(self, site: Site, body: Body, reading: Reading) -> None:
+    def __init__(self, site: Site, body: Body, reading: Reading, watch: Watch) -> None:
         self.failure: Exception | None = None
         self.headers = {"content-type": "text/event-stream"}
-        self._site, self._body, self._reading = site, body, reading
+        self._site, self._body, self._reading, self._watch = site, body, reading, watch
         self._scope = trio.CancelScope()
         self._ended = False
         self._event_size = self._reply_size = 0
@@ -75,14 +86,16 @@ class Feed:
                     self._pass_on(event)
 
     async def aiter_text(self) -> AsyncIterator[str]:
-        async for text in self._body.aiter_text():
-            self._event_size += len(text)
-            self._reply_size += len(text)
+        decoder = _utf8("replace")
+        async for piece in self._body.aiter_raw():
+            self._watch.arrived(piece)
+            self._event_size += len(piece)
+            self._reply_size += len(piece)
             if self._event_size > MAX_EVENT:
                 self._fail(self._site.failure("format", f"sent an event of more than {MAX_EVENT >> 20} MiB"))
             elif self._reply_size > MAX_REPLY:
                 self._fail(self._site.failure("format", f"sent an answer of more than {MAX_REPLY >> 20} MiB"))
-            if self.failure is None:
+            if self.failure is None and (text := decoder.decode(piece)):
                 yield text
 
     def _pass_on(self, event: ServerSentEvent) -> None:
@@ -91,6 +104,8 @@ class Feed:
             self._ended = self._take(event)
         except Exception as error:
             self._fail(error)
+        if self._reading.begun:
+            self._watch.begin()
         if self._ended:
             self._scope.deadline = trio.current_time() + END_GRACE_S
         elif self.complete and not was_complete:

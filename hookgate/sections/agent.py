@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator, model_validator
 
@@ -43,13 +44,28 @@ class AgentSection(Section):
         return {**self.options, **{name: value for name, value in named.items() if value is not None}}
 
 
+_VENDORS = {"openai": "api.openai.com", "anthropic": "api.anthropic.com"}
+
+
 class ProviderSection(Section):
+    """How long a call may take: until the model begins to answer, from one line of its answer to the next (or
+    `least_rate` bytes a second all the while), and in all."""
+
     kind: Literal["openai", "anthropic", "scripted"]
     base_url: str = ""
     api_key_env: Annotated[str, Field(pattern=r"^([A-Za-z_][A-Za-z0-9_]*)?$")] = ""
+    first_token_timeout_ms: Milliseconds = 600_000
     idle_timeout_ms: Milliseconds = 120_000
+    total_timeout_ms: Milliseconds = 1_800_000
+    least_rate: Annotated[int, Field(ge=0)] = 100
     headers: dict[str, str] = Field(default_factory=dict)
     script: str = ""
+
+    @property
+    def is_vendor(self) -> bool:
+        """Whether this is the endpoint of the company whose API it speaks."""
+        host = _VENDORS.get(self.kind)
+        return host is not None and (not self.base_url or urlsplit(self.base_url).hostname == host)
 
     @field_validator("base_url")
     @classmethod

@@ -54,7 +54,7 @@ class TestEditGuard(GuardSection):
 
 
 class ShellGuard(GuardSection):
-    profile: Literal["relaxed", "standard", "read_only"] = "standard"
+    profile: Literal["relaxed", "standard", "read_only"] = "relaxed"
 
 
 class RedactionGuard(GuardSection):

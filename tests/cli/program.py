@@ -33,10 +33,8 @@ _ON_TERMINAL = (
 
 
 def configured(folder: Path, url: str, more: str = "") -> Path:
-    """A hookgate.toml whose model is at `url` and whose workspace is its own folder.
-
-    Without the shell policy, which would refuse the redirections by which commands here tell that they run.
-    """
+    """A hookgate.toml whose model is at `url` and whose workspace is its own folder. Without the shell policy: it is
+    not what is tested here."""
     (folder / "hookgate.toml").write_text(
         f'[agent]\nmodel = "p/m"\nretry_first_ms = 1\n[providers.p]\nkind = "openai"\nbase_url = "{url}"\n'
         f'[control]\nenabled = false\n[guards]\nshell = "off"\n{more}'

@@ -31,10 +31,13 @@ async def test_the_answer_stands_alone_on_stdout(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("answers", "line"),
     [
-        ((fails(401, "bad key"),), "The model call failed (auth): 127.0.0.1"),
-        ((fails(500, "oops\nTraceback (most recent call last)"),) * 3, "The model call failed (server): 127.0.0.1"),
-        ((cut(says("half ", "an answer"), 2),) * 3, "The model call failed (network): 127.0.0.1"),
-        ((says(), says()), "The model call failed (empty): 127.0.0.1"),
+        ((fails(401, "bad key"),), "The model call failed (auth): p: 127.0.0.1"),
+        (
+            (fails(500, "oops\nTraceback (most recent call last)"),) * 3,
+            "The model call failed (server): p: 127.0.0.1",
+        ),
+        ((cut(says("half ", "an answer"), 2),) * 3, "The model call failed (network): p: 127.0.0.1"),
+        ((says(), says()), "The model call failed (empty): p: 127.0.0.1"),
     ],
 )
 async def test_a_failure_is_exactly_one_line_on_stderr(
@@ -50,7 +53,7 @@ async def test_a_failure_is_exactly_one_line_on_stderr(
 async def test_an_endpoint_that_is_not_there_is_one_line_too(tmp_path: Path) -> None:
     ended = await run(configured(tmp_path, NOBODY), "chat", "--once", "hello")
     assert (ended.returncode, ended.stdout) == (1, b"")
-    assert ended.stderr == b"The model call failed (network): 127.0.0.1:9 cannot be reached\n"
+    assert ended.stderr == b"The model call failed (network): p: 127.0.0.1:9 cannot be reached\n"
 
 
 @pytest.mark.parametrize(
@@ -59,7 +62,7 @@ async def test_an_endpoint_that_is_not_there_is_one_line_too(tmp_path: Path) -> 
         ("[tols]\n", "tols: unknown key (did you mean 'tools'?)"),
         ('[hooks.processes.h]\ncommand = ["true"]\nintercept = ["befor_tool"]\n', "'befor_tool' is no stage"),
         ('[[approvals]]\nname = "x"\n', "approvals.0: name the tools"),
-        ('[providers.q]\nkind = "openai"\napi_key_env = "NO_SUCH_KEY"\n', "NO_SUCH_KEY is not set"),
+        ('[providers.q]\nkind = "openai"\nbase_url = "ftp://x"\n', "providers.q.base_url: must start with http://"),
         ("[agent]\n", "hookgate.toml: "),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -193,13 +194,13 @@ async def test_a_strict_refusal_is_stale(bench: MakeBench, tmp_path: Path) -> No
 async def test_the_shell_policy_refuses_by_name_and_in_audit_only_says_what_it_would_do(bench: MakeBench) -> None:
     cd = call("bash", '{"command": "cd src && ls"}')
     tool = FunctionTool("bash")
-    made = bench(asks_for(cd), says("x"), tools=[tool])
+    made = bench(asks_for(cd), says("x"), tools=[tool], guards={"shell": {"profile": "standard"}})
     await made.play()
     assert tool.seen == []
     assert made.results()[0].startswith("Tool execution denied by hook: shell policy, rule cd: `cd` is not needed")
     assert made.decided("deny_tool") == [("guard:shell", "before_tool")]
 
-    watched = bench(asks_for(cd), says("x"), tools=[tool], guards={"shell": "audit"})
+    watched = bench(asks_for(cd), says("x"), tools=[tool], guards={"shell": {"mode": "audit", "profile": "standard"}})
     await watched.play()
     assert len(tool.seen) == 1
 
@@ -212,3 +213,13 @@ async def test_a_small_read_meets_no_guard_that_has_nothing_to_say_about_it(benc
     # The loop guard before each of two model calls as well.
     assert asked == {"guard:loop": 4, "guard:read_before_write": 2}
     assert made.payloads(HookFailed) == []
+
+
+@pytest.mark.parametrize(
+    "line", ["cd sub && make", "make > log.txt", "cat > notes <<'END'\nx\nEND", "python3 - <<END\n1\nEND"]
+)
+async def test_everyday_lines_run_under_the_policy_as_it_comes(bench: MakeBench, line: str) -> None:
+    tool = FunctionTool("bash")
+    made = bench(asks_for(call("bash", json.dumps({"command": line}))), says("x"), tools=[tool])
+    await made.play()
+    assert [it.arguments["command"] for it in tool.seen] == [line]

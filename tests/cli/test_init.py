@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ import trio
 
 from hookgate.cli.init import FILES, run_init
 from hookgate.config import parse
+from tests.model_server import open_model_server, says
 from tests.wire import open_child
 
 TOML = Path("hookgate.toml")
@@ -22,7 +24,7 @@ HELLO = {"name": "example", "version": 1, "modes": ["tool"]}
 
 
 def hookgate(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    inherited = {name: value for name, value in os.environ.items() if name != "OPENAI_API_KEY"}
+    inherited = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
     return subprocess.run(
         [sys.executable, "-m", "hookgate", *arguments],
         cwd=folder,
@@ -43,15 +45,66 @@ def folder(tmp_path: Path) -> Path:
 # --- the files ----------------------------------------------------------------------------------------------
 
 
-def test_the_next_steps_are_three_lines(tmp_path: Path) -> None:
+def test_the_next_steps_are_three_lines_after_what_is_gated_and_what_is_not(tmp_path: Path) -> None:
     done = hookgate(tmp_path, "init")
-    steps = ["  export OPENAI_API_KEY=...", "  hookgate config check", "  hookgate chat"]
-    assert done.stdout.splitlines()[1:] == steps
+    *said, export, check, chat = done.stdout.splitlines()
+    assert export.startswith(
+        "  export OPENAI_API_KEY=...   # or ANTHROPIC_API_KEY; or in hookgate.toml take the # from"
+    )
+    assert (check, chat) == ("  hookgate config check", "  hookgate chat")
     assert all((tmp_path / name).is_file() for name in FILES)
+    told = " ".join(said)
+    rules = tomllib.loads((tmp_path / TOML).read_text())["approvals"]
+    gated = {tool for rule in rules if "origins" not in rule for tool in rule["tools"]}
+    assert gated == {"bash", "write", "edit"} == set(re.findall(r"\w+", told.partition("Gated: ")[2])[:4]) - {"and"}
+    assert "Not gated: read, ls, glob, grep and web_fetch" in told
+
+
+def removing(folder: Path, line: str) -> None:
+    """What a person does in an editor: one `#` is taken from the one line that begins so."""
+    text = (folder / TOML).read_text()
+    assert text.count(f"\n#{line}") == 1
+    (folder / TOML).write_text(text.replace(f"\n#{line}", f"\n{line}"))
+
+
+async def test_ollama_is_talked_to_once_one_mark_is_removed_and_needs_no_key(folder: Path) -> None:
+    removing(folder, 'model = "ollama/qwen3:4b"')
+    check = hookgate(folder, "config", "check")
+    assert (check.returncode, "Model ollama/qwen3:4b" in check.stdout) == (0, True), check.stderr
+    async with open_model_server(says("hello there")) as server:
+        text = (folder / TOML).read_text()
+        (folder / TOML).write_text(text.replace("http://127.0.0.1:11434/v1", server.base_url))
+        with trio.fail_after(60):
+            done = await trio.to_thread.run_sync(hookgate, folder, "chat", "--once", "hi")
+        assert (done.returncode, done.stdout) == (0, "hello there\n"), done.stderr
+        (asked,) = server.requests
+    assert asked.body["model"] == "qwen3:4b"
+    assert "authorization" not in asked.headers
+
+
+@pytest.mark.parametrize(
+    ("key", "model"), [("OPENAI_API_KEY", "openai/gpt-5-mini"), ("ANTHROPIC_API_KEY", "anthropic/claude-sonnet-4-5")]
+)
+def test_the_key_that_is_set_decides_which_model_answers(folder: Path, key: str, model: str) -> None:
+    done = hookgate(folder, "config", "check", **{key: "sk-test"})
+    assert (done.returncode, f"Model {model}," in done.stdout) == (0, True), done.stderr
+
+
+def test_without_a_key_the_chat_says_what_to_do(folder: Path) -> None:
+    done = hookgate(folder, "chat", "--once", "hi")
+    assert done.returncode == 2
+    assert "agent.model is not set, nor is OPENAI_API_KEY or ANTHROPIC_API_KEY: export a key, or write" in done.stderr
+    removing(folder, 'model = "openai/gpt-5-mini"')
+    done = hookgate(folder, "chat", "--once", "hi")
+    assert done.returncode == 2
+    assert (
+        "providers.openai.api_key_env: OPENAI_API_KEY is not set: `export OPENAI_API_KEY=...`, or choose"
+        in done.stderr
+    )
 
 
 def test_the_next_steps_lead_into_another_folder(tmp_path: Path) -> None:
-    assert "  cd 'my gate' && export OPENAI_API_KEY=...\n" in hookgate(tmp_path, "init", "my gate").stdout
+    assert "  cd 'my gate' && export OPENAI_API_KEY=... " in hookgate(tmp_path, "init", "my gate").stdout
 
 
 def test_the_written_configuration_passes_the_check(folder: Path) -> None:
@@ -60,27 +113,28 @@ def test_the_written_configuration_passes_the_check(folder: Path) -> None:
     assert "Model openai/gpt-5-mini, 1 hook" in done.stdout
 
 
-def test_the_check_names_the_variable_that_is_not_set(folder: Path) -> None:
+def test_the_check_names_the_variables_of_which_none_is_set(folder: Path) -> None:
     done = hookgate(folder, "config", "check")
     assert done.returncode == 2
-    assert "OPENAI_API_KEY" in done.stderr
+    assert "agent.model is not set, nor is OPENAI_API_KEY or ANTHROPIC_API_KEY" in done.stderr
 
 
 def test_a_bash_call_meets_the_hook_and_a_person(folder: Path) -> None:
     done = hookgate(folder, "hooks", "explain", "--tool", "bash")
     assert re.search(r"before_tool:\n( .*guard:.*\n)+ +10 +example +in, timeout 5 s, on failure deny\n", done.stdout)
-    assert "approval rule shell: a person is asked" in done.stdout
+    assert "approval rule changes: a person is asked" in done.stdout
 
 
 def test_another_tool_meets_neither(folder: Path) -> None:
     done = hookgate(folder, "hooks", "explain", "--tool", "read")
     assert re.search(r" example +out: tools", done.stdout)
-    assert "approval rule shell: does not apply" in done.stdout
+    assert "approval rule changes: does not apply" in done.stdout
 
 
 def test_a_call_that_a_model_wrote_into_its_text_meets_a_person(folder: Path) -> None:
     done = hookgate(folder, "hooks", "explain", "--tool", "read")
     assert "approval rule text: a person is asked about calls of origin text" in done.stdout
+    removing(folder, 'model = "openai/gpt-5-mini"')
     file = folder / TOML
     file.write_text(file.read_text().replace("openai/gpt-5-mini", "script/s") + SCRIPTED)
     replies = [{"text": '<tool_call>{"name": "ls", "arguments": {}}</tool_call>'}, {"text": "As you wish."}]
@@ -91,12 +145,12 @@ def test_a_call_that_a_model_wrote_into_its_text_meets_a_person(folder: Path) ->
 
 def test_every_setting_that_is_off_can_be_switched_on(folder: Path) -> None:
     text = (folder / TOML).read_text()
-    switched_on = re.sub(r"^#(?=\S)", "", text, flags=re.MULTILINE)
+    models = re.findall(r'^#model = "(.+?)"', text, flags=re.MULTILINE)
+    switched_on = re.sub(r"^#(?=\S)", "", re.sub(r"^#model.*\n", "", text, flags=re.MULTILINE), flags=re.MULTILINE)
     config = parse(switched_on, TOML)
     assert set(config.providers) == {"openai", "ollama", "anthropic"}
     assert config.hooks.processes["example"].mode == "audit"
-    for model in re.findall(r'^# With .* model = "(.+)"$', text, flags=re.MULTILINE):
-        assert model.partition("/")[0] in config.providers
+    assert {model.partition("/")[0] for model in models} == set(config.providers)
 
 
 # --- nothing is lost ----------------------------------------------------------------------------------------

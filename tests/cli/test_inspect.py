@@ -284,7 +284,7 @@ def test_a_hook_that_lets_calls_through_when_it_fails_is_a_note(
         ('[tools.aliases.read]\nfile = "nope"\n', "tools: 'nope' is no argument of the tool read"),
         (
             '[mcp.servers.docs]\ntransport = "http"\nurl = "https://x"\ntoken_env = "NOT_SET"\n',
-            "mcp.servers.docs.token_env: NOT_SET is not set",
+            "mcp.servers.docs.token_env: NOT_SET is not set: `export NOT_SET=...`",
         ),
         (
             '[mcp.servers.docs]\ncommand = ["no-such-program"]\n',

@@ -58,8 +58,8 @@ async def test_every_command_of_an_idle_program_has_its_response(tmp_path: Path)
         assert await client.ask("clear", id="1") == ok("clear")
         assert await client.ask("abort", id="1") == ok("abort")
         assert await client.ask("set_model", id="1", model="other") == ok("set_model", {"model": "other"})
-        unknown = bad("set_model", 'unknown model "x" (provider="p")')
-        assert await client.ask("set_model", id="1", model="x") == unknown
+        unknown = bad("set_model", "' ' names no model: write it PROVIDER/MODEL, with a configured provider (p)")
+        assert await client.ask("set_model", id="1", model=" ") == unknown
         levels = bad("set_reasoning", "reasoning must be off|minimum|low|medium|high|xhigh|max")
         assert await client.ask("set_reasoning", id="1", reasoning="hard") == levels
         low, off = {"reasoning": "low"}, {"reasoning": ""}
@@ -232,6 +232,29 @@ async def test_a_model_that_was_set_is_asked_next(tmp_path: Path) -> None:
         await prompted(client, "two")
         assert [request.body["model"] for request in server.requests] == ["gpt-4o", "gpt-5"]
         assert (await client.ask("get_state"))["data"]["model"] == "gpt-5"
+
+
+async def test_a_model_that_nobody_knows_is_asked_with_a_note_also_of_another_provider(tmp_path: Path) -> None:
+    async with open_model_server() as here, open_model_server() as there:
+        text = f'[agent]\nmodel = "a/one"\n[providers.a]\nkind = "openai"\nbase_url = "{here.base_url}"\n'
+        text += f'[providers.b]\nkind = "openai"\nbase_url = "{there.base_url}"\napi_key_env = "B_KEY"\n'
+        text += '[providers.c]\nkind = "openai"\napi_key_env = "C_KEY"\n'
+        (tmp_path / "hookgate.toml").write_text(text)
+        async with open_rpc(tmp_path, env={"B_KEY": "k"}) as client:
+            data = (await client.ask("set_model", model="two"))["data"]
+            assert data["model"] == "two"
+            assert data["note"].startswith("a/two: its context window is not known")
+            assert "price" not in data["note"]
+            await prompted(client, "one")
+            assert (await client.ask("set_model", model="b/claude-x"))["success"]
+            await prompted(client, "two")
+            assert (await client.ask("get_state"))["data"]["provider"] == "b"
+            assert "its price is not known" in (await client.ask("set_model", model="c/gpt-9"))["data"]["note"]
+            failed = one(await prompted(client, "three"), "error")["message"]
+            assert failed.startswith(
+                "The model call failed (auth): c: it has no key: providers.c.api_key_env: C_KEY is not"
+            )
+        assert [request.body["model"] for request in (*here.requests, *there.requests)] == ["two", "claude-x"]
 
 
 # --- failures -----------------------------------------------------------------------------------------------

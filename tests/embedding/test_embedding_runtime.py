@@ -148,13 +148,15 @@ async def _settled(runtime: Runtime) -> None:
     await trio.testing.wait_all_tasks_blocked(0.05)
 
 
-async def test_another_model_is_asked_after_set_model_and_only_a_known_one_can_be_set(scripted: Scripted) -> None:
+async def test_another_model_is_asked_after_set_model_known_or_not(scripted: Scripted) -> None:
     async with Runtime(scripted(ENDLESS)) as runtime:
         assert [model.id for model in runtime.list_models()] == ["m", "other"]
         await runtime.set_model("other")
         assert runtime.state().model == "other"
-        with pytest.raises(ValueError, match="unknown model"):
-            await runtime.set_model("nobody")
+        await runtime.set_model("nobody/knows:this")
+        assert (runtime.state().provider, runtime.state().model) == ("p", "nobody/knows:this")
+        with pytest.raises(ValueError, match="names no model"):
+            await runtime.set_model("p/")
         async with runtime.prompt("go"):
             with pytest.raises(Busy):
                 await runtime.set_model("m")
@@ -216,8 +218,8 @@ async def test_a_failing_model_is_an_error_before_done(scripted: Scripted) -> No
     async with Runtime(scripted(failing)) as runtime:
         events = await told(runtime.prompt("go"))
         assert events[-3:] == [
-            TurnEnd("error", "no"),
-            ErrorEvent("The model call failed (auth): no"),
+            TurnEnd("error", "p: no"),
+            ErrorEvent("The model call failed (auth): p: no"),
             Done(),
         ]
         assert of(AssistantMessage, events)

@@ -25,18 +25,20 @@ class Row:
 
 
 FAILURES = {
-    "400": Row((fails(400, "bad field"),), "The model call failed (format): 127.0.0.1", 1),
+    "400": Row((fails(400, "bad field"),), "The model call failed (format): p: 127.0.0.1", 1),
     "400 overflow": Row(
-        (fails(400, "maximum context length is 8192 tokens"),), "The model call failed (overflow): 127.0.0.1", 1
+        (fails(400, "maximum context length is 8192 tokens"),), "The model call failed (overflow): p: 127.0.0.1", 1
     ),
-    "401": Row((fails(401, "bad key"),), "The model call failed (auth): 127.0.0.1", 1),
-    "402": Row((fails(402, "no money"),), "The model call failed (billing): 127.0.0.1", 1),
-    "429": Row((fails(429, "slow down", ("Retry-After", "0")),) * 3, "The model call failed (rate_limit): ", 3),
-    "429 for long": Row((fails(429, "slow", ("Retry-After", "86400")),), "The model call failed (rate_limit): ", 1),
-    "500": Row((fails(500, BODY),) * 3, "The model call failed (server): 127.0.0.1", 3),
-    "no JSON": Row((Answer((b"<html>" * 99,), 502, "text/html"),) * 3, "The model call failed (server): ", 3),
-    "empty": Row((says(), says()), "The model call failed (empty): 127.0.0.1", 2),
-    "cut": Row((cut(says("One ", "two"), 2),) * 3, "The model call failed (network): 127.0.0.1", 3),
+    "401": Row((fails(401, "bad key"),), "The model call failed (auth): p: 127.0.0.1", 1),
+    "402": Row((fails(402, "no money"),), "The model call failed (billing): p: 127.0.0.1", 1),
+    "429": Row((fails(429, "slow down", ("Retry-After", "0")),) * 3, "The model call failed (rate_limit): p: ", 3),
+    "429 for long": Row(
+        (fails(429, "slow", ("Retry-After", "86400")),), "The model call failed (rate_limit): p: ", 1
+    ),
+    "500": Row((fails(500, BODY),) * 3, "The model call failed (server): p: 127.0.0.1", 3),
+    "no JSON": Row((Answer((b"<html>" * 99,), 502, "text/html"),) * 3, "The model call failed (server): p: ", 3),
+    "empty": Row((says(), says()), "The model call failed (empty): p: 127.0.0.1", 2),
+    "cut": Row((cut(says("One ", "two"), 2),) * 3, "The model call failed (network): p: 127.0.0.1", 3),
 }
 
 

@@ -87,7 +87,7 @@ async def test_the_older_part_becomes_one_message_of_the_user() -> None:
     ("replies", "line"),
     [
         (("a1", "a2", "  "), "Not compacted: empty summary from model."),
-        (("a1", "a2", ProviderFailed("auth", "no key")), "Not compacted: no key."),
+        (("a1", "a2", ProviderFailed("auth", "no key")), "Not compacted: p: no key."),
     ],
 )
 async def test_what_fails_changes_nothing(replies: tuple[str | Exception, ...], line: str) -> None:
@@ -174,5 +174,5 @@ def test_the_catalog_knows_dated_names_and_only_the_asked_provider() -> None:
     assert dated is not None
     assert (dated.name, dated.context_window) == ("claude/claude-sonnet-4-5-20250929", 200_000)
     assert known_model("x", "openai", "no-such-model") is None
-    assert all(model.provider == "mine" and model.prices.input > 0 for model in known_models("mine", "openai"))
+    assert all(model.provider == "mine" and model.prices is not None for model in known_models("mine", "openai"))
     assert known_models("s", "scripted") == ()

@@ -10,9 +10,11 @@ from trio.testing import MockClock
 
 from hookgate.loop.agent import Retries
 from hookgate.protocol.answers import CONTINUE
-from hookgate.protocol.errors import PASSING, ProviderFault
+from hookgate.protocol.delta import Delta
+from hookgate.protocol.errors import PASSING, ProviderFailed, ProviderFault
 from hookgate.protocol.payloads import ErrorEvent, LlmRetry, TurnEnd
 from hookgate.protocol.stages import Stage
+from hookgate.protocol.values import LLMReply, LLMRequest
 from hookgate.providers.scripted import ScriptedFailure, ScriptStep
 from tests.loop.recording import Bench, hook, says
 
@@ -41,11 +43,11 @@ async def test_a_failing_class_is_tried_this_often_and_ends_in_one_plain_line(
     bench: MakeBench, kind: ProviderFault
 ) -> None:
     made = bench(*[fails(kind)] * 5)
-    assert await made.play() == [f"The model call failed ({kind}): api.test said no"]
+    assert await made.play() == [f"The model call failed ({kind}): p: api.test said no"]
     assert made.room.sent[0].kind == "error"
     assert len(made.provider.requests) == TRIES[kind]
     assert made.payloads(TurnEnd)[0].Status == "error"
-    assert made.payloads(ErrorEvent) == [ErrorEvent("llm", "api.test said no")]
+    assert made.payloads(ErrorEvent) == [ErrorEvent("llm", "p: api.test said no")]
     assert [message.role for message in made.messages()] == ["user"]
 
 
@@ -100,7 +102,24 @@ async def test_our_own_waits_double_up_to_their_limit(bench: MakeBench, autojump
 async def test_a_wait_that_is_too_long_is_not_waited_for(bench: MakeBench, autojump_clock: MockClock) -> None:
     made = bench(fails("rate_limit", retry_after_s=61.0), says("never"), retries=Retries(2, 1.0, 60.0))
     assert await waited(made) == 0
-    assert made.lines == ["The model call failed (rate_limit): api.test said no"]
+    assert made.lines == ["The model call failed (rate_limit): p: api.test said no"]
+
+
+async def test_what_took_all_its_time_is_not_asked_again(bench: MakeBench) -> None:
+    slow = Broken(ProviderFailed("timeout", "api.test took more than 1800 s in all", final=True))
+    made = bench(providers={"p": slow})
+    assert await made.play() == ["The model call failed (timeout): p: api.test took more than 1800 s in all"]
+    assert slow.asked == 1
+
+
+class Broken:
+    def __init__(self, error: ProviderFailed) -> None:
+        self.asked, self._error = 0, error
+
+    async def complete(self, request: LLMRequest, on_text: Callable[[Delta], None]) -> LLMReply:
+        self.asked += 1
+        await trio.lowlevel.checkpoint()
+        raise self._error
 
 
 async def test_a_broken_stream_is_void_and_starts_again(bench: MakeBench) -> None:

@@ -73,6 +73,43 @@ def test_the_reason_is_one_short_line_with_host_status_class_and_the_api_s_own_w
     assert len(failed.reason) < 260
 
 
+@pytest.mark.parametrize(
+    ("base", "path", "ends"),
+    [
+        ("http://h:1", "/chat/completions", "; /v1 is missing in it: base_url usually ends in /v1"),
+        ("http://h:1/api/v1", "/chat/completions", "gone"),
+        ("http://h:1/v1beta/openai", "/chat/completions", "gone"),
+        ("http://h:1/v1/v1", "/chat/completions", "; /v1 stands twice in it: take one out of base_url"),
+        ("http://h:1/v1", "/v1/messages", "; /v1 stands twice in it: take one out of base_url"),
+        (
+            "http://h:1/v1/chat/completions",
+            "/chat/completions",
+            "; base_url must end before /chat/completions, which is added to it",
+        ),
+    ],
+)
+@pytest.mark.parametrize("status", [404, 405])
+def test_an_address_that_is_not_there_is_named_with_what_is_likely_wrong_with_it(
+    base: str, path: str, ends: str, status: int
+) -> None:
+    site = Site("h:1", ("very-secret",), base + path, path)
+    failed = site.refusal(status, {}, body("gone"), NOW)
+    assert failed.reason.startswith(f"h:1 answered {status} at {base}{path} (no such address or model): gone")
+    assert failed.reason.endswith(ends)
+
+
+def test_the_address_is_named_without_a_password_or_a_query() -> None:
+    site = Site("h:1", (), "http://me:hush@h:1/v1/x?key=hush", "/x")
+    assert site.refusal(404, {}, b"", NOW).reason == "h:1 answered 404 at http://h:1/v1/x (no such address or model)"
+
+
+def test_a_web_page_and_an_error_that_calls_itself_a_success_name_what_is_likely_wrong_too() -> None:
+    site = Site("h:1", (), "http://h:1/x", "/x")
+    assert "answered with text/html at http://h:1/x where" in site.stranger("text/html", b"").reason
+    for failed in (site.stranger("text/html", b""), site.broken_off({"error": "Unexpected endpoint"}, whole=True)):
+        assert failed.reason.endswith("; /v1 is missing in it: base_url usually ends in /v1")
+
+
 def test_what_a_terminal_would_obey_is_taken_out_of_the_reason() -> None:
     assert SITE.refusal(500, {}, body("a\x1b[2Jb\u202ec\x00"), NOW).reason.endswith(": a [2Jb c")
 

@@ -6,9 +6,12 @@ import gc
 import gzip
 import subprocess
 import sys
-from collections.abc import Callable
+import zlib
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from resource import RUSAGE_SELF, getrusage
 
 import pytest
 import trio
@@ -18,6 +21,7 @@ from hookgate.protocol.errors import ProviderFailed, ProviderFault
 from hookgate.protocol.values import LLMRequest
 from hookgate.providers import sse
 from hookgate.providers.openai import open_openai
+from hookgate.providers.patience import Deadlines
 from tests.model_server import (
     DONE,
     DROPPED,
@@ -36,14 +40,15 @@ from tests.model_server import (
 
 Ask = Callable[..., LLMRequest]
 KEY = "sk-test-0123456789"
+PATIENT = Deadlines(20.0, 20.0, 20.0)
 
 
-async def failure(answer: Answer, request: LLMRequest, idle_s: float = 5.0) -> ProviderFailed:
+async def failure(answer: Answer, request: LLMRequest, deadlines: Deadlines = PATIENT) -> ProviderFailed:
     """How the call fails; the next call on the same provider must work."""
     with trio.fail_after(30):
         async with (
             open_model_server(answer, says("still here")) as server,
-            open_openai(server.base_url, KEY, idle_s) as provider,
+            open_openai(server.base_url, KEY, deadlines) as provider,
         ):
             with pytest.raises(ProviderFailed) as failed:
                 await provider.complete(request, lambda _: None)
@@ -91,19 +96,125 @@ async def test_the_wait_that_a_server_asks_for_comes_with_the_failure(ask: Ask) 
     assert (await failure(fails(503, "slow", ("Retry-After-Ms", "250")), ask())).retry_after_s == 0.25
 
 
-@pytest.mark.parametrize("answer", [SILENT, hang(says("one", "two"), after=2), hang(events(), after=0)])
-async def test_silence_ends_the_call_after_the_idle_timeout(ask: Ask, answer: Answer) -> None:
-    failed = await failure(answer, ask(), idle_s=1.0)
-    assert (failed.kind, "silent" in failed.reason) == ("timeout", True)
+def trickled(*, after: tuple[bytes, ...] = (), piece: bytes = b"x") -> Answer:
+    """One small piece after the other, for ever as far as a test is concerned."""
+    return Answer((*after, *[piece] * 2000), pause_s=0.05)
+
+
+ROLE = event(chunk({"role": "assistant"}))
+WORD = event(chunk({"content": "one"}))
+SOON = Deadlines(first_token_s=1.0, idle_s=15.0, total_s=20.0)
+UNBEGUN = "did not begin to answer within 1 s (first_token_timeout_ms)"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        SILENT,
+        hang(events(), after=0),
+        hang(says("one"), after=1),
+        trickled(),
+        trickled(piece=b": keep-alive\n\n"),
+        trickled(after=(ROLE,), piece=b": keep-alive\n\n"),
+        replace(trickled(after=(b"{",), piece=b" "), content_type="application/json"),
+    ],
+    ids=["mute", "head alone", "a role", "a trickle", "keep-alives", "a role and keep-alives", "no stream"],
+)
+async def test_a_model_that_does_not_begin_to_answer_is_given_up_and_not_asked_again(
+    ask: Ask, answer: Answer
+) -> None:
+    failed = await failure(answer, ask(), SOON)
+    assert (failed.kind, failed.final, UNBEGUN in failed.reason) == ("timeout", True, True), failed.reason
+
+
+@pytest.mark.parametrize("head", [b"HTTP/1.1 200 OK\r\nX: ", b"HTTP/1.1 100 Continue\r\n\r\n"])
+async def test_a_head_that_never_ends_is_given_up(ask: Ask, head: bytes) -> None:
+    async def drip(stream: trio.SocketStream) -> None:
+        await stream.receive_some(65536)
+        with suppress(trio.BrokenResourceError):
+            while True:
+                await stream.send_all(head if b"100" in head else b"x")
+                await trio.sleep(0.05)
+
+    failed = await refused_by(drip, ask(), SOON)
+    assert (failed.kind, UNBEGUN in failed.reason) == ("timeout", True)
+
+
+async def test_a_head_without_bounds_is_refused(ask: Ask) -> None:
+    async def flood(stream: trio.SocketStream) -> None:
+        await stream.receive_some(65536)
+        with suppress(trio.BrokenResourceError):
+            await stream.send_all(b"HTTP/1.1 200 OK\r\n")
+            while True:
+                await stream.send_all(b"X-%d: %s\r\n" % (id(stream), b"y" * 1000))
+
+    assert (await refused_by(flood, ask(), PATIENT)).kind == "network"
+
+
+async def refused_by(
+    answer: Callable[[trio.SocketStream], Awaitable[None]], request: LLMRequest, deadlines: Deadlines
+) -> ProviderFailed:
+    """How a call fails at a server that writes what it likes."""
+    with trio.fail_after(30):
+        async with trio.open_nursery() as nursery:
+            listener = (await trio.open_tcp_listeners(0, host="127.0.0.1"))[0]
+            nursery.start_soon(trio.serve_listeners, answer, [listener])
+            url = f"http://127.0.0.1:{listener.socket.getsockname()[1]}/v1"
+            async with open_openai(url, KEY, deadlines) as provider:
+                with pytest.raises(ProviderFailed) as failed:
+                    await provider.complete(request, lambda _: None)
+            nursery.cancel_scope.cancel()
+    return failed.value
+
+
+async def test_silence_in_the_middle_of_an_answer_ends_the_call(ask: Ask) -> None:
+    failed = await failure(hang(says("one", "two"), after=2), ask(), Deadlines(20.0, 1.0, 20.0))
+    assert (failed.kind, failed.final) == ("timeout", False)
+    assert "fell silent for 1 s in the middle of its answer (idle_timeout_ms)" in failed.reason
+
+
+async def test_a_trickle_in_the_middle_of_an_answer_ends_the_call(ask: Ask) -> None:
+    failed = await failure(trickled(after=(WORD,)), ask(), Deadlines(20.0, 1.0, 20.0, least_rate=100))
+    assert (failed.kind, failed.final) == ("timeout", False)
+    assert "less than 100 bytes a second (least_rate)" in failed.reason
+
+
+@pytest.mark.parametrize("piece", [WORD, b": keep-alive\n\n"])
+async def test_an_answer_that_goes_on_and_on_ends_at_the_deadline_of_the_whole_call(ask: Ask, piece: bytes) -> None:
+    failed = await failure(trickled(after=(WORD,), piece=piece), ask(), Deadlines(20.0, 20.0, 1.5))
+    assert (failed.kind, failed.final) == ("timeout", True)
+    assert "took more than 1.5 s in all (total_timeout_ms)" in failed.reason
 
 
 async def test_a_slow_answer_that_never_falls_silent_is_no_timeout(ask: Ask) -> None:
     words = [f"{number} " for number in range(40)]
     slow = replace(says(*words), pause_s=0.05)
-    async with open_model_server(slow) as server, open_openai(server.base_url, None, 1.5) as provider:
+    deadlines = Deadlines(20.0, 1.5, 20.0, least_rate=1_000_000)
+    async with open_model_server(slow) as server, open_openai(server.base_url, None, deadlines) as provider:
         with trio.fail_after(30):
             reply = await provider.complete(ask(), lambda _: None)
     assert reply.content == "".join(words)
+
+
+async def test_keep_alives_carry_a_model_that_thinks_in_the_middle_of_its_answer(ask: Ask) -> None:
+    thinking = says("one", "two")
+    pieces = (*thinking.pieces[:2], *[b": still thinking\n\n"] * 40, *thinking.pieces[2:])
+    slow = replace(thinking, pieces=pieces, pause_s=0.05)
+    deadlines = Deadlines(20.0, 1.5, 20.0)
+    async with open_model_server(slow) as server, open_openai(server.base_url, None, deadlines) as provider:
+        with trio.fail_after(30):
+            assert (await provider.complete(ask(), lambda _: None)).content == "onetwo"
+
+
+async def test_an_event_in_many_pieces_is_no_trickle(ask: Ask) -> None:
+    whole = event(chunk({"content": "y" * 40_000}))
+    parts = tuple(whole[start : start + 1000] for start in range(0, len(whole), 1000))
+    slow = replace(events(chunk({"content": "x"}), chunk({}, "stop")), pause_s=0.05)
+    slow = replace(slow, pieces=(slow.pieces[0], *parts, *slow.pieces[1:]))
+    deadlines = Deadlines(20.0, 1.5, 20.0, least_rate=1000)
+    async with open_model_server(slow) as server, open_openai(server.base_url, None, deadlines) as provider:
+        with trio.fail_after(30):
+            assert len((await provider.complete(ask(), lambda _: None)).content) == 40_001
 
 
 async def test_nobody_listening_is_a_network_failure(ask: Ask) -> None:
@@ -131,11 +242,24 @@ async def test_a_server_without_tls_is_named_as_such(ask: Ask) -> None:
     assert failed.value.kind == "network"
 
 
-async def test_a_body_packed_against_our_wish_is_unpacked(ask: Ask) -> None:
-    packed = Answer((gzip.compress(b"".join(says("one", "two").pieces)),), headers=(("Content-Encoding", "gzip"),))
-    async with open_model_server(packed) as server, open_openai(server.base_url) as provider:
-        with trio.fail_after(10):
-            assert (await provider.complete(ask(), lambda _: None)).content == "onetwo"
+def bomb(status: int = 200) -> Answer:
+    """Some hundred bytes that unpack to 256 MiB."""
+    inner = zlib.compressobj(9, zlib.DEFLATED, 31)
+    zeros = b"".join(inner.compress(bytes(1 << 20)) for _ in range(256)) + inner.flush()
+    packed = gzip.compress(gzip.compress(zeros))
+    assert len(packed) < 1000
+    encoding = ("Content-Encoding", "gzip, gzip, gzip")
+    return Answer((packed,), status, "application/json", headers=(encoding,))
+
+
+async def test_a_packed_answer_is_refused_and_never_unpacked(ask: Ask) -> None:
+    answer, refusal = bomb(), bomb(502)
+    before = getrusage(RUSAGE_SELF).ru_maxrss
+    failed = await failure(answer, ask())
+    assert (failed.kind, "sent a packed answer (Content-Encoding: gzip" in failed.reason) == ("format", True)
+    failed = await failure(refusal, ask())
+    assert (failed.kind, failed.reason.partition(" ")[2]) == ("server", "answered 502 (the server failed)")
+    assert getrusage(RUSAGE_SELF).ru_maxrss - before < 100 << 10  # KiB
 
 
 async def test_text_heard_before_the_cut_has_been_streamed(ask: Ask, heard: list[Delta]) -> None:
@@ -198,6 +322,12 @@ async def test_an_event_without_end_is_refused_before_it_fills_the_memory(
     monkeypatch.setattr(sse, "MAX_EVENT", 1 << 20)
     failed = await failure(Answer((b"data: ", *[b"x" * 65536] * 40)), ask())
     assert (failed.kind, "1 MiB" in failed.reason) == ("format", True)
+
+
+async def test_an_answer_in_one_piece_is_bounded_too(ask: Ask) -> None:
+    large = Answer((b"[", *[b"[]," * 20_000] * 150), content_type="application/json")
+    failed = await failure(large, ask())
+    assert (failed.kind, "8 MiB in one piece" in failed.reason) == ("format", True)
 
 
 async def test_an_answer_without_end_is_refused(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,9 +41,7 @@ def _keys(config: Config) -> Iterator[Finding]:
 
 
 def _key(subject: str, variable: str, *, needed: bool) -> Finding:
-    try:
-        configuration.secret(variable)
-    except ConfigError:
+    if not configuration.named_secrets((variable,)):
         without = "" if needed else ", and nothing here asks for it"
         return failing(subject, f"{variable} is not set{without}", f"export {variable}=...", needed=needed)
     return ok(subject, f"{variable} is set")

@@ -1,7 +1,7 @@
 """What a profile allows: a walk over the syntax tree of a command line, every command in it judged in order.
 
-`relaxed` refuses what does not parse and code that is fed to an interpreter; `standard` also `cd` and redirects to
-files; `read_only` also what is in `looking.py`.
+`relaxed` refuses what does not parse and code that comes to an interpreter through a pipe; `standard` also code in a
+here-document, `cd` and redirects to files; `read_only` also what is in `looking.py`.
 """
 
 from __future__ import annotations
@@ -46,6 +46,11 @@ class _At:
     depth: int = 0
 
     @property
+    def judges_here(self) -> bool:
+        """Whether a here-document counts as fed: whoever reads the command reads its code too."""
+        return self.profile != "relaxed"
+
+    @property
     def deeper(self) -> _At:
         return replace(self, depth=self.depth + 1)
 
@@ -82,7 +87,7 @@ def _node(node: Node, at: _At) -> Refusal | None:
     match node.type:
         case "command":
             here = any(child.type == "herestring_redirect" for child in node.children)
-            return _command(_words(node), replace(at, fed=at.fed or here), _source(node))
+            return _command(_words(node), replace(at, fed=at.fed or (here and at.judges_here)), _source(node))
         case "file_redirect":
             return _redirect(node, at)
         case _:
@@ -133,7 +138,7 @@ def _redirected(node: Node, at: _At) -> Iterator[tuple[Node, _At]]:
             if _operator(redirect) == "<":
                 fed = any(child.type == "process_substitution" for child in redirect.named_children)
         else:
-            fed = True
+            fed = fed or at.judges_here
     for child in node.named_children:
         yield child, (at if child.type.endswith("_redirect") else replace(at, fed=fed))
 
