@@ -26,6 +26,7 @@ from hookgate.cli.chat_model import asked_for, model
 from hookgate.cli.chat_shown import PROMPT, connections, hooks, prompt_text, tools, welcome
 from hookgate.cli.endings import FAILED, INTERRUPTED
 from hookgate.cli.failing_open import open_guards
+from hookgate.cli.kept import Keeping
 from hookgate.cli.keyboard import Keyboard, open_keyboard, screen_size
 from hookgate.cli.logs import set_up_logs
 from hookgate.cli.prompt_logs import PromptLogs
@@ -33,6 +34,7 @@ from hookgate.cli.runtime import Runtime, Setup, open_runtime
 from hookgate.cli.signals import open_until_signal
 from hookgate.cli.sinks import event_file, open_event_file, trace, warnings
 from hookgate.cli.starting import begun
+from hookgate.cli.vouching import ask_about_changes
 from hookgate.cli.zot import ExtensionFlags
 from hookgate.cli.zot_prompt import Prompt
 from hookgate.cli.zot_trust import introduce
@@ -172,6 +174,8 @@ async def _run_interactive(flags: Flags, setup: tuple[Config, Path], logs: Promp
         terminal = seated(_write, keyboard, piped=flags.yes_from_stdin)
         surface = TerminalSurface(terminal, PanelView(_write, screen_size) if keyboard.person else None)
         if keyboard.person:
+            file = flags.config_file or setup[1] / configuration.FILE_NAME
+            await ask_about_changes(Keeping(setup[0], file, flags.ext), terminal.put)
             found = await introduce(setup[0], flags.extensions, terminal.put)
             flags = replace(flags, found=found)
         # A log that goes to a file goes on doing so.

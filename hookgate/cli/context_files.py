@@ -53,14 +53,19 @@ class Context:
 
 
 class ContextFiles:
-    """They are read now, and again when a conversation begins anew. `session`: the one of this key, if any."""
+    """They are read now, and again when a conversation begins anew. `session`: the one of this key, if any;
+    `recheck`: why a file is not to be believed, empty where it is."""
 
     def __init__(
-        self, workspace: Path, redact: Callable[[str], str], session: Callable[[str], Session | None]
+        self,
+        workspace: Path,
+        redact: Callable[[str], str],
+        session: Callable[[str], Session | None],
+        recheck: Callable[[Path], str],
     ) -> None:
-        self._workspace, self._redact, self._session = workspace, redact, session
+        self._workspace, self._redact, self._session, self._recheck = workspace, redact, session, recheck
         self._system = ""
-        self._context = read_context(workspace)
+        self._context = read_context(workspace, recheck)
         # What is read at the start is for the first conversation.
         self._unused = True
         self.mount: Mount = observer("context files", (SessionBegan.kind,), self._began)
@@ -83,7 +88,7 @@ class ContextFiles:
         if self._unused or not isinstance(event.payload, SessionBegan):
             self._unused = False
             return
-        known, self._context = self._context.problems, read_context(self._workspace)
+        known, self._context = self._context.problems, read_context(self._workspace, self._recheck)
         for problem in set(self._context.problems).difference(known):
             log.warning("context_file_left_out", reason=problem)
         session = self._session(event.payload.session)
@@ -91,13 +96,15 @@ class ContextFiles:
             session.agent = self._told(session.agent)
 
 
-def read_context(workspace: Path) -> Context:
+def read_context(workspace: Path, recheck: Callable[[Path], str] = lambda _file: "") -> Context:
     """Blocks. Raises nothing: a file that cannot be read is a problem, and the rest counts."""
     root = repository(workspace)
     files: list[ContextFile] = []
     problems: list[str] = []
     for file in found_files(root, workspace):
         try:
+            if changed := recheck(file):
+                raise BadContextFile(changed)
             files.append(read_file(file, root))
         except BadContextFile as error:
             problems.append(f"context file: {file}: {error}")

@@ -94,12 +94,16 @@ class _Methods:
         either of them stops passes at no time. On any mistake nothing changes."""
         desk, extensions, changed = self._runtime.agent.desk, self._runtime.extensions, list[bool]()
         try:
+            rechecks = self._runtime.tools.rechecks
+            if refused := await rechecks.configuration():
+                raise ConfigError(refused)
             config, file = configuration.load(self._config_file)
-            wanted, rules = plans(config, file.parent), all_rules(config, self._runtime.more.workshop)
-            changes = await self._runtime.mounts.reload(
-                lambda _running: extensions.beside(wanted) if extensions else wanted,
-                lambda: changed.append(desk.adopt(rules)),
-            )
+            rules, wanted = all_rules(config, self._runtime.more.workshop), plans(config, file.parent, rechecks.hook)
+            with self._runtime.tools.keeping.adopting(config):
+                changes = await self._runtime.mounts.reload(
+                    lambda _running: extensions.beside(wanted) if extensions else wanted,
+                    lambda: changed.append(desk.adopt(rules)),
+                )
         except (ConfigError, ReloadFailed) as error:
             raise ControlError(f"nothing was changed: {error}") from None
         done: dict[str, Json] = {name: list(hooks) for name, hooks in asdict(changes).items()}

@@ -13,6 +13,7 @@ import trio
 
 from hookgate import config as configuration
 from hookgate.approvals.desk import Rule
+from hookgate.cli.kept import hidden_paths
 from hookgate.hooks.deadlines import Deadlines
 from hookgate.hooks.process import HelloFailed, HookProcess, ProcessSpec, open_process
 from hookgate.protocol.answers import Failed, Respond
@@ -30,6 +31,7 @@ from hookgate.tools.dynamic.made import Workplace
 from hookgate.tools.dynamic.process import OpenToolProcess, ProgramSpec, ToolProcess, ToolProcessFailed
 from hookgate.tools.dynamic.shelf import Shelf
 from hookgate.tools.dynamic.workshop import UNREGISTER_TOOL, Terms, Workshop, open_workshop
+from hookgate.tools.kept import Kept
 from hookgate.tools.registry import Registry
 from hookgate.tools.sandbox import Limits, Sandbox, open_shelter
 
@@ -124,11 +126,9 @@ def _key(workspace: Path) -> str:
 @asynccontextmanager
 async def open_walls(config: Config, folder: Path) -> AsyncGenerator[Sandbox]:
     """The sandbox that each run of a tool gets a copy of; `folder` is where kept tools live."""
-    store = configuration.store_file(config)
-    hidden = (configuration.runtime_directory(), store, *(Path(f"{store}{end}") for end in ("-wal", "-shm")))
-    limits = Limits(config.tools.sandbox, False, hidden)
+    limits, kept = Limits(config.tools.sandbox, False), Kept(hidden=hidden_paths(config))
     await trio.to_thread.run_sync(partial(folder.mkdir, mode=0o700, parents=True, exist_ok=True))
-    async with open_shelter(folder, configuration.base_environment(), limits) as shelter:
+    async with open_shelter(folder, configuration.base_environment(), limits, lambda: kept) as shelter:
         yield await shelter.chosen()
 
 

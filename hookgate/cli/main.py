@@ -128,6 +128,18 @@ def config_check(config_file: Path | None) -> None:
     guarded(lambda: check_config(config_file))
 
 
+@config_group.command(name="accept")
+@click.option("--yes", is_flag=True, help="Without a question.")
+def config_accept(yes: bool) -> None:
+    """Vouch for files that changed while a command of a tool was running.
+
+    hookgate neither starts nor believes them until you have looked at them.
+    """
+    from hookgate.cli.vouching import accept_changes
+
+    guarded(lambda: accept_changes(yes=yes))
+
+
 @hookgate.group()
 def migrate() -> None:
     """Take over another gateway's configuration."""

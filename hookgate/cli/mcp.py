@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hookgate import config as configuration
 from hookgate.approvals.desk import Rule
+from hookgate.cli.rechecks import Rechecks
 from hookgate.config import ConfigError
 from hookgate.protocol.catalog import Catalog
 from hookgate.protocol.match import Globs, Matcher
@@ -31,6 +32,7 @@ class McpParts:
     workspace: Path
     told: Told
     catalog: Catalog | None = None
+    rechecks: Rechecks | None = None
 
 
 @asynccontextmanager
@@ -39,7 +41,8 @@ async def open_mcp(config: Config, base: Path, parts: McpParts) -> AsyncGenerato
 
     Does not wait for a server that is not `required`. Raises ConfigError, RequiredServerFailed.
     """
-    specs = server_specs(config, base)
+    named, rechecks = server_specs(config, base), parts.rechecks
+    specs = named if rechecks is None else tuple(map(rechecks.server, named))
     connections = Connections(parts.registry, parts.told)
     roster = make_roster(config, connections, parts, [spec.name for spec in specs])
     async with open_connections(connections, specs):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,15 +20,20 @@ from hookgate.sections.section import MatchSection
 if TYPE_CHECKING:
     from hookgate.hooks.process import ProcessSpec
 
+    Rechecked = Callable[[ProcessSpec], ProcessSpec]
 
-def plans(config: Config, base: Path) -> tuple[Plan, ...]:
-    """One per hook process that is not off; relative directories count from `base`."""
+
+def plans(config: Config, base: Path, rechecked: Rechecked | None = None) -> tuple[Plan, ...]:
+    """One per hook process that is not off; relative directories count from `base`. `rechecked` adds what is asked
+    before each start of one."""
     defaults = config.hooks.defaults
-    return tuple(
-        Plan(process_spec(name, section, defaults, base), rules(section, defaults), section.required)
+    made = (
+        (process_spec(name, section, defaults, base), section)
         for name, section in config.hooks.processes.items()
         if section.mode != "off"
     )
+    asked = ((spec if rechecked is None else rechecked(spec), section) for spec, section in made)
+    return tuple(Plan(spec, rules(section, defaults), section.required) for spec, section in asked)
 
 
 def process_spec(name: str, section: HookSection, defaults: HookDefaults, base: Path) -> ProcessSpec:

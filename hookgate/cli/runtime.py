@@ -18,7 +18,7 @@ from hookgate.cli.logs import redacted_logs
 from hookgate.cli.models import model_of, unknown_of
 from hookgate.cli.plans import plans, restarts
 from hookgate.cli.redacting import make_redactor
-from hookgate.cli.skills import Skills, load_skills, switched_on
+from hookgate.cli.skills import Joined, Skills, load_skills, switched_on
 from hookgate.cli.toolset import More, Place, Toolset, all_rules, open_more_tools, open_toolset
 from hookgate.cli.zot import ExtensionFlags, Extensions, Joints, looked
 from hookgate.config import ConfigError, MissingKey
@@ -30,7 +30,7 @@ from hookgate.loop.gateway import Gateway
 from hookgate.processes.reaper import run_reaper
 from hookgate.protocol.delta import Delta
 from hookgate.protocol.errors import ProviderFailed
-from hookgate.protocol.interfaces import Channel, Provider, Redactor, Tool
+from hookgate.protocol.interfaces import Channel, Provider, Tool
 from hookgate.protocol.payloads import RegistryChanged
 from hookgate.protocol.values import LLMReply, LLMRequest
 from hookgate.protocol.zot.surface import Surface
@@ -111,15 +111,17 @@ async def open_runtime(setup: Setup) -> AsyncGenerator[Runtime]:
         gate = Gate(frozenset({*config.providers, *setup.providers}), redactor, spec_problem)
         providers = await _open_providers(stack, setup)
         tools = await open_toolset(stack, place)
+        if changed := await tools.rechecks.start():
+            raise ConfigError(changed)
         add_functions(tools.registry, setup.functions)
         tools.registry.listen(lambda change: gate.events.emit(_told(change)))
         extensions = await make_extensions(setup, tools)
-        skills = await load_skills(config, setup.skills, tools.registry, extensions)
-        context = make_context_files(setup, redactor, lambda key: gateway.sessions.get(key))
+        skills = await load_skills(config, setup.skills, Joined(tools.registry, extensions, tools.rechecks.file))
+        context = make_context_files(setup, tools, lambda key: gateway.sessions.get(key))
         texts = [it.mount for it in (skills, context) if it is not None]
         inside = (*own_guards(config, tools), *(extensions.inside if extensions else ()), *texts, *setup.inside)
         mounts = Mounts(gate, restarts(config.hooks.defaults), inside)
-        hooks = plans(config, setup.base)
+        hooks = plans(config, setup.base, tools.rechecks.hook)
         await stack.enter_async_context(open_mounts(mounts, extensions.beside(hooks) if extensions else hooks))
         agent = make_agent(config, providers, gate, tools)
         agent = context.applied(agent) if context is not None else agent
@@ -179,17 +181,16 @@ async def make_extensions(setup: Setup, tools: Toolset) -> Extensions | None:
     if setup.extensions is None:
         return None
     names = [channel.name for channel in setup.channels]
-    joints = Joints(tools.registry, names, setup.surfaces, tools.around.redactor.text)
+    joints = Joints(tools.registry, names, setup.surfaces, tools.around.redactor.text, tools.rechecks.folder)
     found = setup.extensions.found or await looked(setup.config, setup.extensions)
     return Extensions(setup.config, setup.extensions, joints, found)
 
 
-def make_context_files(
-    setup: Setup, redactor: Redactor, session: Callable[[str], Session | None]
-) -> ContextFiles | None:
+def make_context_files(setup: Setup, tools: Toolset, session: Callable[[str], Session | None]) -> ContextFiles | None:
     if not switched_on(setup.config.agent.context_files, setup.context_files):
         return None
-    return ContextFiles(configuration.workspace_folder(setup.config), redactor.text, session)
+    workspace, redact = configuration.workspace_folder(setup.config), tools.around.redactor.text
+    return ContextFiles(workspace, redact, session, tools.rechecks.file)
 
 
 def own_guards(config: Config, tools: Toolset) -> tuple[Mount, ...]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,45 +43,47 @@ def switched_on(configured: bool | None, wanted: bool | None) -> bool:
     return wanted is not False and (wanted is True if configured is None else configured)
 
 
-def make_skills(
-    config: Config, wanted: bool | None, registry: Registry, extensions: Extensions | None
-) -> Skills | None:
+@dataclass(frozen=True)
+class Joined:
+    """What skills are joined to. `recheck`: why a file is not to be believed, empty where it is; blocks a little."""
+
+    registry: Registry
+    extensions: Extensions | None = None
+    recheck: Callable[[Path], str] = lambda _file: ""
+
+
+def make_skills(config: Config, wanted: bool | None, joined: Joined) -> Skills | None:
     """With the tool registered, where there are any skills; None where they are off. `wanted`: see `switched_on`.
     Blocks."""
-    skills = _wanted_skills(config, wanted, registry, extensions)
+    skills = _wanted_skills(config, wanted, joined)
     if skills is not None and skills.may_have_any:
         skills.refresh()
     return skills
 
 
-async def load_skills(
-    config: Config, wanted: bool | None, registry: Registry, extensions: Extensions | None
-) -> Skills | None:
+async def load_skills(config: Config, wanted: bool | None, joined: Joined) -> Skills | None:
     """The same, which reads in a thread: there may be many."""
-    skills = _wanted_skills(config, wanted, registry, extensions)
+    skills = _wanted_skills(config, wanted, joined)
     if skills is not None and skills.may_have_any:
         await skills.load()
     return skills
 
 
-def _wanted_skills(
-    config: Config, wanted: bool | None, registry: Registry, extensions: Extensions | None
-) -> Skills | None:
+def _wanted_skills(config: Config, wanted: bool | None, joined: Joined) -> Skills | None:
     if not switched_on(config.skills.enabled, wanted) or not Globs(config.tools.enabled).covers(TOOL):
         return None
     # A program that has hookgate inside it may have a tool of this name.
-    if registry.holder(TOOL):
+    if joined.registry.holder(TOOL):
         return None
-    return Skills(config, registry, extensions)
+    return Skills(config, joined)
 
 
 class Skills:
     """`mount` keeps the tool true to the files: they are looked at before each model call, and at each use."""
 
-    def __init__(self, config: Config, registry: Registry, extensions: Extensions | None) -> None:
+    def __init__(self, config: Config, joined: Joined) -> None:
         self._config = config
-        self._registry = registry
-        self._extensions = extensions
+        self._registry, self._extensions, self._recheck = joined.registry, joined.extensions, joined.recheck
         self._workspace = configuration.workspace_folder(config)
         self._shelf: Shelf | None = None
         self._offered: tuple[Skill, ...] = ()
@@ -147,10 +150,10 @@ class Skills:
             log.warning("skill_not_loaded", folder=str(problem.folder), reason=problem.reason)
 
     def _look(self) -> Found:
-        from hookgate.skills.shelf import Shelf
+        from hookgate.skills.shelf import Shelf, believed
 
         self._shelf = self._shelf or Shelf()
-        return self._shelf.look(self._places())
+        return believed(self._shelf.look(self._places()), self._recheck)
 
     def _places(self) -> Iterator[Place]:
         """In the order in which names count."""

@@ -4,27 +4,33 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext, suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import trio
+
 from hookgate import config as configuration
 from hookgate.approvals.desk import Rule
-from hookgate.cli.context_files import NAMES
+from hookgate.cli.kept import Keeping, seals_folder
 from hookgate.cli.plans import approval_rules
+from hookgate.cli.rechecks import Rechecks
+from hookgate.cli.seals import Seals
 from hookgate.config import ConfigError
 from hookgate.loop.around import Around, Run
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.interfaces import Redactor, Tool
 from hookgate.protocol.match import Globs
-from hookgate.protocol.values import ToolCall, ToolResult
+from hookgate.protocol.values import ToolCall, ToolResult, ToolSpec
+from hookgate.protocol.zot.names import EXTENSION
 from hookgate.sections import Config
 from hookgate.sections.tools import ToolsSection
 from hookgate.store import Store, StoredDescriptions, Without, open_catalog
 from hookgate.tools.background import Background, open_background
 from hookgate.tools.builtin import Parts, builtin_tools
+from hookgate.tools.builtin.bash import SPEC as BASH
 from hookgate.tools.memo import Budget
 from hookgate.tools.registry import Registry
 from hookgate.tools.sandbox import Limits, Shelter, open_shelter
@@ -39,6 +45,9 @@ if TYPE_CHECKING:
 
 Tell = Callable[[str, str], None]
 """Takes a provider of tools and what it reports to the conversations that use it."""
+
+_RUN_CODE = ("dynamic", "mcp:", EXTENSION)
+"""What the providers of such tools begin with."""
 
 NO_STORE = Without(StoreFailed("no store is open: nothing in the configuration needs one"))
 
@@ -67,6 +76,9 @@ class Toolset:
     catalog: Store | Without
     descriptions: StoredDescriptions
     recorder: Recorder | None
+    keeping: Keeping
+    seals: Seals
+    rechecks: Rechecks
 
 
 @dataclass(frozen=True)
@@ -82,20 +94,34 @@ async def open_toolset(stack: AsyncExitStack, place: Place) -> Toolset:
     config, section = place.config, place.config.tools
     environment = configuration.base_environment()
     folder = configuration.workspace_folder(config)
-    kept, told = kept_paths(place), told_files(config)
-    limits = Limits(section.sandbox, section.sandbox_network == "open", _hidden(config), kept, told)
-    sandbox = await stack.enter_async_context(open_shelter(folder, environment, limits))
-    background = await stack.enter_async_context(open_background(sandbox.tmp))
+    # There from the first run on: what is not there a sandbox cannot hide.
+    with suppress(OSError):
+        configuration.runtime_directory().mkdir(mode=0o700, parents=True, exist_ok=True)
+    keeping = Keeping(config, place.file or place.base / configuration.FILE_NAME, place.extensions)
+    limits = Limits(section.sandbox, section.sandbox_network == "open")
+    sandbox = await stack.enter_async_context(open_shelter(folder, environment, limits, keeping))
+    seals = Seals(keeping.sealed, seals_folder())
+    stack.callback(seals.close)
+    await trio.to_thread.run_sync(seals.restore)
+    background = await stack.enter_async_context(open_background(sandbox.tmp, seals.running))
     catalog = await _open_catalog(stack, config)
     descriptions = StoredDescriptions(catalog)
     registry = Registry(descriptions.get)
     _follow(registry, descriptions)
-    workspace = Workspace(folder, kept, told)
+    workspace = Workspace(folder, keeping)
     parts = Parts(workspace, sandbox, environment, background, section.web_fetch_private, section.output)
     _register(registry, builtin_tools(parts), Globs(section.enabled))
     recorder = _recorder(workspace) if place.recording else None
-    around = _around(place, workspace, background, recorder)
-    return Toolset(registry, selection(section, registry), around, sandbox, catalog, descriptions, recorder)
+    around = replace(_around(place, workspace, background, recorder), running=partial(_running, seals))
+    chosen = selection(section, registry)
+    rechecks = Rechecks(keeping, seals)
+    return Toolset(registry, chosen, around, sandbox, catalog, descriptions, recorder, keeping, seals, rechecks)
+
+
+def _running(seals: Seals, spec: ToolSpec) -> AbstractAsyncContextManager[None]:
+    """Whatever runs code that a model has written or chosen; file tools refuse what is kept by themselves."""
+    runs = spec.name == BASH.name if spec.provider == BASH.provider else spec.provider.startswith(_RUN_CODE)
+    return seals.running() if runs else nullcontext()
 
 
 def _recorder(workspace: Workspace) -> Recorder:
@@ -173,7 +199,8 @@ async def open_more_tools(stack: AsyncExitStack, place: Place, tools: Toolset, t
         from hookgate.tools.mcp.server import Told
 
         told = Told(on_notification=lambda connection, _method, text: tell(f"mcp:{connection}", text))
-        parts = McpParts(tools.registry, configuration.workspace_folder(config), told, tools.catalog)
+        workspace, rechecks = configuration.workspace_folder(config), tools.rechecks
+        parts = McpParts(tools.registry, workspace, told, tools.catalog, rechecks)
         roster = await stack.enter_async_context(open_mcp(config, place.base, parts))
     return More(workshop, roster)
 
@@ -193,51 +220,3 @@ def _own_rules(config: Config, workshop: Workshop | None) -> Iterator[Rule]:
         from hookgate.cli.mcp import approval_rules as mcp_rules
 
         yield from mcp_rules()
-
-
-# --- what no tool may touch ---------------------------------------------------------------------------------
-
-
-def kept_paths(place: Place) -> tuple[Path, ...]:
-    """What a model must not change even where it lies in the workspace: what guards it, and what runs it."""
-    hooks = ((hook.dir, hook.command) for hook in place.config.hooks.processes.values())
-    servers = ((it.dir, it.command) for it in place.config.mcp.servers.values())
-    programs = (place.base / folder / word for folder, command in (*hooks, *servers) for word in command)
-    own = (place.file or place.base / configuration.FILE_NAME, Path(sys.prefix), Path(__file__).parents[1])
-    more = (configuration.dynamic_folder(place.config), *_store_files(place.config))
-    workspace = configuration.workspace_folder(place.config)
-    scripts = (path for program in programs if program.exists() for path in _with_company(program, workspace))
-    there = (path for path in (*own, *more) if path.exists())
-    return (*there, *scripts, *_extension_folders(place.config), *place.extensions)
-
-
-def _with_company(program: Path, workspace: Path) -> tuple[Path, ...]:
-    """A script and its folder: what lies beside it is what it imports. The workspace itself cannot be kept."""
-    folder = program.parent.resolve()
-    beside = folder.is_relative_to(workspace) and folder != workspace
-    return (program, folder) if beside and program.is_file() else (program,)
-
-
-def _extension_folders(config: Config) -> tuple[Path, ...]:
-    """What lies there the next start runs, or tells the model, so nobody may make them where they are missing."""
-    workspace = configuration.workspace_folder(config)
-    project = tuple(workspace / own / kind for own in (".hookgate", ".zot") for kind in ("extensions", "skills"))
-    home = configuration.zot_home(config)
-    mine = (configuration.extensions_folder(), home / "extensions", configuration.skills_folder(), home / "skills")
-    return (*project, *mine, configuration.trust_folder())
-
-
-def told_files(config: Config) -> tuple[Path, ...]:
-    """The workspace's context files, there or not: a model that wrote one would be heard by every later one. Those
-    further up are outside of what tools write."""
-    folder = configuration.workspace_folder(config)
-    return tuple(folder / name for name in NAMES) if config.agent.context_files is not False else ()
-
-
-def _hidden(config: Config) -> tuple[Path, ...]:
-    return (configuration.runtime_directory(), *_store_files(config))
-
-
-def _store_files(config: Config) -> tuple[Path, ...]:
-    store = configuration.store_file(config)
-    return tuple(Path(f"{store}{end}") for end in ("", "-wal", "-shm"))

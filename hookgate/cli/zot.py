@@ -52,6 +52,7 @@ from hookgate.sections.zot import ZotExtension
 from hookgate.tools.registry import Registry
 
 if TYPE_CHECKING:
+    from hookgate.hooks.child import Recheck
     from hookgate.hooks.zot.spec import ExtensionSpec
 
 log = structlog.get_logger("hookgate.extensions")
@@ -79,6 +80,7 @@ class Joints:
     channels: Sequence[str]
     surfaces: Mapping[str, Surface] = field(default_factory=dict[str, Surface])
     redact: Callable[[str], str] = lambda text: text
+    recheck: Callable[[Path], Recheck] | None = None
 
 
 class Extensions:
@@ -87,7 +89,7 @@ class Extensions:
     def __init__(self, config: Config, flags: ExtensionFlags, joints: Joints, found: Found | None = None) -> None:
         self._config = config
         self._flags = flags
-        self._tools = OfferedTools(joints.registry)
+        self._tools, self._recheck = OfferedTools(joints.registry), joints.recheck
         self._generation = 0
         self._told: set[tuple[str, str]] = set()
         self._matchers: dict[str, Matcher] = {}
@@ -183,12 +185,18 @@ class Extensions:
             zot_version=zot.version or __version__,
             roster=self.roster,
             journal=ExtensionLog(log_file(home, candidate.name)),
-            recheck=Agreement(candidate, judge_of(config, self._flags)) if candidate.standing.sha256 else None,
+            recheck=self._rechecked(candidate),
             fail_closed=zot.fail_closed if section.fail_closed is None else section.fail_closed,
             rank=candidate.index,
             hello_timeout_s=zot.hello_timeout_ms / 1000,
             generation=self._generation,
         )
+
+    def _rechecked(self, candidate: Candidate) -> Recheck | None:
+        """That of a project's extension is a person's yes to what is in its folder, which says more."""
+        if candidate.standing.sha256:
+            return Agreement(candidate, judge_of(self._config, self._flags))
+        return None if self._recheck is None else self._recheck(candidate.directory)
 
     @staticmethod
     def _base_environment(candidate: Candidate) -> dict[str, str]:

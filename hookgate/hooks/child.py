@@ -7,7 +7,7 @@ whoever waits for an answer is woken by it, once.
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from time import monotonic
 from typing import Protocol, TypeVar
@@ -39,6 +39,10 @@ class HelloFailed(Exception):
 
 class NotAgain(HelloFailed):
     """Nor would it help to try again soon."""
+
+
+Recheck = Callable[[], Awaitable[str]]
+"""Asked before each start: why it may not be started any more; empty: it may."""
 
 
 class Conversation(Protocol):

@@ -9,14 +9,23 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import structlog
 import trio
 
 from hookgate.hooks.calls import Calls
-from hookgate.hooks.child import FLOOD_BYTES, FLOOD_LINE_BYTES, Child, HelloFailed, loud, open_child
+from hookgate.hooks.child import (
+    FLOOD_BYTES,
+    FLOOD_LINE_BYTES,
+    Child,
+    HelloFailed,
+    NotAgain,
+    Recheck,
+    loud,
+    open_child,
+)
 from hookgate.hooks.deadlines import Deadlines
 from hookgate.hooks.outbox import Outbox, hook_event_frame, runtime_event_frame
 from hookgate.hooks.pipes import TakeLines, logged_lines, open_pipes
@@ -52,6 +61,7 @@ class ProcessSpec:
     max_message_bytes: int = MAX_MESSAGE_BYTES
     hello_timeout_s: float = 10.0
     flush_s: float = 0.5
+    recheck: Recheck | None = field(default=None, compare=False)
 
     @property
     def hook_name(self) -> str:
@@ -73,9 +83,11 @@ async def open_process(
 
     `stderr` takes its lines instead of the log.
 
-    Raises HelloFailed. Once open, nothing that happens to the process raises here: calls get Failed answers and
-    `ended` is set.
+    Raises HelloFailed, NotAgain where its recheck refuses it. Once open, nothing that happens to the process raises
+    here: calls get Failed answers and `ended` is set.
     """
+    if spec.recheck is not None and (refused := await spec.recheck()):
+        raise NotAgain(refused)
     try:
         pipes = await open_pipes(spec.command, spec.directory, spec.environment)
     except OSError as error:

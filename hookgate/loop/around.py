@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -52,7 +53,8 @@ class Unredacted:
 class Around:
     """`memo` None: nothing is kept. `pure`: read-only tools that the operator calls pure besides those that say so.
 
-    `busy`: whether background processes of a session live, so that no result stays true for long. `forget` ends them.
+    `running` is held while a tool of this spec runs. `busy`: whether background processes of a session live, so that
+    no result stays true for long. `forget` ends them.
     """
 
     memo: Budget | None = field(default_factory=Budget)
@@ -63,6 +65,7 @@ class Around:
     redactor: Redactor = field(default_factory=Unredacted)
     busy: Callable[[str], bool] = lambda _session: False
     forget: Callable[[str], object] = lambda _session: None
+    running: Callable[[ToolSpec], AbstractAsyncContextManager[None]] = lambda _spec: nullcontext()
 
     def keeps(self, spec: ToolSpec, session: str) -> bool:
         """Whether results of this tool may be had from the memo now."""

@@ -144,7 +144,8 @@ def _telling(batch: Batch, call_id: str) -> Generator[None]:
 
 
 async def _worked(around: Around, item: Ready) -> ToolResult:
-    return await (_recorded(around, item) if item.spec.lease == "write" else run(item.tool, item.call))
+    async with around.running(item.spec):
+        return await (_recorded(around, item) if item.spec.lease == "write" else run(item.tool, item.call))
 
 
 async def _recorded(around: Around, item: Ready) -> ToolResult:

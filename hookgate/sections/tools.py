@@ -20,13 +20,17 @@ class PreferenceSection(Section):
 
 
 class ToolsSection(Section):
-    """`max_tools`, `max_tokens` 0: no limit to what a request ships; `pinned` tools always go along."""
+    """`max_tools`, `max_tokens` 0: no limit to what a request ships; `pinned` tools always go along.
+
+    `kept`: paths and globs, from the workspace, that no tool may change besides what hookgate keeps by itself.
+    """
 
     enabled: Globs = ("*",)
     sandbox: Literal["auto", "required", "off"] = "auto"
     sandbox_network: Literal["open", "off"] = "open"
     web_fetch_private: bool = False
     output: Literal["labeled", "json"] = "labeled"
+    kept: tuple[str, ...] = ()
     pure: Globs = ()
     memo: bool = True
     max_tools: Annotated[int, Field(ge=0)] = 0

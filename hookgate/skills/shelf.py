@@ -6,7 +6,7 @@ Logs nothing and tells nobody; blocks, as every look at files does.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -100,6 +100,16 @@ def arranged(results: Iterable[Skill | Problem], problems: Iterable[Problem] = (
         else:
             skills[it.name] = it
     return Found(tuple(skills.values()), tuple(shadowed), tuple(broken))
+
+
+def believed(found: Found, recheck: Callable[[Path], str]) -> Found:
+    """Without those whose text is not to be believed now; `recheck` says why, or nothing. Blocks as it does."""
+    why = {it.folder: reason for it in found.skills if (reason := recheck(it.folder / FILE_NAME))}
+    if not why:
+        return found
+    problems = tuple(Problem(folder, reason) for folder, reason in why.items())
+    skills = tuple(it for it in found.skills if it.folder not in why)
+    return Found(skills, found.shadowed, (*found.problems, *problems))
 
 
 def _one_too_many(folder: Path) -> Problem:

@@ -5,8 +5,8 @@ Knows no sandbox and no tool. Each belongs to a session; other sessions do not s
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -23,6 +23,9 @@ MAX_PER_SESSION = 8
 MAX_IN_ALL = 32
 QUIET_S = 0.5
 """After new output, how long nothing more may come until it is told."""
+
+Running = Callable[[], AbstractAsyncContextManager[None]]
+"""What is held while a command runs."""
 
 State = Literal["running", "exited", "killed", "timed out"]
 
@@ -77,10 +80,10 @@ class Job:
 
 
 class Background:
-    """The room of all sessions. `folder` takes the files of what the commands print."""
+    """The room of all sessions. `folder` takes the files of what the commands print; `running` is held round each."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, running: Running = nullcontext) -> None:
+        self._folder, self._running = folder, running
         self._jobs: dict[str, Job] = {}
         self._dying: set[Job] = set()
         self._numbers = count(1)
@@ -146,7 +149,8 @@ class Background:
 
     async def _run_one(self, job: Job) -> None:
         try:
-            job.ended = await run_command(job.command, job.output, job.reins)
+            async with self._running():
+                job.ended = await run_command(job.command, job.output, job.reins)
         except OSError as error:
             job.failure = error
         except Exception:
@@ -189,9 +193,9 @@ class Background:
 
 
 @asynccontextmanager
-async def open_background(folder: Path) -> AsyncGenerator[Background]:
+async def open_background(folder: Path, running: Running = nullcontext) -> AsyncGenerator[Background]:
     """A room that works until it is left; leaving ends every process in it, and waits for that."""
-    room = Background(folder)
+    room = Background(folder, running)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(room.run)
         yield room

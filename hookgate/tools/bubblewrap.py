@@ -18,7 +18,7 @@ def bwrap_argv(sandbox: Sandbox) -> list[str]:
     """
     workspace, tmp = str(sandbox.workspace), str(sandbox.tmp)
     argv = [
-        "bwrap",
+        sandbox.program,
         "--unshare-all",
         "--cap-drop",
         "ALL",

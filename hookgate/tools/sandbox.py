@@ -11,7 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Container, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -23,7 +23,8 @@ import trio
 
 from hookgate.protocol.codec import encode
 from hookgate.tools.bubblewrap import bwrap_argv
-from hookgate.tools.errors import SandboxUnavailable
+from hookgate.tools.errors import SandboxUnavailable, ToolError
+from hookgate.tools.kept import Keep, Kept, nothing, unique
 from hookgate.tools.private import open_private_folder, sweep
 
 Mode = Literal["auto", "required", "off"]
@@ -34,6 +35,7 @@ PREFIX = "hookgate-"
 _PROBE_DEADLINE_S = 10.0
 _MAX_NAMED = 6
 """Paths that a note or an error lists."""
+_SHARED = "Shell commands write only the workspace and a private folder for temporary files"
 _LAUNCHER = Path(__file__).with_name("_landlock.py")
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
 _SECRETS = (
@@ -58,20 +60,19 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What the operator wants. `hidden` are files and folders that no command may read, besides the usual secrets."""
+    """What the operator wants."""
 
     mode: Mode = "auto"
     network: bool = True
-    hidden: tuple[Path, ...] = ()
-    kept: tuple[Path, ...] = ()
-    """Inside the workspace, and yet read-only; only bwrap can do that."""
-    told: tuple[Path, ...] = ()
-    """Files that are read-only in the same way while they are there: a mount on one that is not would make it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """`tmp` is the one writable folder besides the workspace; `note` tells a person what holds and what does not."""
+    """`tmp` is the one writable folder besides the workspace; `note` tells a person what holds and what does not.
+
+    `hidden` are files and folders that no command may read; `kept` are inside the workspace, and yet read-only, which
+    only bwrap can do.
+    """
 
     kind: Kind
     workspace: Path
@@ -86,6 +87,8 @@ class Sandbox:
     """Read-only even where the folder round them is emptied: the program that is to run."""
     only: tuple[Path, ...] = field(default=())
     """Where there are some, these and `shown` are all that can be read; else everything that is not hidden."""
+    program: str = "bwrap"
+    """Where bubblewrap is."""
 
     async def chosen(self) -> Sandbox:
         return self
@@ -102,44 +105,71 @@ class Sandbox:
 
 
 class Shelter:
-    """A sandbox that is still being tried out: what its kind does not decide is known at once."""
+    """A sandbox that is still being tried out: what its kind does not decide is known at once.
 
-    def __init__(self, bare: Sandbox) -> None:
+    `keep`: what is kept is asked for anew by each command, since an editor or a reload may have changed it.
+    """
+
+    def __init__(self, bare: Sandbox, keep: Keep, *, required: bool) -> None:
         self.workspace, self.tmp = bare.workspace, bare.tmp
+        self.made: set[Path] = set()
+        """Folders that mounts needed to lie on."""
+        self._bare, self._keep, self._required = bare, keep, required
         self._chosen: Sandbox | None = None
         self._tried = trio.Event()
 
     async def chosen(self) -> Sandbox:
+        """As it stands for a command that starts now. Raises ToolError where a sandbox is required, and what is kept
+        by now is more than this one can keep."""
         await self._tried.wait()
         assert self._chosen  # noqa: S101 - set before the event
-        return self._chosen
+        sandbox = await self.keeping(self._chosen)
+        if self._required and sandbox.kind == "landlock" and (exposed := _exposed(sandbox)):
+            reason = f"a sandbox is required, and Landlock would let commands change {_named(exposed)}"
+            raise ToolError("permission", "bash", reason)
+        self.made.update(sandbox.unmade if sandbox.kind == "bwrap" else ())
+        return sandbox
 
-    async def run(self, choose: Callable[[], Awaitable[Sandbox]]) -> None:
-        self._chosen = await choose()
+    async def run(self, choose: Callable[[Sandbox], Awaitable[Sandbox]]) -> None:
+        self._chosen = await choose(await self.keeping(self._bare))
         self._tried.set()
+
+    async def keeping(self, sandbox: Sandbox) -> Sandbox:
+        return await trio.to_thread.run_sync(self._keeping, sandbox)
+
+    def _keeping(self, sandbox: Sandbox) -> Sandbox:
+        kept, root = self._keep(), sandbox.workspace
+        hidden = (*self._bare.hidden, *(Path(os.path.realpath(path)) for path in kept.hidden if path.exists()))
+        unmade = _unmade(root, kept, self.made)
+        there = (Path(os.path.realpath(path)) for path in kept.there())
+        inside = unique(path for path in there if path != root and path not in unmade)
+        found = replace(sandbox, hidden=unique(hidden), kept=inside, unmade=unmade)
+        return replace(found, note=_landlock_note(found)) if found.kind == "landlock" else found
 
 
 @asynccontextmanager
-async def open_shelter(workspace: Path, environment: Mapping[str, str], limits: Limits) -> AsyncGenerator[Shelter]:
+async def open_shelter(
+    workspace: Path, environment: Mapping[str, str], limits: Limits, keep: Keep = nothing
+) -> AsyncGenerator[Shelter]:
     """Finds the best sandbox by trying it, makes the private folder and removes it at the end.
 
     `environment` gives PATH and HOME. One that is not required is tried while the caller goes on; where one is
     required and none works, this raises SandboxUnavailable.
     """
     async with _folders() as base:
-        bare = _bare(workspace, base, environment, limits)
-        shelter, choose = Shelter(bare), partial(_choose, bare, environment, limits)
-        if limits.mode == "required":
+        bare, required = _bare(workspace, base, environment, limits), limits.mode == "required"
+        shelter, choose = Shelter(bare, keep, required=required), partial(_choose, environment, limits)
+        if required:
             await shelter.run(choose)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(sweep, PREFIX)
-            if limits.mode != "required":
+            if not required:
                 nursery.start_soon(shelter.run, choose)
             try:
                 yield shelter
             finally:
                 # A mount needs a folder to lie on, which was nobody's wish.
-                for folder in bare.unmade:
+                for folder in sorted(shelter.made, reverse=True):
                     with suppress(OSError):
                         folder.rmdir()
             nursery.cancel_scope.cancel()
@@ -161,24 +191,25 @@ def secrets_below(home: Path) -> tuple[Path, ...]:
 
 def _bare(workspace: Path, base: Path, environment: Mapping[str, str], limits: Limits) -> Sandbox:
     home = environment.get("HOME", "")
-    secrets = secrets_below(Path(home)) if home else ()
-    hidden = tuple(Path(os.path.realpath(path)) for path in (*secrets, *limits.hidden) if path.exists())
-    root = Path(os.path.realpath(workspace))
-    there = (*(path for path in limits.kept if path.exists()), *limits.told)
-    kept = tuple(Path(os.path.realpath(path)) for path in there)
-    return Sandbox("none", root, base / "tmp", "", limits.network, hidden, kept, _unmade(root, limits))
+    secrets = tuple(Path(os.path.realpath(path)) for path in secrets_below(Path(home))) if home else ()
+    return Sandbox("none", Path(os.path.realpath(workspace)), base / "tmp", "", limits.network, secrets)
 
 
-def _unmade(root: Path, limits: Limits) -> tuple[Path, ...]:
-    """The topmost folder of each kept path that is missing in the workspace."""
-    missing = (path for path in limits.kept if path.is_relative_to(root) and not path.exists())
+def _unmade(root: Path, kept: Kept, made: Container[Path]) -> tuple[Path, ...]:
+    """The topmost folder of each that is missing in the workspace; what only a mount has made counts as missing."""
+    missing = (path for path in kept.folders if path.is_relative_to(root) and not _is_there(path, made))
     tops = (
-        [it for it in (path, *path.parents) if it.is_relative_to(root) and not it.exists()][-1] for path in missing
+        [it for it in (path, *path.parents) if it.is_relative_to(root) and not _is_there(it, made)][-1]
+        for path in missing
     )
-    return tuple(dict.fromkeys(tops))
+    return unique(tops)
 
 
-async def _choose(bare: Sandbox, environment: Mapping[str, str], limits: Limits) -> Sandbox:
+def _is_there(path: Path, made: Container[Path]) -> bool:
+    return path.exists() and not (path in made and path.is_dir() and not any(path.iterdir()))
+
+
+async def _choose(environment: Mapping[str, str], limits: Limits, bare: Sandbox) -> Sandbox:
     if limits.mode == "off":
         return replace(bare, note="The sandbox is switched off: shell commands have all rights of the gateway.")
     exposed = _exposed(bare) if limits.mode == "required" else ()
@@ -201,11 +232,22 @@ async def _choose(bare: Sandbox, environment: Mapping[str, str], limits: Limits)
 
 
 def _candidates(bare: Sandbox, environment: Mapping[str, str]) -> list[Sandbox]:
-    shared = "Shell commands write only the workspace and a private folder for temporary files"
-    landlock = replace(bare, kind="landlock", note=f"{shared} (Landlock). {_landlock_gaps(bare)}")
-    if not shutil.which("bwrap", path=environment.get("PATH")):
+    landlock = replace(bare, kind="landlock", note=_landlock_note(bare))
+    program = _bubblewrap(environment, bare.workspace)
+    if not program:
         return [landlock]
-    return [replace(bare, kind="bwrap", note=f"{shared} (bwrap)."), landlock]
+    return [replace(bare, kind="bwrap", note=f"{_SHARED} (bwrap).", program=program), landlock]
+
+
+def _bubblewrap(environment: Mapping[str, str], workspace: Path) -> str:
+    """Where it is, or nothing. Not inside the workspace: what lies there the model may have written."""
+    folders = [it for it in environment.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(it)]
+    outside = [it for it in folders if not Path(os.path.realpath(it)).is_relative_to(workspace)]
+    return shutil.which("bwrap", path=os.pathsep.join(outside)) or "" if outside else ""
+
+
+def _landlock_note(bare: Sandbox) -> str:
+    return f"{_SHARED} (Landlock). {_landlock_gaps(bare)}"
 
 
 def _landlock_gaps(bare: Sandbox) -> str:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hookgate.tools.errors import ToolError
+from hookgate.tools.kept import Keep, nothing
 
 OWN_NAMES = frozenset({".hookgate", ".zot", "hookgate.toml"})
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -37,25 +38,21 @@ class Workspace:
     """`root` is resolved when the workspace is made; it must exist by the time it is used."""
 
     root: Path
-    kept: tuple[Path, ...] = ()
-    """Files and folders inside that no tool may write: the gateway's own configuration, hooks and code."""
-    told: tuple[Path, ...] = ()
-    """Files that no tool may write either, since every later model is told what they say."""
+    keep: Keep = nothing
+    """What no tool may write here: asked for at each writing."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "root", Path(os.path.realpath(self.root)))
-        object.__setattr__(self, "kept", tuple(Path(os.path.realpath(path)) for path in self.kept))
-        object.__setattr__(self, "told", tuple(Path(os.path.realpath(path)) for path in self.told))
 
     def refuse_kept(self, place: Place, op: str) -> None:
         """Raises ToolError (permission) where the place is not for tools to write."""
-        path = self.root.joinpath(*place.parts)
+        path, kept = self.root.joinpath(*place.parts), self.keep()
         # Whatever lies there the next start reads or runs, in whichever folder somebody starts it.
         if not OWN_NAMES.isdisjoint(place.parts):
             raise ToolError("permission", op, f"{place.shown} belongs to hookgate itself")
-        if any(path.is_relative_to(kept) for kept in self.kept):
+        if kept.covers(path):
             raise ToolError("permission", op, f"{place.shown} belongs to hookgate itself")
-        if path in self.told:
+        if path in kept.told:
             why = "every later model is told what it says; a person can allow it with agent.context_files = false"
             raise ToolError("permission", op, f"{place.shown} is not for tools to write: {why}")
 

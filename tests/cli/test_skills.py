@@ -11,12 +11,11 @@ import pytest
 import trio
 
 from hookgate import config as configuration
+from hookgate.cli.kept import Keeping, told_files
 from hookgate.cli.rpc_flags import parse_flags
-from hookgate.cli.skills import make_skills
-from hookgate.cli.toolset import Place as ToolsPlace
-from hookgate.cli.toolset import kept_paths, selection, told_files
+from hookgate.cli.skills import Joined, make_skills
+from hookgate.cli.toolset import selection
 from hookgate.embedding.settings import settled
-from hookgate.loop.around import Unredacted
 from hookgate.tools.registry import Registry
 from tests.cli.program import DEADLINE_S, configured, environment, open_pipes, run
 from tests.cli.rpc_client import Client, Frame, one, open_rpc, scripted
@@ -132,7 +131,7 @@ def test_flags_and_configuration_decide_whether_it_is_offered(
     written(usual_places(tmp_path)[0], "deploy", "Do it.")
     opening = settled(parse_flags(flags).settings(scripted(tmp_path, more=more) / "hookgate.toml"))
     registry = Registry()
-    make_skills(opening.config, opening.skills, registry, None)
+    make_skills(opening.config, opening.skills, Joined(registry))
     offered = selection(opening.config.tools, registry).of(registry.snapshot(), "rpc")
     assert list(offered.tools) == (["skill"] if there else [])
 
@@ -142,8 +141,7 @@ def test_no_tool_writes_skills_or_context_files(tmp_path: Path, monkeypatch: pyt
     for name in ("XDG_DATA_HOME", "XDG_STATE_HOME", "ZOT_HOME"):
         monkeypatch.delenv(name, raising=False)
     config = configuration.parse(f'[agent]\nworkspace = "{tmp_path}"\n', tmp_path / "hookgate.toml")
-    kept = kept_paths(ToolsPlace(config, tmp_path, None, Unredacted(), recording=False))
-    assert set(usual_places(tmp_path)) <= set(kept)
+    assert set(usual_places(tmp_path)) <= set(Keeping(config, tmp_path / "hookgate.toml")().folders)
     assert told_files(config) == (tmp_path / "AGENTS.md", tmp_path / "CLAUDE.md")
     off = configuration.parse(
         f'[agent]\nworkspace = "{tmp_path}"\ncontext_files = false\n', tmp_path / "hookgate.toml"
@@ -156,7 +154,7 @@ def test_a_programs_own_tool_of_the_name_stays(tmp_path: Path) -> None:
     config = configuration.parse(f'[agent]\nworkspace = "{tmp_path}"\n', tmp_path / "hookgate.toml")
     registry, own = Registry(), FunctionTool("skill")
     registry.register(own, reserved=True)
-    assert make_skills(config, True, registry, None) is None
+    assert make_skills(config, True, Joined(registry)) is None
     assert registry.snapshot().get("skill") is own
 
 

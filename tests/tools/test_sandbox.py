@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-import subprocess
 import sys
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -19,7 +18,9 @@ from hookgate.protocol.values import ToolCall
 from hookgate.tools import sandbox as module
 from hookgate.tools.builtin.bash import Bash
 from hookgate.tools.errors import SandboxUnavailable
+from hookgate.tools.kept import Kept
 from hookgate.tools.sandbox import Limits, Sandbox
+from tests.sandboxes import BWRAP, NO_LANDLOCK
 
 ENVIRONMENT = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
 
@@ -38,25 +39,14 @@ PYTHON = os.path.realpath(sys.executable)
 """Not the environment's link to it: that may lie below /tmp, which a sandbox hides."""
 
 
-def landlock_is_here() -> bool:
-    launcher = Path(module.__file__).with_name("_landlock.py")
-    spec = '{"read": ["/"], "write": [], "tcp": true}'
-    argv = [sys.executable, "-I", "-S", str(launcher), spec, "true"]
-    return subprocess.run(argv, check=False, capture_output=True, timeout=30).returncode == 0
-
-
-BWRAP = pytest.mark.needs("bwrap")
-NO_LANDLOCK = pytest.mark.skipif(not landlock_is_here(), reason="NOT TESTED: this kernel has no Landlock")
-
-
 @pytest.fixture(params=[pytest.param("bwrap", marks=BWRAP), pytest.param("landlock", marks=NO_LANDLOCK)])
 async def confined(request: pytest.FixtureRequest, root: Path, home: Path, tmp_path: Path) -> AsyncIterator[Sandbox]:
     """Each kind in turn; a machine without one says so when it skips."""
     path = ENVIRONMENT["PATH"] if request.param == "bwrap" else str(tmp_path / "no-bwrap-here")
-    limits = Limits(hidden=(tmp_path / "state",))
+    kept = Kept(hidden=(tmp_path / "state",))
     (tmp_path / "state").mkdir()
     (tmp_path / "state" / "control.token").write_text("TOKEN")
-    async with open_sandbox(root, {"PATH": path, "HOME": str(home)}, limits) as sandbox:
+    async with open_sandbox(root, {"PATH": path, "HOME": str(home)}, kept=kept) as sandbox:
         assert sandbox.kind == request.param, "it is here, but it does not hold"
         yield sandbox
 
@@ -190,25 +180,25 @@ async def test_the_private_folder_is_gone_afterwards(root: Path) -> None:
 
 
 async def test_a_required_sandbox_is_not_one_that_leaves_what_is_kept_open(root: Path) -> None:
-    limits = Limits("required", kept=(root / ".hookgate" / "skills",), told=(root / "AGENTS.md",))
+    kept = Kept(folders=(root / ".hookgate" / "skills",), told=(root / "AGENTS.md",))
     with pytest.raises(SandboxUnavailable, match=r"Landlock would let shell commands change AGENTS\.md, \.hookgate"):
-        async with open_sandbox(root, {"PATH": "/nonexistent"}, limits):
+        async with open_sandbox(root, {"PATH": "/nonexistent"}, Limits("required"), kept):
             pass
 
 
 @NO_LANDLOCK
 async def test_landlock_says_which_kept_files_a_command_can_change(root: Path, home: Path) -> None:
     environment = {"PATH": "/nonexistent", "HOME": str(home)}
-    async with open_sandbox(root, environment, Limits(kept=(root / ".zot" / "skills", home))) as sandbox:
+    async with open_sandbox(root, environment, kept=Kept(folders=(root / ".zot" / "skills", home))) as sandbox:
         assert sandbox.kind == "landlock"
         assert sandbox.note.endswith("tells its models what to do: .zot.")
 
 
 @BWRAP
 async def test_bubblewrap_keeps_context_files_and_makes_none(root: Path, home: Path) -> None:
-    limits = Limits(told=(root / "AGENTS.md", root / "CLAUDE.md"))
+    kept = Kept(told=(root / "AGENTS.md", root / "CLAUDE.md"))
     (root / "AGENTS.md").write_text("Be brief.")
-    async with open_sandbox(root, {"PATH": ENVIRONMENT["PATH"], "HOME": str(home)}, limits) as sandbox:
+    async with open_sandbox(root, {"PATH": ENVIRONMENT["PATH"], "HOME": str(home)}, kept=kept) as sandbox:
         await sh(sandbox, "echo evil > AGENTS.md; rm -f AGENTS.md; echo evil > x && mv x AGENTS.md; rm -f x")
         assert os.listdir(root) == ["AGENTS.md"]
     assert (root / "AGENTS.md").read_text() == "Be brief."
@@ -217,8 +207,8 @@ async def test_bubblewrap_keeps_context_files_and_makes_none(root: Path, home: P
 @BWRAP
 async def test_bubblewrap_keeps_a_part_of_the_workspace_read_only(root: Path, home: Path) -> None:
     (root / "hookgate.toml").write_text("[agent]")
-    limits = Limits(kept=(root / "hookgate.toml",))
-    async with open_sandbox(root, {"PATH": ENVIRONMENT["PATH"], "HOME": str(home)}, limits) as sandbox:
+    kept = Kept((root / "hookgate.toml",))
+    async with open_sandbox(root, {"PATH": ENVIRONMENT["PATH"], "HOME": str(home)}, kept=kept) as sandbox:
         assert sandbox.kind == "bwrap"
         await sh(sandbox, "echo owned > hookgate.toml; rm -f hookgate.toml; echo fine > other")
     assert (root / "hookgate.toml").read_text() == "[agent]"

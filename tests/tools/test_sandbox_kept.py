@@ -11,6 +11,7 @@ import trio
 from hookgate.protocol.values import ToolCall
 from hookgate.tools.builtin import Parts, builtin_tools
 from hookgate.tools.dispatch import execute
+from hookgate.tools.kept import Kept
 from hookgate.tools.sandbox import Limits, open_shelter
 from hookgate.tools.workspace import Workspace
 
@@ -34,11 +35,12 @@ async def test_no_command_plants_what_the_next_start_runs(tmp_path: Path, line: 
     (tmp_path / "hooks").mkdir()
     guard = tmp_path / "hooks" / "guard.py"
     guard.write_text("good")
-    kept = (guard, guard.parent, tmp_path / ".hookgate" / "extensions", tmp_path / ".zot" / "extensions")
+    folders = (tmp_path / ".hookgate" / "extensions", tmp_path / ".zot" / "extensions")
+    kept = Kept((guard, guard.parent), folders)
     with trio.fail_after(DEADLINE_S):
-        async with open_shelter(tmp_path, ENVIRONMENT, Limits(kept=kept)) as shelter:
+        async with open_shelter(tmp_path, ENVIRONMENT, Limits(), lambda: kept) as shelter:
             assert (await shelter.chosen()).kind == "bwrap"
-            bash = builtin_tools(Parts(Workspace(tmp_path, kept), shelter, ENVIRONMENT))[0]
+            bash = builtin_tools(Parts(Workspace(tmp_path, lambda: kept), shelter, ENVIRONMENT))[0]
             result = await execute(bash, ToolCall("1", "bash", {"command": line}))
             after = await execute(bash, ToolCall("2", "bash", {"command": "echo fine > other && cat other"}))
     assert result.is_error
@@ -51,8 +53,9 @@ async def test_no_command_plants_what_the_next_start_runs(tmp_path: Path, line: 
 
 @needs_bwrap
 async def test_to_try_the_walls_makes_nothing_in_the_workspace(tmp_path: Path) -> None:
+    kept = Kept(folders=(tmp_path / ".zot" / "extensions",))
     with trio.fail_after(DEADLINE_S):
-        async with open_shelter(tmp_path, ENVIRONMENT, Limits(kept=(tmp_path / ".zot" / "extensions",))) as shelter:
+        async with open_shelter(tmp_path, ENVIRONMENT, Limits(), lambda: kept) as shelter:
             await shelter.chosen()
             assert os.listdir(tmp_path) == []
 
@@ -64,7 +67,9 @@ async def test_no_file_tool_plants_it_either(tmp_path: Path, path: str) -> None:
     (tmp_path / "hooks").mkdir()
     with trio.fail_after(DEADLINE_S):
         async with open_shelter(tmp_path, ENVIRONMENT, Limits("off")) as shelter:
-            tools = builtin_tools(Parts(Workspace(tmp_path, (tmp_path / "hooks",)), shelter, ENVIRONMENT))
+            tools = builtin_tools(
+                Parts(Workspace(tmp_path, lambda: Kept((tmp_path / "hooks",))), shelter, ENVIRONMENT)
+            )
             write = next(tool for tool in tools if tool.spec.name == "write")
             result = await execute(write, ToolCall("1", "write", {"path": path, "content": "x"}))
     assert result.error is not None

@@ -9,6 +9,7 @@ import pytest
 
 from hookgate.tools.errors import ToolError
 from hookgate.tools.files import opened, replace
+from hookgate.tools.kept import Kept
 from hookgate.tools.workspace import Place, Workspace
 
 
@@ -145,7 +146,8 @@ async def test_what_guards_the_model_is_not_for_its_tools_to_write(tmp_path: Pat
     (tmp_path / "hooks").mkdir()
     (tmp_path / "hooks" / "guard.py").write_text("print('no')")
     (tmp_path / "link").symlink_to("hooks")
-    workspace = Workspace(tmp_path, kept=(tmp_path / "hooks",), told=(tmp_path / "AGENTS.md",))
+    kept = Kept((tmp_path / "hooks",), told=(tmp_path / "AGENTS.md",))
+    workspace = Workspace(tmp_path, lambda: kept)
     for path in ("hooks/guard.py", "link/guard.py", "hooks/new.py", "./hooks/../hooks/guard.py", "AGENTS.md"):
         with pytest.raises(ToolError) as refused:
             workspace.refuse_kept(workspace.place(path, "write"), "write")

@@ -6,13 +6,14 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from hookgate.tools.kept import NOTHING, Kept
 from hookgate.tools.sandbox import Limits, Sandbox, open_shelter
 
 
 @asynccontextmanager
 async def open_sandbox(
-    workspace: Path, environment: Mapping[str, str], limits: Limits | None = None
+    workspace: Path, environment: Mapping[str, str], limits: Limits | None = None, kept: Kept = NOTHING
 ) -> AsyncGenerator[Sandbox]:
     """The sandbox that was chosen, once it is."""
-    async with open_shelter(workspace, environment, limits or Limits()) as shelter:
+    async with open_shelter(workspace, environment, limits or Limits(), lambda: kept) as shelter:
         yield await shelter.chosen()

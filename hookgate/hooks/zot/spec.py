@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from hookgate.hooks.child import Recheck
 from hookgate.hooks.deadlines import Deadlines
 from hookgate.hooks.mounts import Plan
 from hookgate.hooks.rules import AnyPolicy, Rules
@@ -26,10 +27,6 @@ TOKEN = "ZOTCORE_RPC_TOKEN"  # noqa: S105 - the variable's name
 HOME = "ZOT_HOME"
 # One for all of them: it compiles its names when it is first asked.
 _OBSERVED = Observed(OBSERVED)
-
-
-Recheck = Callable[[], Awaitable[str]]
-"""Asked before each start: why it may not be started any more; empty: it may."""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -39,6 +39,8 @@ class ServerSpec:
     required: bool = False
     connect_timeout_s: float = 10.0
     timeout_s: float = TOOL_TIMEOUT_S
+    recheck: Callable[[], Awaitable[str]] | None = field(default=None, compare=False, repr=False)
+    """Asked before each start of its program: why it may not be started any more; empty: it may."""
 
     @property
     def provider(self) -> str:

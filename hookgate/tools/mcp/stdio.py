@@ -72,6 +72,8 @@ async def open_stdio(spec: ServerSpec, tap: Tap) -> AsyncGenerator[TransportStre
 
 
 async def _start(spec: ServerSpec) -> trio.Process:
+    if spec.recheck is not None and (refused := await spec.recheck()):
+        raise ConnectFailed(refused)
     try:
         return await trio.lowlevel.open_process(
             list(spec.command),

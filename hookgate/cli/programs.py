@@ -1,0 +1,133 @@
+"""What a configured command line runs: its files, what they import from beside them, the interpreter that reads them.
+
+Guesses from the words alone and from what is there; starts nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from hookgate.tools.kept import real
+
+_SUFFIXES = frozenset(
+    {
+        ".py",
+        ".pyz",
+        ".js",
+        ".mjs",
+        ".cjs",
+        ".ts",
+        ".sh",
+        ".bash",
+        ".rb",
+        ".pl",
+        ".lua",
+        ".php",
+        ".jar",
+        ".go",
+        ".wasm",
+    }
+)
+_BINARIES = frozenset({"bin", ".bin", "Scripts"})
+"""Names of folders that hold the programs of what lies round them: a virtual environment, `node_modules`."""
+_LOADED_FROM = (
+    *("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "NODE_PATH", "PERL5LIB", "RUBYLIB", "LUA_PATH", "CLASSPATH"),
+    *("LD_PRELOAD", "LD_LIBRARY_PATH"),
+)
+_RUNS_FOLDERS = re.compile(
+    r"(python|pypy)[0-9.]*|node|deno|bun|go|cargo|ruby|perl|php|java|dotnet|uv|npm|pnpm|yarn|poetry"
+)
+_FIRST_LINE_BYTES = 256
+
+
+@dataclass(frozen=True)
+class Program:
+    """A command line as it would be started: `directory` is where, `environment` all that it sees."""
+
+    command: Sequence[str]
+    directory: Path
+    environment: Mapping[str, str]
+
+
+def brought_by(program: Program, workspace: Path) -> Iterator[Path]:
+    """The files and folders whose change would change what runs, there or not, wherever they lie. Blocks."""
+    for word in program.command:
+        for part in {word, word.partition("=")[2]} - {""}:
+            yield from _file(program.directory / part, workspace)
+            if _runs_folders(program) and (program.directory / part).is_dir():
+                yield program.directory / part
+    yield from _modules(program)
+    for word in _looked_up(program):
+        yield from _found(word, program, workspace)
+    for name in _LOADED_FROM:
+        folders = program.environment.get(name, "").split(os.pathsep)
+        yield from (program.directory / folder for folder in folders if folder)
+
+
+def _file(path: Path, workspace: Path) -> Iterator[Path]:
+    """A script and its folder: what lies beside it is what it imports. Nothing of a word that names no file."""
+    if path.suffix not in _SUFFIXES and not path.is_file():
+        return
+    yield path
+    folder = path.parent.resolve()
+    if folder != workspace:
+        yield folder
+    yield from _prefix(path)
+
+
+def _runs_folders(program: Program) -> bool:
+    """Whether a folder that it is given is a program; to others it may be what they work on."""
+    return any(_RUNS_FOLDERS.fullmatch(Path(word).name) for word in _looked_up(program))
+
+
+def _prefix(path: Path) -> Iterator[Path]:
+    """All that belongs to an interpreter: packages, `.pth` files."""
+    folder = real(path).parent
+    if folder.name in _BINARIES:
+        yield folder.parent
+
+
+def _modules(program: Program) -> Iterator[Path]:
+    """`-m hooks.guard`: the folder `hooks`, or the file that is found first."""
+    words = iter(program.command)
+    for word in words:
+        name = next(words, "") if word == "-m" else ""
+        top = name.partition(".")[0]
+        if top.isidentifier():
+            yield from (program.directory / top, program.directory / f"{top}.py")
+
+
+def _looked_up(program: Program) -> Iterator[str]:
+    """Names of programs that are found on PATH: the first word, what `env` starts, what a first line says."""
+    for line in (program.command, _first_line(program)):
+        for word in line:
+            yield word
+            if Path(word).name != "env" and not word.startswith("-") and "=" not in word:
+                break
+
+
+def _first_line(program: Program) -> list[str]:
+    with suppress(OSError, ValueError), (program.directory / program.command[0]).open("rb") as file:
+        line = file.readline(_FIRST_LINE_BYTES).decode("utf-8", "replace")
+        return shlex.split(line.removeprefix("#!")) if line.startswith("#!") else []
+    return []
+
+
+def _found(word: str, program: Program, workspace: Path) -> Iterator[Path]:
+    """Where it is found, and the folders of the workspace that are searched before: what is put there wins."""
+    if "/" in word:
+        yield from _prefix(program.directory / word)
+        return
+    for entry in program.environment.get("PATH", os.defpath).split(os.pathsep):
+        path = program.directory / entry / word
+        if real(path).is_relative_to(workspace):
+            yield path.parent
+            yield from _prefix(path)
+        if os.access(path, os.X_OK) and path.is_file():
+            return

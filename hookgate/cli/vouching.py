@@ -1,0 +1,87 @@
+"""The question whether what changed while commands of tools ran is a person's own, and what is kept of the answer."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import trio
+
+from hookgate.channels.dialogue import YES_OR_NO, Dialogue
+from hookgate.channels.printable import one_line, printable
+from hookgate.channels.question import Part, Question
+from hookgate.cli.inspect import say
+from hookgate.cli.kept import Keeping, seals_folder
+from hookgate.cli.seal_files import all_files
+from hookgate.cli.seals import Seals
+
+QUESTION = "  Go by them as they are now? [y/N] "
+HEAD = "These files guard hookgate, and changed while a command of a tool was running:"
+Put = Callable[[Dialogue], Awaitable[str | None]]
+"""Asks a person; None where nobody can answer any more."""
+
+
+async def ask_about_changes(keeping: Keeping, put: Put) -> None:
+    """Ask a person about all of this configuration that changed; what they do not vouch for stays left out."""
+    seals = Seals(keeping.sealed, seals_folder())
+    digests = await trio.to_thread.run_sync(_changed, seals)
+    try:
+        if digests:
+            question = Question(HEAD, (Part("files", "\n".join(_lines(digests))),), (), QUESTION)
+            if await put(Dialogue(question, YES_OR_NO)) == "yes":
+                await trio.to_thread.run_sync(_vouch, seals, digests)
+    finally:
+        seals.close()
+
+
+def accept_changes(*, yes: bool) -> int:
+    """Of all workspaces, for a person at a terminal; also while hookgate runs, which hears of it. The exit status."""
+    seals = Seals(_recorded, seals_folder())
+    digests = _changed(seals)
+    try:
+        if not digests:
+            say("Nothing that guards hookgate has changed while a command of a tool was running.")
+            return 0
+        say(f"? {HEAD}")
+        for line in _lines(digests):
+            say(f"  {line}")
+        if not yes and not _is_yes(input(QUESTION) if sys.stdin.isatty() else None):
+            say("Nothing was accepted." if sys.stdin.isatty() else "Nothing was accepted: --yes does it unasked.")
+            return 1
+        return 0 if _vouch(seals, digests) else 1
+    finally:
+        seals.close()
+
+
+def _changed(seals: Seals) -> dict[str, str]:
+    seals.restore()
+    return seals.digests(seals.broken(seals.roots())) if seals.doubtful else {}
+
+
+def _recorded() -> list[str]:
+    known = [file.read() for file in all_files(seals_folder())]
+    return [path for it in known for path in (*it.digests, *it.roots)]
+
+
+def _vouch(seals: Seals, digests: dict[str, str]) -> bool:
+    try:
+        seals.vouch(digests)
+    except OSError as error:
+        sys.stderr.write(printable(f"! it is not kept: {error.filename}: {error.strerror}\n"))
+        return False
+    return True
+
+
+def _is_yes(answer: str | None) -> bool:
+    return (answer or "").strip().lower() in ("y", "yes")
+
+
+def _lines(digests: dict[str, str]) -> list[str]:
+    return [one_line(f"{path}: {_when(path) if digest else 'is gone'}") for path, digest in digests.items()]
+
+
+def _when(path: str) -> str:
+    status = Path(path).lstat()
+    return f"{status.st_size} bytes, changed {time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(status.st_ctime))}"

@@ -1,0 +1,22 @@
+"""Which sandboxes this machine has, for tests that run under each of them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hookgate.tools import sandbox
+
+
+def landlock_is_here() -> bool:
+    launcher = Path(sandbox.__file__).with_name("_landlock.py")
+    spec = '{"read": ["/"], "write": [], "tcp": true}'
+    argv = [sys.executable, "-I", "-S", str(launcher), spec, "true"]
+    return subprocess.run(argv, check=False, capture_output=True, timeout=30).returncode == 0
+
+
+BWRAP = pytest.mark.needs("bwrap")
+NO_LANDLOCK = pytest.mark.skipif(not landlock_is_here(), reason="NOT TESTED: this kernel has no Landlock")
