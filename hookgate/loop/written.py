@@ -20,7 +20,7 @@ _BETWEEN = re.compile(r"[\s\d+\-.,:eEtrufalsn\[\]{}]*+")
 _MARKS = re.compile(r"[{}\[\],]")
 _HEX = "[0-9a-fA-F]"
 _PAIR = rf"\\u[dD][89abAB]{_HEX}{{2}}\\u[dD][c-fC-F]{_HEX}{{2}}"
-_CHARACTERS = re.compile(rf'(?:[^"\\]++|\\["\\/bfnrt]|\\u(?![dD][89a-fA-F]){_HEX}{{4}}|{_PAIR})*+')
+_CHARACTERS = re.compile(rf'(?:[^"\\]++|\\["\\/bfnrt]|\\u(?![dD][89a-fA-F]){_HEX}{{4}}|{_PAIR}|(?!))*+')
 _LONGEST_ESCAPE = 12
 
 

@@ -16,7 +16,7 @@ COMMAND = (
     r"(?<![\w-])(?:(?P<web>(?:curl|wget)(?:\.exe)?(?=[\s\"'\\])|https?(?= ))"
     r"|(?P<sql>(?:mysql|mariadb)(?:-?(?:dump|admin|import|check|show))?(?=[\s\"'\\])))"
 )
-LINE = rf"{COMMAND}(?:[^\\\n]++|\\(?:\r?\n)?+)*+"
+LINE = rf"{COMMAND}(?:[^\\\n]++|\\(?:\r?\n|(?!))?+|(?!))*+"
 """To the end of the line; a backslash there leads on to the next one."""
 
 # A name, a colon, a password; what begins like a URL is another option's.

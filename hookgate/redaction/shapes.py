@@ -26,12 +26,12 @@ _PEM_END = r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 FLAG = r"(?<![\w-])--(?=[\w-]*?pass[-_]?w(?:or)?d)[\w-]++"
 _QUOTED = r"""(?:"(?P<double>(?:[^"\\\n]|\\.){MIN,}+)|'(?P<single>(?:[^'\\\n]|\\.){MIN,}+))"""
 # The value of a key inside a JSON string inside JSON: its quotes are escaped as often as the key's.
-_ESCAPED = r"""(?P<escape>\\{1,8}+["'])(?P<escaped>(?:(?!(?P=escape))[^\n]){MIN,}+)"""
+_ESCAPED = r"""(?P<escape>\\{1,8}+["'])(?P<escaped>(?:(?!(?P=escape))[^\n]|(?!)){MIN,}+)"""
 # A closing bracket belongs to the value only where the value goes on behind it.
-_BARE_CHAR = rf"""(?:{MARKER.pattern}|[^\s"'`,;&\])}}\\]|\\(?!["'])|[\])}}](?=\w))"""
-SCHEME = r"(?:(?:bearer|basic|digest|negotiate|token)[ \t]++)?+"
+_BARE_CHAR = rf"""(?:{MARKER.pattern}|[^\s"'`,;&\])}}\\]|\\(?!["'])|[\])}}](?=\w)|(?!))"""
+SCHEME = r"(?:(?:bearer|basic|digest|negotiate|token)[ \t]++|(?!))?+"
 _BARE = rf"(?P<bare>(?![\[({{<](?!REDACTED:)){SCHEME}{_BARE_CHAR}{{{MIN_CHARS},}}+)"
-_WORDS = re.compile(r"(?![a-z]{20})[A-Za-z]?+[a-z]*+(?:[./-]++[A-Za-z]?+[a-z]*+)*+", re.ASCII)
+_WORDS = re.compile(r"(?![a-z]{20})[A-Za-z]?+[a-z]*+(?:[./-]++[A-Za-z]?+[a-z]*+|(?!))*+", re.ASCII)
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
 
 
@@ -86,9 +86,10 @@ def tokens() -> tuple[Shape, ...]:
 
 # In quotes, as an argument of a shell command stands, the line ends with them.
 _HEADER_VALUE = (
-    r"""(?(double)(?:[^"\\\r\n]++|\\(?!\\{0,8}"))*+|(?(single)(?:[^'\\\r\n]++|\\(?!\\{0,8}'))*+|[^\r\n]*+))"""
+    r"""(?(double)(?:[^"\\\r\n]++|\\(?!\\{0,8}")|(?!))*+"""
+    r"""|(?(single)(?:[^'\\\r\n]++|\\(?!\\{0,8}')|(?!))*+|[^\r\n]*+))"""
 )
-PEM = rf"{PEM_BEGIN}(?:[^-]++|-(?!{_PEM_END[1:]}))*+(?:{_PEM_END})?+"
+PEM = rf"{PEM_BEGIN}(?:[^-]++|-(?!{_PEM_END[1:]})|(?!))*+(?:{_PEM_END}|(?!))?+"
 
 
 def key_pattern(words: str) -> str:

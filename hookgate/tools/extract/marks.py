@@ -31,7 +31,7 @@ _MARK = rf"""
     |(?P<thought></think>)
     |(?P<explicit>{_EXPLICIT})
     |(?P<fence>`{{3,}}+|^[ \t]*+~{{3,}}+)
-    |(?P<code>`[^`\n]++`|``(?:[^`\n]++|`(?!`))++``)
+    |(?P<code>`[^`\n]++`|``(?:[^`\n]++|`(?!`)|(?!))++``)
     |(?P<ticks>`++)
 """
 _FLAGS = re.VERBOSE | re.IGNORECASE | re.MULTILINE
@@ -40,7 +40,7 @@ FLAT_MARK = re.compile(rf"{_MARK}|(?P<object>(?={_PROTOCOL})\{{))", _FLAGS)
 """The same for a text in which a bracket never closes: no bracket begins anything, unless it says what."""
 
 THOUGHT = re.compile("</think>", re.IGNORECASE)
-BODY = re.compile(r"\s*+(?P<fence>`{3}[ \t]*+\w*+[ \t]*+\n\s*+)?+(?=[{\[])")
+BODY = re.compile(r"\s*+(?P<fence>`{3}[ \t]*+\w*+[ \t]*+\n\s*+|(?!))?+(?=[{\[])")
 """What may stand between an opener and its body; a fence there belongs to the opener."""
 
 CLOSERS = re.compile(r"(?:\s*+[}\]])*+")

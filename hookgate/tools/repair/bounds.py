@@ -11,7 +11,7 @@ MAX_DEPTH = 64
 STRING = r'"(?:[^"\\]++|\\.)*+"?'
 """A whole double-quoted string, or one that never closes; possessive, so that a long one costs one pass."""
 
-_NO_BRACKETS = re.compile(rf"(?:[^\[\]{{}}\"]++|{STRING})++", re.DOTALL)
+_NO_BRACKETS = re.compile(rf"(?:[^\[\]{{}}\"]++|{STRING}|(?!))++", re.DOTALL)
 _DEPTH = {"{": 1, "[": 1, "}": -1, "]": -1}
 
 

@@ -17,7 +17,7 @@ _HIGH, _LOW = r"\\u[dD][89abAB][0-9a-fA-F]{2}", r"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 _LOW_TO_COME = r"(?:\\(?:u(?:[dD](?:[c-fC-F][0-9a-fA-F]?)?)?)?)?\Z"
 _LONE = rf"(?:{_HIGH}(?!{_LOW}|{_LOW_TO_COME})|{_LOW})"
 # A run of all that stays, and the lone half that ends it.
-_PAIRED = re.compile(rf"((?:[^\\]++|{_HIGH}{_LOW}|(?!{_LONE})\\.|\\\Z)*+)({_LONE}|\Z)", re.DOTALL)
+_PAIRED = re.compile(rf"((?:[^\\]++|{_HIGH}{_LOW}|(?!{_LONE})\\.|\\\Z|(?!))*+)({_LONE}|\Z)", re.DOTALL)
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 

@@ -17,7 +17,7 @@ _ESCAPED_CONTROL = re.compile(r"(?<!\\)(?:\\\\)*+\\[\x00-\x1f]")
 _STRINGS = re.compile(f"({STRING})", re.DOTALL)
 # One match is a run of all that stays, and then the commas that go: the whole walk happens inside `re`.
 _KEPT = re.compile(
-    rf'((?:[^",]++|{STRING}|,[ \t\r\n,]*+(?![ \t\r\n,}}\]]))*+)(?:,[ \t\r\n,]*+(?=[}}\]]))?', re.DOTALL
+    rf'((?:[^",]++|{STRING}|,[ \t\r\n,]*+(?![ \t\r\n,}}\]])|(?!))*+)(?:,[ \t\r\n,]*+(?=[}}\]]))?', re.DOTALL
 )
 _ESCAPES = {chr(code): f"\\u{code:04x}" for code in range(0x20)}
 

@@ -12,15 +12,15 @@ from hookgate.tools.repair.bounds import too_deep
 from hookgate.tools.repair.read import read_json
 from hookgate.tools.repair.values import Reading
 
-_JSON_NUMBER = r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][-+]?[0-9]++)?+(?![\w.+$-])"
+_JSON_NUMBER = r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++|(?!))?+(?:[eE][-+]?[0-9]++|(?!))?+(?![\w.+$-])"
 _KEY_FOLLOWS = r"(?=[ \t\r\n]*+:)"
 _TOKEN = re.compile(
     rf"""
     (?P<json>(?:[ \t\r\n{{}}\[\],:]++|"(?:[^"\\]++|\\.)*+"|{_JSON_NUMBER}
-        |(?:true|false|null)(?![\w$-])(?!{_KEY_FOLLOWS}))++)
+        |(?:true|false|null)(?![\w$-])(?!{_KEY_FOLLOWS})|(?!))++)
     |(?P<string>'(?:[^'\\]++|\\.)*+')
-    |(?P<comment>//[^\r\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/)
-    |(?P<number>[-+]?(?:0[xX][0-9a-fA-F]{{1,256}}+|(?:0|[1-9][0-9]*+)?+(?:\.[0-9]*+)?+(?:[eE][-+]?[0-9]++)?+)
+    |(?P<comment>//[^\r\n]*+|/\*(?:[^*]++|\*(?!/)|(?!))*+\*/)
+    |(?P<number>[-+]?(?:0[xX][0-9a-fA-F]{{1,256}}+|(?:0|[1-9][0-9]*+)?+(?:\.[0-9]*+)?+(?:[eE][-+]?[0-9]++|(?!))?+)
         (?![\w.+$-])(?<=[0-9a-fA-F.]))
     |(?P<word>[^\W\d][\w$-]*+|\$[\w$-]*+)
     |(?P<unknown>.)

@@ -13,7 +13,7 @@ IN_PROSE = re.compile(_TOKENS, re.DOTALL)
 # No JSON holds a `<` outside its strings: it ends the search, so that no other tag is run over.
 IN_MARKUP = re.compile(_TOKENS + "|<", re.DOTALL)
 # Gemma's own quote stands on both sides of a string.
-IN_GEMMA = re.compile(rf'<\|"\|>(?:[^<]++|<(?!\|"\|>))*+<\|"\|>|{_TOKENS}|<', re.DOTALL)
+IN_GEMMA = re.compile(rf'<\|"\|>(?:[^<]++|<(?!\|"\|>)|(?!))*+<\|"\|>|{_TOKENS}|<', re.DOTALL)
 _DEPTH = {"{": 1, "[": 1, "}": -1, "]": -1}
 
 
