@@ -125,7 +125,9 @@ class _Methods:
 
     async def sessions_list(self) -> Json:
         sessions = self._runtime.gateway.sessions.values()
-        return [{"key": s.key, "busy": s.busy, "waiting": s.waiting, "messages": len(s.transcript)} for s in sessions]
+        return [
+            {"key": s.key, "busy": s.busy, "waiting": s.jobs.waiting, "messages": len(s.transcript)} for s in sessions
+        ]
 
     async def turn_stop(self, session: str) -> Json:
         """True when a turn was running there and now ends."""

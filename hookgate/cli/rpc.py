@@ -15,7 +15,7 @@ import trio
 from hookgate import config as configuration
 from hookgate.cli.rpc_flags import BadFlags, Flags, parse_flags, usage
 from hookgate.cli.rpc_pipes import Writer, hung_up, read_lines
-from hookgate.cli.rpc_server import Server, Terms
+from hookgate.cli.rpc_server import CHANNEL, Server, Terms
 from hookgate.cli.rpc_surface import RpcSurface
 from hookgate.cli.signals import open_until_signal
 from hookgate.cli.starting import begun
@@ -24,7 +24,6 @@ from hookgate.embedding.settings import Opening, settled
 from hookgate.protocol.rpc import events
 
 STDIN, STDOUT = 0, 1
-CHANNEL = "rpc"
 FAILED = 1
 PATIENCE_S = 30.0
 """With a reader of stdout who takes nothing of what waits for him."""
@@ -159,7 +158,7 @@ class Service:
 
         set_up_logs(self._opening.config.log)
         seat = Seat(CHANNEL, self._tell, self.server.approvals.ask, self.writer.room, self.surface)
-        async with open_conversation(self._opening, seat) as conversation:
+        async with open_conversation(self._opening, seat, self.server.jobs) as conversation:
             begun()
             for problem in conversation.problems:
                 if problem not in told:
@@ -167,7 +166,7 @@ class Service:
             for stranger in _strangers(self._opening, self._flags):
                 _say(f"{_program()}: rpc: {stranger}")
             self.server.use(conversation)
-            await self.server.jobs.run()
+            await trio.sleep_forever()
 
     async def _end_when_gone(self, scope: trio.CancelScope) -> None:
         await self.writer.gone()

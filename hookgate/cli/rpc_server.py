@@ -16,10 +16,10 @@ import trio
 from hookgate import __version__
 from hookgate.cli.models import named_model, unknown_of
 from hookgate.cli.rpc_approvals import Approvals
-from hookgate.embedding.jobs import Jobs
 from hookgate.embedding.known import known_models
 from hookgate.embedding.reasoning import leveled
 from hookgate.embedding.settings import Opening
+from hookgate.loop.jobs import Compaction, End, Job, Jobs, Prompt
 from hookgate.protocol.framing import MAX_MESSAGE_BYTES, Oversize
 from hookgate.protocol.rpc import commands, events
 from hookgate.protocol.rpc.commands import Request, malformed, read_request
@@ -33,13 +33,17 @@ from hookgate.protocol.rpc.responses import (
     state_members,
     succeeded,
 )
+from hookgate.protocol.values import Chat, Inbound
 
 if TYPE_CHECKING:
     from hookgate.embedding.conversation import Conversation
     from hookgate.embedding.metered import Room
 
+CHANNEL = "rpc"
+CHAT = Chat(CHANNEL, "main", sender="user")
 BUSY = "agent is busy; wait for completion or abort before retrying"
 TOO_MANY = "too many prompts wait already"
+MAX_QUEUED = 64
 AUTH_REQUIRED = "auth required: send hello with token first"
 INVALID_TOKEN = "invalid token"  # noqa: S105 - the answer, not the token
 KEPT_NOTES, KEPT_BYTES = 64, 1 << 20
@@ -57,7 +61,7 @@ class Server:
     """`write` takes a whole frame and never waits."""
 
     def __init__(self, opening: Opening, terms: Terms, write: Callable[[bytes], None]) -> None:
-        self.jobs = Jobs()
+        self.jobs = Jobs(MAX_QUEUED)
         self.approvals = Approvals(self.tell, enabled=terms.approvals)
         self.refused = False
         self.opened = trio.Event()
@@ -134,13 +138,15 @@ class Server:
         match command:
             case commands.Ping():
                 self._answer(request, {"pong": True})
-            case commands.Prompt() | commands.Compact():
-                if not self.jobs.offer(Work(self, request, command)):
-                    self._refuse(request, TOO_MANY)
+            case commands.Prompt(message=text, images=images):
+                self._queue(request, Prompt(Inbound(CHAT, text, images)))
+            case commands.Compact():
+                self._queue(request, Compaction(CHAT))
             case commands.Abort():
                 # The answer first: what the end of the turn tells comes after it.
                 self._answer(request)
-                self.jobs.cancel()
+                if (job := self.jobs.next) is not None:
+                    self.jobs.cancel(job)
             case commands.GetState():
                 self._answer(request, state_members(self._state()))
             case commands.GetMessages():
@@ -158,6 +164,10 @@ class Server:
                 self._extend(request, command)
             case _:
                 self._change(request, command)
+
+    def _queue(self, request: Request, work: Prompt | Compaction) -> None:
+        if not self.jobs.offer(Job(work, _Giver(self, request))):
+            self._refuse(request, TOO_MANY)
 
     def _change(self, request: Request, command: commands.Command) -> None:
         """What may not change under a turn."""
@@ -195,12 +205,11 @@ class Server:
             self.conversation.clear()
 
     def _state(self) -> State:
-        busy = self.jobs.busy
         if self.conversation is not None:
-            return self.conversation.state(busy=busy)
+            return self.conversation.state()
         workspace = str(self._opening.workspace)
         provider, _, model = self._model.partition("/")
-        return State(provider, model, workspace, 0, busy, events.Spent(), self._reasoning)
+        return State(provider, model, workspace, 0, self.jobs.busy, events.Spent(), self._reasoning)
 
     def _approve(self, request: Request, command: commands.Approve) -> None:
         if self.approvals.answer(command):
@@ -270,46 +279,32 @@ class Server:
 
     def _prompt(self, extension: str, text: str) -> None:
         """A prompt that nobody waits for an answer to."""
-        command = commands.Prompt(text)
-        if not self.jobs.offer(Work(self, Request(None, "prompt", command), command, asked=False)):
+        if not self.jobs.offer(Job(Prompt(Inbound(CHAT, text)), _Giver(self))):
             self.tell(events.ExtNotify(extension, "warn", TOO_MANY))
 
 
-class Work:
-    """A prompt or a compaction in its place in the line; answered when it starts, if somebody asked for it."""
+class _Giver:
+    """Of one prompt or compaction: its request, if somebody made one, is answered when it starts, and a waiting one
+    that will not start is told of as one that ended at once."""
 
-    def __init__(
-        self, server: Server, request: Request, command: commands.Prompt | commands.Compact, *, asked: bool = True
-    ) -> None:
-        self._server, self._request, self._command, self._asked = server, request, command, asked
-        self._waiting = trio.CancelScope()
-        self._refused = ""
+    def __init__(self, server: Server, request: Request | None = None) -> None:
+        self._server, self._request = server, request
 
-    async def run(self) -> str:
-        server = self._server
-        with self._waiting:
-            await server.opened.wait()
-        if self._asked:
-            server.started(self._request)
-        if server.conversation is None or self._waiting.cancel_called:
-            server.tell(events.Done())
-            return ""
-        if self._refused:
-            server.conversation.refuse(self._refused)
-            return ""
-        match self._command:
-            case commands.Prompt(message=text, images=images):
-                return await server.conversation.prompt(text, images)
-            case commands.Compact():
-                return await server.conversation.compact()
+    def began(self, job: Job) -> None:
+        self._start()
+        if self._server.conversation is not None:
+            self._server.conversation.began(job)
 
-    def refuse(self, reason: str) -> None:
-        self._refused = reason
+    def ended(self, job: Job, end: End) -> None:
+        if end.how == "dropped":
+            return
+        self._start()
+        if self._server.conversation is not None:
+            self._server.conversation.ended(job, end)
+        else:
+            self._server.tell(events.Done())
 
-    def cancel(self) -> None:
-        self._waiting.cancel()
-        if self._server.conversation is not None and self._server.jobs.current is self:
-            self._server.conversation.cancel()
-
-    def drop(self) -> None:
-        """The program ends; nobody is told anything any more."""
+    def _start(self) -> None:
+        request, self._request = self._request, None
+        if request is not None:
+            self._server.started(request)

@@ -126,7 +126,7 @@ async def open_runtime(setup: Setup) -> AsyncGenerator[Runtime]:
         agent = make_agent(config, providers, gate, tools)
         agent = context.applied(agent) if context is not None else agent
         channels = {channel.name: channel for channel in setup.channels}
-        gateway = Gateway(agent, channels, extensions.commands if extensions else None)
+        gateway = Gateway(lambda _chat: agent, channels, extensions.commands if extensions else None)
         more = await open_more_tools(stack, place, tools, gateway.tell)
         agent.desk.adopt(all_rules(config, more.workshop))
         if more.workshop is not None and not setup.looking:

@@ -1,6 +1,6 @@
-"""The one conversation of an embedded runtime: prompted, summed up, cancelled, looked at. Queues nothing.
+"""The one conversation of an embedded runtime: what its jobs tell whoever is at the other end, and what it is.
 
-Not more than one prompt or compaction may run at a time: whoever calls sees to that.
+The session queues and runs; this narrates.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
-import structlog
 import trio
 
 from hookgate.cli.models import named_model
@@ -20,19 +19,14 @@ from hookgate.embedding.narration import Narration, Scene, Tell
 from hookgate.embedding.reasoning import leveled, reasoned
 from hookgate.embedding.settings import Opening
 from hookgate.extensions.discovery import Problem
-from hookgate.loop.compaction import EmptySummary, NothingToCompact, compact
-from hookgate.loop.session import Session
+from hookgate.loop.jobs import Compaction, End, Job, Jobs, Prompt
 from hookgate.protocol.approval import ApprovalRequest, Decision
-from hookgate.protocol.errors import ProviderFailed, TurnAborted
 from hookgate.protocol.events import Event as Told
 from hookgate.protocol.inside import CallEnded
-from hookgate.protocol.payloads import GateDecision
 from hookgate.protocol.rpc import events
 from hookgate.protocol.rpc.responses import State, TranscriptMessage
-from hookgate.protocol.values import Chat, Inbound, Outbound, Step
+from hookgate.protocol.values import Chat, Inbound, Outbound
 from hookgate.protocol.zot.surface import Surface
-
-log = structlog.get_logger("hookgate.embedding")
 
 Approve = Callable[[ApprovalRequest], Awaitable[Decision]]
 
@@ -61,7 +55,7 @@ class SeatChannel:
     def __init__(self, seat: Seat) -> None:
         self.name = seat.name
         self.narration: Narration | None = None
-        self._seat = seat
+        self.seat = seat
 
     async def send(self, outbound: Outbound) -> None:
         await trio.lowlevel.checkpoint()
@@ -79,75 +73,54 @@ class SeatChannel:
         """The message that ends the reply has the whole text."""
 
     async def approve(self, request: ApprovalRequest) -> Decision:
-        return await self._seat.approve(request)
+        return await self.seat.approve(request)
 
 
 class Conversation:
-    def __init__(self, runtime: Runtime, opening: Opening, channel: SeatChannel, seat: Seat) -> None:
-        agent = runtime.agent
+    """`jobs`: its queue, which may hold work already that was given before any of this was open."""
+
+    def __init__(self, runtime: Runtime, opening: Opening, channel: SeatChannel, jobs: Jobs) -> None:
+        agent, seat = runtime.agent, channel.seat
         self._runtime, self._opening, self._seat, self._channel = runtime, opening, seat, channel
         self._history = History()
         self._ledger = Ledger(agent.known_model)
-        self._summing: trio.CancelScope | None = None
         self._reasoning = ""
+        self._running: Job | None = None
         providers = metered(agent.providers, self._ledger, seat.room)
-        self._session = Session(replace(agent, providers=providers), channel, seat.chat.session_key)
-        runtime.gateway.sessions[self._session.key] = self._session
+        self._session = runtime.gateway.session(seat.chat, jobs)
+        self._session.agent = replace(agent, providers=providers)
         if opening.reasoning:
             self.set_reasoning(opening.reasoning)
 
     # --- what it does ---
 
-    async def prompt(self, text: str, media: tuple[str, ...] = ()) -> str:
-        """Answer one message; everything that happens is told, `done` last. Raises nothing (but Cancelled).
+    def prompt(self, text: str, media: tuple[str, ...] = ()) -> Prompt:
+        """A message from whoever is at the other end, for a job."""
+        return Prompt(Inbound(self._seat.chat, text, media))
 
-        Returns why a hook stopped everything that waits too; empty where none did.
-        """
-        agent = self._session.agent
-        scene = Scene(agent.around.redactor, self._ledger, agent.max_steps)
-        narration = self._channel.narration = Narration(scene, self._seat.tell)
-        self._session.offer(Inbound(self._seat.chat, text, media))
-        await self._session.run()
-        self._channel.narration = None
-        narration.end()
-        return narration.stopped
+    def began(self, job: Job) -> None:
+        """From here on everything that happens is told, until the job has ended."""
+        self._running = job
+        if isinstance(job.work, Prompt):
+            agent = self._session.agent
+            scene = Scene(agent.around.redactor, self._ledger, agent.max_steps)
+            self._channel.narration = Narration(scene, self._seat.tell, job.scope)
 
-    async def compact(self) -> str:
-        """Sum up the older part; `compact_done` or `error` is told, `done` last. Raises nothing (but Cancelled).
-
-        Returns nothing, as `prompt` does mostly.
-        """
-        with trio.CancelScope() as self._summing:
-            self._seat.tell(await self._summed_up())
-        self._summing = None
+    def ended(self, job: Job, end: End) -> None:
+        """The last that is told of a job, `done` in the end; nothing of one that is dropped."""
+        narration = None
+        if job is self._running:
+            narration, self._channel.narration, self._running = self._channel.narration, None, None
+        if end.how == "dropped":
+            return
+        if narration is not None:
+            narration.end()
+            return
+        if isinstance(job.work, Compaction) and end.how == "done":
+            self._seat.tell(events.CompactDone(end.summary))
+        elif end.reason:
+            self._seat.tell(events.ErrorEvent(end.reason))
         self._seat.tell(events.Done())
-        return ""
-
-    def refuse(self, reason: str) -> None:
-        """Tell what a prompt comes to that never begins."""
-        if reason:
-            self._seat.tell(events.ErrorEvent(reason))
-        self._seat.tell(events.Done())
-
-    async def _summed_up(self) -> events.Event:
-        agent, chat = self._session.agent, self._seat.chat
-        redactor = agent.around.redactor
-        step = Step(agent.name, f"{agent.name}-turn-{next(agent.numbers)}", Inbound(chat, ""), model=agent.model)
-        try:
-            done = await compact(agent, self._session.transcript, step)
-        except (NothingToCompact, EmptySummary, ProviderFailed, TurnAborted) as error:
-            return events.ErrorEvent(redactor.text(str(error)))
-        except Exception:
-            log.exception("compaction_crashed", session=self._session.key, turn=step.turn_id)
-            return events.ErrorEvent(f"Something went wrong inside hookgate; the log has it under {step.turn_id}.")
-        return events.CompactDone(redactor.text(done.summary))
-
-    def cancel(self) -> None:
-        """End what runs; without anything running nothing happens."""
-        if self._channel.narration is not None:
-            self._channel.narration.cancelled |= self._session.stop()
-        elif self._summing is not None:
-            self._summing.cancel()
 
     def clear(self) -> None:
         """Forget what was said; only while nothing runs. What it has cost stays counted."""
@@ -156,14 +129,8 @@ class Conversation:
         self._forget_prompt()
 
     def hear(self, told: Told) -> None:
-        """Everything that the loop tells; other conversations are left out, and calls that no model has made.
-
-        What stops the conversation does so wherever it comes from.
-        """
-        if told.step is None or told.step.session_key != self._session.key:
-            return
-        stops = isinstance(told.payload, GateDecision) and told.payload.action == "hard_abort"
-        if told.step.extension and not stops:
+        """Everything that the loop tells; other conversations are left out, and calls that no model has made."""
+        if told.step is None or told.step.session_key != self._session.key or told.step.extension:
             return
         messages = self._session.transcript.messages
         self._history.stamp(messages)
@@ -212,10 +179,10 @@ class Conversation:
     def cost(self) -> events.Spent:
         return self._ledger.total
 
-    def state(self, *, busy: bool) -> State:
+    def state(self) -> State:
         provider, _, model = self.model.partition("/")
-        workspace = str(self._opening.workspace)
-        return State(provider, model, workspace, len(self._session.transcript), busy, self.cost, self._reasoning)
+        workspace, length = str(self._opening.workspace), len(self._session.transcript)
+        return State(provider, model, workspace, length, self._session.jobs.busy, self.cost, self._reasoning)
 
     def messages(self) -> tuple[TranscriptMessage, ...]:
         return self._history.shown(self._session.transcript.messages, self._session.agent.around.redactor)

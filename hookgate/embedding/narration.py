@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import trio
+
 from hookgate.embedding.history import redacted_object
 from hookgate.embedding.metered import Ledger
 from hookgate.loop.transcript import NO_RESULT
@@ -55,9 +57,10 @@ class Scene:
 class Narration:
     """Of one prompt, from the message to `done`."""
 
-    def __init__(self, scene: Scene, tell: Tell) -> None:
-        self.cancelled = False
-        self._scene, self._tell = scene, tell
+    """`scope`: the run of that prompt; once it is cancelled notices about it are no news."""
+
+    def __init__(self, scene: Scene, tell: Tell, scope: trio.CancelScope) -> None:
+        self._scene, self._tell, self._scope = scene, tell, scope
         self._open = False
         self._speaking = False
         # Calls of the reply that is coming, by id: whether they are still being written.
@@ -66,7 +69,6 @@ class Narration:
         self._failures: list[str] = []
         self._status = ""
         self._blocked_by_extension = False
-        self._stopped = False
 
     # --- from the loop ---
 
@@ -93,8 +95,6 @@ class Narration:
                 self._status = status
             case GateDecision(action="abort_turn", stage=Stage.BEFORE_LLM, hook=hook, audit=None):
                 self._blocked_by_extension = hook.startswith(EXTENSION)
-            case GateDecision(action="hard_abort", audit=None):
-                self._stopped = True
             case _:
                 pass
 
@@ -110,7 +110,7 @@ class Narration:
                 self._failures.append(text)
             case "output" if text:
                 self._tell(events.ExtDisplay(OWN, text))
-            case "notice" if not self.cancelled:
+            case "notice" if not self._scope.cancel_called:
                 self._tell(_note(text))
             case _:
                 pass
@@ -124,11 +124,6 @@ class Narration:
         for failure in self._failures if not self._blocked_by_extension else ():
             self._tell(events.ErrorEvent(self._worded(failure)))
         self._tell(events.Done())
-
-    @property
-    def stopped(self) -> str:
-        """Why a hook stopped the whole conversation, with whatever waits; empty: none did."""
-        return self._failures[0] if self._stopped and self._failures else ""
 
     # --- one model call ---
 
@@ -200,8 +195,8 @@ class Narration:
 
     def _close(self, failure: str) -> None:
         self._open = False
-        stop = "aborted" if self.cancelled else "error"
-        self._tell(events.TurnEnd(stop, CANCELLED if self.cancelled else failure))
+        stop = "aborted" if self._scope.cancel_called else "error"
+        self._tell(events.TurnEnd(stop, CANCELLED if self._scope.cancel_called else failure))
 
     def _worded(self, failure: str) -> str:
         return f"max steps ({self._scene.max_steps}) exceeded" if self._status == "step_limit" else failure

@@ -14,6 +14,7 @@ from hookgate.cli.zot import ExtensionFlags
 from hookgate.embedding.conversation import Conversation, Seat, SeatChannel
 from hookgate.embedding.narration import HEARS
 from hookgate.embedding.settings import Opening
+from hookgate.loop.jobs import Jobs
 from hookgate.protocol.events import Event
 
 
@@ -25,8 +26,8 @@ def _extensions(opening: Opening) -> ExtensionFlags | None:
 
 
 @asynccontextmanager
-async def open_conversation(opening: Opening, seat: Seat) -> AsyncGenerator[Conversation]:
-    """Hooks started, nothing asked yet. Raises ConfigError and RequiredHookFailed.
+async def open_conversation(opening: Opening, seat: Seat, jobs: Jobs) -> AsyncGenerator[Conversation]:
+    """Hooks started, nothing asked yet but what waits in `jobs`. Raises ConfigError and RequiredHookFailed.
 
     Leaving ends what runs, stops every hook process and closes every connection.
     """
@@ -61,5 +62,5 @@ async def open_conversation(opening: Opening, seat: Seat) -> AsyncGenerator[Conv
             context_files=opening.context_files,
         )
         runtime = await stack.enter_async_context(open_runtime(setup))
-        opened.append(Conversation(runtime, opening, channel, seat))
+        opened.append(Conversation(runtime, opening, channel, jobs))
         yield opened[0]

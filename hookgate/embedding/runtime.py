@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import AsyncGenerator, Awaitable, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Unpack
@@ -14,12 +15,12 @@ import trio
 from hookgate.cli.models import model_of
 from hookgate.config import ConfigError
 from hookgate.embedding.conversation import Approve, Conversation, Seat
-from hookgate.embedding.jobs import Jobs
 from hookgate.embedding.known import known_models
 from hookgate.embedding.opening import open_conversation
 from hookgate.embedding.settings import Above, Opening, Settings, row, settled
 from hookgate.embedding.tray import Tray
 from hookgate.hooks.supervise import RequiredHookFailed
+from hookgate.loop.jobs import Compaction, End, Job, Jobs, Prompt
 from hookgate.protocol.approval import ApprovalRequest, Decision
 from hookgate.protocol.models import Model
 from hookgate.protocol.rpc.events import Event, Spent
@@ -27,6 +28,7 @@ from hookgate.protocol.rpc.responses import State, TranscriptMessage
 from hookgate.sections import Config
 
 CHANNEL = "embedded"
+MAX_QUEUED = 64
 
 
 class Busy(Exception):
@@ -39,22 +41,29 @@ class Events:
     Leaving early, by `aclose`, by leaving an `async with` or by letting go of it, cancels what runs.
     """
 
-    def __init__(self, work: _Work) -> None:
-        self._work = work
+    def __init__(self, opened: _Opened, work: Prompt | Compaction) -> None:
+        self._told = _Told(opened)
+        self._job = Job(work, self._told)
+        self._jobs = opened.jobs
+        if not self._jobs.offer(self._job):
+            raise Busy("too many prompts wait already")
+        # Objects go at any time and in any thread: the loop itself has to hear of it.
+        token, leave = trio.lowlevel.current_trio_token(), partial(_leave, self._jobs, self._job, self._told.tray)
+        weakref.finalize(self, _soon, token, leave).atexit = False
 
     def __aiter__(self) -> Events:
         return self
 
     async def __anext__(self) -> Event:
-        event = await self._work.tray.get()
+        event = await self._told.tray.get()
         if event is None:
             raise StopAsyncIteration
         return event
 
     async def aclose(self) -> None:
         """Cancel what still runs, and wait for its end."""
-        self._work.leave()
-        await self._work.ended.wait()
+        _leave(self._jobs, self._job, self._told.tray)
+        await self._job.wait()
 
     async def __aenter__(self) -> Events:
         return self
@@ -64,59 +73,35 @@ class Events:
             await self.aclose()
 
 
-class _Work:
-    """One prompt, or where there is no text a compaction, with the tray that its events go to."""
+class _Told:
+    """The giver of one job: what the conversation tells of it goes into a tray of its own."""
 
-    def __init__(self, owner: _Opened, text: str | None, media: tuple[str, ...] = ()) -> None:
-        self.tray, self.ended = Tray(), trio.Event()
-        self._owner, self._text, self._media = owner, text, media
-        self._cancelled, self._refused = False, ""
-        self._reader: weakref.ref[Events] | None = None
+    def __init__(self, opened: _Opened) -> None:
+        self.tray = Tray()
+        self._opened = opened
 
-    def read_by(self, events: Events) -> None:
-        """Once nobody holds these events any more, nobody can read them."""
-        token = trio.lowlevel.current_trio_token()
+    def began(self, job: Job) -> None:
+        self._opened.tray = self.tray
+        self._opened.conversation.began(job)
 
-        def gone(_reader: object) -> None:
-            # Objects go at any time and in any thread: the loop itself has to do it.
-            with suppress(trio.RunFinishedError):
-                token.run_sync_soon(self.leave)
-
-        self._reader = weakref.ref(events, gone)
-
-    async def run(self) -> str:
-        conversation = self._owner.conversation
-        self._owner.tray = self.tray
-        try:
-            if self._cancelled or self._refused:
-                conversation.refuse(self._refused)
-                return ""
-            if self._text is None:
-                return await conversation.compact()
-            return await conversation.prompt(self._text, self._media)
-        finally:
-            self._end()
-
-    def refuse(self, reason: str) -> None:
-        self._refused = reason
-
-    def cancel(self) -> None:
-        self._cancelled = True
-        if self._owner.jobs.current is self:
-            self._owner.conversation.cancel()
-
-    def drop(self) -> None:
-        self._end()
-
-    def leave(self) -> None:
-        """Nobody reads any more."""
-        if not self.ended.is_set():
-            self.tray.abandon()
-            self._owner.jobs.withdraw(self)
-
-    def _end(self) -> None:
+    def ended(self, job: Job, end: End) -> None:
+        # Whoever never began tells its end here too; what runs meanwhile goes on in its own tray.
+        before, self._opened.tray = self._opened.tray, self.tray
+        self._opened.conversation.ended(job, end)
+        self._opened.tray = before
         self.tray.finish()
-        self.ended.set()
+
+
+def _leave(jobs: Jobs, job: Job, tray: Tray) -> None:
+    """Nobody reads any more."""
+    if job.end is None:
+        tray.abandon()
+        jobs.cancel(job)
+
+
+def _soon(token: trio.lowlevel.TrioToken, leave: Callable[[], None]) -> None:
+    with suppress(trio.RunFinishedError):
+        token.run_sync_soon(leave)
 
 
 class _Opened:
@@ -124,7 +109,7 @@ class _Opened:
 
     def __init__(self, opening: Opening) -> None:
         self.opening = opening
-        self.jobs = Jobs()
+        self.jobs = Jobs(MAX_QUEUED)
         self.tray = Tray()
         self.conversation: Conversation
 
@@ -178,10 +163,8 @@ class Runtime:
     async def _opening(self, opening: Opening) -> AsyncGenerator[_Opened]:
         opened = _Opened(opening)
         seat = Seat(self._channel, lambda event: opened.tray.put(event), self._approve, lambda: opened.tray.room())
-        async with open_conversation(opening, seat) as opened.conversation, trio.open_nursery() as nursery:
-            nursery.start_soon(opened.jobs.run)
+        async with open_conversation(opening, seat, opened.jobs) as opened.conversation:
             yield opened
-            nursery.cancel_scope.cancel()
 
     # --- what it does ---
 
@@ -190,18 +173,18 @@ class Runtime:
 
         Raises Busy where 64 wait already.
         """
-        return self._queued(_Work(self._there, text, row(images)))
+        return Events(self._there, self._there.conversation.prompt(text, row(images)))
 
     def compact(self) -> Events:
         """Queue a summary of the older part of the conversation. Raises Busy."""
-        return self._queued(_Work(self._there, None))
+        return Events(self._there, Compaction(self._there.conversation.chat))
 
     async def cancel(self) -> None:
         """End what runs, and wait for its end; what is queued stays."""
-        current = self._there.jobs.current
-        self._there.jobs.cancel()
-        if isinstance(current, _Work):
-            await current.ended.wait()
+        job = self._there.jobs.next
+        if job is not None:
+            self._there.jobs.cancel(job)
+            await job.wait()
 
     async def clear(self) -> None:
         """Forget what was said. Raises Busy."""
@@ -222,7 +205,7 @@ class Runtime:
     # --- what it is ---
 
     def state(self) -> State:
-        return self._there.conversation.state(busy=self._there.jobs.busy)
+        return self._there.conversation.state()
 
     def messages(self) -> tuple[TranscriptMessage, ...]:
         """The transcript as it is now."""
@@ -250,13 +233,6 @@ class Runtime:
         if self._there.jobs.busy:
             raise Busy("agent is busy; wait for completion or abort before retrying")
         return self._there.conversation
-
-    def _queued(self, work: _Work) -> Events:
-        if not self._there.jobs.offer(work):
-            raise Busy("too many prompts wait already")
-        events = Events(work)
-        work.read_by(events)
-        return events
 
 
 def _only(group: BaseExceptionGroup[BaseException]) -> BaseException:

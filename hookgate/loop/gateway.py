@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
+from math import inf
 from typing import TYPE_CHECKING
 
 import structlog
@@ -11,52 +12,70 @@ import trio
 
 from hookgate.loop.agent import Agent
 from hookgate.loop.commands import Commands, Invocation
+from hookgate.loop.jobs import Compaction, Job, Jobs, Prompt
 from hookgate.protocol.errors import SessionAborted
 from hookgate.protocol.interfaces import Channel
 from hookgate.protocol.values import Chat, Inbound, Outbound
 
 if TYPE_CHECKING:
-    from hookgate.loop.session import Job, Session
+    from hookgate.loop.session import Session
 
 log = structlog.get_logger("hookgate.loop")
 
 BUSY = "I am still busy here and the queue is full. Please send this again later."
 
 
+Router = Callable[[Chat], Agent]
+"""Which agent serves a chat that has no session yet."""
+
+
 class Gateway:
     """`channels` by name; `commands`: those beside its own. A session lives as long as the gateway; it costs a task
     only while it has work."""
 
-    def __init__(self, agent: Agent, channels: Mapping[str, Channel], commands: Commands | None = None) -> None:
+    def __init__(self, router: Router, channels: Mapping[str, Channel], commands: Commands | None = None) -> None:
         self.sessions: dict[str, Session] = {}
-        self._agent = agent
+        self._router = router
         self._channels = channels
         self._commands = commands
-        self._work, self._inbox = trio.open_memory_channel[Callable[[], Awaitable[None]]](1000)
+        # What waits here is bounded by the queues of the sessions, and by the commands that people type.
+        self._work, self._inbox = trio.open_memory_channel[Callable[[], Awaitable[None]]](inf)
 
     async def receive(self, inbound: Inbound) -> None:
         """Take a message in: returns once it is queued, answered as a command, or refused."""
         command = self._command(inbound)
         if command is not None:
-            await self._reply(inbound, command)
+            await self._reply(inbound.chat, command)
             return
         if self._commands and (invocation := self._commands.read(inbound)):
-            await self._begin(self._commands, invocation)
+            self._begin(self._commands, invocation)
         elif inbound.text.strip().lower() == "/compact":
-            from hookgate.loop.session import CompactionAsked
-
-            await self._queue(inbound, CompactionAsked(inbound.chat))
+            await self._queue(Job(Compaction(inbound.chat)))
         else:
-            await self._queue(inbound, inbound)
+            await self.submit(inbound)
 
     async def submit(self, inbound: Inbound) -> None:
         """Take a message in that is none of a person's: no command, whatever it says."""
-        await self._queue(inbound, inbound)
+        await self._queue(Job(Prompt(inbound)))
+
+    def session(self, chat: Chat, jobs: Jobs | None = None) -> Session:
+        """The conversation there, begun where there is none yet; `jobs` is then its queue, with what waits in it."""
+        key = chat.session_key
+        if key not in self.sessions:
+            # All that a turn is made with comes with the first message: nobody waits for it at the prompt.
+            from hookgate.loop.session import Session
+
+            session = Session(self._router(chat), self._channels[chat.channel], key, jobs)
+            session.jobs.wake = partial(self._work.send_nowait, session.run)
+            self.sessions[key] = session
+            if session.jobs.busy:
+                session.jobs.wake()
+        return self.sessions[key]
 
     def agent_of(self, chat: Chat) -> Agent:
         """The one that answers there."""
         session = self.sessions.get(chat.session_key)
-        return self._agent if session is None else session.agent
+        return self._router(chat) if session is None else session.agent
 
     def exchange(self, chat: Chat, agent: Agent) -> None:
         """Another one answers there, from the next turn on."""
@@ -71,7 +90,7 @@ class Gateway:
             await self._commands.idle(session_key)
         session = self.sessions.get(session_key)
         if session is not None:
-            await session.idle()
+            await session.jobs.idle()
 
     def stop(self, session_key: str) -> bool:
         """End the running turn and the running commands of a conversation; False when there are none."""
@@ -103,22 +122,18 @@ class Gateway:
                     nursery.start_soon(work)
         finally:
             for session in self.sessions.values():
+                session.jobs.drop()
                 session.close("shutdown")
 
-    async def _queue(self, inbound: Inbound, job: Job) -> None:
-        session = self._session(inbound)
-        if session.offer(job):
-            await self._work.send(session.run)
+    async def _queue(self, job: Job) -> None:
+        if self.session(job.work.chat).jobs.offer(job):
+            await trio.lowlevel.checkpoint()
         else:
-            await self._reply(inbound, BUSY)
+            await self._reply(job.work.chat, BUSY)
 
-    async def _begin(self, commands: Commands, invocation: Invocation) -> None:
+    def _begin(self, commands: Commands, invocation: Invocation) -> None:
         commands.begin(invocation)
-        try:
-            await self._work.send(partial(self._invoke, commands, invocation))
-        except BaseException:
-            commands.end(invocation)
-            raise
+        self._work.send_nowait(partial(self._invoke, commands, invocation))
 
     async def _invoke(self, commands: Commands, invocation: Invocation) -> None:
         try:
@@ -138,27 +153,19 @@ class Gateway:
                 # The turn itself says that it stopped.
                 return "" if self.stop(key) else "Nothing is running here."
             case "/new":
-                return self._renewed(key)
+                return self._renewed(inbound.chat)
             case _:
                 return None
 
-    def _renewed(self, key: str) -> str:
-        self._agent.desk.forget(key)
+    def _renewed(self, chat: Chat) -> str:
+        key = chat.session_key
+        self.agent_of(chat).desk.forget(key)
         if self._commands:
             self._commands.forget(key)
         session = self.sessions.get(key)
         dropped = session.renew() if session else 0
         return "A new conversation." + (f" Waiting messages dropped: {dropped}." if dropped else "")
 
-    def _session(self, inbound: Inbound) -> Session:
-        key = inbound.chat.session_key
-        if key not in self.sessions:
-            # All that a turn is made with comes with the first message: nobody waits for it at the prompt.
-            from hookgate.loop.session import Session
-
-            self.sessions[key] = Session(self._agent, self._channels[inbound.chat.channel], key)
-        return self.sessions[key]
-
-    async def _reply(self, inbound: Inbound, text: str) -> None:
+    async def _reply(self, chat: Chat, text: str) -> None:
         if text:
-            await self._channels[inbound.chat.channel].send(Outbound(inbound.chat, text, kind="notice"))
+            await self._channels[chat.channel].send(Outbound(chat, text, kind="notice"))

@@ -10,7 +10,7 @@ from typing import get_args
 import trio
 
 from hookgate.cli.rpc_flags import Flags, parse_flags
-from hookgate.embedding.jobs import MAX_QUEUED
+from hookgate.cli.rpc_server import MAX_QUEUED
 from hookgate.protocol.rpc.commands import COMMANDS
 from hookgate.protocol.rpc.events import Event
 from tests.cli.program import environment

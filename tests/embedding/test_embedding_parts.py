@@ -1,4 +1,4 @@
-"""The parts of an embedded runtime that need no model: jobs, trays, settings, reasoning."""
+"""The parts of an embedded runtime that need no model: trays, settings, reasoning."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import trio.testing
 
 from hookgate import config as configuration
 from hookgate.config import ConfigError
-from hookgate.embedding.jobs import MAX_QUEUED, Jobs
 from hookgate.embedding.reasoning import leveled, reasoned
 from hookgate.embedding.settings import Settings, settled
 from hookgate.embedding.tray import Tray
@@ -101,79 +100,6 @@ def test_thinking_leaves_room_for_an_answer(level: str) -> None:
         assert isinstance(thinking, dict)
         assert isinstance(limit, int)
         assert 1024 <= thinking["budget_tokens"] < limit
-
-
-# --- jobs ---------------------------------------------------------------------------------------------------
-
-
-class Piece:
-    """Runs until it is cancelled; `stops` is why nothing that waits is to begin then."""
-
-    def __init__(self, done: list[str], name: str, stops: str = "") -> None:
-        self._done, self._name, self._stops, self._end = done, name, stops, trio.Event()
-
-    async def run(self) -> str:
-        await self._end.wait()
-        self._done.append(self._name)
-        return self._stops
-
-    def refuse(self, reason: str) -> None:
-        self._done.append(f"{self._name} refused: {reason}")
-
-    def cancel(self) -> None:
-        self._end.set()
-
-    def drop(self) -> None:
-        self._done.append(f"{self._name} dropped")
-
-
-async def test_jobs_run_in_order_and_only_the_running_one_is_cancelled(autojump_clock: object) -> None:
-    jobs, done = Jobs(), list[str]()
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(jobs.run)
-        assert jobs.offer(Piece(done, "a"))
-        assert jobs.offer(Piece(done, "b"))
-        await trio.testing.wait_all_tasks_blocked()
-        assert jobs.cancel()
-        await trio.testing.wait_all_tasks_blocked()
-        assert (done, jobs.busy) == (["a"], True)
-        assert jobs.cancel()
-        await jobs.idle()
-        assert (done, jobs.busy, jobs.cancel()) == (["a", "b"], False, False)
-        nursery.cancel_scope.cancel()
-
-
-async def test_what_waits_when_the_work_ends_is_dropped(autojump_clock: object) -> None:
-    jobs, done = Jobs(), list[str]()
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(jobs.run)
-        withdrawn = Piece(done, "b")
-        for piece in (Piece(done, "a"), withdrawn, Piece(done, "c")):
-            jobs.offer(piece)
-        await trio.testing.wait_all_tasks_blocked()
-        jobs.withdraw(withdrawn)
-        nursery.cancel_scope.cancel()
-    assert done == ["b dropped", "c dropped"]
-    await jobs.idle()
-
-
-async def test_what_waits_behind_a_piece_that_stops_everything_is_refused(autojump_clock: object) -> None:
-    jobs, done = Jobs(), list[str]()
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(jobs.run)
-        jobs.offer(Piece(done, "a", "enough"))
-        jobs.offer(Piece(done, "b"))
-        await trio.testing.wait_all_tasks_blocked()
-        jobs.cancel()
-        await trio.testing.wait_all_tasks_blocked()
-        assert done == ["a", "b refused: enough"]
-        nursery.cancel_scope.cancel()
-
-
-def test_the_queue_has_an_end() -> None:
-    jobs = Jobs()
-    assert all(jobs.offer(Piece([], "x")) for _ in range(MAX_QUEUED))
-    assert not jobs.offer(Piece([], "y"))
 
 
 # --- trays --------------------------------------------------------------------------------------------------

@@ -53,11 +53,11 @@ def _model() -> dict[str, Provider]:
 async def _after(rig: Rig, events: int, steps: int) -> bool:
     """Wait for so many more events, then a few steps; whether the turn still runs by then."""
     wanted, session = len(rig.events) + events, rig.runtime.gateway.sessions[CHAT.session_key]
-    while len(rig.events) < wanted and (session.busy or session.waiting):
+    while len(rig.events) < wanted and session.jobs.busy:
         await trio.lowlevel.checkpoint()
     for _ in range(steps):
         await trio.lowlevel.checkpoint()
-    return session.busy or session.waiting > 0
+    return session.jobs.busy
 
 
 @pytest.mark.parametrize("ending", ["/stop", "/new"])

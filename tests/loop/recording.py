@@ -169,7 +169,7 @@ class Bench:
         desk = Desk(rules, gate.events.emit)
         usual = Agent("main", "p/m", "", providers, gate, _registry(tools), desk, retries=Retries(2, 0.001, 0.5))
         self.agent = replace(usual, **agent)
-        self.gateway = Gateway(self.agent, {"test": self.room})
+        self.gateway = Gateway(lambda _chat: self.agent, {"test": self.room})
 
     @asynccontextmanager
     async def opened(self) -> AsyncGenerator[Bench]:

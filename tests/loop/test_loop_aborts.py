@@ -94,7 +94,7 @@ async def test_hard_abort_rolls_the_turn_back_and_drops_what_waits_and_nobody_el
         ("error", f"hook h stopped this conversation at {stage}: stolen phone")
     ]
     assert made.messages() == ()
-    assert made.gateway.sessions[CHAT.session_key].waiting == 0
+    assert made.gateway.sessions[CHAT.session_key].jobs.waiting == 0
     assert made.messages(OTHER)[0].content == "mine"
     assert made.room.sent[-1].kind == "answer"
     assert made.room.sent[-1].chat == OTHER

@@ -8,7 +8,8 @@ import pytest
 import trio
 
 from hookgate.loop.gateway import BUSY
-from hookgate.loop.session import MAX_NEWS, MAX_QUEUED
+from hookgate.loop.jobs import MAX_QUEUED
+from hookgate.loop.session import MAX_NEWS
 from hookgate.loop.transcript import NO_RESULT
 from hookgate.protocol.answers import CONTINUE, Answer, Ask
 from hookgate.protocol.payloads import SteeringInjected, TurnEnd

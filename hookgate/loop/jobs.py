@@ -1,0 +1,166 @@
+"""What a conversation is to do, one job at a time in the order asked for. Knows nothing of turns.
+
+Whoever gives a job may wait for its end, cancel it, and hear when it begins.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import trio
+
+from hookgate.protocol.values import Chat, Inbound
+
+MAX_QUEUED = 20
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A message to be answered."""
+
+    inbound: Inbound
+
+    @property
+    def chat(self) -> Chat:
+        return self.inbound.chat
+
+
+@dataclass(frozen=True)
+class Compaction:
+    """The older part of the conversation is to be summed up."""
+
+    chat: Chat
+
+
+@dataclass(frozen=True)
+class End:
+    """What became of a job. `done`: a prompt was answered, if only by a line that says what went wrong, or a
+    compaction left its `summary`. `failed`: a compaction did not, `reason` says why. `cancelled`: its giver or a
+    person ended it. `refused`: a hook stopped everything that waited, for `reason`. `dropped`: it never ran, and
+    nobody is told."""
+
+    how: Literal["done", "failed", "cancelled", "refused", "dropped"]
+    reason: str = ""
+    summary: str = ""
+
+
+class Giver(Protocol):
+    """Hears of its job. Neither function waits or raises."""
+
+    def began(self, job: Job) -> None: ...
+
+    def ended(self, job: Job, end: End) -> None:
+        """Also of a job that never began."""
+        ...
+
+
+class Job:
+    """`scope` is the job's run; cancelling it before the job begins cuts it off at its first step."""
+
+    def __init__(self, work: Prompt | Compaction, giver: Giver | None = None) -> None:
+        self.work = work
+        self.scope = trio.CancelScope()
+        self.end: End | None = None
+        self.refused = ""
+        self._giver = giver
+        self._over = trio.Event()
+
+    async def wait(self) -> End:
+        """Until it has ended, however it does."""
+        await self._over.wait()
+        assert self.end is not None  # noqa: S101 - set before the event is
+        return self.end
+
+    def begin(self) -> None:
+        if self._giver is not None:
+            self._giver.began(self)
+
+    def finish(self, end: End) -> None:
+        """The first end stands."""
+        if self.end is None:
+            self.end = end
+            if self._giver is not None:
+                self._giver.ended(self, end)
+            self._over.set()
+
+
+class Jobs:
+    """The queue of one conversation, which can be filled before there is a session to work it off.
+
+    `wake` is called whenever there is something to do.
+    """
+
+    def __init__(self, limit: int = MAX_QUEUED) -> None:
+        self.current: Job | None = None
+        self.wake: Callable[[], None] = lambda: None
+        self._limit = limit
+        self._queue: deque[Job] = deque()
+        self._idle = trio.Event()
+        self._idle.set()
+
+    @property
+    def waiting(self) -> int:
+        return len(self._queue)
+
+    @property
+    def busy(self) -> bool:
+        """From the moment that something is asked for until nothing is left to do."""
+        return self.current is not None or bool(self._queue)
+
+    @property
+    def next(self) -> Job | None:
+        """What runs, else what will run first."""
+        return self.current or (self._queue[0] if self._queue else None)
+
+    def offer(self, job: Job) -> bool:
+        """Whether it will be done; False where as many wait already as may."""
+        if len(self._queue) >= self._limit:
+            return False
+        self._queue.append(job)
+        self._idle = trio.Event() if self._idle.is_set() else self._idle
+        self.wake()
+        return True
+
+    def take(self) -> Job | None:
+        """The next one to run, which is `current` until it is `done`; None when nothing is left."""
+        self.current = self._queue.popleft() if self._queue else None
+        if self.current is None:
+            self._idle.set()
+        return self.current
+
+    def done(self, job: Job, end: End) -> None:
+        self.current = None
+        job.finish(end)
+
+    def cancel(self, job: Job) -> None:
+        """End it soon if it runs; if it waits it never begins."""
+        job.scope.cancel()
+        if job in self._queue:
+            self._queue.remove(job)
+            job.finish(End("cancelled"))
+            self._rest()
+
+    def refuse(self, reason: str) -> None:
+        """Nothing that waits is to begin; each is told so in its turn."""
+        for job in self._queue:
+            job.refused = reason
+
+    def drop(self) -> int:
+        """Nothing that waits is to begin, and nobody hears of it. Returns how many there were."""
+        dropped = list(self._queue)
+        self._queue.clear()
+        for job in dropped:
+            job.finish(End("dropped"))
+        self._rest()
+        return len(dropped)
+
+    async def idle(self) -> None:
+        """Until everything asked for has ended."""
+        await self._idle.wait()
+
+    def _rest(self) -> None:
+        if not self.busy:
+            self._idle.set()
