@@ -1,0 +1,199 @@
+"""What the journal can be asked to do, by who asks. Every write under a claim raises Fenced where that is stale.
+
+A call that returns has been stored; one that is cancelled or raises has stored nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from hookgate.protocol.answers import Answer
+    from hookgate.protocol.journal.values import (
+        Accepted,
+        Arrival,
+        Asked,
+        Claim,
+        Conversation,
+        Draft,
+        Entry,
+        Intent,
+        Outcome,
+        Passage,
+        Row,
+        SessionRow,
+        Standing,
+        Stored,
+        StoredGrant,
+        StoredRequest,
+        Vote,
+    )
+    from hookgate.protocol.values import Outbound, ToolResult
+
+
+class Intake(Protocol):
+    """For channels: nothing is confirmed upstream before `accept` has returned."""
+
+    async def accept(self, arrival: Arrival) -> Accepted:
+        """Store it, or find that it was. A stop ends what runs in the conversation, else what would run next; a new
+        conversation ends all that is unfinished: both are stored with the message itself."""
+        ...
+
+    async def settle(self, message: str, outcome: Outcome, outbox: Sequence[Outbound] = ()) -> None:
+        """The end of what no turn answers: a command, a decision, an overflow, a stranger. The first one stands."""
+        ...
+
+    async def offset(self, channel: str, account: str) -> str:
+        """Where the channel is in its stream; empty: nowhere yet."""
+        ...
+
+
+class Work(Protocol):
+    """For sessions."""
+
+    async def claim(self, by: str, lease_s: float, conversation: Conversation | None = None) -> Claim | None:
+        """The oldest unfinished message that nobody works on, what a crash left first; None: nothing to do. With a
+        conversation: the right to write there, for work that no message has asked for; None where somebody has it.
+
+        A message whose third claim has died becomes a dead letter, its requests are void, and its chat is told.
+        """
+        ...
+
+    async def renew(self, claim: Claim, lease_s: float) -> Claim: ...
+
+    async def release(self, claim: Claim) -> None:
+        """Unfinished, and no attempt: a drain, a turn that is parked."""
+        ...
+
+    async def join(self, claim: Claim, message: str) -> Entry:
+        """An accepted message becomes part of the running turn, with its entry."""
+        ...
+
+    async def load(self, conversation: Conversation) -> Stored: ...
+
+    async def append(
+        self, claim: Claim, drafts: Sequence[Draft], outbox: Sequence[Outbound] = ()
+    ) -> tuple[Entry, ...]: ...
+
+    async def rewind(self, claim: Claim, to: int) -> None:
+        """Entries from this number on count no more; their numbers are not given again."""
+        ...
+
+    async def intend(self, claim: Claim, intent: Intent) -> None:
+        """Spends the approvals, all or none. Raises AlreadyIntended, and PolicyChanged where an approval is not
+        there or was asked under another policy, or a grant has been taken back."""
+        ...
+
+    async def finish(self, claim: Claim, call_id: str, result: ToolResult, duration_ns: int) -> None:
+        """What a call came to; it awaits after_tool."""
+        ...
+
+    async def answered(self, claim: Claim, asked: Asked, answer: Answer) -> None: ...
+
+    async def answer(self, asked: Asked) -> Answer | None:
+        """What the hook said to this very question, if it was asked."""
+        ...
+
+    async def complete(
+        self,
+        claim: Claim,
+        outcome: Outcome,
+        drafts: Sequence[Draft] = (),
+        outbox: Sequence[Outbound] = (),
+        read: Sequence[str] = (),
+    ) -> None:
+        """The end of the claim and of its message. Of the messages that joined, those in `read` end with it and all
+        others go back to the queue; requests that are open still are void."""
+        ...
+
+
+class Decisions(Protocol):
+    """For approvals. A decision needs no claim and may come from anywhere."""
+
+    async def request(self, claim: Claim, request: StoredRequest, outbox: Sequence[Outbound] = ()) -> Standing:
+        """Store it before it is shown. The same digest in the same conversation adopts what is stored already, with
+        whatever was decided; another digest for the same call voids that."""
+        ...
+
+    async def decide(self, request: str, vote: Vote, outbox: Sequence[Outbound] = ()) -> Standing | None:
+        """Compare and set: a no decides at once, as many yes as are required do. None: there is no such request."""
+        ...
+
+    async def standing(self, request: str) -> Standing | None: ...
+
+    async def pending(self, session: str = "") -> tuple[Standing, ...]:
+        """The open ones, oldest first; of one session or all."""
+        ...
+
+    async def void(self, request: str, why: str, outbox: Sequence[Outbound] = ()) -> None: ...
+
+    async def grant(self, grant: StoredGrant) -> None: ...
+
+    async def revoke(self, grant: str) -> bool: ...
+
+    async def grants(self, session: str) -> tuple[StoredGrant, ...]:
+        """Those that hold there now."""
+        ...
+
+
+class Posting(Protocol):
+    """For delivery."""
+
+    async def outgoing(self, channel: str) -> tuple[Row, ...]:
+        """The next row of each chat that is due: per chat in order."""
+        ...
+
+    async def sent(self, row: str, receipt: str) -> None: ...
+
+    async def failed(self, row: str, why: str, again_at: float) -> None: ...
+
+    async def dead(self, row: str, why: str) -> None: ...
+
+
+class Holds(Protocol):
+    """What only one gateway may have, and what a platform needs to resume."""
+
+    async def hold(self, name: str, by: str, lease_s: float) -> bool: ...
+
+    async def state(self, channel: str, name: str) -> str: ...
+
+    async def keep_state(self, channel: str, name: str, value: str) -> None: ...
+
+
+class Books(Protocol):
+    """For operators."""
+
+    async def where(self, message: str) -> tuple[Passage, ...]:
+        """The way of a message so far; empty: unknown."""
+        ...
+
+    async def sessions(self) -> tuple[SessionRow, ...]: ...
+
+    async def forget(self, conversation: Conversation) -> None:
+        """Everything that was said; claims on it are stale from here on, and repeats of its messages stay known."""
+        ...
+
+    async def changed(self) -> None:
+        """Until something may have changed: a hint, never the truth."""
+        ...
+
+
+class Journal(Protocol):
+    @property
+    def intake(self) -> Intake: ...
+
+    @property
+    def work(self) -> Work: ...
+
+    @property
+    def decisions(self) -> Decisions: ...
+
+    @property
+    def posting(self) -> Posting: ...
+
+    @property
+    def holds(self) -> Holds: ...
+
+    @property
+    def books(self) -> Books: ...

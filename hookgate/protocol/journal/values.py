@@ -1,0 +1,240 @@
+"""What the journal keeps, as values. Times are seconds of the wall clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from hookgate.protocol.values import Inbound, Message, Outbound, ToolCall, ToolResult
+
+ArrivalKind = Literal["message", "command", "decision"]
+AcceptEffect = Literal["none", "stop", "new"]
+Outcome = Literal["answered", "refused", "dropped", "dead"]
+"""How an accepted message ends: each has exactly one."""
+
+
+class Fenced(Exception):
+    """Somebody else has claimed this work since; nothing was written, and whoever tried has to let go of it."""
+
+
+class AlreadyIntended(Exception):
+    """This call was about to run once before, and nobody knows whether it did: it is never run again."""
+
+
+class PolicyChanged(Exception):
+    """An approval, a grant or the policy that a call was let through under does not hold any more: ask again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """`session` is its chat's session key; each /new begins the next `generation`."""
+
+    session: str
+    agent: str
+    generation: int = 0
+
+    @property
+    def id(self) -> str:
+        return f"{self.session}/{self.agent}/{self.generation}"
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A message as a channel hands it in. With the channel's name, `account` and `key` make it this very message
+    upstream, so that a repeat is known as one. `effect`: what it does to its conversation the moment it is stored.
+    `offset`: the channel's place in its stream after it, kept in the same transaction; empty: none."""
+
+    inbound: Inbound
+    agent: str
+    key: str
+    account: str = ""
+    kind: ArrivalKind = "message"
+    effect: AcceptEffect = "none"
+    offset: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """`known`: it had been accepted before. `meant`: the messages that a stop or a new conversation ends."""
+
+    id: str
+    conversation: Conversation
+    known: bool = False
+    meant: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The right to write for one conversation until `until`. `message`: the accepted one that is answered; empty for
+    work that no message has asked for. `attempt` counts from 1 and grows only where a claim died without a new step.
+    `stopped`: a person ended it before it could be claimed again, so it is completed without being run."""
+
+    conversation: Conversation
+    fence: int
+    by: str
+    until: float
+    message: str = ""
+    inbound: Inbound | None = None
+    attempt: int = 1
+    stopped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CallRecord:
+    """A call of a reply, with all that a turn which goes on after a crash needs of it.
+
+    `id`: the number of the reply and the index in it. `call` or else the `unreadable` result. `provider`, `owner` and
+    `spec_digest` are the tool's when it was asked for; a call whose tool is another one by now is stale.
+    """
+
+    id: str
+    call: ToolCall | None
+    unreadable: ToolResult | None
+    agent: str
+    iteration: int
+    provider: str = ""
+    owner: str = ""
+    spec_digest: str = ""
+    extension: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An entry before it has a number. `upto`: it is a summary that stands for every entry below that number."""
+
+    message: Message
+    calls: tuple[CallRecord, ...] = ()
+    upto: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry of a transcript; numbers have no gaps and are never given twice."""
+
+    number: int
+    message: Message
+    calls: tuple[CallRecord, ...] = ()
+    upto: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """A call is about to run: the approvals that it spends, the grants that it stands on, the policy it passed."""
+
+    call_id: str
+    digest: str
+    policy: str
+    approvals: tuple[str, ...] = ()
+    grants: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CallState:
+    """How far a call came: with a `result` it awaits after_tool, with an intent alone it may have happened."""
+
+    intended: bool = False
+    result: ToolResult | None = None
+    duration_ns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A conversation as it is stored: the last summary, if there is one, and every entry above it. `calls` by id."""
+
+    entries: tuple[Entry, ...]
+    calls: tuple[tuple[str, CallState], ...] = ()
+
+    def call(self, call_id: str) -> CallState:
+        return dict(self.calls).get(call_id, CallState())
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The very question that a hook was asked at on_message or before_send: `subject` is the number of the message or
+    of the row, `content` the digest of what it says, `hook_digest` of the hook's program and configuration."""
+
+    subject: str
+    stage: str
+    hook: str
+    content: str
+    hook_digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRequest:
+    """A call that waits for people. `digest` binds it to that very call, `policy` to the rules it was asked under;
+    `required` of those who may decide have to say yes. `expires_at` 0: never."""
+
+    id: str
+    conversation: Conversation
+    message: str
+    call_id: str
+    digest: str
+    policy: str
+    asked_by: str
+    required: int = 1
+    expires_at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """What one person said. `grant`: what the yes is good for besides this call; empty: nothing."""
+
+    person: str
+    approved: bool
+    reason: str = ""
+    grant: str = ""
+
+
+RequestState = Literal["open", "approved", "refused", "expired", "void", "spent"]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What has become of a request by now: `votes` in the order in which they came, `why` where it is void."""
+
+    request: StoredRequest
+    state: RequestState
+    votes: tuple[Vote, ...] = ()
+    why: str = ""
+    counted: bool = True
+    """Whether the vote that this answers was taken; False: it came too late, or twice."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredGrant:
+    """A yes that covers later calls. `scope` is what it is bound to, a digest without the call's id; `session` empty:
+    every conversation. `until` 0: no end."""
+
+    id: str
+    scope: str
+    by: str
+    session: str = ""
+    until: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Something on its way to a chat. `id` derives from what it answers and its number, never from chance, so that a
+    channel with keys sends it once."""
+
+    id: str
+    outbound: Outbound
+    in_reply_to: str = ""
+    tries: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """Where a message has been: `accepted`, `running`, `waiting` (for a person), an outcome, `delivered`, `dead`."""
+
+    what: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRow:
+    conversation: Conversation
+    entries: int
+    unfinished: int
+    last_at: float

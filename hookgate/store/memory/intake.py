@@ -1,0 +1,71 @@
+"""Accepting messages, and ending those that no turn answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import trio
+
+from hookgate.protocol.journal.values import Accepted, Arrival, Conversation, Outcome
+from hookgate.protocol.values import Outbound
+from hookgate.store.memory.tables import MessageRow, Tables, known_as
+
+
+class Intake:
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+
+    async def accept(self, arrival: Arrival) -> Accepted:
+        await trio.lowlevel.checkpoint()
+        tables, chat = self._tables, arrival.inbound.chat
+        digest = known_as(chat.channel, arrival.account, arrival.key)
+        if arrival.offset:
+            tables.offsets[chat.channel, arrival.account] = arrival.offset
+        if digest in tables.keys:
+            stored = tables.messages.get(tables.keys[digest])
+            conversation = self._conversation(arrival) if stored is None else stored.conversation
+            return Accepted(tables.keys[digest], conversation, known=True)
+        tables.numbers += 1
+        row = MessageRow(f"M{tables.numbers}", self._conversation(arrival), arrival.inbound, arrival.kind)
+        meant = self._take_effect(arrival, row.conversation)
+        tables.messages[row.id] = row
+        tables.keys[digest] = row.id
+        tables.passed(row, "accepted")
+        tables.ring()
+        return Accepted(row.id, self._conversation(arrival), meant=tuple(it.id for it in meant))
+
+    async def settle(self, message: str, outcome: Outcome, outbox: Sequence[Outbound] = ()) -> None:
+        await trio.lowlevel.checkpoint()
+        row = self._tables.messages[message]
+        if row.outcome is None:
+            self._tables.post(self._tables.thread(row.conversation), outbox, message)
+            self._tables.end(row, outcome)
+            self._tables.ring()
+
+    async def offset(self, channel: str, account: str) -> str:
+        await trio.lowlevel.checkpoint()
+        return self._tables.offsets.get((channel, account), "")
+
+    def _conversation(self, arrival: Arrival) -> Conversation:
+        session = arrival.inbound.chat.session_key
+        return Conversation(session, arrival.agent, self._tables.generations.get(session, 0))
+
+    def _take_effect(self, arrival: Arrival, conversation: Conversation) -> list[MessageRow]:
+        """A stop means the message that is being answered, else the next; a new conversation means all of them."""
+        if arrival.effect == "none":
+            return []
+        tables = self._tables
+        unfinished = [
+            it
+            for it in tables.messages.values()
+            if it.kind == "message" and it.outcome is None and it.conversation.session == conversation.session
+        ]
+        if arrival.effect == "new":
+            tables.generations[conversation.session] = conversation.generation + 1
+            meant = unfinished
+        else:
+            running = tables.thread(conversation).claim
+            meant = [it for it in unfinished if running is not None and it.id == running.message] or unfinished[:1]
+        for it in meant:
+            it.stopped = True
+        return meant

@@ -1,0 +1,53 @@
+"""What is on its way to chats."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import trio
+
+from hookgate.protocol.journal.values import Row
+from hookgate.store.memory.tables import OutboxRow, Tables
+
+
+class Posting:
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+
+    async def outgoing(self, channel: str) -> tuple[Row, ...]:
+        await trio.lowlevel.checkpoint()
+        first: dict[str, OutboxRow] = {}
+        for it in self._tables.outbox.values():
+            chat = it.row.outbound.chat
+            if not it.done and chat.channel == channel:
+                first.setdefault(chat.session_key, it)
+        now = self._tables.clock()
+        return tuple(it.row for it in first.values() if it.again_at <= now)
+
+    async def sent(self, row: str, receipt: str) -> None:
+        await trio.lowlevel.checkpoint()
+        self._end(row, "delivered", receipt)
+
+    async def failed(self, row: str, why: str, again_at: float) -> None:
+        await trio.lowlevel.checkpoint()
+        stored = self._tables.outbox[row]
+        if not stored.done:
+            stored.row, stored.again_at, stored.receipt = (
+                replace(stored.row, tries=stored.row.tries + 1),
+                again_at,
+                why,
+            )
+
+    async def dead(self, row: str, why: str) -> None:
+        await trio.lowlevel.checkpoint()
+        self._end(row, "dead", why)
+
+    def _end(self, row: str, what: str, receipt: str) -> None:
+        stored = self._tables.outbox[row]
+        if stored.done:
+            return
+        stored.done, stored.receipt = True, receipt
+        message = self._tables.messages.get(stored.row.in_reply_to)
+        if message is not None:
+            self._tables.passed(message, what)
+        self._tables.ring()

@@ -1,0 +1,204 @@
+"""Claims, transcripts, and the calls of a turn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import trio
+
+from hookgate.protocol.answers import Answer
+from hookgate.protocol.journal.values import (
+    AlreadyIntended,
+    Asked,
+    CallState,
+    Claim,
+    Conversation,
+    Draft,
+    Entry,
+    Fenced,
+    Intent,
+    Outcome,
+    PolicyChanged,
+    Stored,
+)
+from hookgate.protocol.values import Message, Outbound, ToolResult
+from hookgate.store.memory.tables import MessageRow, Tables, Thread
+
+MAX_ATTEMPTS = 3
+GIVEN_UP = "I could not answer this: I broke off three times while I tried. An operator can see it."
+
+
+class Work:
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+
+    # --- whose it is ---
+
+    async def claim(self, by: str, lease_s: float, conversation: Conversation | None = None) -> Claim | None:
+        await trio.lowlevel.checkpoint()
+        if conversation is not None:
+            thread = self._tables.thread(conversation)
+            if self._tables.claimed(thread):
+                return None
+            self._bury(thread)
+            return self._begin(thread, by, lease_s)
+        for row in self._unfinished():
+            thread = self._tables.thread(row.conversation)
+            if self._tables.claimed(thread):
+                continue
+            self._bury(thread)
+            if row.attempts >= MAX_ATTEMPTS:
+                self._give_up(row, thread)
+                continue
+            row.begun = True
+            self._tables.passed(row, "running")
+            return self._begin(thread, by, lease_s, row)
+        return None
+
+    def _unfinished(self) -> list[MessageRow]:
+        """What a crash left comes first, then in the order of arrival."""
+        rows = self._tables.messages.values()
+        waiting = [it for it in rows if it.kind == "message" and it.outcome is None and not it.joined_at]
+        return sorted(waiting, key=lambda it: not it.begun)
+
+    def _bury(self, thread: Thread) -> None:
+        """A claim that nobody has ended counts as an attempt, unless a step was stored under it."""
+        claim, thread.claim = thread.claim, None
+        row = self._tables.messages.get(claim.message) if claim is not None else None
+        if row is not None:
+            row.attempts = 0 if thread.moved else row.attempts + 1
+
+    def _give_up(self, row: MessageRow, thread: Thread) -> None:
+        self._tables.void(row.id, "the message was given up")
+        self._tables.post(thread, [Outbound(row.inbound.chat, GIVEN_UP, kind="error")], row.id)
+        self._tables.end(row, "dead")
+        self._tables.ring()
+
+    def _begin(self, thread: Thread, by: str, lease_s: float, row: MessageRow | None = None) -> Claim:
+        thread.fence += 1
+        thread.moved = False
+        claim = Claim(thread.conversation, thread.fence, by, self._tables.clock() + lease_s)
+        if row is not None:
+            attempt = row.attempts + 1
+            claim = replace(claim, message=row.id, inbound=row.inbound, attempt=attempt, stopped=row.stopped)
+        thread.claim = claim
+        return claim
+
+    async def renew(self, claim: Claim, lease_s: float) -> Claim:
+        await trio.lowlevel.checkpoint()
+        thread = self._tables.fenced(claim)
+        thread.claim = replace(claim, until=self._tables.clock() + lease_s)
+        return thread.claim
+
+    async def release(self, claim: Claim) -> None:
+        await trio.lowlevel.checkpoint()
+        thread = self._tables.fenced(claim)
+        thread.claim = None
+        self._tables.ring()
+
+    # --- the transcript ---
+
+    async def join(self, claim: Claim, message: str) -> Entry:
+        await trio.lowlevel.checkpoint()
+        thread, row = self._tables.fenced(claim), self._tables.messages[message]
+        if row.outcome is not None or row.joined_at or row.conversation != claim.conversation:
+            raise Fenced(f"message {message} is not free to join")
+        said = row.inbound
+        (entry,) = self._tables.write(thread, [Draft(Message("user", said.text, media=said.media))])
+        row.joined_at = entry.number
+        self._tables.passed(row, "running")
+        return entry
+
+    async def load(self, conversation: Conversation) -> Stored:
+        await trio.lowlevel.checkpoint()
+        thread = self._tables.thread(conversation)
+        summary = next((it for it in reversed(thread.live) if it.upto), None)
+        above = thread.live if summary is None else [it for it in thread.live if it.number >= summary.upto]
+        rest = [it for it in above if it is not summary and not it.upto]
+        entries = (*([summary] if summary is not None else []), *rest)
+        return Stored(tuple(entries), tuple(thread.calls.items()))
+
+    async def append(
+        self, claim: Claim, drafts: Sequence[Draft], outbox: Sequence[Outbound] = ()
+    ) -> tuple[Entry, ...]:
+        await trio.lowlevel.checkpoint()
+        thread = self._tables.fenced(claim)
+        self._tables.post(thread, outbox, claim.message)
+        entries = self._tables.write(thread, drafts)
+        self._tables.ring()
+        return entries
+
+    async def rewind(self, claim: Claim, to: int) -> None:
+        await trio.lowlevel.checkpoint()
+        thread = self._tables.fenced(claim)
+        thread.live = [it for it in thread.live if it.number < to]
+        kept = {record.id for entry in thread.live for record in entry.calls}
+        thread.calls = {id_: state for id_, state in thread.calls.items() if id_ in kept}
+
+    # --- calls ---
+
+    async def intend(self, claim: Claim, intent: Intent) -> None:
+        await trio.lowlevel.checkpoint()
+        tables, thread = self._tables, self._tables.fenced(claim)
+        if thread.calls.get(intent.call_id, CallState()).intended:
+            raise AlreadyIntended(intent.call_id)
+        spent = [tables.requests.get(id_) for id_ in intent.approvals]
+        for row in spent:
+            if row is None or row.state != "approved":
+                raise PolicyChanged("an approval does not hold any more")
+            if (row.request.digest, row.request.policy) != (intent.digest, intent.policy):
+                raise PolicyChanged("an approval was given for something else, or under other rules")
+        now = tables.clock()
+        for id_ in intent.grants:
+            grant = tables.grants.get(id_)
+            if grant is None or (grant.until and grant.until <= now):
+                raise PolicyChanged("a lasting yes has been taken back, or is over")
+        for row in filter(None, spent):
+            row.state = "spent"
+        thread.calls[intent.call_id] = CallState(intended=True)
+        thread.moved = True
+
+    async def finish(self, claim: Claim, call_id: str, result: ToolResult, duration_ns: int) -> None:
+        await trio.lowlevel.checkpoint()
+        thread = self._tables.fenced(claim)
+        before = thread.calls.get(call_id, CallState())
+        thread.calls[call_id] = CallState(before.intended, result, duration_ns)
+        thread.moved = True
+
+    async def answered(self, claim: Claim, asked: Asked, answer: Answer) -> None:
+        await trio.lowlevel.checkpoint()
+        self._tables.fenced(claim).moved = True
+        self._tables.answers[asked] = answer
+
+    async def answer(self, asked: Asked) -> Answer | None:
+        await trio.lowlevel.checkpoint()
+        return self._tables.answers.get(asked)
+
+    async def complete(
+        self,
+        claim: Claim,
+        outcome: Outcome,
+        drafts: Sequence[Draft] = (),
+        outbox: Sequence[Outbound] = (),
+        read: Sequence[str] = (),
+    ) -> None:
+        await trio.lowlevel.checkpoint()
+        tables, thread = self._tables, self._tables.fenced(claim)
+        tables.post(thread, outbox, claim.message)
+        tables.write(thread, drafts)
+        if claim.message:
+            tables.end(tables.messages[claim.message], outcome)
+            tables.void(claim.message, "the turn has ended")
+        for id_ in read:
+            tables.end(tables.messages[id_], outcome)
+        self._return_unread(thread)
+        thread.claim = None
+        tables.ring()
+
+    def _return_unread(self, thread: Thread) -> None:
+        """What joined and no model has read is said in a turn of its own, and there alone."""
+        for row in self._tables.messages.values():
+            if row.joined_at and row.outcome is None and row.conversation == thread.conversation:
+                thread.live = [it for it in thread.live if it.number != row.joined_at]
+                row.joined_at = 0
