@@ -79,7 +79,7 @@ class Gateway:
 
     def exchange(self, chat: Chat, agent: Agent) -> None:
         """Another one answers there, from the next turn on."""
-        self._session(Inbound(chat, "")).agent = agent
+        self.session(chat).agent = agent
 
     def channel_of(self, chat: Chat) -> Channel:
         return self._channels[chat.channel]
