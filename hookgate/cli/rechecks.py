@@ -12,11 +12,11 @@ import trio
 from hookgate.cli.kept import Keeping
 from hookgate.cli.programs import Program
 from hookgate.cli.seals import Seals, refusal
-from hookgate.tools.mcp.server import ServerSpec
 
 if TYPE_CHECKING:
     from hookgate.hooks.child import Recheck
     from hookgate.hooks.process import ProcessSpec
+    from hookgate.tools.mcp.server import ServerSpec
 
 
 class Rechecks:

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 import pytest
 
-from hookgate.cli.main import Quiet
+from hookgate.cli.main import Watched
 
 DEADLINE_S = 60.0
 CONFIG = """
@@ -67,16 +67,18 @@ def test_a_chat_that_is_left_at_its_prompt_has_loaded_nothing_of_a_turn(tmp_path
 
 
 @pytest.mark.parametrize("arguments", [("--version",), ("--help",), ("hooks", "--help")])
-def test_a_command_that_needs_no_part_loads_click_alone(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+def test_a_command_that_needs_no_part_loads_click_and_the_guardian_alone(
+    tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
     modules = loaded(tmp_path, *arguments)
     assert "click" in modules
     assert not modules & (LIBRARIES | {"orjson", "pydantic", "structlog", "trio"})
     parts = {name for name in modules if name.startswith("hookgate.")}
-    assert all(name.startswith("hookgate.cli") for name in parts), parts
+    assert all(name.startswith(("hookgate.cli", "hookgate.processes")) for name in parts), parts
 
 
 def test_ctrl_c_before_a_command_has_begun_ends_quietly(capfd: pytest.CaptureFixture[str]) -> None:
-    @click.group(cls=Quiet)
+    @click.group(cls=Watched)
     def program() -> None: ...
 
     @program.command()
