@@ -132,9 +132,14 @@ def _chosen(config: Config) -> Config:
     return config
 
 
+def choosing_keys(config: Config) -> list[str]:
+    """The variables of which any one, once set, chooses a model where agent.model says nothing."""
+    return [it.api_key_env for it in config.providers.values() if it.is_vendor and it.api_key_env]
+
+
 def no_model(config: Config) -> ConfigError:
     """What is wrong where no model is named, and none can be chosen."""
-    keys = [section.api_key_env for section in config.providers.values() if section.api_key_env]
+    keys = choosing_keys(config)
     unset = f", nor is {' or '.join(keys)}" if keys else ""
     remedy = f'{"export a key, or write " if keys else "write "}model = "PROVIDER/MODEL" under [agent]'
     return ConfigError(

@@ -94,10 +94,10 @@ def running_for(method: str, config_file: Path | None, control: Path | None) -> 
     if not found.strange or method in found.looks:
         return found
     here = _here(config_file)
-    none = f"no hookgate runs with {here.file}" if here.file else "no hookgate runs"
+    place = f"with {here.file} or in {here.workspace}" if here.file else f"in {here.workspace}"
     lines = (f"  {it.line}" for it in _all(here))
     raise NothingRunning(
-        f"{none} or in {here.workspace}, and {method} may change what it is asked of, so no other is asked. "
+        f"no hookgate runs {place}, and {method} may change what it is asked of, so no other is asked. "
         "These run (--control PATH names one):\n" + "\n".join(lines)
     )
 

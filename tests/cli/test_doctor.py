@@ -181,6 +181,21 @@ async def test_keys_are_said_to_be_set_or_not_and_never_shown(tmp_path: Path) ->
     assert KEY not in found.text
 
 
+async def test_without_a_model_it_names_every_key_that_would_choose_one_and_no_other(tmp_path: Path) -> None:
+    named = configured(tmp_path, NOWHERE, TWO) / "hookgate.toml"
+    named.write_text(
+        named.read_text()
+        .replace('model = "p/m"', "")
+        .replace("[providers.p]", '[providers.p]\napi_key_env = "P_KEY"')
+    )
+    assert (await doctor(tmp_path)).findings["agent"] == Finding(
+        "agent",
+        "note",
+        "it has no model: no chat starts",
+        'export OTHER_KEY=..., or model = "PROVIDER/MODEL" in [agent]',
+    )
+
+
 async def test_an_endpoint_of_this_machine_must_listen_and_is_asked_only_online(tmp_path: Path) -> None:
     (tmp_path / "script.json").write_text('{"steps": [{"text": "hi"}]}')
     async with open_model_server(says("ok"), fails(401, f"wrong key {KEY}")) as served:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import tempfile
 from collections.abc import AsyncGenerator, Generator
@@ -159,15 +160,16 @@ async def test_a_change_is_asked_of_no_other_gateway_than_was_meant_and_the_refu
         it.mkdir()
         configured(it, NOWHERE)
     stop, session = ("control", "turn.stop"), '{"session": "cli:terminal"}'
-    async with open_chat(served(mine), folder) as screen:
+    async with open_chat(served(mine), folder):
         for call in (("control", "hooks.reload"), ("control", "no.such"), (*stop, session)):
             refused = await run(elsewhere, *call, home=folder)
             assert (refused.returncode, refused.stdout) == (1, b"")
             first, *listed = refused.stderr.decode().splitlines()
             assert first.startswith(f"hookgate: no hookgate runs with {elsewhere}/hookgate.toml or in {elsewhere}, ")
-            assert [line.partition(" (")[2] for line in listed] == [
-                f"pid {screen.process.pid}), which works in {mine} with {mine}/hookgate.toml"
-            ]
+            (line,) = listed
+            assert re.fullmatch(rf".+ \(pid \d+\), which works in {mine} with {mine}/hookgate\.toml", line)
+        unconfigured = await run(folder, "control", "hooks.reload", home=folder)
+        assert unconfigured.stderr.decode().startswith(f"hookgate: no hookgate runs in {folder}, ")
         looked = await run(elsewhere, "control", "sessions.list", home=folder)
         assert (looked.stdout, looked.stderr.startswith(b"note: no hookgate of this ")) == (b"[]\n", True)
         socket = listed[0].split()[0]
