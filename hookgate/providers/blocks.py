@@ -25,12 +25,14 @@ _FINISH = {
 
 @dataclass(slots=True)
 class _Open:
-    """A content block while its pieces come; `start` is what it was announced with, `id` that of its call."""
+    """A content block while its pieces come; `index` and `start` are what it was announced with, `id` is that of its
+    call."""
 
+    index: int
     start: JsonObject
     id: str = ""
     pieces: list[str] = field(default_factory=list[str])
-    signature: str = ""
+    signature: list[str] = field(default_factory=list[str])
     ended: bool = False
 
     @property
@@ -49,7 +51,7 @@ class _Open:
     def thought(self) -> Block:
         if self.kind == "redacted_thinking":
             return dict(self.start)
-        return {"type": "thinking", "thinking": self.written, "signature": self.signature}
+        return {"type": "thinking", "thinking": self.written, "signature": "".join(self.signature)}
 
 
 class Reading:
@@ -58,7 +60,8 @@ class Reading:
     def __init__(self, on_text: Callable[[Delta], None], names: ToolNames, ids: NewCallIds) -> None:
         self.finish = ""
         self._on_text, self._names, self._ids = on_text, names, ids
-        self._blocks: dict[int, _Open] = {}
+        self._blocks: list[_Open] = []
+        self._latest: dict[int, _Open] = {}
         self._usage: dict[str, int] = {}
 
     @property
@@ -82,7 +85,7 @@ class Reading:
             case "content_block_delta":
                 self._add(count(event, "index"), member(event, "delta"))
             case "content_block_stop":
-                self._end(self._blocks.get(count(event, "index")))
+                self._end(self._latest.get(count(event, "index")))
             case "message_delta":
                 self._count(member(event, "usage"))
                 self.finish = text(member(event, "delta"), "stop_reason") or self.finish
@@ -96,7 +99,7 @@ class Reading:
         self._count(member(body, "usage"))
         for index, block in enumerate(items(body, "content")):
             self._start(index, block)
-            self._end(self._blocks[index])
+            self._end(self._latest[index])
         self.finish = text(body, "stop_reason")
 
     def _count(self, usage: JsonObject) -> None:
@@ -104,15 +107,17 @@ class Reading:
         self._usage |= {name: count(usage, name) for name in usage}
 
     def _start(self, index: int, block: JsonObject) -> None:
-        started = self._blocks[index] = _Open(block)
-        started.signature = text(block, "signature")
+        """A number that was given before begins another block: what has been told of the first one stays true."""
+        started = self._latest[index] = _Open(index, block)
+        self._blocks.append(started)
+        started.signature.append(text(block, "signature"))
         if started.kind == "tool_use":
             started.id = self._ids.of(text(block, "id"))
             self._tell(started, "")
         self._write(started, text(block, "text") or text(block, "thinking"))
 
     def _add(self, index: int, delta: JsonObject) -> None:
-        block = self._blocks.get(index)
+        block = self._latest.get(index)
         if block is None:
             return
         match delta.get("type"):
@@ -123,7 +128,7 @@ class Reading:
             case "input_json_delta":
                 self._write(block, text(delta, "partial_json"))
             case "signature_delta":
-                block.signature += text(delta, "signature")
+                block.signature.append(text(delta, "signature"))
             case _:
                 pass
 
@@ -147,7 +152,7 @@ class Reading:
             block.ended = True
 
     def _of(self, *kinds: str) -> list[_Open]:
-        return [block for _, block in sorted(self._blocks.items()) if block.kind in kinds]
+        return sorted((block for block in self._blocks if block.kind in kinds), key=lambda block: block.index)
 
     def _written(self, kind: str) -> str:
         return "".join(block.written for block in self._of(kind))

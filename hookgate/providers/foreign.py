@@ -26,9 +26,13 @@ def text(members: JsonObject, name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
+MOST = 10**12
+"""No model counts further, and every language that a hook is written in holds the sum of many such numbers."""
+
+
 def count(members: JsonObject, name: str) -> int:
-    """A number of something, never negative."""
+    """A number of something, never negative and at most MOST."""
     value = members.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return 0
-    return max(0, int(value))
+    return int(min(max(0, value), MOST))

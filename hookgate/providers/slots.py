@@ -55,6 +55,7 @@ class _Slot:
     given: str = ""
     read: int = 0
     whole: _Object = field(default_factory=_Object)
+    readable: bool | None = None
 
     @property
     def arguments(self) -> str:
@@ -62,9 +63,12 @@ class _Slot:
 
     @property
     def is_object(self) -> bool:
+        """Decoded at most once: only blanks can follow a whole object, and they mend none that cannot be read."""
         self.whole.grow("".join(self.pieces[self.read :]))
         self.read = len(self.pieces)
-        return self.whole.closed and _decodes(self.arguments)
+        if self.whole.closed and self.readable is None:
+            self.readable = _decodes(self.arguments)
+        return self.whole.closed and bool(self.readable)
 
 
 class Slots:
@@ -75,10 +79,11 @@ class Slots:
         self._slots: list[_Slot] = []
         self._by_index: dict[int, _Slot] = {}
         self._by_id: dict[str, _Slot] = {}
+        self._named = False
         self._ended = False
 
     def __bool__(self) -> bool:
-        return any(slot.name for slot in self._slots)
+        return self._named
 
     def take(self, delta: JsonObject) -> None:
         function = member(delta, "function")
@@ -91,6 +96,7 @@ class Slots:
                 self._by_index[slot.index] = slot
         slot.id = slot.id or text(delta, "id")
         slot.name = slot.name or name
+        self._named = self._named or bool(name)
         if slot.id:
             self._by_id.setdefault(slot.id, slot)
         slot.pieces.append(arguments)

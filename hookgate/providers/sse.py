@@ -29,7 +29,7 @@ COMPLETE_GRACE_S = 5.0
 """Seconds for the usage and the end marker to come once the answer itself is complete."""
 
 
-_utf8 = getincrementaldecoder("utf-8")
+_utf8 = getincrementaldecoder("utf-8-sig")
 
 
 class Body(Protocol):

@@ -17,7 +17,8 @@ class Thoughts:
     """The signed thinking of recent replies that called tools.
 
     The API wants it back unchanged with the tools' results, and a Message has no room for signatures. After a
-    restart it is gone; then the step goes without thinking.
+    restart it is gone, as it is where an endpoint gives one id to calls of two replies; then the step goes without
+    thinking.
     """
 
     def __init__(self) -> None:
@@ -26,7 +27,9 @@ class Thoughts:
     def keep(self, reply: LLMReply, blocks: list[Block]) -> None:
         if not (reply.tool_calls and blocks):
             return
-        self._blocks[reply.tool_calls[0].id] = blocks
+        # An id that another conversation has too: what was thought in one must never be sent in the other.
+        key = reply.tool_calls[0].id
+        self._blocks[key] = [] if key in self._blocks else blocks
         if len(self._blocks) > REMEMBERED:
             self._blocks.popitem(last=False)
 

@@ -5,10 +5,20 @@ from __future__ import annotations
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
 # What Python calls global although it leads inside, or nowhere: NAT64, 6to4 and its relay, the old IPv4 in IPv6,
-# site-local.
+# site-local, documentation, and the address at which every machine of Azure finds its host's services.
 _NOT_PUBLIC = tuple(
     ip_network(net)
-    for net in ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "::/96", "fec0::/10", "192.88.99.0/24", "2001::/23")
+    for net in (
+        "64:ff9b::/96",
+        "64:ff9b:1::/48",
+        "2002::/16",
+        "::/96",
+        "fec0::/10",
+        "192.88.99.0/24",
+        "2001::/23",
+        "3fff::/20",
+        "168.63.129.16/32",
+    )
 )
 
 

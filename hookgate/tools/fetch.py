@@ -79,9 +79,10 @@ def _parsed(url: str) -> httpx.URL:
 
     try:
         parsed = httpx.URL(url)
+        host = parsed.host  # decoded at each look, which some names cannot be
     except (httpx.InvalidURL, ValueError):
         raise ToolError("validation", OP, f"{url[:200]!r} is not a URL") from None
-    if parsed.scheme not in ("http", "https") or not parsed.host:
+    if parsed.scheme not in ("http", "https") or not host:
         raise ToolError("validation", OP, "only http and https URLs with a host can be fetched")
     if parsed.port is not None and not 0 < parsed.port < 65536:
         raise ToolError("validation", OP, f"{parsed.port} is not a port")
@@ -96,7 +97,9 @@ async def _resolve(url: httpx.URL, allow_private: bool) -> list[str]:
         raise _refused(url)
     try:
         found = await trio.socket.getaddrinfo(url.host, _port(url), type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError) as error:
+    except UnicodeError:
+        raise ToolError("validation", OP, f"{url.host[:200]!r} cannot be the name of a host") from None
+    except OSError as error:
         raise ToolError("transient", OP, f"{url.host}: {error}") from None
     addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
     if not allow_private and not all(is_public(address) for address in addresses):

@@ -206,6 +206,35 @@ async def test_stop_reasons_become_the_common_vocabulary(ask: Ask, given: str, m
     assert (await complete(stream(*text_block(0, "x"), stop=given), ask(), print)).finish_reason == meant
 
 
+async def test_blocks_of_one_number_are_two_blocks(ask: Ask, heard: list[Delta]) -> None:
+    """Whoever was told of a call must find it in the reply."""
+    answer = stream(
+        *use_block(0, "a", "read", '{"n":1}'), *use_block(-7, "b", "read", '{"n":2}'), *text_block(0, "ok")
+    )
+    reply = await complete(answer, ask(), heard.append)
+    assert [(call.id, call.arguments) for call in reply.tool_calls] == [("a", '{"n":1}'), ("b", '{"n":2}')]
+    assert reply.content == "ok"
+
+
+async def test_no_count_is_larger_than_every_language_can_hold(ask: Ask, heard: list[Delta]) -> None:
+    told = {
+        "type": "message_delta",
+        "delta": {},
+        "usage": {"input_tokens": 10**4000, "cache_read_input_tokens": 1e300},
+    }
+    usage = (await complete(stream(*text_block(0, "ok"), told), ask(), heard.append)).usage
+    assert usage is not None
+    assert usage.total_tokens < 2**53
+
+
+async def test_a_byte_order_mark_costs_no_event(ask: Ask, heard: list[Delta]) -> None:
+    nameless = OK.pieces[0].partition(b"\n")[2]
+    marked = replace(OK, pieces=(b"\xef\xbb\xbf" + nameless, *OK.pieces[1:]))
+    reply = await complete(marked, ask(), heard.append)
+    assert reply.usage is not None
+    assert reply.usage.prompt_tokens == 17
+
+
 async def test_a_server_that_does_not_stream_is_understood(ask: Ask, heard: list[Delta]) -> None:
     use = {"type": "tool_use", "id": "t", "name": "ls", "input": {"p": 1}}
     body = {"content": [text("hello"), use], "stop_reason": "tool_use", "usage": {"input_tokens": 3}}
@@ -272,6 +301,31 @@ async def test_signed_thinking_goes_back_with_the_results_of_its_calls(ask: Ask)
             body = server.requests[1].body
     assert body["messages"][1]["content"][:2] == [THOUGHT, HIDDEN]
     assert body["thinking"] == {"type": "enabled"}
+
+
+async def test_what_was_thought_in_one_conversation_is_never_sent_in_another_whatever_ids_a_server_gives(
+    ask: Ask,
+) -> None:
+    def thinks(secret: str) -> Answer:
+        thinking = ({"type": "thinking_delta", "thinking": secret}, {"type": "signature_delta", "signature": "s"})
+        return stream(
+            *block(0, {"type": "thinking", "thinking": ""}, *thinking),
+            *use_block(1, "toolu_1", "read"),
+            stop="tool_use",
+        )
+
+    with trio.fail_after(10):
+        async with (
+            open_model_server(thinks("of Ann"), thinks("of Bob"), OK, OK) as server,
+            open_anthropic("key", server.base_url) as provider,
+        ):
+            asked = [ask(), ask()]
+            replies = [await provider.complete(request, print) for request in asked]
+            for request, reply in zip(asked, replies, strict=True):
+                said = Message("assistant", "", tool_calls=reply.tool_calls)
+                done = Message("tool", "done", tool_call_id=reply.tool_calls[0].id)
+                await provider.complete(replace(request, messages=(*request.messages, said, done)), print)
+    assert all("of " not in str(request.body["messages"]) for request in server.requests[2:])
 
 
 async def test_a_step_whose_thinking_is_forgotten_goes_without_thinking() -> None:

@@ -134,6 +134,9 @@ async def test_a_server_that_never_answers_is_left_at_the_deadline() -> None:
         "http://",
         "http://user:secret@example.org/",
         "http://127.0.0.1:99999/",
+        "http://xn--/",
+        "http://xn--a/",
+        "http://a..b/",
     ],
 )
 async def test_what_is_no_plain_web_address_is_refused(url: str) -> None:

@@ -79,7 +79,7 @@ def members(body: bytes | str) -> dict[str, Any]:
 
 
 def _stays_open(request: httpx2.Request) -> bool:
-    return request.method == "GET" or b'"subscriptions/listen"' in request.content[:4096]
+    return request.method == "GET" or members(request.content).get("method") == "subscriptions/listen"
 
 
 async def _whole(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
@@ -123,7 +123,7 @@ class _Stream:
         idle = 0
         while not self._done and self._last.id and idle < MAX_RESUMES:
             known = self._last.id
-            await trio.sleep(int(self._last.retry) / 1000 if self._last.retry.isdecimal() else RESUME_S)
+            await trio.sleep(int(self._last.retry) / 1000 if self._last.retry else RESUME_S)
             await self._resume()
             idle = idle + 1 if self._last.id == known else 0
         if self._too_long:
@@ -176,6 +176,8 @@ class _Stream:
         if event.kind != "message" or not event.data:
             return
         message = members(event.data)
+        if "method" in message:
+            self._tap.unasked_bytes(len(event.data))
         match ("method" in message, "id" in message):
             case (True, True):
                 await self._beside.post(_declined(message))

@@ -25,15 +25,15 @@ class Ending:
 
 
 class Flood:
-    """Counts what is of no use; `over` once more than `limit` of it came within `window_s` seconds."""
+    """Counts what is of no use; `over` once it weighs more than `limit` within `window_s` seconds."""
 
     def __init__(self, limit: int, window_s: float) -> None:
         self._limit, self._window_s = limit, window_s
         self._count, self._since = 0, 0.0
 
-    def over(self) -> bool:
+    def over(self, weight: int = 1) -> bool:
         now = monotonic()
         if now - self._since > self._window_s:
             self._count, self._since = 0, now
-        self._count += 1
+        self._count += weight
         return self._count > self._limit

@@ -6,6 +6,9 @@ import re
 from dataclasses import dataclass
 
 _LINE_END = re.compile(rb"\r\n|\n|\r")
+# Both come back to the server or decide how long it is waited for: what no header and no clock can hold is left out.
+_NAME = re.compile(r"[\x20-\x7e]{1,1000}")
+_MILLISECONDS = re.compile(r"[0-9]{1,9}")
 
 
 class TooLong(ValueError):
@@ -14,7 +17,8 @@ class TooLong(ValueError):
 
 @dataclass(slots=True)
 class Event:
-    """`data` is None where the event had none. `id` and `retry` as they were sent, empty where they were not."""
+    """`data` is None where the event had none. `id` and `retry` as they were sent, empty where they were not or
+    are of no use."""
 
     data: str | None = None
     kind: str = "message"
@@ -28,6 +32,7 @@ class Events:
         self._rest: list[bytes] = []
         self._size = 0
         self._event = Event()
+        self._data: list[str] = []
 
     def feed(self, data: bytes) -> list[Event]:
         """The events that this chunk completes. Raises TooLong."""
@@ -51,20 +56,21 @@ class Events:
 
     def _take(self, line: str, done: list[Event]) -> None:
         if not line:
+            self._event.data = "\n".join(self._data) if self._data else None
             if self._event != Event():
                 done.append(self._event)
-            self._event = Event()
+            self._event, self._data = Event(), []
             return
         name, _, value = line.partition(":")
         value = value.removeprefix(" ")
         match name:
             case "data":
-                self._event.data = value if self._event.data is None else f"{self._event.data}\n{value}"
+                self._data.append(value)
             case "event":
                 self._event.kind = value
-            case "id":
+            case "id" if _NAME.fullmatch(value):
                 self._event.id = value
-            case "retry":
+            case "retry" if _MILLISECONDS.fullmatch(value):
                 self._event.retry = value
             case _:
                 pass

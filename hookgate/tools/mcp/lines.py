@@ -42,11 +42,15 @@ class Lines:
         from mcp_types import jsonrpc_message_adapter
 
         if not line.strip():
+            self._tap.useless()
             return None
         try:
-            return jsonrpc_message_adapter.validate_json(line, by_name=False)
+            message = jsonrpc_message_adapter.validate_json(line, by_name=False)
         except ValueError:
-            return self._mended(line)
+            message = self._mended(line)
+        if message is None or self._tap.unasked(message):
+            self._tap.unasked_bytes(len(line))
+        return message
 
     def _mended(self, line: bytes) -> JSONRPCMessage | None:
         """Lone surrogates, which the SDK's parser refuses; else an answer to whoever waits, else nothing."""

@@ -13,6 +13,7 @@ from hookgate.protocol.codec import canonical
 from hookgate.protocol.match import Globs
 from hookgate.protocol.values import JsonObject, ToolSpec
 from hookgate.tools.errors import BadSpec
+from hookgate.tools.mcp.asked import plain
 from hookgate.tools.mcp.names import exposed
 from hookgate.tools.mcp.server import ConnectFailed, ServerSpec
 from hookgate.tools.schema import check_schema
@@ -94,7 +95,7 @@ def _judged(spec: ServerSpec, found: dict[str, Tool], taken: Collection[str]) ->
         try:
             offers.append(_offer(spec, names[raw], tool))
         except BadSpec as error:
-            skipped.append(f"{raw[:80]}: {error}"[:300])
+            skipped.append(f"{plain(raw[:80])}: {error}"[:300])
     for line in skipped:
         log.warning("mcp_tool_skipped", connection=spec.name, what=line)
     return Listing(tuple(offers), tuple(skipped))

@@ -18,6 +18,7 @@ from hookgate.protocol.values import FaultKind, JsonObject
 from hookgate.tools.errors import ToolError
 from hookgate.tools.mcp import sdk
 from hookgate.tools.mcp.answers import CLOSED
+from hookgate.tools.mcp.asked import plain
 from hookgate.tools.mcp.http import open_http
 from hookgate.tools.mcp.listing import Pages
 from hookgate.tools.mcp.server import ConnectFailed, ServerSpec
@@ -174,7 +175,7 @@ def _words(error: Exception) -> str:
     if isinstance(error, ValidationError):
         first = error.errors(include_url=False, include_input=False)[0]
         return f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"[:300]
-    return " ".join(str(error).split())[:500] or type(error).__name__
+    return plain(" ".join(str(error).split())[:500]) or type(error).__name__
 
 
 def leaves(error: BaseException) -> Iterator[Exception]:

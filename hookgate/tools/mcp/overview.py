@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from hookgate.protocol.values import Json, JsonObject
+from hookgate.tools.mcp.asked import plain
 from hookgate.tools.mcp.roster import Kept, Roster
 from hookgate.tools.mcp.server import ServerStatus
 
@@ -22,13 +23,13 @@ def overview(roster: Roster) -> list[JsonObject]:
 
 def line(row: JsonObject, *, person: bool = False) -> str:
     """One connection for reading; a person is also told who has approved it."""
-    waiting = ", ".join(cast("list[str]", row.get("waiting") or []))
+    waiting = ", ".join(plain(name) for name in cast("list[str]", row.get("waiting") or []))
     given: dict[str, Any] = dict(row)
     parts = [
         "{name}  {state}  {transport}  {tools} tools  by the {origin}".format(**given),
         _vouched(row) if person else "",
         f"waiting for approval: {waiting}" if waiting else "",
-        f"last error: {given['last_error']}" if given.get("last_error") else "",
+        f"last error: {plain(given['last_error'])}" if given.get("last_error") else "",
     ]
     return "  ".join(part for part in parts if part)
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import structlog
 import trio
 
+from hookgate.tools.mcp.asked import plain
 from hookgate.tools.mcp.ending import Flood
 from hookgate.tools.mcp.lines import Lines
 from hookgate.tools.mcp.server import ConnectFailed, ServerSpec
@@ -165,7 +166,7 @@ class _Child:
     def _end(self, reason: str) -> None:
         status = self._process.returncode
         reason = reason if status is None else exit_text(status)
-        words = f" (its last words: {self._last_words[-1][:200]})" if self._last_words else ""
+        words = f" (its last words: {plain(self._last_words[-1][:200])})" if self._last_words else ""
         self._tap.ending.end(reason + words)
 
 

@@ -31,6 +31,8 @@ _OF_NO_USE = frozenset(
 )
 
 FLOOD_MESSAGES, FLOOD_WINDOW_S = 20_000, 10.0
+BYTES_PER_MESSAGE = 4096
+"""What is longer counts as so many messages: reading it takes as long."""
 MAX_ASKED = 64
 """Requests of a server that are not answered yet: each is a task of the SDK's."""
 _LOUD = 10
@@ -45,6 +47,7 @@ class Tap:
         self._heard = heard
         self._useless = Flood(FLOOD_MESSAGES, FLOOD_WINDOW_S)
         self._asked = 0
+        self._awaited = set[str]()
         self._junk = 0
 
     def passes(self, message: JSONRPCMessage) -> bool:
@@ -60,7 +63,21 @@ class Tap:
                     self.ending.end(f"it asks for more than {MAX_ASKED} things at once")
                 return not self.ending.event.is_set()
             case _:
+                if self.unasked(message):
+                    self.useless()
+                self._awaited.discard(str(message.id))
                 return True
+
+    def unasked(self, message: JSONRPCMessage) -> bool:
+        """Whether this answers nothing that was asked, or nothing that still waits."""
+        from mcp_types import JSONRPCError, JSONRPCResponse
+
+        answers = isinstance(message, JSONRPCResponse | JSONRPCError)
+        return not answers or str(message.id) not in self._awaited
+
+    def asks(self, request_id: int | str) -> None:
+        """A request is on its way to the server."""
+        self._awaited.add(str(request_id))
 
     def answered(self) -> None:
         """One of the server's requests has its answer, or at least a place in the queue to it."""
@@ -71,19 +88,28 @@ class Tap:
         self._junk += 1
         if self._junk <= _LOUD or self._junk % 1000 == 0:
             log.warning("mcp_junk", connection=self.name, what=what[:200], count=self._junk)
-        self._count()
+        self.useless()
 
     def _take(self, message: JSONRPCNotification) -> bool:
-        self._count()
+        self.useless()
         if message.method in _FOR_THE_SDK:
             return not self.ending.event.is_set()
         if message.method not in _OF_NO_USE:
             self._heard(message.method, message.params or {})
         return False
 
-    def _count(self) -> None:
-        if self._useless.over():
-            self.ending.end(f"it sent more than {FLOOD_MESSAGES} unasked-for messages in {FLOOD_WINDOW_S:g} s")
+    def useless(self) -> None:
+        """One more thing that nobody waits for."""
+        self._weigh(1)
+
+    def unasked_bytes(self, size: int) -> None:
+        """How long a message was that nobody waits for."""
+        self._weigh(size // BYTES_PER_MESSAGE)
+
+    def _weigh(self, weight: int) -> None:
+        if self._useless.over(weight):
+            most = f"{FLOOD_MESSAGES} unasked-for messages, or {FLOOD_MESSAGES * BYTES_PER_MESSAGE >> 20} MiB of them"
+            self.ending.end(f"it sent more than {most}, in {FLOOD_WINDOW_S:g} s")
 
 
 class ReadTap:
@@ -136,8 +162,10 @@ class WriteTap:
         self._inner, self._tap = inner, tap
 
     async def send(self, item: SessionMessage, /) -> None:
-        from mcp_types import JSONRPCError, JSONRPCResponse
+        from mcp_types import JSONRPCError, JSONRPCRequest, JSONRPCResponse
 
+        if isinstance(item.message, JSONRPCRequest):
+            self._tap.asks(item.message.id)
         await self._inner.send(item)
         if isinstance(item.message, JSONRPCResponse | JSONRPCError):
             self._tap.answered()

@@ -34,6 +34,9 @@ def events(*chunks: bytes) -> list[Event]:
         ("data: \u2028é\n\n".encode(), [Event("\u2028é")]),
         (b"data: cut", []),
         (b"\xff\n\n", []),
+        ("id: é\ndata: one\n\n".encode(), [Event("one")]),
+        (b"id: \x1b[2J\nretry: " + b"9" * 400 + b"\ndata: one\n\n", [Event("one")]),
+        (b"id: \0\nretry: -1\ndata: one\n\n", [Event("one")]),
     ],
 )
 def test_events_are_read(text: bytes, expected: list[Event]) -> None:
@@ -49,6 +52,13 @@ def test_an_event_may_come_in_pieces(cut: int) -> None:
 def test_an_event_that_is_too_long_is_refused() -> None:
     with pytest.raises(TooLong):
         events(b"data: ", *[b"x" * 100] * 10)
+
+
+def test_an_event_of_very_many_lines_is_read_in_one_go() -> None:
+    """To whoever copies what there is with each line it is the work of many minutes."""
+    feed = Events(16 << 20)
+    assert feed.feed(b"data:\n" * 2_000_000) == []
+    assert [len(event.data or "") for event in feed.feed(b"\n")] == [1_999_999]
 
 
 def test_many_events_together_may_be_longer() -> None:
@@ -159,7 +169,22 @@ async def test_a_stream_that_breaks_off_without_a_name_fails_the_call() -> None:
         assert (failed.error.kind, "its answer broke off" in failed.for_llm) == ("transient", True)
 
 
-async def test_a_stream_that_never_ends_is_not_kept() -> None:
+@pytest.mark.parametrize("told", [b"id: \xc3\xa9\n", b"id: e1\nretry: " + b"9" * 400 + b"\n"])
+async def test_what_no_header_and_no_clock_can_hold_fails_the_call_alone(told: bytes) -> None:
+    async def odd_names(asked: Asked, stream: trio.SocketStream) -> bool:
+        if calls(asked) or asked.method == "GET":
+            await start(stream)
+            await stream.send_all(told + b"data:\n\n")
+        return calls(asked) or asked.method == "GET"
+
+    async with serving(odd_names) as site, opened(site.spec()) as bench:
+        assert "its answer broke off" in (await bench.call("web__slow")).for_llm
+        assert (await bench.call("web__echo")).for_llm
+        assert (bench.status("web").state, bench.status("web").restarts) == ("up", 0)
+
+
+@pytest.mark.parametrize("argument", ["x", "subscriptions/listen"])
+async def test_a_stream_that_never_ends_is_not_kept(argument: str) -> None:
     async def endless(asked: Asked, stream: trio.SocketStream) -> bool:
         if calls(asked):
             await start(stream)
@@ -169,7 +194,7 @@ async def test_a_stream_that_never_ends_is_not_kept() -> None:
         return False
 
     async with serving(endless) as site, opened(site.spec()) as bench:
-        assert "more than 16777216 bytes" in (await bench.call("web__slow")).for_llm
+        assert "more than 16777216 bytes" in (await bench.call("web__slow", of=argument)).for_llm
 
 
 async def test_junk_in_a_stream_is_skipped() -> None:

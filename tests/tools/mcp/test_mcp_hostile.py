@@ -9,6 +9,7 @@ import trio
 from benches import odd, opened, pids
 
 from hookgate.tools.errors import ToolError
+from hookgate.tools.mcp.overview import line
 from tests.processes import gone
 
 SIZE = "bytes, more than 16777216"
@@ -29,6 +30,7 @@ async def refusal(mode: str, **given: object) -> str:
         ("mute", "did not finish its handshake within 0.6 s"),
         ("deaf", "did not finish its handshake within 0.6 s"),
         ("dies", "it exited with status 3 (its last words: cannot find my configuration)"),
+        ("rings", r"it exited with status 3 (its last words: bye\x07\x1b[2J\u202e)"),
         ("refuses", "it refused the handshake: go away"),
         ("garbage", "its answer cannot be read"),
         ("future", "its handshake makes no sense: Unsupported protocol version"),
@@ -142,8 +144,9 @@ async def test_an_answer_that_is_none_is_a_failure_of_its_kind(tool: str, kind: 
         assert "still" in (await bench.call("odd__echo", text="still")).for_llm
 
 
-async def test_a_flood_of_notifications_ends_the_connection_and_what_got_through_is_little() -> None:
-    async with opened(odd("flood")) as bench:
+@pytest.mark.parametrize("mode", ["flood", "answers", "blank", "bulk"])
+async def test_a_flood_of_what_nobody_asked_for_ends_the_connection_and_little_gets_through(mode: str) -> None:
+    async with opened(odd(mode)) as bench:
         await bench.until(lambda: any(state.state == "down" for state in bench.states))
         assert "unasked-for messages" in bench.status().error
         assert len(bench.heard) <= 20
@@ -154,6 +157,12 @@ async def test_a_server_that_asks_without_end_is_not_served_without_end() -> Non
     async with opened() as bench:
         bench.connections.start(odd("asks"))
         await bench.until(lambda: "it asks for more than 64 things at once" in bench.status().error)
+
+
+def test_what_a_server_calls_its_tools_and_says_last_is_one_line_of_the_list() -> None:
+    row = {"name": "odd", "state": "up", "transport": "stdio", "tools": 0, "origin": "model"}
+    shown = line({**row, "waiting": ["a\nother  up"], "last_error": "no\x1b[2J"})
+    assert shown.endswith(r"waiting for approval: a\nother  up  last error: no\x1b[2J")
 
 
 async def test_one_server_that_hangs_delays_no_other() -> None:

@@ -225,6 +225,9 @@ def misbehaves_at_once() -> None:
         case "dies":
             sys.stderr.write("cannot find my configuration\n")
             sys.exit(3)
+        case "rings":
+            sys.stderr.write("bye\a\x1b[2J\u202e\n")
+            sys.exit(3)
         case "junk":
             raw("Welcome!\n\n{not json}\n[1, 2]\n\xff\xfe\n" + '{"jsonrpc":"2.0","id":77,"result":{}}\n')
         case "stderr":
@@ -247,6 +250,15 @@ def after_the_handshake() -> None:
         case "flood":
             while True:
                 notify("notifications/vendor/noise", text="x" * 100)
+        case "answers":
+            while True:
+                raw('{"jsonrpc":"2.0","id":999999,"result":{}}\n' * 1000)
+        case "blank":
+            while True:
+                raw("\n" * 65536)
+        case "bulk":
+            while True:
+                notify("notifications/vendor/noise", text="x" * 1_000_000)
         case "asks":
             for number in range(100_000):
                 send(id=f"q{number}", method="roots/list")
