@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from hookgate.mistakes import mistakes
+from hookgate.mistakes import Where, mistakes
 from hookgate.sections import Config
 from hookgate.sections.agent import ProviderSection
 from hookgate.sections.hooks import HookSection
@@ -89,8 +89,21 @@ def parse(text: str, file: Path) -> Config:
     try:
         return Config.model_validate(data)
     except ValidationError as error:
-        first, *others = mistakes(error, Config)
+        first, *others = mistakes(error, Config, _where(text))
         raise ConfigError(f"{file}: {first}", tuple(f"{file}: {other}" for other in others)) from None
+
+
+def _where(text: str) -> Where:
+    """Worded as `tomllib` words its own mistakes."""
+    from hookgate.places import Places
+
+    places = Places(text)
+
+    def where(path: Sequence[int | str], key: bool) -> str:
+        found = places.of(path, key=key)
+        return f" (at line {found[0]}, column {found[1]})" if found else ""
+
+    return where
 
 
 def workspace_folder(config: Config) -> Path:

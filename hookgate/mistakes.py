@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import is_dataclass
 from difflib import get_close_matches
 from types import UnionType
@@ -11,8 +12,11 @@ from typing import Any, Union, get_origin, get_type_hints
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+Where = Callable[[Sequence[int | str], bool], str]
+"""The line and column of a path's value, or of its key, as the end of a sentence."""
 
-def mistakes(error: ValidationError, root: type[Any]) -> list[str]:
+
+def mistakes(error: ValidationError, root: type[Any], where: Where = lambda _path, _key: "") -> list[str]:
     """Each place as it is written in the file, and what is wrong there. `root`: a model or a dataclass."""
     found: dict[str, ErrorDetails] = {}
     # Of a union every branch complains; the one that got deepest is the one that was meant.
@@ -20,7 +24,19 @@ def mistakes(error: ValidationError, root: type[Any]) -> list[str]:
         place = _place(mistake["loc"])
         if not any(known == place or known.startswith(place + ".") for known in found):
             found[place] = mistake
-    return [f"{place + ': ' if place else ''}{_plain(mistake, root)}" for place, mistake in found.items()]
+    return [_said(place, mistake, root, where) for place, mistake in found.items()]
+
+
+def _said(place: str, mistake: ErrorDetails, root: type[Any], where: Where) -> str:
+    plain = _plain(mistake, root)
+    path = [part for part in mistake["loc"] if not _is_branch(part)]
+    # A mistake of the whole begins with the place that it is about.
+    path = path or [part for part in plain.partition(" ")[0].split(".") if part]
+    at_key = mistake["type"] in _UNKNOWN or mistake["loc"][-1:] == ("[key]",)
+    return f"{place + ': ' if place else ''}{plain}{where(path, at_key)}"
+
+
+_UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")
 
 
 _WORDS = {
@@ -30,6 +46,7 @@ _WORDS = {
     "dict_type": "must be a table",
     "model_type": "must be a table",
     "int_type": "must be a whole number",
+    "float_type": "must be a number",
     "bool_type": "must be true or false",
     "too_short": "must not be empty",
     "dataclass_type": "must be an object",
@@ -52,8 +69,11 @@ def _plain(mistake: ErrorDetails, root: type[Any]) -> str:
     if mistake["loc"][-1:] == ("api_key_env",):
         return "must be the name of an environment variable, not the key itself"
     match mistake["type"]:
-        case "extra_forbidden" | "unexpected_keyword_argument":
-            return _unknown_key(mistake["loc"], root)
+        case kind if kind in _UNKNOWN:
+            return _unknown_key(mistake["loc"], root, mistake["input"])
+        case "literal_error" | "enum":
+            expected = mistake.get("ctx", {}).get("expected", "")
+            return f"must be {expected}{_meant(mistake['input'], _QUOTED.findall(expected))}"
         case "tuple_type" if mistake["loc"] in _TABLES:
             return f"there may be several: write it [[{_place(mistake['loc'])}]]"
         case "string_pattern_mismatch":
@@ -72,11 +92,36 @@ def _is_branch(part: int | str) -> bool:
     return isinstance(part, str) and (part.startswith(("constrained-", "dict[", "literal[")) or part == "[key]")
 
 
-def _unknown_key(place: tuple[int | str, ...], root: type[Any]) -> str:
+def _unknown_key(place: tuple[int | str, ...], root: type[Any], value: object) -> str:
     section: Any = root
     for part in place[:-1]:
         section = _inner(section, part)
-    return f"unknown key{close(str(place[-1]), _fields(section))}"
+    fields = _fields(section)
+    tables = [name for name, field in fields.items() if get_origin(field) is dict and _argument(field)]
+    # A table that lacks the word between: [hooks.guard] for [hooks.processes.guard].
+    if place[:-1] and isinstance(value, dict) and tables and not get_close_matches(str(place[-1]), fields):
+        return f"unknown key (did you mean [{_place((*place[:-1], tables[0], place[-1]))}]?)"
+    return f"unknown key{close(str(place[-1]), fields)}"
+
+
+_QUOTED = re.compile("'([^']*)'")
+_MEANT = {
+    **dict.fromkeys(
+        ("refuse", "block", "reject", "closed", "fail_closed", "forbid", "strict"), ("deny", "read_only")
+    ),
+    **dict.fromkeys(("allow", "ignore", "open", "fail_open", "pass", "approve"), ("continue", "off")),
+    **dict.fromkeys(("stop", "fail", "kill"), ("abort",)),
+    **dict.fromkeys(("on", "true", "yes", "always", "log", "warn"), ("enforce", "audit")),
+    **dict.fromkeys(("none", "false", "disabled", "never", "no"), ("off",)),
+}
+"""What others call it."""
+
+
+def _meant(given: object, known: Sequence[str]) -> str:
+    if not isinstance(given, str):
+        return ""
+    found = next((word for word in _MEANT.get(given.lower(), ()) if word in known), "")
+    return f" (did you mean {found!r}?)" if found else close(given.lower(), known)
 
 
 def _inner(section: Any, part: int | str) -> Any:  # noqa: ANN401 - a type of pydantic's making

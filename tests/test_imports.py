@@ -22,9 +22,10 @@ MAY_IMPORT = {
     "protocol": set[str](),
     # What stands above everything that is started.
     "processes": {"protocol"},
-    "config": {"protocol", "mistakes", "sections"},
+    "config": {"protocol", "mistakes", "places", "sections"},
     "sections": {"protocol", "mistakes"},
     "mistakes": set[str](),
+    "places": set[str](),
     "tools": {"protocol"},
     "hooks": {"protocol"},
     "providers": {"protocol"},

@@ -18,7 +18,7 @@ from hookgate.cli.inspect import say
 from hookgate.cli.mcp_control import mcp_methods
 from hookgate.cli.plans import plans
 from hookgate.cli.running import running_for
-from hookgate.cli.runtime import Runtime
+from hookgate.cli.runtime import Runtime, refuse_what_does_not_guard
 from hookgate.cli.tools_control import tool_methods
 from hookgate.cli.tools_started import workspace_key
 from hookgate.cli.toolset import all_rules
@@ -98,9 +98,11 @@ class _Methods:
             if refused := await rechecks.configuration():
                 raise ConfigError(refused)
             config, file = configuration.load(self._config_file)
-            rules, wanted = all_rules(config, self._runtime.more.workshop), plans(config, file.parent, rechecks.hook)
-            with self._runtime.tools.keeping.adopting(config):
-                changes = await self._runtime.mounts.reload(
+            runtime = self._runtime
+            await refuse_what_does_not_guard(runtime.setup, (config, file.parent), runtime.agent.registry)
+            rules, wanted = all_rules(config, runtime.more.workshop), plans(config, file.parent, rechecks.hook)
+            with runtime.tools.keeping.adopting(config):
+                changes = await runtime.mounts.reload(
                     lambda _running: extensions.beside(wanted) if extensions else wanted,
                     lambda: changed.append(desk.adopt(rules)),
                 )

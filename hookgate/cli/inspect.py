@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -28,8 +29,9 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def check_config(config_file: Path | None) -> int:
-    """What would keep the gateway from starting is an error; what is only odd is a note. Raises ConfigError."""
+def check_config(config_file: Path | None, *, strict: bool = False) -> int:
+    """What would keep the gateway from starting is an error; what is only odd is a note, and one too where it is
+    `strict`. Raises ConfigError."""
     from hookgate.cli.fitting import check_files, check_tools
     from hookgate.cli.models import unknown_of
 
@@ -39,8 +41,11 @@ def check_config(config_file: Path | None) -> int:
         raise configuration.no_model(config)
     check_files(config, file.parent)
     check_tools(config, file.parent)
-    for note in _notes(config, file, workspace):
+    notes = [*_refused(config, file.parent), *_notes(config, file, workspace)]
+    for note in notes:
         say(f"note: {note}")
+    if notes and strict:
+        raise ConfigError(f"{file}: {counted(len(notes), 'note')}, and --strict takes none")
     rules = counted(len(config.approvals), "approval rule")
     fine = f"{file}: fine. Model {config.agent.model or '(none)'}, {counted(len(planned), 'hook')}, {rules}."
     say(f"{fine} {unknown_of(config, config.agent.model)}".rstrip())
@@ -48,9 +53,22 @@ def check_config(config_file: Path | None) -> int:
 
 
 def _loaded(config_file: Path | None) -> tuple[Config, Path]:
-    """Every mistake of the file is printed, not the first alone."""
-    try:
+    with _every_mistake():
         return configuration.load(config_file)
+
+
+def _refused(config: Config, base: Path) -> list[str]:
+    from hookgate.cli.naming import refuse_faults, start_faults
+
+    with _every_mistake():
+        return refuse_faults(start_faults(config, base))
+
+
+@contextmanager
+def _every_mistake() -> Generator[None]:
+    """All are printed, not the first alone."""
+    try:
+        yield
     except ConfigError as error:
         for other in error.others:
             sys.stderr.write(f"hookgate: {other}\n")
@@ -59,7 +77,8 @@ def _loaded(config_file: Path | None) -> tuple[Config, Path]:
 
 def _notes(config: Config, file: Path, workspace: Path) -> Iterator[str]:
     from hookgate.cli.failing_open import failing_open, open_guard
-    from hookgate.cli.fitting import strange_names, unkept
+    from hookgate.cli.fitting import unkept
+    from hookgate.cli.naming import strange_names
 
     yield from strange_names(config)
     yield from (open_guard(name) for name in failing_open(config))
@@ -206,7 +225,7 @@ def _verdict(link: Link, stage: Stage, case: _Case) -> str:
 
 def _explain_tool(config: Config, tool: str) -> None:
     """What was only mistyped would pass the same chain."""
-    from hookgate.cli.fitting import known_names
+    from hookgate.cli.naming import known_names
 
     if why := known_names(config).stranger(tool):
         say(f"tool {tool}: {why.replace('covers', 'is', 1)}")

@@ -121,11 +121,12 @@ def config_group() -> None:
 
 @config_group.command(name="check")
 @config_option
-def config_check(config_file: Path | None) -> None:
+@click.option("--strict", is_flag=True, help="Fail on a note, too.")
+def config_check(config_file: Path | None, strict: bool) -> None:
     """Read the configuration as the gateway would, start nothing."""
     from hookgate.cli.inspect import check_config
 
-    guarded(lambda: check_config(config_file))
+    guarded(lambda: check_config(config_file, strict=strict))
 
 
 @config_group.command(name="accept")

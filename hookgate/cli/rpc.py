@@ -79,7 +79,7 @@ def _broken(flags: Flags) -> tuple[str, ...]:
 
 def _strangers(opening: Opening, flags: Flags) -> Iterator[str]:
     """A line for each name of `--tools` that covers nothing."""
-    from hookgate.cli.fitting import known_names
+    from hookgate.cli.naming import known_names
 
     if flags.tools is None or flags.no_tools:
         return

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import structlog
 import trio
 
 from hookgate import config as configuration
@@ -32,6 +33,7 @@ from hookgate.protocol.delta import Delta
 from hookgate.protocol.errors import ProviderFailed
 from hookgate.protocol.interfaces import Channel, Provider, Tool
 from hookgate.protocol.payloads import RegistryChanged
+from hookgate.protocol.stages import Stage
 from hookgate.protocol.values import LLMReply, LLMRequest
 from hookgate.protocol.zot.surface import Surface
 from hookgate.providers.patience import Deadlines
@@ -43,6 +45,8 @@ from hookgate.tools.schema_spec import spec_problem
 
 if TYPE_CHECKING:
     from hookgate.loop.session import Session
+
+log = structlog.get_logger("hookgate.config")
 
 
 @dataclass(frozen=True)
@@ -116,6 +120,8 @@ async def open_runtime(setup: Setup) -> AsyncGenerator[Runtime]:
         add_functions(tools.registry, setup.functions)
         tools.registry.listen(lambda change: gate.events.emit(_told(change)))
         extensions = await make_extensions(setup, tools)
+        if not setup.looking:
+            await refuse_what_does_not_guard(setup, (config, setup.base), tools.registry)
         skills = await load_skills(config, setup.skills, Joined(tools.registry, extensions, tools.rechecks.file))
         context = make_context_files(setup, tools, lambda key: gateway.sessions.get(key))
         texts = [it.mount for it in (skills, context) if it is not None]
@@ -164,6 +170,17 @@ class Keyless:
     async def complete(self, request: LLMRequest, on_text: Callable[[Delta], None]) -> LLMReply:
         await trio.lowlevel.checkpoint()
         raise ProviderFailed("auth", f"it has no key: {self._why}")
+
+
+async def refuse_what_does_not_guard(setup: Setup, wanted: tuple[Config, Path], registry: Registry) -> None:
+    """Raises ConfigError; what its own policy covers, or may yet come, is a warning."""
+    from hookgate.cli.naming import refuse_faults, start_faults
+
+    names = registry.snapshot().tools
+    adding = any(Stage.BEFORE_LLM in mount.rules.stages for mount in setup.inside)
+    loads = adding or bool(setup.extensions and setup.extensions.named)
+    for note in refuse_faults(await trio.to_thread.run_sync(lambda: start_faults(*wanted, names, loads=loads))):
+        log.warning("configuration_covers_nothing", reason=note)
 
 
 def add_functions(registry: Registry, functions: Sequence[Tool]) -> None:

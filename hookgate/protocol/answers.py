@@ -138,9 +138,17 @@ def _parse_action(stage: Stage, members: dict[str, Any]) -> Answer:
         case "abort_turn" | "hard_abort" as action:
             return Abort(_reason(members), hard=action == "hard_abort")
         case str(action):
-            raise BadMessage(f"action {action[:80]!r} is not one of {', '.join(_ACTIONS[stage])} at {stage}")
+            raise BadMessage(
+                f"action {_meant(action, _ACTIONS[stage])} is not one of {', '.join(_ACTIONS[stage])} at {stage}"
+            )
         case other:
             raise BadMessage(f"action must be a string, not {kind_of(other)}")
+
+
+def _meant(action: str, known: tuple[str, ...]) -> str:
+    """The action as it was written, with the one that was probably meant."""
+    found = next((name for name in known if name.startswith(action.lower())), "")
+    return f"{action!r} (did you mean {found!r}?)" if found else repr(action[:80])
 
 
 def _parse_continue(members: dict[str, Any]) -> Continue:

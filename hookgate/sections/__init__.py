@@ -6,10 +6,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
 
+from hookgate.mistakes import close
 from hookgate.sections.agent import AgentSection, ModelSection, ProviderSection
 from hookgate.sections.guards import GuardsSection
 from hookgate.sections.hooks import ApprovalSection, HooksSection
-from hookgate.sections.section import Section, nested
+from hookgate.sections.section import Section, Several, nested
 from hookgate.sections.skills import SkillsSection
 from hookgate.sections.tools import DynamicSection, McpDefaults, ToolsSection
 from hookgate.sections.zot import ZotSection
@@ -36,7 +37,7 @@ class Config(Section):
     )
     models: dict[Annotated[str, Field(pattern=r"^[^/]+/.+$")], ModelSection] = Field(default_factory=dict)
     hooks: HooksSection = nested()
-    approvals: tuple[ApprovalSection, ...] = ()
+    approvals: Several[ApprovalSection] = ()
     tools: ToolsSection = nested()
     skills: SkillsSection = nested()
     guards: GuardsSection = nested()
@@ -61,5 +62,6 @@ class Config(Section):
     def _knows_its_provider(self) -> Config:
         provider = self.agent.model.partition("/")[0]
         if provider and provider not in self.providers:
-            raise ValueError(f"agent.model names the provider {provider!r}, but there is no [providers.{provider}]")
+            lacking = f"there is no [providers.{provider}]{close(provider, self.providers)}"
+            raise ValueError(f"agent.model names the provider {provider!r}, but {lacking}")
         return self

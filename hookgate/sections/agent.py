@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator, model_validator
 
-from hookgate.sections.section import Count, Milliseconds, Section
+from hookgate.sections.section import Count, Milliseconds, Section, Several
 
 
 class AgentSection(Section):
@@ -20,7 +20,7 @@ class AgentSection(Section):
     max_steps: Count = 50
     workspace: str = ""
     context_files: bool | None = None
-    temperature: float | None = None
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     max_tokens: Count | None = None
     options: dict[str, Any] = Field(default_factory=dict)
     retries: Annotated[int, Field(ge=0, le=10)] = 2
@@ -91,4 +91,4 @@ class ModelSection(Section):
     context_window: Count | None = None
     max_output: Count | None = None
     reasoning: bool | None = None
-    prices: Annotated[tuple[Dollars, ...], Field(min_length=2, max_length=4)] | None = None
+    prices: Annotated[Several[Dollars], Field(min_length=2, max_length=4)] | None = None

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import Field, field_validator, model_validator
 
-from hookgate.sections.section import Count, Globs, Mode, Section, nested
+from hookgate.sections.section import Count, Globs, Mode, Section, Several, nested
 
 
 class GuardSection(Section):
@@ -56,12 +56,18 @@ class TestEditGuard(GuardSection):
 class ShellGuard(GuardSection):
     profile: Literal["relaxed", "standard", "read_only"] = "relaxed"
 
+    @model_validator(mode="before")
+    @classmethod
+    def _or_its_profile(cls, given: object) -> object:
+        """`shell = "read_only"` is short for `shell = { profile = "read_only" }`."""
+        return {"profile": given} if isinstance(given, str) and given not in get_args(Mode) else given
+
 
 class RedactionGuard(GuardSection):
     """`secret_env` names variables whose values are replaced wherever they turn up, besides the providers' keys."""
 
-    secret_env: tuple[str, ...] = ()
-    keys: tuple[str, ...] = ()
+    secret_env: Several[str] = ()
+    keys: Several[str] = ()
 
     @field_validator("mode")
     @classmethod

@@ -11,9 +11,10 @@ from hookgate.mistakes import close
 from hookgate.protocol.match import unknown_event
 from hookgate.protocol.stages import Stage
 from hookgate.protocol.values import Origin
-from hookgate.sections.section import Count, Globs, MatchSection, Milliseconds, Mode, Section, nested
+from hookgate.sections.section import Count, Globs, MatchSection, Milliseconds, Mode, Section, Several, nested
 
 Policy = Literal["continue", "deny", "abort"]
+StageName = Annotated[Stage, Field(strict=False)]
 
 
 class HookDefaults(Section):
@@ -21,7 +22,7 @@ class HookDefaults(Section):
     interceptor_timeout_ms: Milliseconds = 5000
     approver_timeout_ms: Milliseconds = 60_000
     hello_timeout_ms: Milliseconds = 10_000
-    max_message_bytes: Annotated[int, Field(ge=1024)] = 16 * 1024 * 1024
+    max_message_bytes: Annotated[int, Field(ge=1024, le=1024**3)] = 16 * 1024 * 1024
     restart_first_ms: Milliseconds = 250
     restart_longest_ms: Milliseconds = 30_000
     quarantine_after: Count = 5
@@ -30,21 +31,21 @@ class HookDefaults(Section):
 
 
 class HookSection(Section):
-    command: Annotated[tuple[str, ...], Field(min_length=1)]
+    command: Annotated[Several[str], Field(min_length=1)]
     dir: str = ""
     env: dict[str, str] = Field(default_factory=dict)
-    env_pass: tuple[str, ...] = ()
+    env_pass: Several[str] = ()
     inherit_env: bool = False
     priority: int = 0
-    intercept: tuple[Stage, ...] = ()
+    intercept: Several[StageName] = ()
     observe: Globs = ()
     event_method: Literal["hook.event", "hook.runtime_event"] = "hook.event"
     match: MatchSection = nested()
     mode: Mode = "enforce"
-    on_failure: Policy | dict[Stage, Policy] = "continue"
-    timeout_ms: Milliseconds | dict[Stage, Milliseconds] | None = None
+    on_failure: Policy | dict[StageName, Policy] = "continue"
+    timeout_ms: Milliseconds | dict[StageName, Milliseconds] | None = None
     max_in_flight: Count = 256
-    may_modify: tuple[str, ...] | None = None
+    may_modify: Several[str] | None = None
     may_respond_unapproved: bool = False
     required: bool = False
 
@@ -105,8 +106,8 @@ class ApprovalSection(MatchSection):
 
     origins: Globs = ()
     name: str = ""
-    approvers: tuple[str, ...] = ()
-    ttl_s: Annotated[float, Field(gt=0)] = 600.0
+    approvers: Several[str] = ()
+    ttl_s: Annotated[float, Field(gt=0, le=604_800)] = 600.0
 
     @field_validator("origins")
     @classmethod

@@ -2,18 +2,43 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+T = TypeVar("T")
+
+Several = Annotated[tuple[T, ...], Field(strict=False)]
+"""An array of TOML."""
 Milliseconds = Annotated[int, Field(gt=0, le=86_400_000)]
-Globs = tuple[str, ...]
+Globs = Several[Annotated[str, Field(min_length=1)]]
+KNOWN_CHANNELS = (
+    *("cli", "rpc", "telegram", "discord", "slack", "matrix", "whatsapp", "signal", "irc", "email", "feishu", "line"),
+    *("dingtalk", "qq", "wecom", "webhook", "web", "api"),
+)
+"""Names that channels have: a chat's and `hookgate rpc`'s own, and those that programs round hookgate bring."""
+
+
+def _names_channels(patterns: tuple[str, ...]) -> tuple[str, ...]:
+    """A name that is a letter off a known one is a mistake; any other may be a channel of one's own."""
+    for pattern in patterns:
+        name = pattern.removeprefix("!")
+        if not any(fnmatchcase(channel, name) for channel in KNOWN_CHANNELS):
+            near = get_close_matches(name.lower(), KNOWN_CHANNELS, n=1, cutoff=0.8)
+            if near:
+                raise ValueError(f"{pattern!r} covers no channel that is known (did you mean {near[0]!r}?)")
+    return patterns
+
+
+Channels = Annotated[Globs, AfterValidator(_names_channels)]
 Mode = Literal["enforce", "audit", "off"]
-Count = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=1, le=10**9)]
 
 
 class Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, strict=True)
 
 
 def nested() -> Any:  # noqa: ANN401 - takes the type of the field
@@ -22,7 +47,7 @@ def nested() -> Any:  # noqa: ANN401 - takes the type of the field
 
 
 class MatchSection(Section):
-    channels: Globs = ()
+    channels: Channels = ()
     chats: Globs = ()
     chat_types: Globs = ()
     senders: Globs = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hookgate.sections.section import Section
+from hookgate.sections.section import Section, Several
 
 
 class SkillsSection(Section):
@@ -11,4 +11,4 @@ class SkillsSection(Section):
 
     enabled: bool | None = None
     project: bool = True
-    folders: tuple[str, ...] = ()
+    folders: Several[str] = ()

@@ -6,14 +6,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from hookgate.sections.section import Count, Globs, Milliseconds, Section
+from hookgate.sections.section import Channels, Count, Globs, Milliseconds, Section, Several
 
 
 class PreferenceSection(Section):
     """`tools`: names, globs, or `provider:` and a glob over providers. Empty `channels`: all of them."""
 
     tools: Annotated[Globs, Field(min_length=1)]
-    channels: Globs = ()
+    channels: Channels = ()
     enabled: bool | None = None
     weight: Annotated[float, Field(ge=0, le=1)] | None = None
     overrides: dict[str, Any] = Field(default_factory=dict)
@@ -36,7 +36,7 @@ class ToolsSection(Section):
     max_tools: Annotated[int, Field(ge=0)] = 0
     max_tokens: Annotated[int, Field(ge=0)] = 0
     pinned: Globs = ()
-    preferences: tuple[PreferenceSection, ...] = ()
+    preferences: Several[PreferenceSection] = ()
     aliases: dict[str, dict[str, str]] = Field(default_factory=dict)
 
 
@@ -46,18 +46,18 @@ class DynamicSection(Section):
     enabled: bool = False
     folder: str = ""
     max_tools: Count = 32
-    packages: tuple[str, ...] = ()
-    argv_roots: tuple[str, ...] = ()
+    packages: Several[str] = ()
+    argv_roots: Several[str] = ()
 
 
 class McpSection(Section):
     """One MCP server. `read_only` and `pure`: globs over its tools' own names that the operator vouches for."""
 
     transport: Literal["stdio", "http"] = "stdio"
-    command: tuple[str, ...] = ()
+    command: Several[str] = ()
     dir: str = ""
     env: dict[str, str] = Field(default_factory=dict)
-    env_pass: tuple[str, ...] = ()
+    env_pass: Several[str] = ()
     url: str = ""
     token_env: Annotated[str, Field(pattern=r"^([A-Za-z_][A-Za-z0-9_]*)?$")] = ""
     allow_private: bool = False

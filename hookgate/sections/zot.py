@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from hookgate.sections.section import MatchSection, Milliseconds, Section, nested
+from hookgate.sections.section import MatchSection, Milliseconds, Section, Several, nested
 
 
 class ZotExtension(Section):
@@ -16,7 +16,7 @@ class ZotExtension(Section):
     enabled: bool = True
     fail_closed: bool | None = None
     env: dict[str, str] = Field(default_factory=dict)
-    env_pass: tuple[str, ...] = ()
+    env_pass: Several[str] = ()
     match: MatchSection = nested()
     timeout_ms: Milliseconds | None = None
 

@@ -292,7 +292,7 @@ async def test_a_name_that_covers_no_tool_and_an_extension_that_is_not_there_are
 
 
 async def test_a_required_hook_that_fails_is_one_line_and_status_1(tmp_path: Path) -> None:
-    more = '[hooks.processes.gone]\ncommand = ["/nowhere/hook"]\nintercept = ["before_tool"]\nrequired = true\n'
+    more = '[hooks.processes.gone]\ncommand = ["false"]\nintercept = ["before_tool"]\nrequired = true\n'
     async with open_rpc(scripted(tmp_path, more=more)) as client:
         assert await client.exits() == 1
         assert client.stderr.decode().splitlines()[-1].startswith("hookgate: rpc: hook gone is required but ")

@@ -1,0 +1,164 @@
+"""What a configuration relies on and is not there: refused where it would guard in the file alone, else told."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from shutil import which
+
+import pytest
+
+from hookgate.cli.naming import Fault, start_faults
+from hookgate.config import parse
+
+GUARD = '[hooks.processes.g]\nintercept = ["before_tool"]\n'
+LISTEN = '[hooks.processes.g]\nobserve = ["*"]\n'
+RULE = '[[approvals]]\ntools = ["bsah"]\n'
+STRANGE = "approvals.0.tools: 'bsah' covers no built-in tool (did you mean 'bash'?)"
+MODEL = '[agent]\nmodel = "script/any"\n[providers.script]\nkind = "scripted"\nscript = "script.json"\n'
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Nothing is installed here, and nothing below it."""
+    for name in ("XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "ZOT_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / name.lower()))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "there.py").write_text("pass\n")
+    (tmp_path / "script.json").write_text('{"steps": [{"text": "Hello."}]}')
+    return tmp_path
+
+
+def faults(folder: Path, text: str) -> list[Fault]:
+    return start_faults(parse(text, folder / "hookgate.toml"), folder)
+
+
+def hookgate(folder: Path, text: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    (folder / "hookgate.toml").write_text(text)
+    argv = [sys.executable, "-m", "hookgate", *arguments]
+    # A stdin that stays open: where it ends, some commands are done before they have begun.
+    reader, writer = os.pipe()
+    try:
+        return subprocess.run(argv, cwd=folder, stdin=reader, capture_output=True, text=True, timeout=60)
+    finally:
+        os.close(reader)
+        os.close(writer)
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ('["perl", "nope.pl"]', "'nope.pl' is not there"),
+        ('["python3", "-u", "nope.py"]', "'nope.py' is not there"),
+        ('["env", "A=1", "python3", "-X", "dev", "nope.py"]', "'nope.py' is not there"),
+        ('["python3", "nope"]', "'nope' is not there"),
+        ('["sh", "run/nope"]', "'run/nope' is not there"),
+        ('["env", "there.py", "nope.sh"]', "'nope.sh' is not there"),
+        ('["./there.py"]', "'./there.py' is not executable"),
+        ('["no-such-program"]', "'no-such-program' cannot be found"),
+    ],
+)
+def test_a_guard_whose_program_is_not_there_refuses_to_start(folder: Path, command: str, said: str) -> None:
+    program = command.split('"')[1]
+    if program == "perl" and not which(program):
+        said = "'perl' cannot be found"
+    (fault,) = faults(folder, f"{GUARD}command = {command}\n")
+    assert fault.text.startswith(f"hooks.processes.g.command: {said}; on_failure says ")
+    assert fault.stops
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        '["python3", "there.py"]',
+        '["python3", "-u", "there.py", "--log", "new.log", "v1.2", "example.com"]',
+        '["python3", "-c", "pass", "nope.py"]',
+        '["python3", "-m", "hooks.guard"]',
+        '["sh", "-c", "exec python3 nope.py"]',
+        '["env", "python3", "there.py", "--to=nope.py", "https://example.com/a.py"]',
+        '["sh"]',
+    ],
+)
+def test_a_program_that_can_be_started_is_no_fault(folder: Path, command: str) -> None:
+    assert faults(folder, f"{GUARD}command = {command}\n") == []
+
+
+@pytest.mark.parametrize(
+    ("hook", "stops"),
+    [
+        (GUARD, True),
+        (GUARD + 'on_failure = "continue"\n', False),
+        (GUARD + 'on_failure = "deny"\n', False),
+        (GUARD + 'mode = "audit"\n', False),
+        (GUARD.replace("before_tool", "approve_tool"), True),
+        (GUARD.replace("before_tool", "after_tool"), False),
+        (LISTEN, False),
+        (LISTEN + "required = true\n", True),
+    ],
+)
+def test_only_a_hook_that_guards_without_a_policy_stops_the_start(folder: Path, hook: str, stops: bool) -> None:
+    (fault,) = faults(folder, f'{hook}command = ["python3", "nope.py"]\n')
+    assert fault.stops is stops
+
+
+@pytest.mark.parametrize(
+    ("more", "stops"),
+    [
+        ("", True),
+        ('[mcp.servers.docs]\ncommand = ["sh"]\n', False),
+        ('[mcp.servers.docs]\ncommand = ["sh"]\nenabled = false\n', True),
+        ("[mcp]\nmodel_may_connect = true\n", False),
+        ("[dynamic]\nenabled = true\n", False),
+        ("[zot.extensions.x]\n", False),
+        ('[hooks.processes.h]\ncommand = ["sh"]\nintercept = ["before_llm"]\n', False),
+        ('[hooks.processes.h]\ncommand = ["sh"]\nintercept = ["before_llm"]\nmay_modify = ["messages"]\n', True),
+    ],
+)
+def test_a_rule_about_no_tool_stops_the_start_unless_something_may_bring_it(
+    folder: Path, more: str, stops: bool
+) -> None:
+    assert faults(folder, RULE + more) == [Fault(STRANGE, stops)]
+
+
+def test_an_extension_that_is_installed_may_bring_a_tool(folder: Path) -> None:
+    (folder / ".hookgate" / "extensions" / "x").mkdir(parents=True)
+    assert faults(folder, RULE) == [Fault(STRANGE)]
+    assert faults(folder, f"{RULE}[zot]\ndiscover = false\n") == [Fault(STRANGE, stops=True)]
+
+
+def test_a_tool_that_a_program_has_is_known(folder: Path) -> None:
+    config = parse(RULE, folder / "hookgate.toml")
+    assert start_faults(config, folder, ["bsah"]) == []
+
+
+def test_a_hook_about_no_tool_stops_the_start_where_it_guards(folder: Path) -> None:
+    hook = f'{GUARD}command = ["sh"]\nmatch = {{ tools = ["bsah", "!lss"] }}\n'
+    first, second = faults(folder, hook)
+    assert (first.stops, second.stops) == (True, False)
+    assert [fault.stops for fault in faults(folder, f'{hook}on_failure = "deny"\n')] == [False, False]
+
+
+@pytest.mark.parametrize("arguments", [("config", "check"), ("chat", "--once", "hi"), ("rpc",)])
+def test_every_start_refuses_what_would_guard_in_the_file_alone(folder: Path, arguments: tuple[str, ...]) -> None:
+    broken = f'{MODEL}{RULE}{GUARD}command = ["python3", "-u", "nope.py"]\n'
+    done = hookgate(folder, broken, *arguments)
+    assert done.returncode != 0
+    assert "nope.py" in done.stderr + done.stdout or STRANGE in done.stderr + done.stdout
+    assert "Hello" not in done.stdout
+
+
+def test_what_its_own_policy_covers_starts_with_a_warning(folder: Path) -> None:
+    text = f'{MODEL}{GUARD}command = ["python3", "nope.py"]\non_failure = "continue"\n[control]\nenabled = false\n'
+    done = hookgate(folder, text, "chat", "--once", "hi")
+    assert (done.returncode, done.stdout) == (0, "Hello.\n")
+    assert "hooks.processes.g.command: 'nope.py' is not there" in done.stderr
+
+
+def test_strict_makes_a_failure_of_a_note(folder: Path) -> None:
+    text = f"{MODEL}[tools]\npinned = ['raed']\nsandbox = 'required'\n[agent.options]\n"
+    loose, strict = (hookgate(folder, text, "config", "check", *more) for more in ((), ("--strict",)))
+    assert (loose.returncode, strict.returncode) == (0, 2)
+    assert "note: tools.pinned: 'raed' covers no built-in tool (did you mean 'read'?)" in strict.stdout
+    assert "--strict takes none" in strict.stderr

@@ -1,0 +1,123 @@
+"""What is wrong in a configuration: refused, where it stands, and what was probably meant."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hookgate.cli.toml import key, value
+from hookgate.config import ConfigError, parse
+from hookgate.places import Places
+
+FILE = Path("hookgate.toml")
+HOOK = '[hooks.processes.g]\ncommand = ["a"]\nintercept = ["before_tool"]\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            '[hooks.g]\ncommand = ["a"]\n',
+            "hooks.g: unknown key (did you mean [hooks.processes.g]?) (at line 1, column 8)",
+        ),
+        (
+            "# c\n[mcp]\ndocs = { command = [] }\n",
+            "mcp.docs: unknown key (did you mean [mcp.servers.docs]?) (at line 3, column 1)",
+        ),
+        (
+            HOOK + 'on_failure = "refuse"\n',
+            "hooks.processes.g.on_failure: must be 'continue', 'deny' or 'abort' (did you mean 'deny'?) "
+            "(at line 4, column 14)",
+        ),
+        (
+            HOOK + 'on_failure = { before_tool = "refuse" }\n',
+            "hooks.processes.g.on_failure.before_tool: must be 'continue', 'deny' or 'abort' (did you mean 'deny'?) "
+            "(at line 4, column 30)",
+        ),
+        (
+            '[guards]\nshell = "strict"\n',
+            "guards.shell.profile: must be 'relaxed', 'standard' or 'read_only' (did you mean 'read_only'?) "
+            "(at line 2, column 1)",
+        ),
+        (
+            '[agent]\nmodel = "opnai/x"\n[providers.openai]\nkind = "openai"\n',
+            "agent.model names the provider 'opnai', but there is no [providers.opnai] (did you mean 'openai'?) "
+            "(at line 2, column 9)",
+        ),
+        ('[agent]\nmax_steps = "5"\n', "agent.max_steps: must be a whole number (at line 2, column 13)"),
+        ("[agent]\nmax_steps = 5.0\n", "agent.max_steps: must be a whole number (at line 2, column 13)"),
+        ("[agent]\nretries = true\n", "agent.retries: must be a whole number (at line 2, column 11)"),
+        ("[agent]\nshow_denials = 1\n", "agent.show_denials: must be true or false (at line 2, column 16)"),
+        ("agent.temperature = 12\n", "agent.temperature: must be less than or equal to 2 (at line 1, column 21)"),
+        ("agent.temperature = nan\n", "agent.temperature: must be "),
+        ('[agent]\ntemperature = "1"\n', "agent.temperature: must be a number (at line 2, column 15)"),
+        (
+            '[[approvals]]\ntools = ["bash"]\n[[approvals]]\ntools = ["ls"]\nchannels = ["cli", "telegrm"]\n',
+            "approvals.1.channels: 'telegrm' covers no channel that is known (did you mean 'telegram'?) "
+            "(at line 5, column 12)",
+        ),
+        ('[[approvals]]\ntools = ["bash"]\nttl_s = inf\n', "approvals.0.ttl_s: must be "),
+        ('[[approvals]]\ntools = [""]\n', "approvals.0.tools.0: "),
+        (
+            HOOK + "timeout_ms = { before_tol = 5 }\n",
+            "hooks.processes.g.timeout_ms.before_tol: must be 'before_llm', 'after_llm', 'before_tool', "
+            "'approve_tool' or 'after_tool' (did you mean 'before_tool'?) (at line 4, column 16)",
+        ),
+        (
+            '[tools.aliases.x]\na = 1\n[log]\nlevel = "warn"\n',
+            "tools.aliases.x.a: must be a string (at line 2, column 5)",
+        ),
+    ],
+)
+def test_a_mistake_is_refused_with_its_place_and_what_was_meant(text: str, said: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        parse(text, FILE)
+    assert error.value.first.startswith(f"{FILE}: {said}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[agent]\ntemperature = 1\nmax_steps = 5\n",
+        '[guards]\nshell = "read_only"\nloop = false\n',
+        '[[approvals]]\ntools = ["bash"]\nchannels = ["my-room", "!telegram", "tele*"]\nttl_s = 5\n',
+        HOOK + 'on_failure = { before_tool = "deny" }\ntimeout_ms = { before_tool = 5 }\n',
+    ],
+)
+def test_what_is_right_passes(text: str) -> None:
+    parse(text, FILE)
+
+
+NAMES = st.sampled_from(["a", "b", "long name", "c.d", "\u00e9", '"', "'", "#", ""])
+LEAVES = st.sampled_from(["x", "", "a\n]b", '"""', "#", "]", "}", 1, True])
+VALUES: Any = st.recursive(LEAVES, lambda it: st.lists(it, max_size=3) | st.dictionaries(NAMES, it, max_size=3))
+
+
+def paths(item: Any, path: tuple[str | int, ...] = ()) -> list[tuple[tuple[str | int, ...], Any]]:
+    match item:
+        case dict():
+            below = [found for name, it in item.items() for found in paths(it, (*path, name))]
+        case list():
+            below = [found for number, it in enumerate(item) for found in paths(it, (*path, number))]
+        case _:
+            below = []
+    return [(path, item), *below]
+
+
+@given(st.dictionaries(NAMES, VALUES, max_size=4), st.lists(VALUES, max_size=3))
+def test_every_value_of_a_file_is_found_where_it_stands(table: dict[str, Any], several: list[Any]) -> None:
+    lines = [f"{key(name)} = {value(it)} # c" for name, it in table.items()]
+    lines += [f"[[of.many]]\n  it = [\n {value(it)},\n ]" for it in several]
+    text = "\n".join([*lines, "[last.'x.y']", "a.b = '''\n'''", "z = 1"])
+    places, rows = Places(text), text.split("\n")
+    for path, item in paths(tomllib.loads(text)):
+        found = places.of(path, key=False)
+        if path not in ((), ("of", "many")) and not isinstance(item, dict) and item != "":
+            assert found is not None
+            rest = "\n".join([rows[found[0] - 1][found[1] - 1 :], *rows[found[0] :]])
+            assert rest.startswith(value(item) if not isinstance(item, list) else "["), path
