@@ -30,7 +30,7 @@ class ToolsSection(Section):
     sandbox_network: Literal["open", "off"] = "open"
     web_fetch_private: bool = False
     output: Literal["labeled", "json"] = "labeled"
-    kept: tuple[str, ...] = ()
+    kept: Globs = ()
     pure: Globs = ()
     memo: bool = True
     max_tools: Annotated[int, Field(ge=0)] = 0

@@ -124,7 +124,7 @@ async def test_a_reload_that_fails_leaves_hooks_and_rules_as_they_were(tmp_path:
     bad = child("new", tmp_path / "new.py", "raise SystemExit(3)", 'intercept = ["approve_tool"]')
     good = child("approver", tmp_path / "approver.py", APPROVER, 'intercept = ["approve_tool"]')
     file, socket = tmp_path / "hookgate.toml", tmp_path / "control.sock"
-    file.write_text(head + good + RULE)
+    file.write_text(head + good + RULE.replace("act", "bash"))
     setup = Setup(configuration.load(file)[0], tmp_path, (Yes([]),), providers={"p": Busy()})
     with trio.fail_after(DEADLINE_S):
         async with open_runtime(setup) as runtime, open_gateway_control(runtime, file, socket):
