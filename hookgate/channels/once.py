@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from hookgate.channels.printable import named
 from hookgate.channels.terminal import NAME
 from hookgate.protocol.approval import ApprovalRequest, Decision
 from hookgate.protocol.values import Chat, Outbound
 
+NOBODY = "nobody can be asked in a one-shot run"
+
 
 class Once:
-    """`answer` is what the model said at last, or what a tool delivered in its place; `error` the line instead."""
+    """`answer` is what the model said at last, or what a tool delivered in its place; `error` the line instead.
+    `tell` hears of each call that is refused because a person's yes is missing."""
 
     name = NAME
 
-    def __init__(self) -> None:
+    def __init__(self, tell: Callable[[str], None] = lambda _line: None) -> None:
+        self._tell = tell
         self.answer: str | None = None
         self.error: str | None = None
 
@@ -40,4 +47,5 @@ class Once:
         pass
 
     async def approve(self, request: ApprovalRequest) -> Decision:
-        return Decision(False, NAME, "nobody can be asked in a one-shot run")
+        self._tell(f"! {named(request.call.name)} is refused: {NOBODY}; hookgate chat asks")
+        return Decision(False, NAME, NOBODY)

@@ -127,7 +127,7 @@ async def open_chat(
 
 
 async def _run_once(flags: Flags, config: Config, base: Path) -> int:
-    channel = Once()
+    channel = Once(_to_stderr)
     beside = Terminal(_stderr, None)
     async with (
         open_until_signal(signal.SIGINT, signal.SIGTERM, signal.SIGHUP),

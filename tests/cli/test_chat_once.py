@@ -152,12 +152,15 @@ async def test_the_trace_goes_to_stderr_and_leaves_stdout_alone(tmp_path: Path) 
     assert trace.count("| model call") == 2
 
 
-async def test_a_call_that_needs_a_person_is_denied_when_nobody_can_be_asked(tmp_path: Path) -> None:
+async def test_a_call_that_needs_a_person_is_denied_when_nobody_can_be_asked_and_a_line_says_so(
+    tmp_path: Path,
+) -> None:
     rule = '[[approvals]]\ntools = ["bash"]\n'
     wanted = calls(("1", "bash", '{"command": "touch made"}'))
     async with open_model_server(wanted, says("I may not.")) as server:
         ended = await run(configured(tmp_path, server.base_url, rule), "chat", "--once", "go")
     assert (ended.returncode, ended.stdout) == (0, b"I may not.\n")
+    assert b"! bash is refused: nobody can be asked in a one-shot run; hookgate chat asks\n" in ended.stderr
     assert not (tmp_path / "made").exists()
     told = server.requests[1].body["messages"][-1]["content"]
     assert told == "Tool execution denied by approval: nobody can be asked in a one-shot run"
