@@ -50,6 +50,7 @@ async def bounded(request: httpx2.Request, response: httpx2.Response, tap: Tap, 
     packed = response.headers.get("content-encoding", "identity").lower() != "identity"
     events = response.headers.get("content-type", "").lower().startswith("text/event-stream")
     if events and not packed and _stays_open(request):
+        response.stream = _weighed(cast("httpx2.AsyncByteStream", response.stream), tap)
         return response
     try:
         if packed:
@@ -80,6 +81,27 @@ def members(body: bytes | str) -> dict[str, Any]:
 
 def _stays_open(request: httpx2.Request) -> bool:
     return request.method == "GET" or members(request.content).get("method") == "subscriptions/listen"
+
+
+def _weighed(stream: httpx2.AsyncByteStream, tap: Tap) -> httpx2.AsyncByteStream:
+    """Nobody waits for anything that comes on a stream that stays open. The class is made here because its base comes
+    with the SDK; it is no generator, since the SDK abandons its streams."""
+    import httpx2
+
+    class Weighed(httpx2.AsyncByteStream):
+        def __aiter__(self) -> Weighed:
+            self._parts = aiter(stream)
+            return self
+
+        async def __anext__(self) -> bytes:
+            part = await anext(self._parts)
+            tap.unasked_bytes(len(part))
+            return part
+
+        async def aclose(self) -> None:
+            await stream.aclose()
+
+    return Weighed()
 
 
 async def _whole(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:

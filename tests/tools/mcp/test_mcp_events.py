@@ -197,6 +197,18 @@ async def test_a_stream_that_never_ends_is_not_kept(argument: str) -> None:
         assert "more than 16777216 bytes" in (await bench.call("web__slow", of=argument)).for_llm
 
 
+async def test_a_flood_on_the_stream_that_a_server_has_for_itself_ends_the_connection() -> None:
+    async def floods(asked: Asked, stream: trio.SocketStream) -> bool:
+        if asked.method == "GET":
+            await start(stream)
+            while True:
+                await stream.send_all(sse(told("x" * 1_000_000)))
+        return False
+
+    async with serving(floods, session="s") as site, opened(site.spec()) as bench:
+        await bench.until(lambda: "unasked-for messages" in bench.status("web").error)
+
+
 async def test_junk_in_a_stream_is_skipped() -> None:
     async def junk(asked: Asked, stream: trio.SocketStream) -> bool:
         if calls(asked):
