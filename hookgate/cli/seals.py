@@ -20,6 +20,7 @@ import trio
 
 from hookgate.cli.digests import Digests, changed_since
 from hookgate.cli.seal_files import Known, SealFile, all_files, own_file
+from hookgate.processes.strays import command_begins, command_ended
 
 log = structlog.get_logger("hookgate.seals")
 
@@ -69,6 +70,7 @@ class Seals:
                     self._running -= 1
 
     def _begin(self) -> None:
+        command_begins()
         with self._looking:
             self._take()
             # Should this process be killed, the next one knows what was there.
@@ -86,6 +88,9 @@ class Seals:
                 self._good[path] = good
 
     def _end(self) -> None:
+        # What a command has left behind could make its change after the look.
+        if not command_ended():
+            log.warning("left_by_a_command", reason="what it has left running cannot be ended")
         with self._looking:
             self._learn()
             found = self._changed(frozenset(self._sealed()) | self._roots)

@@ -26,6 +26,21 @@ def children(pid: int) -> Iterator[int]:
             yield from map(int, listed.read_text().split())
 
 
+def below(ancestor: int) -> Iterator[int]:
+    for pid in children(ancestor):
+        yield pid
+        yield from below(pid)
+
+
+def has_ended(pid: int) -> bool:
+    """Also where nobody has collected it."""
+    try:
+        # The name in brackets may hold anything, brackets too.
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return False
+
+
 def end_descendants(leave_s: float = 0.0) -> None:
     """Within `leave_s` they may leave by themselves, then SIGTERM, 1 s, SIGKILL; collected when this returns.
 
@@ -65,12 +80,6 @@ def _collected() -> bool:
 
 
 def _signal_all(number: signal.Signals) -> None:
-    for pid in list(_below(os.getpid())):
+    for pid in list(below(os.getpid())):
         with suppress(ProcessLookupError, PermissionError):
             os.kill(pid, number)
-
-
-def _below(ancestor: int) -> Iterator[int]:
-    for pid in children(ancestor):
-        yield pid
-        yield from _below(pid)

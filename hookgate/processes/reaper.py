@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from pathlib import Path
 
 import trio
 
-from hookgate.processes.descendants import children
+from hookgate.processes.descendants import children, has_ended
 from hookgate.processes.prctl import keeps_orphans
 
 SWEEP_S = 10.0
@@ -36,12 +35,4 @@ def _collect(pid: int) -> None:
 
 def ended_children() -> frozenset[int]:
     """Those that have ended and that nobody has collected."""
-    return frozenset(pid for pid in children(os.getpid()) if _has_ended(pid))
-
-
-def _has_ended(pid: int) -> bool:
-    try:
-        # The name in brackets may hold anything, brackets too.
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except OSError:
-        return False
+    return frozenset(pid for pid in children(os.getpid()) if has_ended(pid))

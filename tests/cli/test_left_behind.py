@@ -100,6 +100,28 @@ def worker(client: Client) -> int:
     return found
 
 
+ASIDE = (
+    "setsid env -i PATH={path} setsid sh -c 'touch {folder}/there; exec tail -n 0 -f {folder}/aside' "
+    ">/dev/null 2>&1 & "
+    "while [ ! -e {folder}/there ]; do sleep 0.05; done"
+)
+"""Out of the command's group and session, with next to nothing in its environment."""
+
+
+@pytest.mark.parametrize("sandbox", ["auto", "off"])
+async def test_what_a_command_leaves_in_a_session_of_its_own_ends_with_it(tmp_path: Path, sandbox: str) -> None:
+    """It could change what guards hookgate once nobody looks."""
+    (tmp_path / "aside").touch()
+    aside = calls("bash", command=ASIDE.format(folder=tmp_path, path=os.environ["PATH"]))
+    folder = scripted(tmp_path, aside, more=f'[guards]\nshell = "off"\n[tools]\nsandbox = "{sandbox}"\n')
+    async with open_rpc(folder) as client:
+        await client.send("prompt", message="go")
+        await client.until("tool_result")
+        assert (tmp_path / "there").exists()
+        assert tails(tmp_path / "aside") == 0
+        assert await client.ends() == 0
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 async def test_nothing_outlives_a_signal_to_the_program(tmp_path: Path, number: signal.Signals) -> None:
     async with everything(tmp_path) as client:

@@ -90,7 +90,8 @@ async def killed(rig: Rig) -> SupervisedHook:
     assert it.pid is not None
     before = it.pid
     os.kill(before, signal.SIGKILL)
-    await until(lambda: it.state in ("up", "quarantined") and it.pid != before)
+    # For a moment it is still up, without a process.
+    await until(lambda: it.state == "quarantined" or (it.state == "up" and it.pid not in (None, before)))
     return it
 
 

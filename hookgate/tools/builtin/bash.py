@@ -9,6 +9,7 @@ from math import inf
 
 import trio
 
+from hookgate.processes.strays import marked
 from hookgate.protocol.effects import ProcessEffect
 from hookgate.protocol.values import Fault, Json, ToolCall, ToolResult, ToolSpec
 from hookgate.tools import arguments, whose
@@ -97,7 +98,7 @@ class Bash:
     async def execute(self, call: ToolCall) -> ToolResult:
         line = arguments.required(call, "command")
         sandbox = await self._sandbox.chosen()
-        argv = await trio.to_thread.run_sync(sandbox.wrap, ["/bin/sh", "-c", line])
+        argv = await trio.to_thread.run_sync(sandbox.wrap, marked(line))
         room = self._background if arguments.flag(call, "background") else None
         timeout_s = arguments.number(call, "timeout", DEFAULT_TIMEOUT_S if room is None else inf)
         workspace, environment = self._sandbox.workspace, self._environment
