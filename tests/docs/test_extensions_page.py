@@ -28,7 +28,7 @@ from hookgate.extensions.discovery import Entry, Places, Stranger
 from hookgate.extensions.manifest import LONGEST_NAME, Manifest, parse_manifest
 from hookgate.extensions.trust import Standing
 from hookgate.hooks import child, outbox, pipes
-from hookgate.hooks.zot import errands, extension, handshake
+from hookgate.hooks.zot import errands, extension, handshake, registered
 from hookgate.hooks.zot.spec import ExtensionSpec
 from hookgate.loop.commands import RESERVED
 from hookgate.protocol.framing import MAX_MESSAGE_BYTES
@@ -51,7 +51,7 @@ PIPES: dict[str, Any] = {"check": False, "capture_stdout": True, "stderr": subpr
 # Reads its conversation from a file: says what is its to say, keeps what it is told.
 PLAYER = """
 import json, sys
-with open("heard.jsonl", "w", buffering=1) as heard:
+with open("../heard.jsonl", "w", buffering=1) as heard:
     for way, line in json.load(open("conversation.json")):
         if way == "\\u2190":
             print(line, flush=True)
@@ -108,7 +108,7 @@ async def test_the_conversation_goes_as_the_page_says(home: Path) -> None:
     (folder / "conversation.json").write_text(json.dumps(lines))
     (folder / "extension.json").write_text('{"name": "guard", "exec": "python3", "args": ["player.py"]}')
     shown = await shell(home, r"printf 'Please clean up.\n/Greet Ada\n/quit\n' | hookgate chat --no-ext -e ./guard")
-    heard = (folder / "heard.jsonl").read_text().replace(str(home), HOME).splitlines()
+    heard = (home / "work" / "heard.jsonl").read_text().replace(str(home), HOME).splitlines()
     assert list(map(json.loads, heard)) == [json.loads(line) for way, line in lines if way == "→"]
     assert "[guard] thinking of something nice\n[guard] Good morning, Ada.\n" in shown
     assert "Shall I remove the folder build?" in shown
@@ -129,7 +129,7 @@ async def test_a_call_of_its_own_goes_as_the_page_says(home: Path) -> None:
     (home / "work" / "notes.txt").write_text("buy milk\n")
     (home / "work" / "script.json").write_text('{"steps": [{"calls": [{"name": "outer"}]}, {"text": "So it is."}]}')
     assert await shell(home, "hookgate chat --once go --no-ext -e ./outer") == "So it is.\n"
-    ack, _, told, *_ = map(json.loads, (folder / "heard.jsonl").read_text().splitlines())
+    ack, _, told, *_ = map(json.loads, (home / "work" / "heard.jsonl").read_text().splitlines())
     assert ack["capabilities"] == ["call_tool"]
     assert told == json.loads(lines[1][1])
 
@@ -234,6 +234,7 @@ def test_the_limits_are_the_codes() -> None:
         "a tool": f"{TOOL_TIMEOUT_S:g} s",
         "a command": f"{extension.COMMAND_TIMEOUT_S:g} s",
         "a tool that it calls": f"{errands.TIMEOUT_S:g} s",
+        "what it registers": f"{registered.MAX_REGISTERED} tools and {registered.MAX_REGISTERED} commands;",
         "a line from the extension": f"{MAX_MESSAGE_BYTES // MIB} MiB;",
         "a line to the extension": f"{events.MAX_LINE_BYTES // MIB} MiB;",
         "waiting to be read by it": f"{outbox.MAX_WAITING_EVENTS} events; {bounds.waiting_frames} other frames of "

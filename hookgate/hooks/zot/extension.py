@@ -227,7 +227,8 @@ class ZotExtension:
                 self._calls.answered(it)
                 return True
             case RegisterTool() | RegisterCommand():
-                self._registered.take(it)
+                if refused := self._registered.take(it):
+                    self.noise.refused(refused)
             case Subscribe():
                 self._registered.take(it)
                 self._interception.intercepts = self._registered.intercepts

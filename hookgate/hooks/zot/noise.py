@@ -15,6 +15,7 @@ class Noise:
         self.malformed = 0
         self.unknown = 0
         self.lost = 0
+        self.registrations = 0
         self._journal = journal
 
     def take(self, it: Stray | Malformed | Unknown | Oversize) -> None:
@@ -31,6 +32,11 @@ class Noise:
             case Oversize(size=size):
                 self.lost += 1
                 self._note(self.lost, f"a line of {size} bytes is over the limit and lost")
+
+    def refused(self, reason: str) -> None:
+        """A registration that does not count."""
+        self.registrations += 1
+        self._note(self.registrations, reason)
 
     def _note(self, count: int, text: str) -> None:
         if loud(count):

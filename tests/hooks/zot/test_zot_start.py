@@ -11,6 +11,7 @@ import trio
 from hookgate.hooks import pipes
 from hookgate.hooks.child import HelloFailed
 from hookgate.hooks.zot import handshake
+from hookgate.hooks.zot.registered import MAX_REGISTERED
 from hookgate.hooks.zot.spec import extension_environment
 from hookgate.hooks.zot.start import open_extension
 from hookgate.protocol.stages import Stage
@@ -70,6 +71,19 @@ async def test_the_manifests_name_counts_and_the_mismatch_is_logged() -> None:
         assert (extension.name, extension.extension) == ("zot:manifest", "manifest")
         assert extension.tools[0].spec.provider == "zot:manifest"
     assert "hello names it ext; its manifest says manifest, which counts" in theatre.journal.said
+
+
+async def test_one_that_registers_without_end_gets_so_many_and_the_journal_says_so() -> None:
+    """Every one more is an offer of all of them: without a bound a flood of them stands still."""
+    theatre = Theatre()
+    many = [{"type": kind, "name": f"n{n}"} for n in range(300) for kind in ("register_tool", "register_command")]
+    async with open_ext(more=many, theatre=theatre) as extension:
+        await told(extension, "where")
+        assert (len(extension.tools), len(extension.commands)) == (MAX_REGISTERED, MAX_REGISTERED)
+        assert "do" in {tool.spec.name for tool in extension.tools}
+    said = [line for line in theatre.journal.said if "as many as it may" in line]
+    assert said[0] == f"has {MAX_REGISTERED} tools, as many as it may: 'n255' is left out"
+    assert len(said) == 10
 
 
 @pytest.mark.parametrize(
