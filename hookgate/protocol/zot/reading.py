@@ -41,6 +41,9 @@ LEVELS: Mapping[str, Level] = {"info": "info", "success": "success", "warn": "wa
 Members = Mapping[str, Any]
 
 
+_VERDICT = frozenset({"type", "id", "block", "reason", "modified_args", "replace_text", "system_prompt"})
+
+
 def read_frame(members: Members) -> Frame:
     """Raises BadMessage with the member that is not what the protocol says."""
     kind = _text(members, "type")
@@ -66,6 +69,10 @@ def _subscribe(members: Members) -> Subscribe:
 
 
 def _intercept_reply(members: Members) -> InterceptReply:
+    for name in members.keys() - _VERDICT:
+        # zot reads members in any case, so an extension that works there would silently let everything pass here.
+        if name.lower() in _VERDICT:
+            raise BadMessage(f"{name!r} must be written {name.lower()!r}")
     prompt = members.get("system_prompt")
     if prompt is not None and not isinstance(prompt, str):
         raise BadMessage(f"system_prompt must be a string, not {kind_of(prompt)}")

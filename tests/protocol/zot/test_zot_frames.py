@@ -128,6 +128,7 @@ def test_a_frame_is_read_and_members_it_does_not_know_are_ignored(members: dict[
             "block must be true or false, not a string",
         ),
         ({"type": "event_intercept_response", "id": "1", "block": 1}, "block must be true or false, not a number"),
+        ({"type": "event_intercept_response", "id": "1", "Block": True}, "'Block' must be written 'block'"),
         ({"type": "event_intercept_response", "id": "1", "modified_args": "ls"}, "modified_args must be an object"),
         ({"type": "event_intercept_response", "id": "1", "modified_args": True}, "modified_args must be an object"),
         ({"type": "event_intercept_response", "id": "1", "system_prompt": 5}, "system_prompt must be a string"),
