@@ -60,7 +60,10 @@ class Keeping:
         guards = (path for config in self._configs for path in self._run(config))
         believed = (*told_files(self._config), *found_files(repository(self.workspace), self.workspace))
         folders = (path for config in self._configs for path in _folders(config))
-        return self.sealable((*guards, self._file, *believed, *folders, *self._extensions))
+        sealable = self.sealable((*guards, self._file, *believed, *folders, *self._extensions))
+        # Where the state lies in the workspace: hookgate writes there itself while a command runs.
+        own = set(_real_both((str(seals_folder()),)))
+        return tuple(path for path in sealable if path not in own)
 
     def sealed_by(self, program: Program) -> tuple[str, ...]:
         """Those of them that this one runs. Blocks a little."""

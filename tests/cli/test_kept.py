@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hookgate import config as configuration
-from hookgate.cli.kept import Keeping
+from hookgate.cli.kept import Keeping, seals_folder
 from hookgate.sections import Config
 
 HOOK = '[hooks.processes.guard]\nintercept = ["before_tool"]\ncommand = {command}\n'
@@ -134,3 +134,14 @@ def test_a_hook_that_a_reload_brings_is_kept_and_one_that_fails_changes_nothing(
     with keep.adopting(newer):
         pass
     assert refused(keep, "later/second.py") == ["later/second.py"]
+
+
+def test_a_workspace_that_holds_hookgates_state_does_not_seal_what_hookgate_writes_while_a_command_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    sealed = keeping(tmp_path, "").sealed()
+    assert str(tmp_path / "hookgate.toml") in sealed
+    assert str(configuration.trust_folder()) in sealed
+    assert not [path for path in sealed if seals_folder().is_relative_to(path)]
+    assert keeping(tmp_path, "")().covers(seals_folder() / "1-x.json")
