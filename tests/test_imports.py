@@ -26,7 +26,7 @@ MAY_IMPORT = {
     "sections": {"protocol", "mistakes"},
     "mistakes": set[str](),
     "places": set[str](),
-    "tools": {"protocol"},
+    "tools": {"protocol", "processes"},
     "hooks": {"protocol"},
     "providers": {"protocol"},
     "channels": {"protocol"},
