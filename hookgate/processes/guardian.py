@@ -61,6 +61,9 @@ def under_guardian() -> Generator[None]:
         raise
     finally:
         end_descendants()
+        if os.getppid() == guardian:
+            # Somebody may have stopped it; whoever waits for this program waits for it.
+            os.kill(guardian, signal.SIGCONT)
 
 
 def _ending() -> list[int]:

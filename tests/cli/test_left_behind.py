@@ -146,6 +146,13 @@ async def test_nothing_outlives_an_ordinary_end(tmp_path: Path) -> None:
         assert [it.line for it in running() if str(tmp_path).encode() in it.line] == []
 
 
+async def test_a_guardian_that_somebody_stopped_does_not_hold_up_the_end(tmp_path: Path) -> None:
+    async with open_rpc(scripted(tmp_path)) as client:
+        await client.ask("get_state")
+        client.process.send_signal(signal.SIGSTOP)
+        assert await client.ends() == 0
+
+
 @pytest.mark.parametrize("whole_group", [False, True])
 async def test_a_chat_on_a_terminal_ends_with_all_that_it_has_started(tmp_path: Path, whole_group: bool) -> None:
     (tmp_path / "hook").touch()
