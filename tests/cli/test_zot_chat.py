@@ -19,6 +19,7 @@ from tests.model_server import Answer, calls, open_model_server, says
 
 NOWHERE = "http://127.0.0.1:9/v1"
 QUIET = '[log]\nlevel = "error"\n'
+KNOWN = '[models."p/m"]\ncontext_window = 100000\n'
 
 
 async def shown(folder: Path, *typed: str, flags: Sequence[str] = ()) -> str:
@@ -174,7 +175,7 @@ ACTIONS = [
 @with_and_without("bwrap")
 async def test_each_action_of_a_command(tmp_path: Path) -> None:
     extension(installed(tmp_path), "ext")
-    folder = configured(tmp_path, NOWHERE, QUIET)
+    folder = configured(tmp_path, NOWHERE, QUIET + KNOWN)
     text = await shown(folder, *(typed for typed, _ in ACTIONS))
     answers = [answer.strip() for answer in text.partition("\n")[2].split(PROMPT)]
     assert answers == ["", *(expected or "" for _, expected in ACTIONS), ""]

@@ -28,13 +28,16 @@ async def test_the_program_that_is_asked_prints_what_the_page_says(tmp_path: Pat
 
 
 async def _prints(tmp_path: Path, program: str, printed: str, more: str = "") -> None:
-    write_files(PAGE, tmp_path, "hookgate.toml", "script.json")
-    with (tmp_path / "hookgate.toml").open("a") as file:
+    # Apart from the home folder, where hookgate keeps its state: the page's listing shows the workspace alone.
+    work = tmp_path / "work"
+    work.mkdir()
+    write_files(PAGE, work, "hookgate.toml", "script.json")
+    with (work / "hookgate.toml").open("a") as file:
         file.write(more)
     env = {**environment(tmp_path), "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-W", "error", "-c", PAGE.one(program).text]
     with trio.fail_after(20):
-        ran = await trio.run_process(command, cwd=tmp_path, env=env, capture_stdout=True)
+        ran = await trio.run_process(command, cwd=work, env=env, capture_stdout=True)
     # Log lines of an unconfigured structlog go to stdout too.
     lines = [line for line in ran.stdout.decode().splitlines() if "[info" not in line]
     assert lines == PAGE.one(printed).text.splitlines()

@@ -94,7 +94,7 @@ async def test_a_turn_meets_the_guards_and_every_call_is_still_accounted_for(tmp
         ("4", "write", '{"path": "a.txt", "content": "new\\n"}'),
         ("5", "read", '{"path": "a.txt"}'),
     )
-    async with open_rig(tmp_path, (wanted, says("x"))) as rig:
+    async with open_rig(tmp_path, (wanted, says("x")), '[guards]\nshell = { profile = "standard" }\n') as rig:
         await rig.say("go")
         results = rig.results()
         assert [text.startswith("Tool execution denied by hook") for text in results] == [
