@@ -14,7 +14,7 @@ from trio.testing import wait_all_tasks_blocked
 
 from benchmarks.chatting import open_chatting, say
 from benchmarks.figures import Bar, Figure, Pair, Run
-from hookgate.cli.runtime import Runtime
+from hookgate.assembly.app import Runtime
 
 STAGES = ["before_llm", "after_llm", "before_tool", "after_tool"]
 SLEEPER = [sys.executable, "-IS", str(Path(__file__).with_name("slow_hook.py")), "1"]

@@ -10,7 +10,7 @@ from typing import Any
 
 import trio
 
-from hookgate.cli.runtime import Runtime, Setup, open_runtime
+from hookgate.assembly.app import Runtime, Setup, open_runtime
 from hookgate.protocol.approval import ApprovalRequest, Decision
 from hookgate.protocol.values import Chat, Inbound, Outbound
 from hookgate.providers.scripted import Script, ScriptedProvider

@@ -9,11 +9,11 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 from hookgate.config import base_environment
+from hookgate.hooks.children.mounts import Mounts, Plan, open_mounts
+from hookgate.hooks.children.process import ProcessSpec
+from hookgate.hooks.children.supervise import Restarts
 from hookgate.hooks.gate import Gate
-from hookgate.hooks.mounts import Mounts, Plan, open_mounts
-from hookgate.hooks.process import ProcessSpec
 from hookgate.hooks.rules import Rules
-from hookgate.hooks.supervise import Restarts
 from hookgate.protocol.peer import request_frame
 from hookgate.protocol.stages import Question, Stage
 from hookgate.protocol.values import Chat, Inbound, Step, ToolCall

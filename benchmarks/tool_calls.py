@@ -27,9 +27,9 @@ from hookgate.protocol.values import (
     ToolSpec,
 )
 from hookgate.tools.decode import read_calls
+from hookgate.tools.functions.typed import tool
 from hookgate.tools.memo import Memo
 from hookgate.tools.registry import Registry
-from hookgate.tools.typed import tool
 
 TOOLS = 500
 CALLS = 2000

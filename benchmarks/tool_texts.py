@@ -13,9 +13,9 @@ import trio
 import trio.lowlevel
 
 from benchmarks.figures import Bar, Figure, Pair, Run
-from hookgate.loop.asked import read_reply
-from hookgate.loop.shown import Shown, Watching
-from hookgate.loop.written import Written
+from hookgate.loop.reply_calls import read_reply
+from hookgate.loop.streaming.shown import Shown, Watching
+from hookgate.loop.streaming.written import Written
 from hookgate.protocol.values import LLMReply, LLMRequest, ProposedCall
 from hookgate.redaction import Redactor
 from hookgate.tools.extract import Held

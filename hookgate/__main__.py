@@ -5,7 +5,7 @@ from __future__ import annotations
 
 def main() -> None:
     try:
-        from hookgate.cli.starting import begin
+        from hookgate.program.starting import begin
 
         begin()
         from hookgate.cli.main import hookgate

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hookgate.tools import sandbox
+from hookgate.tools.shell import sandbox
 
 
 def landlock_is_here() -> bool:

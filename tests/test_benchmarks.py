@@ -15,8 +15,8 @@ from benchmarks.__main__ import BENCHMARKS
 from benchmarks.echo import STEP, build_echo, frame_of, open_floor, open_gate, plan, tool_call
 from benchmarks.figures import Bar, Run, quantile
 from benchmarks.report import BEGIN, END, rewritten, row
+from hookgate.hooks.children.supervise import RequiredHookFailed
 from hookgate.hooks.rules import Rules
-from hookgate.hooks.supervise import RequiredHookFailed
 from hookgate.protocol.stages import Question, Stage
 
 ROOT = Path(__file__).parents[1]

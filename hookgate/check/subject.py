@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import trio
 
 from hookgate.check.mailbox import Answered, Heard, Mailbox
-from hookgate.hooks.pipes import Pipes, exit_text, open_pipes, stop
+from hookgate.processes.pipes import Pipes, exit_text, open_pipes, stop
 
 READ_BYTES = 1 << 20
 LAST_READS = 64

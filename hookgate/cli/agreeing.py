@@ -7,7 +7,7 @@ import termios
 
 from hookgate.channels.dialogue import YES_OR_NO, Dialogue
 from hookgate.channels.question import Question
-from hookgate.cli.keyboard import screen_size
+from hookgate.cli.terminal.keyboard import screen_size
 
 NOBODY = "nobody can be asked here; --yes does it without a question"
 

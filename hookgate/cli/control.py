@@ -12,23 +12,23 @@ from typing import cast
 import structlog
 
 from hookgate import config as configuration
-from hookgate.cli.chain import Link, guard_link, standing
-from hookgate.cli.guards import GUARD
-from hookgate.cli.inspect import say
-from hookgate.cli.mcp_control import mcp_methods
-from hookgate.cli.plans import plans
+from hookgate.assembly.app import Runtime, refuse_what_does_not_guard
+from hookgate.assembly.guards import GUARD
+from hookgate.assembly.hook_order import Link, guard_link, standing
+from hookgate.assembly.hooks import plans
+from hookgate.assembly.tools import all_rules
+from hookgate.cli.hooks.inspect import say
 from hookgate.cli.running import running_for
-from hookgate.cli.runtime import Runtime, refuse_what_does_not_guard
-from hookgate.cli.tools_control import tool_methods
-from hookgate.cli.tools_started import workspace_key
-from hookgate.cli.toolset import all_rules
+from hookgate.cli.tools.started import workspace_key
 from hookgate.config import Config, ConfigError
 from hookgate.control.client import call, socket_path
-from hookgate.control.methods import ControlError, Method, Methods
 from hookgate.control.place import ControlUnavailable
 from hookgate.control.serve import open_control
-from hookgate.hooks.mounts import ReloadFailed
-from hookgate.hooks.supervise import SupervisedHook
+from hookgate.hooks.children.mounts import ReloadFailed
+from hookgate.hooks.children.supervise import SupervisedHook
+from hookgate.operations.mcp import mcp_methods
+from hookgate.operations.methods import ControlError, Method, Methods
+from hookgate.operations.tool_methods import tool_methods
 from hookgate.protocol.codec import decode, encode
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.values import Json, JsonObject

@@ -12,15 +12,15 @@ from pathlib import Path
 import trio
 
 from hookgate import config as configuration
+from hookgate.assembly.app import Runtime, Setup, open_runtime
+from hookgate.assembly.logs import set_up_logs
+from hookgate.assembly.sinks import trace
 from hookgate.channels.terminal import Terminal
-from hookgate.cli.chat import CHAT, converse, seated
-from hookgate.cli.keyboard import open_keyboard
-from hookgate.cli.logs import set_up_logs
-from hookgate.cli.runtime import Runtime, Setup, open_runtime
-from hookgate.cli.sinks import trace
-from hookgate.cli.starting import begun
+from hookgate.cli.terminal.chat import CHAT, converse, seated
+from hookgate.cli.terminal.keyboard import open_keyboard
 from hookgate.config import Config, ConfigError
 from hookgate.loop.agent import Tally
+from hookgate.program.starting import begun
 from hookgate.protocol.values import Inbound
 
 HERE = Path(__file__).parent

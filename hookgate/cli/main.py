@@ -11,9 +11,9 @@ from typing import Any
 import click
 
 from hookgate import __version__
-from hookgate.cli.ext_commands import ext
-from hookgate.cli.mcp_commands import mcp
-from hookgate.cli.tools_commands import tools
+from hookgate.cli.ext.commands import ext
+from hookgate.cli.mcp.commands import mcp
+from hookgate.cli.tools.commands import tools
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 FOLDER = click.Path(path_type=Path)
@@ -63,7 +63,7 @@ def chat(
     **more: Any,  # noqa: ANN401 - flags of several kinds
 ) -> None:
     """Talk to the configured model."""
-    from hookgate.cli.chat import Flags, run_chat
+    from hookgate.cli.terminal.chat import Flags, run_chat
 
     flags = Flags(config_file, once, control=control, **more)
     run(lambda: run_chat(flags))
@@ -73,7 +73,7 @@ def chat(
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def rpc(arguments: tuple[str, ...]) -> None:
     """Speak zot's RPC on stdin and stdout."""
-    from hookgate.cli.rpc import run_rpc
+    from hookgate.rpc.service import run_rpc
 
     raise SystemExit(run_rpc(arguments))
 
@@ -124,7 +124,7 @@ def config_group() -> None:
 @click.option("--strict", is_flag=True, help="Fail on a note, too.")
 def config_check(config_file: Path | None, strict: bool) -> None:
     """Read the configuration as the gateway would, start nothing."""
-    from hookgate.cli.inspect import check_config
+    from hookgate.cli.hooks.inspect import check_config
 
     guarded(lambda: check_config(config_file, strict=strict))
 
@@ -151,7 +151,7 @@ def migrate() -> None:
 @click.option("--inherit-env", is_flag=True, help="Let hooks see the whole environment, as picoclaw does.")
 def migrate_picoclaw(file: Path, inherit_env: bool) -> None:
     """Print picoclaw's `hooks` block as hookgate.toml; notices go to stderr."""
-    from hookgate.cli.migrate import migrate_file
+    from hookgate.cli.migrate.picoclaw_toml import migrate_file
 
     guarded(lambda: migrate_file(file, inherit_env=inherit_env))
 
@@ -167,7 +167,7 @@ def hooks() -> None:
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 def hooks_list(config_file: Path | None, control: Path | None, as_json: bool) -> None:
     """State, pid, restarts, calls and times of the running gateway's hooks; else what the config would start."""
-    from hookgate.cli.inspect import list_hooks
+    from hookgate.cli.hooks.inspect import list_hooks
 
     guarded(lambda: list_hooks(config_file, control, as_json=as_json))
 
@@ -183,7 +183,7 @@ def hooks_list(config_file: Path | None, control: Path | None, as_json: bool) ->
 @click.option("--model", default="", help="Instead of agent.model.")
 def hooks_explain(config_file: Path | None, **call: str) -> None:
     """Which hooks a call would pass, in order, and why each is in or out."""
-    from hookgate.cli.inspect import explain
+    from hookgate.cli.hooks.inspect import explain
 
     guarded(lambda: explain(config_file, call))
 
@@ -195,7 +195,7 @@ def hooks_explain(config_file: Path | None, **call: str) -> None:
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 def hooks_check(command: tuple[str, ...], directory: str, env: tuple[str, ...], as_json: bool) -> None:
     """Put somebody's hook to the test: hookgate hooks check -- COMMAND..."""
-    from hookgate.cli.checking import check_command
+    from hookgate.cli.hooks.check import check_command
 
     run(lambda: check_command(command, directory, env, as_json=as_json))
 
@@ -235,7 +235,7 @@ def run(main: Callable[[], Awaitable[int]]) -> None:
 def guarded(command: Callable[[], int]) -> None:
     """Exit with the command's status; what a person can mend is one line on stderr, never a traceback."""
     from hookgate.channels.printable import printable
-    from hookgate.cli.endings import ending
+    from hookgate.program.endings import ending
 
     try:
         status = command()

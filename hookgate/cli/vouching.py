@@ -9,13 +9,13 @@ from pathlib import Path
 
 import trio
 
+from hookgate.assembly.kept import Keeping, seals_folder
+from hookgate.assembly.seals.files import all_files
+from hookgate.assembly.seals.seals import Seals
 from hookgate.channels.dialogue import YES_OR_NO, Dialogue
 from hookgate.channels.printable import one_line, printable
 from hookgate.channels.question import Part, Question
-from hookgate.cli.inspect import say
-from hookgate.cli.kept import Keeping, seals_folder
-from hookgate.cli.seal_files import all_files
-from hookgate.cli.seals import Seals
+from hookgate.cli.hooks.inspect import say
 
 QUESTION = "  Go by them as they are now? [y/N] "
 HEAD = "These files guard hookgate, and changed while a command of a tool was running:"

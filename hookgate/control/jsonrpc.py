@@ -24,7 +24,7 @@ from jsonrpcserver.response import (
 from jsonrpcserver.sentinels import NOCONTEXT
 from pydantic import TypeAdapter, ValidationError
 
-from hookgate.control.methods import ControlError, Method, Methods
+from hookgate.operations.methods import ControlError, Method, Methods
 from hookgate.protocol.values import Json
 
 Members = dict[str, Any]

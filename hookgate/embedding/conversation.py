@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 
 import trio
 
-from hookgate.cli.models import named_model
-from hookgate.cli.runtime import Runtime
-from hookgate.cli.zot import Extensions
+from hookgate.assembly.app import Runtime
+from hookgate.assembly.extensions import Extensions
+from hookgate.assembly.models import named_model
 from hookgate.embedding.history import History
 from hookgate.embedding.metered import Ledger, Room, metered
-from hookgate.embedding.narration import Narration, Scene, Tell
 from hookgate.embedding.reasoning import leveled, reasoned
+from hookgate.embedding.rpc_translator import Narration, Scene, Tell
 from hookgate.embedding.settings import Opening
 from hookgate.extensions.discovery import Problem
 from hookgate.loop.jobs import Compaction, End, Job, Jobs, Prompt

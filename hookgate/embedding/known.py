@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hookgate.cli.models import models_of
+from hookgate.assembly.models import models_of
 from hookgate.protocol.models import Model
 from hookgate.sections import Config
 

@@ -7,12 +7,12 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 import structlog
 
-from hookgate.cli.logs import set_up_logs
-from hookgate.cli.runtime import Setup, open_provider, open_runtime
-from hookgate.cli.sinks import observer
-from hookgate.cli.zot import ExtensionFlags
+from hookgate.assembly.app import Setup, open_provider, open_runtime
+from hookgate.assembly.extensions import ExtensionFlags
+from hookgate.assembly.logs import set_up_logs
+from hookgate.assembly.sinks import observer
 from hookgate.embedding.conversation import Conversation, Seat, SeatChannel
-from hookgate.embedding.narration import HEARS
+from hookgate.embedding.rpc_translator import HEARS
 from hookgate.embedding.settings import Opening
 from hookgate.loop.jobs import Jobs
 from hookgate.protocol.events import Event

@@ -12,14 +12,14 @@ from typing import Unpack
 
 import trio
 
-from hookgate.cli.models import model_of
+from hookgate.assembly.models import model_of
 from hookgate.config import ConfigError
 from hookgate.embedding.conversation import Approve, Conversation, Seat
 from hookgate.embedding.known import known_models
 from hookgate.embedding.opening import open_conversation
 from hookgate.embedding.settings import Above, Opening, Settings, row, settled
 from hookgate.embedding.tray import Tray
-from hookgate.hooks.supervise import RequiredHookFailed
+from hookgate.hooks.children.supervise import RequiredHookFailed
 from hookgate.loop.jobs import Compaction, End, Job, Jobs, Prompt
 from hookgate.protocol.approval import ApprovalRequest, Decision
 from hookgate.protocol.models import Model

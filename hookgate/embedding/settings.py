@@ -31,7 +31,7 @@ class Settings:
     `model` is a bare name or PROVIDER/MODEL; `provider` is one of the configuration's, or openai or anthropic;
     `system_more` is added to the system prompt. `tools`: globs over built-in tools; `no_tools`: none of these, and of
     others only those that `tools` names. `extensions`: folders of zot extensions; `find_extensions`: those in the
-    usual places too. `functions`: tools of the caller's own, made with `hookgate.tools.typed.tool`, say. `skills`,
+    usual places too. `functions`: tools of the caller's own, made with `hookgate.tools.functions.typed.tool`. `skills`,
     `context_files`: True: those in the usual places, unless the configuration says no; False: none, whatever it says.
     """
 
@@ -147,7 +147,7 @@ def _functions(given: Tool | Iterable[Tool]) -> tuple[Tool, ...]:
     for it in tools:
         if not (isinstance(getattr(it, "spec", None), ToolSpec) and hasattr(it, "execute")):
             name = getattr(it, "__name__", repr(it))
-            raise ConfigError(f"functions: {name} is no tool: decorate it with hookgate.tools.typed.tool")
+            raise ConfigError(f"functions: {name} is no tool: decorate it with hookgate.tools.functions.typed.tool")
     return tools
 
 

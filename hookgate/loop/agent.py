@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING
 
-from hookgate.loop.around import Around
+from hookgate.loop.execution_policy import Around
 from hookgate.protocol.values import Json, JsonObject
 from hookgate.tools.select import Selection
 
 if TYPE_CHECKING:
     from hookgate.approvals.desk import Desk
     from hookgate.hooks.gate import Gate
-    from hookgate.loop.asked import TextCalls
+    from hookgate.loop.reply_calls import TextCalls
     from hookgate.protocol.interfaces import Provider
     from hookgate.protocol.models import Model
     from hookgate.tools.registry import Registry

@@ -9,16 +9,16 @@ from time import perf_counter_ns
 import trio
 
 from hookgate.hooks.zot.whose import working_for
-from hookgate.loop import served
-from hookgate.loop.around import Around
 from hookgate.loop.batch import Batch, Owned, Ready, Settled
+from hookgate.loop.execution_policy import Around
+from hookgate.loop.extensions import call_scope
 from hookgate.loop.finish import cut_off, owned, started
 from hookgate.protocol.inside import CallProgressed
 from hookgate.protocol.payloads import ToolExecStart
 from hookgate.protocol.redacting import presentable, redacted
 from hookgate.protocol.values import Finished, ToolResult
 from hookgate.protocol.zot.names import EXTENSION
-from hookgate.tools import whose
+from hookgate.tools import call_context
 from hookgate.tools.dispatch import rendered, run
 from hookgate.tools.errors import ToolError
 from hookgate.tools.failures import failed
@@ -98,10 +98,10 @@ async def _run(batch: Batch, item: Ready) -> ToolResult:
     around, call = batch.agent.around, item.call
     try:
         async with around.lease.held(item.spec.lease, call.name):
-            whose.secret_from.set(around.redactor.cut_from)
+            call_context.secret_from.set(around.redactor.cut_from)
             with working_for(batch.step.chat), _heard(batch, call.id):
                 if item.spec.provider.startswith(EXTENSION):
-                    return await served.serving(batch, lambda: _worked(around, item))
+                    return await call_scope.serving(batch, lambda: _worked(around, item))
                 return await _worked(around, item)
     except ToolError as error:
         return failed(call.name, error)
@@ -134,13 +134,13 @@ def _telling(batch: Batch, call_id: str) -> Generator[None]:
         if text:
             events.emit(CallProgressed(call_id, text), batch.step)
 
-    token = whose.progress.set(tell)
+    token = call_context.progress.set(tell)
     try:
         yield
         if held:
             events.emit(CallProgressed(call_id, redactor.text(held)), batch.step)
     finally:
-        whose.progress.reset(token)
+        call_context.progress.reset(token)
 
 
 async def _worked(around: Around, item: Ready) -> ToolResult:

@@ -11,7 +11,7 @@ import structlog
 import trio
 
 from hookgate.loop.agent import Agent
-from hookgate.loop.commands import Commands, Invocation
+from hookgate.loop.extensions.commands import Commands, Invocation
 from hookgate.loop.jobs import Compaction, Job, Jobs, Prompt
 from hookgate.protocol.errors import SessionAborted
 from hookgate.protocol.interfaces import Channel

@@ -15,7 +15,7 @@ from hookgate.protocol.errors import ProviderFailed, SessionAborted, TurnAborted
 from hookgate.protocol.inside import SessionBegan, SessionEnded
 from hookgate.protocol.interfaces import Channel
 from hookgate.protocol.values import Chat, Inbound, Outbound, Step
-from hookgate.tools import whose
+from hookgate.tools import call_context
 from hookgate.tools.memo import Memo
 
 log = structlog.get_logger("hookgate.loop")
@@ -99,7 +99,7 @@ class Session:
         if self._running:
             return
         self._running = True
-        whose.session.set(self.key)
+        call_context.session.set(self.key)
         try:
             while (job := self.jobs.take()) is not None:
                 end = End("dropped")

@@ -11,13 +11,13 @@ import structlog
 import trio
 
 from hookgate.loop.agent import Agent
-from hookgate.loop.asked import Asked, TextCalls, read_reply, renamed
 from hookgate.loop.batch import Batch
 from hookgate.loop.calls import run_calls
 from hookgate.loop.compaction import make_room
 from hookgate.loop.model import complete
 from hookgate.loop.repeated import is_repeated
-from hookgate.loop.shown import Everything, Shown, Watching
+from hookgate.loop.reply_calls import Asked, TextCalls, read_reply, renamed
+from hookgate.loop.streaming.shown import Everything, Shown, Watching
 from hookgate.loop.transcript import Transcript
 from hookgate.protocol.delta import CallPiece
 from hookgate.protocol.errors import ProviderFailed, SessionAborted, StepLimitReached, TurnAborted

@@ -12,8 +12,8 @@ from pathlib import Path
 from hookgate.extensions.manifest import name_mistake
 from hookgate.skills.front_matter import BadHead, Entry, split
 from hookgate.tools.errors import ToolError
-from hookgate.tools.files import opened
-from hookgate.tools.workspace import Workspace
+from hookgate.tools.files.files import opened
+from hookgate.tools.files.workspace import Workspace
 
 FILE_NAME = "SKILL.md"
 MAX_BYTES = 256 * 1024

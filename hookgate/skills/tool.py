@@ -14,7 +14,7 @@ from hookgate.skills.shelf import Found
 from hookgate.skills.skill import BadSkill, Skill, beside, read_skill
 from hookgate.tools import arguments
 from hookgate.tools.errors import ToolError
-from hookgate.tools.schema_spec import MAX_DESCRIPTION_BYTES
+from hookgate.tools.schema.spec import MAX_DESCRIPTION_BYTES
 
 MAX_LISTED_FILES = 20
 INTRODUCTION = (

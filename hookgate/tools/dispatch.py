@@ -15,7 +15,7 @@ from hookgate.protocol.values import Fault, Json, ToolCall, ToolResult, ToolSpec
 from hookgate.tools.arguments import NO_RULES, ArgumentRules
 from hookgate.tools.errors import BadSpec, ToolError
 from hookgate.tools.failures import failed, failure, faulted, not_found
-from hookgate.tools.schema import problems
+from hookgate.tools.schema.check import problems
 from hookgate.tools.text import clean, cut, nearly_within_limits
 
 __all__ = [

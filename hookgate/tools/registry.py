@@ -18,7 +18,7 @@ from hookgate.protocol.values import ToolSpec
 from hookgate.tools.errors import NameConflict
 from hookgate.tools.failures import close_names
 from hookgate.tools.listeners import Listeners
-from hookgate.tools.schema_spec import check_spec
+from hookgate.tools.schema.spec import check_spec
 
 Describe = Callable[[str], str | None]
 """The text that stands instead of the named tool's own description, from memory; None: its own."""

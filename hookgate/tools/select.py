@@ -15,7 +15,7 @@ from hookgate.protocol.match import Globs
 from hookgate.protocol.values import Json, JsonObject, ToolPreference, ToolSpec
 from hookgate.tools.arguments import NO_RULES, ArgumentRules
 from hookgate.tools.registry import Snapshot
-from hookgate.tools.schema_spec import argument_names, unknown_arguments
+from hookgate.tools.schema.spec import argument_names, unknown_arguments
 
 USUAL_WEIGHT = 0.5
 BYTES_PER_TOKEN = 4

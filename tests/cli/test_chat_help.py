@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hookgate.cli.chat_help import COMMANDS, aligned, help_text
-from hookgate.loop.commands import RESERVED
+from hookgate.cli.terminal.help import COMMANDS, aligned, help_text
+from hookgate.loop.extensions.commands import RESERVED
 
 ROWS = [
     ("a", "x", "short"),

@@ -17,9 +17,9 @@ from pathlib import Path
 import pytest
 import trio
 
-from hookgate.loop.apart import run_apart
-from hookgate.tools.search import search
-from hookgate.tools.search_query import Query
+from hookgate.processes.in_subprocess import run_apart
+from hookgate.tools.search.query import Query
+from hookgate.tools.search.search import search
 from tests.cli.program import DEADLINE_S, environment
 from tests.cli.rpc_client import scripted
 from tests.processes import below, until
@@ -79,7 +79,7 @@ def ordinary() -> Iterator[Ordinary]:
 
 
 def runs(as_: Ordinary) -> bool:
-    command = [as_.python, "-c", "import hookgate.cli.rpc, pydantic"]
+    command = [as_.python, "-c", "import hookgate.rpc.service, pydantic"]
     try:
         ended = subprocess.run(
             command, cwd=as_.folder, user=as_.user, env=paths(), check=False, capture_output=True, timeout=DEADLINE_S

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookgate.cli.toml import key, value
+from hookgate.cli.migrate.toml import key, value
 from hookgate.config import ConfigError, parse
 from hookgate.places import Places
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hookgate.cli.context_files import (
+from hookgate.assembly.context_files import (
     MAX_BYTES,
     MAX_FILE_BYTES,
     ContextFile,

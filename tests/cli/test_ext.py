@@ -17,16 +17,16 @@ import pytest
 import trio
 
 from hookgate import config as configuration
-from hookgate.cli.ext import list_extensions, places_of, trust, untrust
-from hookgate.cli.ext_doctor import OUR_TOOLS
-from hookgate.cli.zot import unloaded
+from hookgate.assembly.extensions import unloaded
+from hookgate.cli.ext.doctor import OUR_TOOLS
+from hookgate.cli.ext.installed import list_extensions, places_of, trust, untrust
 from hookgate.extensions.discovery import find
 from hookgate.extensions.logs import ExtensionLog
 from hookgate.extensions.trust import Trust
-from hookgate.tools.background import open_background
 from hookgate.tools.builtin import Parts, builtin_tools
-from hookgate.tools.sandbox import Sandbox
-from hookgate.tools.workspace import Workspace
+from hookgate.tools.files.workspace import Workspace
+from hookgate.tools.shell.background import open_background
+from hookgate.tools.shell.sandbox import Sandbox
 from tests.cli.program import DEADLINE_S, HOOKGATE, environment, open_terminal, run
 from tests.extensions.made import extension, repository
 from tests.machine import with_and_without

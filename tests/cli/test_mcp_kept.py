@@ -15,9 +15,9 @@ import pytest
 import structlog
 import trio
 
-from hookgate.cli.mcp_control import mcp_methods
-from hookgate.cli.mcp_kept import approve_connection, forget_connection, list_connections
-from hookgate.control.methods import ControlError
+from hookgate.cli.mcp.kept import approve_connection, forget_connection, list_connections
+from hookgate.operations.mcp import mcp_methods
+from hookgate.operations.methods import ControlError
 from hookgate.protocol.catalog import ServerRow
 from hookgate.store import open_store
 from tests.cli.program import DEADLINE_S, environment

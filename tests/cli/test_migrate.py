@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hookgate.cli.migrate import migrate_file
+from hookgate.cli.migrate.picoclaw_toml import migrate_file
 from hookgate.config import ConfigError, parse
 from hookgate.sections import Config
 from hookgate.sections.hooks import HookSection

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hookgate.cli.models import model_of, models_of, named_model, unknown_of
+from hookgate.assembly.models import model_of, models_of, named_model, unknown_of
 from hookgate.config import parse
 from hookgate.protocol.models import Prices
 from hookgate.providers.models import known_model, known_models

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from hookgate.cli.rpc_flags import BadFlags, parse_flags
+from hookgate.rpc.flags import BadFlags, parse_flags
 from tests.cli.program import HOOKGATE, environment, hook, none_left, processes_of, run
 from tests.cli.rpc_client import Frame, one, open_rpc, scripted, types
 from tests.cli.zot_folders import extension

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from hookgate.cli import digests
-from hookgate.cli.digests import Digests
-from hookgate.cli.seals import Seals
+from hookgate.assembly.seals import digests
+from hookgate.assembly.seals.digests import Digests
+from hookgate.assembly.seals.seals import Seals
 
 GONE = 9_999_999
 """No process has this number: the kernel's limit is below."""

@@ -11,11 +11,11 @@ import pytest
 import trio
 
 from hookgate import config as configuration
-from hookgate.cli.kept import Keeping, told_files
-from hookgate.cli.rpc_flags import parse_flags
-from hookgate.cli.skills import Joined, make_skills
-from hookgate.cli.toolset import selection
+from hookgate.assembly.kept import Keeping, told_files
+from hookgate.assembly.skills import Joined, make_skills
+from hookgate.assembly.tools import selection
 from hookgate.embedding.settings import settled
+from hookgate.rpc.flags import parse_flags
 from hookgate.tools.registry import Registry
 from tests.cli.program import DEADLINE_S, configured, environment, open_pipes, run
 from tests.cli.rpc_client import Client, Frame, one, open_rpc, scripted
@@ -182,7 +182,7 @@ async def test_where_there_are_none_nothing_is_imported_that_reads_them(tmp_path
     variables = environment(scripted(tmp_path))
     with trio.fail_after(DEADLINE_S):
         ended = await trio.run_process(command, cwd=tmp_path, env=variables, capture_stdout=True, capture_stderr=True)
-    assert b"hookgate.cli.skills" in ended.stderr
+    assert b"hookgate.assembly.skills" in ended.stderr
     assert [name for name in (b"shelf", b"skill", b"tool") if b"hookgate.skills." + name in ended.stderr] == []
 
 

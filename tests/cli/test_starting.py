@@ -25,7 +25,7 @@ LIBRARIES = {"httpx", "httpx_sse", "jsonrpcserver", "jsonschema_rs", "mcp", "sql
 LATER = {
     "hookgate.embedding",
     "hookgate.guards.shell.policy",
-    "hookgate.hooks.process",
+    "hookgate.hooks.children.process",
     "hookgate.hooks.zot.extension",
     "hookgate.loop.turn",
     "hookgate.protocol.zot.events",
@@ -34,9 +34,9 @@ LATER = {
     "hookgate.providers.http",
     "hookgate.tools.dynamic",
     "hookgate.tools.extract",
-    "hookgate.tools.fetch",
+    "hookgate.tools.web.fetch",
     "hookgate.tools.mcp",
-    "hookgate.tools.observe",
+    "hookgate.tools.files.observe",
     "hookgate.tools.repair",
 }
 
@@ -62,7 +62,7 @@ def loaded(folder: Path, *arguments: str) -> set[str]:
 def test_a_chat_that_is_left_at_its_prompt_has_loaded_nothing_of_a_turn(tmp_path: Path) -> None:
     (tmp_path / "hookgate.toml").write_text(CONFIG)
     modules = loaded(tmp_path, "chat")
-    assert "hookgate.cli.chat" in modules
+    assert "hookgate.cli.terminal.chat" in modules
     assert not modules & (LIBRARIES | LATER)
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookgate.cli.toml import key, value
+from hookgate.cli.migrate.toml import key, value
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 NASTY = ["", '"', "\\", "a\nb\tc", "\x00\x1f\x7f\x85", "\u2028", "\u202e", "é😀", "#", "'''", "a.b", "={}[],"]

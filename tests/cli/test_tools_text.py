@@ -15,7 +15,7 @@ import trio
 
 CORPUS = Path(__file__).parents[1] / "conformance"
 LOSSLESS = {"strict", "unquote", "ctrl", "comma", "relaxed", "embedded"}
-PROGRAM = "from hookgate.cli.main import hookgate; from hookgate.cli.tools_commands import tools; "
+PROGRAM = "from hookgate.cli.main import hookgate; from hookgate.cli.tools.commands import tools; "
 # As a program would be; the group is added here in case it is run alone.
 HOOKGATE = (sys.executable, "-c", PROGRAM + "hookgate.add_command(tools); hookgate()", "tools")
 DEADLINE_S = 40

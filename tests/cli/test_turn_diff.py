@@ -13,13 +13,13 @@ import trio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hookgate.cli.turn_diff import Recorder
+from hookgate.assembly.turn_diff import Recorder
 from hookgate.protocol.values import ToolCall
 from hookgate.tools.builtin import Parts, builtin_tools
-from hookgate.tools.diffs import Content, diff
 from hookgate.tools.dispatch import execute
-from hookgate.tools.sandbox import Limits, open_shelter
-from hookgate.tools.workspace import Workspace
+from hookgate.tools.files.diffs import Content, diff
+from hookgate.tools.files.workspace import Workspace
+from hookgate.tools.shell.sandbox import Limits, open_shelter
 
 Run = Callable[..., Coroutine[Any, Any, None]]
 

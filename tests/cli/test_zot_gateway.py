@@ -12,9 +12,9 @@ import pytest
 import trio
 
 from hookgate import config as configuration
-from hookgate.cli.runtime import Setup, open_runtime
-from hookgate.cli.sinks import EVERYTHING, observer
-from hookgate.cli.zot import ExtensionFlags
+from hookgate.assembly.app import Setup, open_runtime
+from hookgate.assembly.extensions import ExtensionFlags
+from hookgate.assembly.sinks import EVERYTHING, observer
 from hookgate.hooks.rules import Mount
 from hookgate.protocol.answers import CONTINUE, Answer, Approve
 from hookgate.protocol.events import Event

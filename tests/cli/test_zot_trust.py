@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 import trio
 
+from hookgate.assembly.extensions import ExtensionFlags, Extensions, Joints
 from hookgate.channels.dialogue import Dialogue
-from hookgate.cli.zot import ExtensionFlags, Extensions, Joints
-from hookgate.cli.zot_trust import introduce
+from hookgate.cli.terminal.trust import introduce
 from hookgate.extensions import trust
 from hookgate.extensions.trust import Trust, digest
-from hookgate.hooks.child import NotAgain
-from hookgate.hooks.deadlines import Deadlines
 from hookgate.hooks.zot.spec import ExtensionSpec
+from hookgate.processes.child import NotAgain
+from hookgate.processes.deadlines import Deadlines
 from hookgate.sections import Config
 from hookgate.tools.registry import Registry
 from tests.cli.program import DEADLINE_S, none_left

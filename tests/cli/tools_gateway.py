@@ -10,10 +10,10 @@ from pathlib import Path
 
 import trio
 
-from hookgate.cli.plans import approval_rules
-from hookgate.cli.tools_control import tool_methods
-from hookgate.cli.tools_started import open_without_model
+from hookgate.assembly.hooks import approval_rules
+from hookgate.cli.tools.started import open_without_model
 from hookgate.control.serve import open_control
+from hookgate.operations.tool_methods import tool_methods
 from hookgate.store import StoredDescriptions, open_catalog
 
 

@@ -14,7 +14,7 @@ HOOKGATE = (
     sys.executable,
     "-c",
     "from hookgate.cli.main import hookgate\n"
-    "from hookgate.cli.tools_commands import tools\n"
+    "from hookgate.cli.tools.commands import tools\n"
     "hookgate.add_command(tools)\n"
     "hookgate()",
 )

@@ -14,8 +14,8 @@ import trio
 
 from hookgate.control import client
 from hookgate.control.client import NO_ANSWER, ControlFailed, NothingRunning, find_socket, socket_path
-from hookgate.control.methods import ControlError
 from hookgate.control.serve import open_control
+from hookgate.operations.methods import ControlError
 from tests.control.methods import looking
 
 pytestmark = pytest.mark.usefixtures("deadline")

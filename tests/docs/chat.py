@@ -12,14 +12,14 @@ from pathlib import Path
 import trio
 
 from hookgate.approvals.desk import Desk
-from hookgate.hooks.deadlines import Deadlines
+from hookgate.hooks.children.process import ProcessSpec, open_process
 from hookgate.hooks.gate import Gate
 from hookgate.hooks.inside import InsideHook
-from hookgate.hooks.process import ProcessSpec, open_process
 from hookgate.hooks.rules import Mount, Rules
 from hookgate.loop.agent import Agent
 from hookgate.loop.transcript import Transcript
 from hookgate.loop.turn import Turn, run_turn
+from hookgate.processes.deadlines import Deadlines
 from hookgate.protocol.approval import ApprovalRequest, Decision
 from hookgate.protocol.events import Event
 from hookgate.protocol.match import Observed

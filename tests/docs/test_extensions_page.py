@@ -17,20 +17,20 @@ from typing import Any, get_args
 import pytest
 import trio
 
+from hookgate.assembly.extension_tools import RESERVED as RESERVED_TOOLS
 from hookgate.channels.dialogue import YES_OR_NO, Dialogue
 from hookgate.channels.panels import Keys
-from hookgate.cli.ext_commands import ext
-from hookgate.cli.zot_tools import RESERVED as RESERVED_TOOLS
-from hookgate.cli.zot_trust import question
+from hookgate.cli.ext.commands import ext
+from hookgate.cli.terminal.trust import question
 from hookgate.config import parse
 from hookgate.extensions import logs, trust
 from hookgate.extensions.discovery import Entry, Places, Stranger
 from hookgate.extensions.manifest import LONGEST_NAME, Manifest, parse_manifest
 from hookgate.extensions.trust import Standing
-from hookgate.hooks import child, outbox, pipes
 from hookgate.hooks.zot import errands, extension, handshake, registered
 from hookgate.hooks.zot.spec import ExtensionSpec
-from hookgate.loop.commands import RESERVED
+from hookgate.loop.extensions.commands import RESERVED
+from hookgate.processes import child, outbox, pipes
 from hookgate.protocol.framing import MAX_MESSAGE_BYTES
 from hookgate.protocol.values import TOOL_TIMEOUT_S
 from hookgate.protocol.zot import answers, blocks, events

@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 
 from hookgate.config import parse
-from hookgate.hooks import calls, outbox, pipes, process
-from hookgate.hooks.outbox import hook_event_frame, runtime_event_frame
+from hookgate.hooks.children import calls, process
+from hookgate.processes import outbox, pipes
+from hookgate.processes.outbox import hook_event_frame, runtime_event_frame
 from hookgate.protocol.codec import encode
 from hookgate.protocol.effects import FileEffect
 from hookgate.protocol.events import Event

@@ -9,10 +9,10 @@ from typing import get_args
 
 import trio
 
-from hookgate.cli.rpc_flags import Flags, parse_flags
-from hookgate.cli.rpc_server import MAX_QUEUED
 from hookgate.protocol.rpc.commands import COMMANDS
 from hookgate.protocol.rpc.events import Event
+from hookgate.rpc.flags import Flags, parse_flags
+from hookgate.rpc.server import MAX_QUEUED
 from tests.cli.program import environment
 from tests.cli.rpc_client import open_rpc
 from tests.docs.page import anchor, codes, read_page

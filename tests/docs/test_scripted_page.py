@@ -13,7 +13,7 @@ import pytest
 import structlog
 import trio
 
-from hookgate.cli.chat import Flags, run_chat
+from hookgate.cli.terminal.chat import Flags, run_chat
 from hookgate.protocol.errors import PASSING, ProviderFault
 from hookgate.providers import scripted
 from tests.cli.program import DEADLINE_S, environment

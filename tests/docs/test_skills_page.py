@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 import trio
 
-from hookgate.cli import context_files
-from hookgate.cli.skills import PROJECT_FOLDERS
+from hookgate.assembly import context_files
+from hookgate.assembly.skills import PROJECT_FOLDERS
 from hookgate.config import parse
 from hookgate.sections.skills import SkillsSection
 from hookgate.skills import shelf, skill
 from hookgate.tools import text
-from hookgate.tools.schema_spec import MAX_DESCRIPTION_BYTES
+from hookgate.tools.schema.spec import MAX_DESCRIPTION_BYTES
 from tests.docs.page import anchor, codes, read_page
 
 ROOT = Path(__file__).parents[2]

@@ -34,15 +34,19 @@ from hookgate.sections import Config
 from hookgate.sections.guards import GuardsSection
 from hookgate.sections.hooks import ApprovalSection
 from hookgate.sections.tools import McpDefaults, McpSection
-from hookgate.tools import background, fetch, lease, memo, schema, schema_spec, text
+from hookgate.tools import lease, memo, text
 from hookgate.tools.builtin import Parts, bash, bash_output, builtin_tools, edit, glob, grep, read
 from hookgate.tools.dynamic import draft, folder, identity, made, oneshot
 from hookgate.tools.extract import Mode, extract_calls
 from hookgate.tools.failures import KINDS
+from hookgate.tools.files.workspace import Workspace
 from hookgate.tools.mcp import connections, listing, notices, results
 from hookgate.tools.repair import bounds, decode_arguments
-from hookgate.tools.sandbox import Sandbox
-from hookgate.tools.workspace import Workspace
+from hookgate.tools.schema import check as schema
+from hookgate.tools.schema import spec as schema_spec
+from hookgate.tools.shell import background
+from hookgate.tools.shell.sandbox import Sandbox
+from hookgate.tools.web import fetch
 from tests.docs.page import Part, anchor, codes, read_page
 from tests.machine import with_and_without
 
@@ -152,7 +156,7 @@ def _unlogged(printed: str) -> list[str]:
 
 
 async def test_the_question_is_what_a_person_reads(tmp_path: Path) -> None:
-    from hookgate.cli.dynamic import open_dynamic
+    from hookgate.assembly.dynamic import open_dynamic
     from hookgate.store import open_store
     from hookgate.tools.dynamic.asking import approval_text
     from hookgate.tools.dynamic.cell import walls_note

@@ -13,7 +13,7 @@ from pydantic import Field
 from hookgate import Runtime
 from hookgate.config import ConfigError, parse
 from hookgate.embedding import ToolResult
-from hookgate.tools.typed import tool
+from hookgate.tools.functions.typed import tool
 from tests.embedding.conftest import Scripted
 
 DEADLINE_S = 30.0
@@ -59,7 +59,10 @@ async def ls(path: str = ".") -> str:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"functions": [undecorated]}, "undecorated is no tool: decorate it with hookgate.tools.typed.tool"),
+        (
+            {"functions": [undecorated]},
+            "undecorated is no tool: decorate it with hookgate.tools.functions.typed.tool",
+        ),
         ({"functions": ls}, "there is a tool ls already"),
         ({"functions": (shelf, shelf)}, "there is a tool shelf already"),
         ({"max_steps": 0}, "max_steps: a number from 1 on, not 0"),

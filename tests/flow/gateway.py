@@ -11,8 +11,8 @@ from pathlib import Path
 import trio
 
 from hookgate import config as configuration
-from hookgate.cli.runtime import Runtime, Setup, open_runtime
-from hookgate.cli.sinks import EVERYTHING, observer
+from hookgate.assembly.app import Runtime, Setup, open_runtime
+from hookgate.assembly.sinks import EVERYTHING, observer
 from hookgate.protocol.events import Event
 from hookgate.protocol.values import Inbound, Message
 from tests.loop.recording import CHAT, Room

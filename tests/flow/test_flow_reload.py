@@ -10,8 +10,8 @@ import pytest
 import trio
 
 from hookgate import config as configuration
+from hookgate.assembly.app import Runtime, Setup, open_runtime
 from hookgate.cli.control import open_gateway_control
-from hookgate.cli.runtime import Runtime, Setup, open_runtime
 from hookgate.control.client import call
 from hookgate.protocol.approval import ApprovalRequest, Decision
 from hookgate.protocol.stages import Stage

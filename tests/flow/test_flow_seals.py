@@ -14,12 +14,12 @@ import pytest
 import trio
 
 from hookgate import config as configuration
-from hookgate.cli.endings import ending
-from hookgate.cli.kept import seals_folder
-from hookgate.cli.plans import plans
-from hookgate.cli.seals import Seals
-from hookgate.hooks.mounts import ReloadFailed
-from hookgate.hooks.supervise import SupervisedHook
+from hookgate.assembly.hooks import plans
+from hookgate.assembly.kept import seals_folder
+from hookgate.assembly.seals.seals import Seals
+from hookgate.hooks.children.mounts import ReloadFailed
+from hookgate.hooks.children.supervise import SupervisedHook
+from hookgate.program.endings import ending
 from tests.flow.tooling import Rig, open_rig
 from tests.model_server import Answer, calls, says
 from tests.sandboxes import BWRAP, NO_LANDLOCK

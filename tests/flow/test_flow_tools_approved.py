@@ -17,7 +17,7 @@ from hookgate.protocol.match import Globs, Matcher
 from hookgate.protocol.payloads import ApprovalRequested, ToolExecStart
 from hookgate.protocol.stages import Question, Stage
 from hookgate.protocol.values import LLMRequest, ToolCall, ToolPreference, ToolResult, ToolSpec
-from hookgate.tools.typed import typed
+from hookgate.tools.functions.typed import typed
 from tests.flow.tooling import Made, Named, Rig, called, open_rig
 from tests.loop.recording import CHAT, Room, hook
 from tests.model_server import calls, says

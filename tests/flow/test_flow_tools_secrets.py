@@ -16,7 +16,7 @@ from hookgate.protocol.inside import CallProgressed
 from hookgate.protocol.payloads import Payload
 from hookgate.protocol.stages import Stage
 from hookgate.protocol.values import Fault, Outbound, ToolCall, ToolResult
-from hookgate.tools import whose
+from hookgate.tools import call_context
 from hookgate.tools.errors import ToolError
 from tests.flow.tooling import Made, Rig, everything_sent, open_rig
 from tests.loop.recording import Room, hook
@@ -95,7 +95,7 @@ async def test_a_secret_in_small_pieces_of_a_streamed_answer_is_never_shown(tmp_
 
 async def test_a_stopped_turn_shows_no_secret_that_had_begun(tmp_path: Path) -> None:
     async def waits(_call: ToolCall) -> ToolResult:
-        whose.progress.get()(LINE)
+        call_context.progress.get()(LINE)
         await trio.sleep_forever()
         raise AssertionError
 
@@ -165,7 +165,7 @@ async def test_the_name_of_a_tool_that_does_not_exist_is_told_without_its_secret
 async def test_a_secret_in_small_pieces_of_a_running_calls_output_is_never_told(tmp_path: Path) -> None:
     async def prints(_call: ToolCall) -> str:
         for letter in f"{LINE}\n":
-            whose.progress.get()(letter)
+            call_context.progress.get()(letter)
         return "done"
 
     tool = Made("prints", prints)

@@ -11,8 +11,8 @@ from typing import Any, TypeVar, cast
 import trio
 
 from hookgate import config as configuration
-from hookgate.cli.runtime import Runtime, Setup, open_runtime
-from hookgate.cli.sinks import EVERYTHING, observer
+from hookgate.assembly.app import Runtime, Setup, open_runtime
+from hookgate.assembly.sinks import EVERYTHING, observer
 from hookgate.hooks.inside import InsideHook
 from hookgate.hooks.rules import Mount, Rules
 from hookgate.protocol.answers import CONTINUE, Answer, Approve

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hookgate.hooks import pipes
+from hookgate.processes import pipes
 
 
 @pytest.fixture

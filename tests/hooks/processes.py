@@ -11,8 +11,8 @@ from typing import Any
 
 import trio
 
-from hookgate.hooks.deadlines import Deadlines
-from hookgate.hooks.process import HookProcess, ProcessSpec, open_process
+from hookgate.hooks.children.process import HookProcess, ProcessSpec, open_process
+from hookgate.processes.deadlines import Deadlines
 from hookgate.protocol.answers import Answer, Respond
 from hookgate.protocol.interfaces import Hook
 from hookgate.protocol.stages import Question, Stage

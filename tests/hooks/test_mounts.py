@@ -13,11 +13,11 @@ import pytest
 import trio
 import trio.testing
 
-from hookgate.hooks import pipes
+from hookgate.hooks.children.mounts import Changes, Mounts, Plan, ReloadFailed, open_mounts
+from hookgate.hooks.children.supervise import RequiredHookFailed, Restarts
 from hookgate.hooks.gate import Denied, Gate
-from hookgate.hooks.mounts import Changes, Mounts, Plan, ReloadFailed, open_mounts
 from hookgate.hooks.rules import Rules
-from hookgate.hooks.supervise import RequiredHookFailed, Restarts
+from hookgate.processes import pipes
 from hookgate.protocol.answers import CONTINUE, Deny
 from hookgate.protocol.match import Observed
 from hookgate.protocol.stages import Stage

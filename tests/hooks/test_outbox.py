@@ -11,8 +11,8 @@ import pytest
 import trio
 import trio.testing
 
-from hookgate.hooks.outbox import MAX_WAITING_EVENTS
-from hookgate.hooks.process import HookProcess
+from hookgate.hooks.children.process import HookProcess
+from hookgate.processes.outbox import MAX_WAITING_EVENTS
 from hookgate.protocol.answers import Failed
 from hookgate.protocol.events import Event
 from hookgate.protocol.payloads import TurnStart

@@ -13,8 +13,8 @@ import pytest
 import trio
 import trio.testing
 
-from hookgate.hooks import pipes
-from hookgate.hooks.process import HelloFailed, open_process
+from hookgate.hooks.children.process import HelloFailed, open_process
+from hookgate.processes import pipes
 from hookgate.protocol.answers import Failed
 from tests.hooks.processes import (
     DEADLINE_S,

@@ -11,8 +11,8 @@ import pytest
 import trio
 import trio.testing
 
-from hookgate.hooks.child import FLOOD_BYTES, FLOOD_LINE_BYTES, READ_BYTES, TURN_READS
-from hookgate.hooks.process import HelloFailed, HookProcess, open_process
+from hookgate.hooks.children.process import HelloFailed, HookProcess, open_process
+from hookgate.processes.child import FLOOD_BYTES, FLOOD_LINE_BYTES, READ_BYTES, TURN_READS
 from hookgate.protocol.answers import Failed
 from hookgate.protocol.stages import Question, Stage
 from hookgate.protocol.values import ToolCall

@@ -15,11 +15,11 @@ import trio
 import trio.testing
 from structlog.testing import capture_logs
 
-from hookgate.hooks import pipes
-from hookgate.hooks.child import NotAgain
-from hookgate.hooks.deadlines import Deadlines
-from hookgate.hooks.last_words import Redact
-from hookgate.hooks.supervise import Live, RequiredHookFailed, Restarts, SupervisedHook
+from hookgate.hooks.children.supervise import Live, RequiredHookFailed, Restarts, SupervisedHook
+from hookgate.processes import pipes
+from hookgate.processes.child import NotAgain
+from hookgate.processes.deadlines import Deadlines
+from hookgate.processes.last_words import Redact
 from hookgate.protocol.answers import CONTINUE, Failed
 from hookgate.protocol.events import Event
 from hookgate.protocol.hello import Hello

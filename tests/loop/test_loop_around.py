@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import trio
 import trio.testing
 
-from hookgate.loop.around import Around, Run
+from hookgate.loop.execution_policy import Around, Run
 from hookgate.protocol.answers import CONTINUE, Answer, Respond
 from hookgate.protocol.effects import FileEffect
 from hookgate.protocol.match import Globs

@@ -11,8 +11,8 @@ import pytest
 import trio
 
 from hookgate.hooks.zot.roster import Command
-from hookgate.loop.commands import Commands, Invocation
-from hookgate.loop.surface import MAX_WAITING, Surfaces
+from hookgate.loop.extensions.commands import Commands, Invocation
+from hookgate.loop.extensions.surface import MAX_WAITING, Surfaces
 from hookgate.protocol.values import Chat, Inbound, Outbound
 from hookgate.protocol.zot.answers import CommandAnswer
 from hookgate.protocol.zot.frames import Panel

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from hookgate.hooks.inside import InsideHook
 from hookgate.hooks.rules import Mount, Rules
-from hookgate.loop.around import Around, Unredacted
-from hookgate.loop.shown import Everything, Holding, Shown, Watching
-from hookgate.loop.written import Written
+from hookgate.loop.execution_policy import Around, Unredacted
+from hookgate.loop.streaming.shown import Everything, Holding, Shown, Watching
+from hookgate.loop.streaming.written import Written
 from hookgate.protocol.answers import Answer, Modify
 from hookgate.protocol.delta import CallPiece, Delta
 from hookgate.protocol.events import Event

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 import trio
 
-from hookgate.loop.asked import with_ids
+from hookgate.loop.reply_calls import with_ids
 from hookgate.protocol.answers import CONTINUE, Answer, Deny, Modify, Respond
 from hookgate.protocol.payloads import HookFailed, HookModified, ToolExecEnd, ToolExecSkipped, ToolInjected, TurnEnd
 from hookgate.protocol.stages import Question, Stage

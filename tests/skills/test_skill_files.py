@@ -22,7 +22,7 @@ from hookgate.skills.skill import (
     read_skill,
 )
 from hookgate.skills.tool import INTRODUCTION, listing, shown, skill_spec
-from hookgate.tools.schema_spec import MAX_DESCRIPTION_BYTES, check_spec
+from hookgate.tools.schema.spec import MAX_DESCRIPTION_BYTES, check_spec
 
 HERE = Path("skills/deploy")
 

@@ -15,8 +15,8 @@ from website import Site, serving
 from hookgate.protocol.values import ToolCall, ToolResult
 from hookgate.tools.builtin import Parts, builtin_tools
 from hookgate.tools.dispatch import execute
-from hookgate.tools.sandbox import Limits, Sandbox
-from hookgate.tools.workspace import Workspace
+from hookgate.tools.files.workspace import Workspace
+from hookgate.tools.shell.sandbox import Limits, Sandbox
 
 Run = Callable[..., Coroutine[Any, Any, ToolResult]]
 

@@ -13,8 +13,8 @@ import trio
 from hookgate.protocol.interfaces import Tool
 from hookgate.protocol.values import Fault, ToolCall, ToolResult
 from hookgate.tools.dispatch import execute
-from hookgate.tools.search import search
-from hookgate.tools.search_query import Found, Query
+from hookgate.tools.search.query import Found, Query
+from hookgate.tools.search.search import search
 from tests.processes import below, until
 
 RG = shutil.which("rg") or ""

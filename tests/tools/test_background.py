@@ -17,19 +17,19 @@ import pytest
 import trio
 from walls import open_sandbox
 
+from hookgate.processes import command as command_module
+from hookgate.processes.command import Command
 from hookgate.protocol.effects import ProcessEffect
 from hookgate.protocol.values import ToolCall, ToolResult
-from hookgate.tools import background as module
-from hookgate.tools import command as command_module
-from hookgate.tools import whose
-from hookgate.tools.background import Background, Job, open_background
+from hookgate.tools import call_context
 from hookgate.tools.builtin import bash as bash_module
 from hookgate.tools.builtin.bash import Bash
 from hookgate.tools.builtin.bash_kill import BashKill
 from hookgate.tools.builtin.bash_output import MAX_WAIT_S, BashOutput
-from hookgate.tools.command import Command
 from hookgate.tools.dispatch import execute
-from hookgate.tools.sandbox import Limits, Sandbox
+from hookgate.tools.shell import background as module
+from hookgate.tools.shell.background import Background, Job, open_background
+from hookgate.tools.shell.sandbox import Limits, Sandbox
 from tests.processes import gone, line_of
 
 Run = Callable[..., Coroutine[Any, Any, ToolResult]]
@@ -60,11 +60,11 @@ def caller(room: Background, sandbox: Sandbox) -> Run:
 
 @contextmanager
 def of(session: str) -> Iterator[None]:
-    token = whose.session.set(session)
+    token = call_context.session.set(session)
     try:
         yield
     finally:
-        whose.session.reset(token)
+        call_context.session.reset(token)
 
 
 def content(path: str) -> str:
@@ -272,8 +272,8 @@ async def test_what_it_started_ends_with_the_command(run: Run, root: Path) -> No
 KILLED = """
 import os, sys, trio
 from pathlib import Path
-from hookgate.tools.background import open_background
-from hookgate.tools.command import Command
+from hookgate.tools.shell.background import open_background
+from hookgate.processes.command import Command
 
 async def main():
     async with open_background(Path(sys.argv[1])) as room:

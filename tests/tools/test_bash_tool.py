@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 import trio
 
+from hookgate.processes import command as command_module
+from hookgate.processes.command import Command, run_command
 from hookgate.protocol.values import Fault, ToolCall, ToolResult
-from hookgate.tools import command as command_module
 from hookgate.tools.builtin.bash import Bash
-from hookgate.tools.capture import Capture
-from hookgate.tools.command import Command, run_command
-from hookgate.tools.sandbox import Sandbox
+from hookgate.tools.shell.capture import Capture
+from hookgate.tools.shell.sandbox import Sandbox
 from tests.processes import gone
 
 Run = Callable[..., Awaitable[ToolResult]]

@@ -11,9 +11,9 @@ from hookgate.protocol.interfaces import Tool
 from hookgate.protocol.values import ToolCall, ToolResult, ToolSpec
 from hookgate.tools.builtin import Parts, builtin_tools
 from hookgate.tools.errors import NameConflict
+from hookgate.tools.files.workspace import Workspace
 from hookgate.tools.registry import Registry
-from hookgate.tools.sandbox import Sandbox
-from hookgate.tools.workspace import Workspace
+from hookgate.tools.shell.sandbox import Sandbox
 
 
 @pytest.fixture

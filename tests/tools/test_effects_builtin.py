@@ -14,7 +14,7 @@ from website import Names, Site, get, page, reply
 from hookgate.protocol.effects import Effect, FileEffect, NetEffect, ProcessEffect, effect_members
 from hookgate.protocol.values import ToolResult
 from hookgate.tools.builtin import bash, edit, write
-from hookgate.tools.schema import problems
+from hookgate.tools.schema.check import problems
 
 Run = Callable[..., Awaitable[ToolResult]]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hookgate.tools.search_query import BadPattern
-from hookgate.tools.search_regex import compiled, escaped, fixed_folders, matchable, of_glob
+from hookgate.tools.search.query import BadPattern
+from hookgate.tools.search.regex import compiled, escaped, fixed_folders, matchable, of_glob
 
 
 @pytest.mark.parametrize(

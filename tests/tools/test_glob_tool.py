@@ -10,8 +10,8 @@ import pytest
 from searching import call, fault, lines, put
 
 from hookgate.tools.builtin.glob import Glob
-from hookgate.tools.schema import problems
-from hookgate.tools.workspace import Workspace
+from hookgate.tools.files.workspace import Workspace
+from hookgate.tools.schema.check import problems
 
 
 @pytest.fixture

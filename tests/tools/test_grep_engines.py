@@ -11,10 +11,10 @@ import trio
 from searching import RG, found, no_child_is_left, put, with_ripgrep
 
 from hookgate.tools.errors import ToolError
-from hookgate.tools.search import search
-from hookgate.tools.search_query import Hit, Query
-from hookgate.tools.search_ripgrep import lister, tree
-from hookgate.tools.search_walk import Named, Walk
+from hookgate.tools.search.query import Hit, Query
+from hookgate.tools.search.ripgrep import lister, tree
+from hookgate.tools.search.search import search
+from hookgate.tools.search.walk import Named, Walk
 from tests.processes import gone
 
 FILES = {

@@ -10,11 +10,11 @@ import pytest
 from searching import call, fault, lines, no_child_is_left, put
 
 from hookgate.tools.builtin.grep import Grep
-from hookgate.tools.schema import problems
-from hookgate.tools.search import ripgrep
-from hookgate.tools.search_lines import MAX_LINE_BYTES
-from hookgate.tools.search_query import PROBED_FILES
-from hookgate.tools.workspace import Workspace
+from hookgate.tools.files.workspace import Workspace
+from hookgate.tools.schema.check import problems
+from hookgate.tools.search.lines import MAX_LINE_BYTES
+from hookgate.tools.search.query import PROBED_FILES
+from hookgate.tools.search.search import ripgrep
 from tests.machine import with_and_without
 
 

@@ -10,8 +10,8 @@ import pytest
 from searching import call, fault
 
 from hookgate.tools.builtin.ls import Ls
-from hookgate.tools.schema import problems
-from hookgate.tools.workspace import Workspace
+from hookgate.tools.files.workspace import Workspace
+from hookgate.tools.schema.check import problems
 
 
 @pytest.fixture

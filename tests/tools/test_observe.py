@@ -15,11 +15,11 @@ from hookgate.protocol.effects import Effect, FileEffect, ProcessEffect
 from hookgate.protocol.values import Json, ToolCall, ToolResult
 from hookgate.tools.builtin.bash import Bash
 from hookgate.tools.dispatch import execute
-from hookgate.tools.observe import merged, observed
-from hookgate.tools.observe_paths import named_paths, shown_path
-from hookgate.tools.observe_scan import Limits, changes, scan
-from hookgate.tools.sandbox import Sandbox
-from hookgate.tools.workspace import Workspace
+from hookgate.tools.files.observe import merged, observed
+from hookgate.tools.files.observe_paths import named_paths, shown_path
+from hookgate.tools.files.observe_scan import Limits, changes, scan
+from hookgate.tools.files.workspace import Workspace
+from hookgate.tools.shell.sandbox import Sandbox
 from tests.cost import linear
 
 

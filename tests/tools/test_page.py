@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hookgate.tools.page import read_page
+from hookgate.tools.web.page import read_page
 from tests.cost import linear
 
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from hookgate.tools.private import OWNER, open_private_folder, sweep
+from hookgate.processes.private import OWNER, open_private_folder, sweep
 
 PREFIX = "hookgate-test-"
 OWNS = f"""
 import os, sys, trio
-from hookgate.tools.private import open_private_folder
+from hookgate.processes.private import open_private_folder
 async def main():
     async with open_private_folder({PREFIX!r}) as folder:
         (folder / "kept").write_text("x")

@@ -15,11 +15,11 @@ import trio
 from walls import open_sandbox
 
 from hookgate.protocol.values import ToolCall
-from hookgate.tools import sandbox as module
 from hookgate.tools.builtin.bash import Bash
 from hookgate.tools.errors import SandboxUnavailable
 from hookgate.tools.kept import Kept
-from hookgate.tools.sandbox import Limits, Sandbox
+from hookgate.tools.shell import sandbox as module
+from hookgate.tools.shell.sandbox import Limits, Sandbox
 from tests.sandboxes import BWRAP, NO_LANDLOCK
 
 ENVIRONMENT = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8"}

@@ -11,9 +11,9 @@ import trio
 from hookgate.protocol.values import ToolCall
 from hookgate.tools.builtin import Parts, builtin_tools
 from hookgate.tools.dispatch import execute
+from hookgate.tools.files.workspace import Workspace
 from hookgate.tools.kept import Kept
-from hookgate.tools.sandbox import Limits, open_shelter
-from hookgate.tools.workspace import Workspace
+from hookgate.tools.shell.sandbox import Limits, open_shelter
 
 DEADLINE_S = 30.0
 ENVIRONMENT = {"PATH": os.environ["PATH"]}

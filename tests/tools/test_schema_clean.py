@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from hookgate.protocol.values import ToolCall, ToolResult, ToolSpec
 from hookgate.tools.dispatch import settled_arguments
 from hookgate.tools.registry import Registry
-from hookgate.tools.schema_clean import MAX_INLINED, cleaned, closed
-from hookgate.tools.schema_signature import MAX_CHARS, signature
-from hookgate.tools.schema_spec import spec_problem
+from hookgate.tools.schema.clean import MAX_INLINED, cleaned, closed
+from hookgate.tools.schema.signature import MAX_CHARS, signature
+from hookgate.tools.schema.spec import spec_problem
 
 NOISY = ("title", "description", "default", "examples", "example", "$comment", "discriminator", "anyOf")
 

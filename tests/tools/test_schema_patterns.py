@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from hookgate.protocol.values import ToolSpec
-from hookgate.tools.schema import MAX_STEPS, check_schema, problems
-from hookgate.tools.schema_patterns import BUDGET_CHARS, MAX_BACKTRACKED_CHARS, MAX_PATTERNS
-from hookgate.tools.schema_spec import spec_problem
+from hookgate.tools.schema.check import MAX_STEPS, check_schema, problems
+from hookgate.tools.schema.patterns import BUDGET_CHARS, MAX_BACKTRACKED_CHARS, MAX_PATTERNS
+from hookgate.tools.schema.spec import spec_problem
 
 LONG = "a" * (1 << 20) + "!"
 TOO_LONG = ("there is more text than can be checked against this schema's patterns",)

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from hookgate.tools.errors import BadSpec
-from hookgate.tools.schema import check_schema, problems
-from hookgate.tools.schema_cost import MAX_STEPS, steps
-from hookgate.tools.schema_references import references
+from hookgate.tools.schema.check import check_schema, problems
+from hookgate.tools.schema.cost import MAX_STEPS, steps
+from hookgate.tools.schema.references import references
 
 DRAFT_4, DRAFT_7 = (f"http://json-schema.org/draft-0{n}/schema#" for n in (4, 7))
 

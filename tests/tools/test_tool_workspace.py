@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from hookgate.tools.errors import ToolError
-from hookgate.tools.files import opened, replace
+from hookgate.tools.files.files import opened, replace
+from hookgate.tools.files.workspace import Place, Workspace
 from hookgate.tools.kept import Kept
-from hookgate.tools.workspace import Place, Workspace
 
 
 @pytest.fixture

@@ -22,8 +22,8 @@ from hookgate.protocol.values import Decode, ToolCall, ToolResult
 from hookgate.tools.arguments import ArgumentRules
 from hookgate.tools.dispatch import execute, settled_arguments
 from hookgate.tools.errors import BadSpec, ToolError
+from hookgate.tools.functions.typed import Typed, tool, typed
 from hookgate.tools.registry import Registry
-from hookgate.tools.typed import Typed, tool, typed
 
 
 class Mode(Enum):
@@ -663,6 +663,8 @@ def test_a_typed_tool_registers_like_any_other() -> None:
 
 
 def test_nothing_of_pydantic_is_loaded_before_a_typed_tool_is_made() -> None:
-    modules = "hookgate.tools.typed, hookgate.tools.dispatch, hookgate.tools.registry, hookgate.tools.select"
+    modules = (
+        "hookgate.tools.functions.typed, hookgate.tools.dispatch, hookgate.tools.registry, hookgate.tools.select"
+    )
     code = f"import sys, {modules}; sys.exit('pydantic.main' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], timeout=30, check=False).returncode == 0

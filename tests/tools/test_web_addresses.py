@@ -15,8 +15,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import NameOID
 from website import Names, Site, get, kind, page, reply, serving
 
-from hookgate.tools import fetch as module
-from hookgate.tools.addresses import is_public
+from hookgate.tools.web import fetch as module
+from hookgate.tools.web.addresses import is_public
 
 # --- redirects ----------------------------------------------------------------------------------------------
 

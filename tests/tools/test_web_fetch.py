@@ -10,7 +10,7 @@ import pytest
 import trio
 from website import Site, get, kind, page, reply, serving
 
-from hookgate.tools import fetch as module
+from hookgate.tools.web import fetch as module
 
 # --- what it reads ------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from hookgate.tools.kept import NOTHING, Kept
-from hookgate.tools.sandbox import Limits, Sandbox, open_shelter
+from hookgate.tools.shell.sandbox import Limits, Sandbox, open_shelter
 
 
 @asynccontextmanager

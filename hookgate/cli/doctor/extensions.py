@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hookgate.cli.doctor.finding import Examined, Finding, broken, note, ok
-from hookgate.cli.ext_doctor import READY, Visit, conflicts, visits
+from hookgate.cli.ext.doctor import READY, Visit, conflicts, visits
 from hookgate.extensions.discovery import Found
 
 

@@ -10,15 +10,15 @@ from shutil import which
 
 import trio
 
+from hookgate.assembly.hooks import process_spec, rules
 from hookgate.cli.doctor.finding import Examined, Finding, broken, note, ok
 from hookgate.cli.doctor.packages import install, is_known
 from hookgate.cli.doctor.questions import question
-from hookgate.cli.plans import process_spec, rules
-from hookgate.hooks.child import HelloFailed
-from hookgate.hooks.deadlines import Deadlines
+from hookgate.hooks.children.process import HookProcess, open_process
 from hookgate.hooks.decision import fitting
-from hookgate.hooks.process import HookProcess, open_process
 from hookgate.hooks.rules import Rules
+from hookgate.processes.child import HelloFailed
+from hookgate.processes.deadlines import Deadlines
 from hookgate.protocol.answers import Failed
 from hookgate.protocol.stages import Question, Stage
 from hookgate.sections.hooks import HookSection

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 import trio
 
 from hookgate import config as configuration
+from hookgate.assembly.app import open_provider
 from hookgate.cli.doctor.finding import Examined, Finding, broken, failing, note, ok
-from hookgate.cli.runtime import open_provider
 from hookgate.config import ConfigError
 from hookgate.protocol.errors import ProviderFailed
 from hookgate.protocol.interfaces import Provider

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from hookgate.assembly.preflight import built_in
 from hookgate.check.golden import sample
-from hookgate.cli.fitting import built_in
 from hookgate.protocol.match import Globs
 from hookgate.protocol.stages import Question, Stage
 from hookgate.protocol.values import (

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hookgate import config as configuration
+from hookgate.assembly.logs import redacted_logs, set_up_logs
+from hookgate.assembly.redacting import make_redactor
 from hookgate.cli.doctor.extensions import extensions
 from hookgate.cli.doctor.finding import Examined, Finding, broken, count, note, ok
 from hookgate.cli.doctor.folders import folders
@@ -17,12 +19,10 @@ from hookgate.cli.doctor.printing import lines, members, summary
 from hookgate.cli.doctor.providers import keys, providers
 from hookgate.cli.doctor.sandbox import sandbox
 from hookgate.cli.doctor.servers import servers
-from hookgate.cli.endings import FAILED, INTERRUPTED, ending
-from hookgate.cli.inspect import say
-from hookgate.cli.logs import redacted_logs, set_up_logs
-from hookgate.cli.redacting import make_redactor
-from hookgate.cli.signals import open_until_signal
+from hookgate.cli.hooks.inspect import say
 from hookgate.config import ConfigError
+from hookgate.program.endings import FAILED, INTERRUPTED, ending
+from hookgate.program.signals import open_until_signal
 from hookgate.protocol.codec import encode
 from hookgate.protocol.interfaces import Redactor
 from hookgate.sections import Config

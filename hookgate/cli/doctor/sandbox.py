@@ -8,13 +8,13 @@ from contextlib import AsyncExitStack
 import trio
 
 from hookgate import config as configuration
+from hookgate.assembly.tools import Place, open_toolset
 from hookgate.cli.doctor.finding import Examined, Finding, broken, note, ok
 from hookgate.cli.doctor.packages import found, install
-from hookgate.cli.toolset import Place, open_toolset
 from hookgate.config import ConfigError
-from hookgate.loop.around import Unredacted
+from hookgate.loop.execution_policy import Unredacted
 from hookgate.tools.errors import SandboxUnavailable
-from hookgate.tools.sandbox import Sandbox
+from hookgate.tools.shell.sandbox import Sandbox
 
 PATIENCE_S = 10.0
 _NAMESPACES = (

@@ -10,10 +10,10 @@ from typing import Literal, Protocol, TypeVar, cast
 
 import trio
 
-from hookgate.hooks.deadlines import Deadlines
-from hookgate.hooks.outbox import Frame, Outbox
-from hookgate.hooks.slot import Slot
 from hookgate.hooks.zot.whose import current_chain
+from hookgate.processes.deadlines import Deadlines
+from hookgate.processes.outbox import Frame, Outbox
+from hookgate.processes.slot import Slot
 from hookgate.protocol.values import Chat
 from hookgate.protocol.zot.events import MAX_LINE_BYTES, Sent
 from hookgate.protocol.zot.frames import CommandReply, InterceptReply, Reply, ToolReply

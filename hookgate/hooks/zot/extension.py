@@ -9,9 +9,6 @@ import signal
 
 import trio
 
-from hookgate.hooks.child import FLOOD_LINE_BYTES, Child
-from hookgate.hooks.deadlines import Deadlines
-from hookgate.hooks.outbox import Bounds, Outbox
 from hookgate.hooks.zot.calls import Calls, Lost
 from hookgate.hooks.zot.errands import Errands
 from hookgate.hooks.zot.handshake import Handshake, HowReady
@@ -20,6 +17,9 @@ from hookgate.hooks.zot.noise import Noise
 from hookgate.hooks.zot.registered import Registered
 from hookgate.hooks.zot.spec import ExtensionSpec
 from hookgate.hooks.zot.tool import ZotTool, lost_text
+from hookgate.processes.child import FLOOD_LINE_BYTES, Child
+from hookgate.processes.deadlines import Deadlines
+from hookgate.processes.outbox import Bounds, Outbox
 from hookgate.protocol.answers import Answer
 from hookgate.protocol.events import Event
 from hookgate.protocol.framing import Oversize

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hookgate.hooks.child import loud
+from hookgate.processes.child import loud
 from hookgate.protocol.framing import Oversize
 from hookgate.protocol.zot.frames import Unknown
 from hookgate.protocol.zot.peer import Malformed, Stray

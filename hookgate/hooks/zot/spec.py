@@ -7,11 +7,11 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from hookgate.hooks.child import Recheck
-from hookgate.hooks.deadlines import Deadlines
-from hookgate.hooks.mounts import Plan
+from hookgate.hooks.children.mounts import Plan
 from hookgate.hooks.rules import AnyPolicy, Rules
 from hookgate.hooks.zot.roster import Roster
+from hookgate.processes.child import Recheck
+from hookgate.processes.deadlines import Deadlines
 from hookgate.protocol.hello import Hello
 from hookgate.protocol.match import Matcher, Observed
 from hookgate.protocol.stages import Stage

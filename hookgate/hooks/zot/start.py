@@ -6,10 +6,10 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from hookgate.hooks.child import Child, HelloFailed, NotAgain, open_child
-from hookgate.hooks.deadlines import Deadlines
-from hookgate.hooks.pipes import open_pipes
 from hookgate.hooks.zot.spec import TOKEN, ExtensionSpec
+from hookgate.processes.child import Child, HelloFailed, NotAgain, open_child
+from hookgate.processes.deadlines import Deadlines
+from hookgate.processes.pipes import open_pipes
 
 if TYPE_CHECKING:
     from hookgate.hooks.zot.extension import ZotExtension

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hookgate.protocol.interfaces import Tool
-from hookgate.tools.background import Background
 from hookgate.tools.builtin.bash import Bash
 from hookgate.tools.builtin.bash_kill import BashKill
 from hookgate.tools.builtin.bash_output import BashOutput
@@ -17,9 +16,10 @@ from hookgate.tools.builtin.ls import Ls
 from hookgate.tools.builtin.read import Read
 from hookgate.tools.builtin.web_fetch import WebFetch
 from hookgate.tools.builtin.write import Write
+from hookgate.tools.files.workspace import Workspace
 from hookgate.tools.output import Form
-from hookgate.tools.sandbox import Sandbox, Shelter
-from hookgate.tools.workspace import Workspace
+from hookgate.tools.shell.background import Background
+from hookgate.tools.shell.sandbox import Sandbox, Shelter
 
 
 @dataclass(frozen=True)

@@ -9,15 +9,15 @@ from math import inf
 
 import trio
 
+from hookgate.processes.command import Command, Ended, run_command
 from hookgate.processes.strays import marked
 from hookgate.protocol.effects import ProcessEffect
 from hookgate.protocol.values import Fault, Json, ToolCall, ToolResult, ToolSpec
-from hookgate.tools import arguments, whose
-from hookgate.tools.background import Background, Job
-from hookgate.tools.background_report import effect, report
-from hookgate.tools.capture import Capture
-from hookgate.tools.command import Command, Ended, run_command
-from hookgate.tools.sandbox import Sandbox, Shelter
+from hookgate.tools import arguments, call_context
+from hookgate.tools.shell.background import Background, Job
+from hookgate.tools.shell.background_report import effect, report
+from hookgate.tools.shell.capture import Capture
+from hookgate.tools.shell.sandbox import Sandbox, Shelter
 from hookgate.tools.text import SPARE_BYTES, cut
 
 DEFAULT_TIMEOUT_S = 60
@@ -122,7 +122,7 @@ class _Watched:
     def __init__(self, capture: Capture) -> None:
         self._capture = capture
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._tell = whose.progress.get()
+        self._tell = call_context.progress.get()
 
     async def take(self, chunk: bytes) -> None:
         await self._capture.take(chunk)
@@ -131,7 +131,7 @@ class _Watched:
 
 
 async def _put_aside(background: Background, line: str, command: Command) -> ToolResult:
-    job = await background.start(whose.session.get(), line, command)
+    job = await background.start(call_context.session.get(), line, command)
     try:
         with trio.move_on_after(FIRST_OUTPUT_S):
             await job.finished.wait()

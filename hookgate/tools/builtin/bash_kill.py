@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from hookgate.protocol.values import ToolCall, ToolResult, ToolSpec
-from hookgate.tools import arguments, whose
-from hookgate.tools.background import Background
-from hookgate.tools.background_report import MEMBERS, effect, report
+from hookgate.tools import arguments, call_context
+from hookgate.tools.shell.background import Background
+from hookgate.tools.shell.background_report import MEMBERS, effect, report
 
 SPEC = ToolSpec(
     name="bash_kill",
@@ -32,7 +32,7 @@ class BashKill:
         self._background = background
 
     async def execute(self, call: ToolCall) -> ToolResult:
-        job = self._background.job(whose.session.get(), arguments.required(call, "id"), "bash_kill")
+        job = self._background.job(call_context.session.get(), arguments.required(call, "id"), "bash_kill")
         ran = not job.finished.is_set()
         job.reins.stop()
         await job.finished.wait()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from hookgate.protocol.values import ToolCall, ToolResult, ToolSpec
-from hookgate.tools import arguments, whose
-from hookgate.tools.background import Background
-from hookgate.tools.background_report import MEMBERS, as_json, report
+from hookgate.tools import arguments, call_context
 from hookgate.tools.output import OUTPUT_ARGUMENT, Form, form_of
+from hookgate.tools.shell.background import Background
+from hookgate.tools.shell.background_report import MEMBERS, as_json, report
 
 MAX_WAIT_S = 300
 
@@ -48,7 +48,7 @@ class BashOutput:
 
     async def execute(self, call: ToolCall) -> ToolResult:
         form = form_of(call, self._default_output)
-        job = self._background.job(whose.session.get(), arguments.required(call, "id"), "bash_output")
+        job = self._background.job(call_context.session.get(), arguments.required(call, "id"), "bash_output")
         await job.settled(arguments.number(call, "wait", 0))
         text, members = report(job)
         return ToolResult(as_json(members) if form == "json" else text, data=members)

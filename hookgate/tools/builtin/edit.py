@@ -14,9 +14,9 @@ from hookgate.tools import arguments
 from hookgate.tools.builtin.diff import Edit as Replacement
 from hookgate.tools.builtin.diff import applied, lf, locate, rows
 from hookgate.tools.errors import ToolError
-from hookgate.tools.files import opened, replace, version
-from hookgate.tools.observe_paths import shown_path
-from hookgate.tools.workspace import Workspace
+from hookgate.tools.files.files import opened, replace, version
+from hookgate.tools.files.observe_paths import shown_path
+from hookgate.tools.files.workspace import Workspace
 
 MAX_FILE_BYTES = 16 * 1024 * 1024
 

@@ -8,12 +8,12 @@ from hookgate.protocol.values import ToolCall, ToolResult
 from hookgate.tools import arguments
 from hookgate.tools.builtin.finding import SHOW_HIDDEN, SHOW_IGNORED, finding_spec
 from hookgate.tools.errors import ToolError
+from hookgate.tools.files.workspace import Workspace
 from hookgate.tools.output import Form, Items, form_of, result
-from hookgate.tools.search import search, target
-from hookgate.tools.search_query import Entry, Found, Query
-from hookgate.tools.search_walk import shown
+from hookgate.tools.search.query import Entry, Found, Query
+from hookgate.tools.search.search import search, target
+from hookgate.tools.search.walk import shown
 from hookgate.tools.text import MAX_LINES
-from hookgate.tools.workspace import Workspace
 
 DEFAULT_RESULTS = 500
 

@@ -10,13 +10,13 @@ from hookgate.protocol.values import Json, ToolCall, ToolResult
 from hookgate.tools import arguments
 from hookgate.tools.builtin.finding import SHOW_HIDDEN, SHOW_IGNORED, finding_spec
 from hookgate.tools.builtin.glob import names_hidden
+from hookgate.tools.files.workspace import Workspace
 from hookgate.tools.output import Form, Items, form_of, result
-from hookgate.tools.search import ripgrep, search, target
-from hookgate.tools.search_lines import MORE, SHOWN_CHARS
-from hookgate.tools.search_query import Found, Query
-from hookgate.tools.search_walk import shown
+from hookgate.tools.search.lines import MORE, SHOWN_CHARS
+from hookgate.tools.search.query import Found, Query
+from hookgate.tools.search.search import ripgrep, search, target
+from hookgate.tools.search.walk import shown
 from hookgate.tools.text import uncut
-from hookgate.tools.workspace import Workspace
 
 DEFAULT_RESULTS = 100
 MAX_RESULTS = 1000

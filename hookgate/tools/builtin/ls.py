@@ -9,9 +9,9 @@ import trio
 from hookgate.protocol.values import ToolCall, ToolResult
 from hookgate.tools import arguments
 from hookgate.tools.builtin.finding import SHOW_HIDDEN, finding_spec
-from hookgate.tools.listing import Listed, listing
+from hookgate.tools.files.listing import Listed, listing
+from hookgate.tools.files.workspace import Place, Workspace
 from hookgate.tools.output import EMPTY, Form, Items, as_object, form_of, result
-from hookgate.tools.workspace import Place, Workspace
 
 SPEC = finding_spec(
     name="ls",

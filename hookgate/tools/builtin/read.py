@@ -12,9 +12,9 @@ import trio
 from hookgate.protocol.values import ToolCall, ToolResult, ToolSpec
 from hookgate.tools import arguments
 from hookgate.tools.errors import ToolError
-from hookgate.tools.files import opened
+from hookgate.tools.files.files import opened
+from hookgate.tools.files.workspace import Workspace
 from hookgate.tools.text import MAX_BYTES, MAX_LINES, head
-from hookgate.tools.workspace import Workspace
 
 # What the model services accept for one picture.
 MAX_PICTURE_BYTES = 5 * 1024 * 1024

@@ -16,8 +16,8 @@ from hookgate.tools.failures import failed
 from hookgate.tools.text import uncut
 
 if TYPE_CHECKING:
-    from hookgate.tools.fetch import Answer, OnHop
-    from hookgate.tools.page import Page
+    from hookgate.tools.web.fetch import Answer, OnHop
+    from hookgate.tools.web.page import Page
 
 DEFAULT_CHARS = 20_000
 MAX_CHARS = 50_000
@@ -69,7 +69,7 @@ class WebFetch:
         return ToolResult(text, effects=tuple(hops))
 
     async def _text(self, call: ToolCall, on_hop: OnHop) -> str:
-        from hookgate.tools.fetch import fetch
+        from hookgate.tools.web.fetch import fetch
 
         answer = await fetch(arguments.required(call, "url"), self._allow_private, on_hop)
         page = await trio.to_thread.run_sync(_page, answer, abandon_on_cancel=True)
@@ -77,7 +77,7 @@ class WebFetch:
 
 
 def _page(answer: Answer) -> Page:
-    from hookgate.tools.page import Page, read_page
+    from hookgate.tools.web.page import Page, read_page
 
     kind = answer.content_type.split(";")[0].strip().lower()
     if b"\0" in answer.body[:8192] or not (kind == "" or _TEXTUAL.match(kind) or kind == "application/xhtml+xml"):

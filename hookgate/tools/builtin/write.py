@@ -11,9 +11,9 @@ from hookgate.protocol.effects import FileEffect
 from hookgate.protocol.values import ToolCall, ToolResult, ToolSpec
 from hookgate.tools import arguments
 from hookgate.tools.errors import ToolError
-from hookgate.tools.files import replace
-from hookgate.tools.observe_paths import shown_path
-from hookgate.tools.workspace import Workspace
+from hookgate.tools.files.files import replace
+from hookgate.tools.files.observe_paths import shown_path
+from hookgate.tools.files.workspace import Workspace
 
 SPEC = ToolSpec(
     name="write",

@@ -15,10 +15,10 @@ from typing import Any, cast
 
 import trio
 
+from hookgate.processes.command import Command
 from hookgate.protocol.codec import decode, encode
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.values import Json, JsonObject, ToolCall, ToolResult, ToolSpec
-from hookgate.tools.command import Command
 from hookgate.tools.dynamic.cell import DATA, Cell, open_cell
 from hookgate.tools.dynamic.draft import named_well
 from hookgate.tools.dynamic.identity import digest, tool_spec
@@ -26,7 +26,7 @@ from hookgate.tools.dynamic.made import Workplace
 from hookgate.tools.dynamic.oneshot import MAX_OUTPUT_BYTES, Printed, run_once
 from hookgate.tools.errors import ToolError
 from hookgate.tools.failures import failure
-from hookgate.tools.sandbox import Sandbox
+from hookgate.tools.shell.sandbox import Sandbox
 
 OP = "register_argv"
 

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import trio
 
+from hookgate.processes.private import open_private_folder
 from hookgate.tools.dynamic.folder import too_much
 from hookgate.tools.dynamic.tail import Tail, open_tail
-from hookgate.tools.private import open_private_folder
-from hookgate.tools.sandbox import Sandbox
+from hookgate.tools.shell.sandbox import Sandbox
 
 # CPU seconds, open files, and bytes per file in blocks of 512. A limit that is lower already stays.
 _LIMITS = "ulimit -t 60; ulimit -n 256; ulimit -f 131072; ulimit -c 0"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
-from hookgate.tools.private import entries_of
+from hookgate.processes.private import entries_of
 
 MAX_FOLDER_BYTES, MAX_FOLDER_FILES = 256 << 20, 10_000
 """What it may hold; no limit of the kernel's counts more than one file."""

@@ -22,7 +22,7 @@ from hookgate.tools.dynamic.identity import CALL_TIMEOUT_S, START_TIMEOUT_S, sam
 from hookgate.tools.dynamic.process import OpenToolProcess, ProgramSpec, ToolProcess, ToolProcessFailed
 from hookgate.tools.errors import ToolError
 from hookgate.tools.failures import failure
-from hookgate.tools.sandbox import Sandbox
+from hookgate.tools.shell.sandbox import Sandbox
 
 MAX_RESULT_BYTES = 1 << 20
 BUSY_S = 5.0

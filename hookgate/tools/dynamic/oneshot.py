@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import trio
 
-from hookgate.tools.command import Command
+from hookgate.processes.command import Command
 
 MAX_OUTPUT_BYTES = 1 << 20
 _CHUNK_BYTES = 64 * 1024

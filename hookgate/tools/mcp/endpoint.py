@@ -9,8 +9,8 @@ from urllib.parse import SplitResult, urlsplit
 
 import trio
 
-from hookgate.tools.addresses import is_local_name, is_public
 from hookgate.tools.mcp.server import ConnectFailed
+from hookgate.tools.web.addresses import is_local_name, is_public
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ from hookgate.tools.errors import BadSpec
 from hookgate.tools.mcp.asked import plain
 from hookgate.tools.mcp.names import exposed
 from hookgate.tools.mcp.server import ConnectFailed, ServerSpec
-from hookgate.tools.schema import check_schema
-from hookgate.tools.schema_spec import check_spec
+from hookgate.tools.schema.check import check_schema
+from hookgate.tools.schema.spec import check_spec
 
 if TYPE_CHECKING:
     from mcp_types import ListToolsResult, Tool

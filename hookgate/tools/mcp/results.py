@@ -12,7 +12,7 @@ from hookgate.protocol.codec import decode, encode
 from hookgate.protocol.values import Json, JsonObject, ToolResult
 from hookgate.tools.errors import BadSpec
 from hookgate.tools.failures import failure
-from hookgate.tools.schema import problems, too_deep
+from hookgate.tools.schema.check import problems, too_deep
 
 if TYPE_CHECKING:
     from mcp_types import BlobResourceContents, CallToolResult, ContentBlock, TextResourceContents

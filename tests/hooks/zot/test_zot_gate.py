@@ -12,14 +12,14 @@ from typing import Any, cast
 import pytest
 import trio
 
-from hookgate.hooks import pipes
+from hookgate.hooks.children.mounts import Changes, Mounts, Plan, open_mounts
+from hookgate.hooks.children.supervise import Restarts
 from hookgate.hooks.gate import Allowed, Denied, Gate
-from hookgate.hooks.mounts import Changes, Mounts, Plan, open_mounts
 from hookgate.hooks.rules import Rules
-from hookgate.hooks.supervise import Restarts
 from hookgate.hooks.zot.roster import Roster
 from hookgate.hooks.zot.spec import extension_plan
 from hookgate.hooks.zot.tool import ZotTool
+from hookgate.processes import pipes
 from hookgate.protocol.errors import TurnAborted
 from hookgate.protocol.events import Event
 from hookgate.protocol.inside import ReplyEnded, StepBegan

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 import trio
 
-from hookgate.hooks import pipes
-from hookgate.hooks.child import HelloFailed
 from hookgate.hooks.zot import handshake
 from hookgate.hooks.zot.registered import MAX_REGISTERED
 from hookgate.hooks.zot.spec import extension_environment
 from hookgate.hooks.zot.start import open_extension
+from hookgate.processes import pipes
+from hookgate.processes.child import HelloFailed
 from hookgate.protocol.stages import Stage
 from tests.hooks.processes import DEADLINE_S, gone, living, open_deadlines, until
 from tests.hooks.zot.extensions import Theatre, open_ext, received, run, told

@@ -10,9 +10,9 @@ import pytest
 import trio
 import trio.testing
 
-from hookgate.hooks import pipes
-from hookgate.hooks.outbox import Bounds
 from hookgate.hooks.zot import extension as zot
+from hookgate.processes import pipes
+from hookgate.processes.outbox import Bounds
 from hookgate.protocol.answers import CONTINUE, Failed
 from hookgate.protocol.events import Event
 from hookgate.protocol.inside import CallEnded, ReplyEnded, SessionBegan, StepBegan

@@ -11,7 +11,7 @@ from typing import Any
 
 import trio
 
-from hookgate.cli.dynamic import open_tool_processes
+from hookgate.assembly.dynamic import open_tool_processes
 from hookgate.protocol.catalog import EVERYWHERE, Catalog, Seen, ServerRow, StoreFailed, ToolRow
 from hookgate.protocol.values import ToolCall, ToolResult, ToolSpec
 from hookgate.tools.dispatch import execute
@@ -21,7 +21,7 @@ from hookgate.tools.dynamic.made import Workplace
 from hookgate.tools.dynamic.shelf import Shelf
 from hookgate.tools.dynamic.workshop import Terms, Workshop, open_workshop
 from hookgate.tools.registry import Registry
-from hookgate.tools.sandbox import Limits, Sandbox, open_shelter
+from hookgate.tools.shell.sandbox import Limits, Sandbox, open_shelter
 
 DEADLINE_S = 30.0
 ENVIRONMENT = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), "LANG": "C.UTF-8"}

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import trio
 
+from hookgate.processes.private import remove
 from hookgate.tools.dynamic.folder import MAX_FOLDER_FILES, too_much
-from hookgate.tools.private import remove
-from hookgate.tools.sandbox import Limits, open_shelter
+from hookgate.tools.shell.sandbox import Limits, open_shelter
 from tests.tools.dynamic.shops import open_shop, open_walls
 
 

@@ -1,0 +1,1 @@
+"""A configuration becomes open parts: the only place that puts concrete parts together."""

@@ -1,0 +1,279 @@
+"""A running hookgate: everything the configuration names, opened in order and closed in reverse."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import structlog
+import trio
+
+from hookgate import config as configuration
+from hookgate.approvals.desk import Desk
+from hookgate.assembly.context_files import ContextFiles
+from hookgate.assembly.extensions import ExtensionFlags, Extensions, Joints, looked
+from hookgate.assembly.hooks import plans, restarts
+from hookgate.assembly.logs import redacted_logs
+from hookgate.assembly.models import model_of, unknown_of
+from hookgate.assembly.redacting import make_redactor
+from hookgate.assembly.skills import Joined, Skills, load_skills, switched_on
+from hookgate.assembly.tools import More, Place, Toolset, all_rules, open_more_tools, open_toolset
+from hookgate.config import ConfigError, MissingKey
+from hookgate.hooks.children.mounts import Mounts, open_mounts
+from hookgate.hooks.gate import Gate
+from hookgate.hooks.rules import Mount
+from hookgate.loop.agent import Agent, Retries
+from hookgate.loop.gateway import Gateway
+from hookgate.processes.reaper import run_reaper
+from hookgate.protocol.delta import Delta
+from hookgate.protocol.errors import ProviderFailed
+from hookgate.protocol.interfaces import Channel, Provider, Tool
+from hookgate.protocol.payloads import RegistryChanged
+from hookgate.protocol.stages import Stage
+from hookgate.protocol.values import LLMReply, LLMRequest
+from hookgate.protocol.zot.surface import Surface
+from hookgate.providers.patience import Deadlines
+from hookgate.sections import Config
+from hookgate.sections.agent import ProviderSection
+from hookgate.tools.errors import BadSpec
+from hookgate.tools.registry import Change, Registry
+from hookgate.tools.schema.spec import spec_problem
+
+if TYPE_CHECKING:
+    from hookgate.loop.session import Session
+
+log = structlog.get_logger("hookgate.config")
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What to run: `base` is the folder that relative paths of the configuration count from. `recording`: keep what
+    files were before a turn changed them. `secrets`: values to redact besides those that the configuration names.
+    `extensions` None: no zot extensions; `surfaces`: by channel, those that show what extensions say.
+    `functions`: tools of the program that has hookgate inside it. `skills`, `context_files`: see `switched_on`.
+    `looking`: nobody begins to work here, and what was not brought back is no news."""
+
+    config: Config
+    base: Path
+    channels: Sequence[Channel]
+    inside: Sequence[Mount] = ()
+    providers: Mapping[str, Provider] = field(default_factory=dict[str, Provider])
+    file: Path | None = None
+    recording: bool = False
+    secrets: tuple[str, ...] = ()
+    extensions: ExtensionFlags | None = None
+    surfaces: Mapping[str, Surface] = field(default_factory=dict[str, Surface])
+    functions: tuple[Tool, ...] = ()
+    skills: bool | None = None
+    context_files: bool | None = None
+    looking: bool = False
+
+
+@dataclass(frozen=True)
+class Runtime:
+    setup: Setup
+    agent: Agent
+    gate: Gate
+    mounts: Mounts
+    gateway: Gateway
+    tools: Toolset
+    more: More
+    extensions: Extensions | None = None
+    skills: Skills | None = None
+    context_files: ContextFiles | None = None
+
+    def text_problems(self) -> tuple[str, ...]:
+        """A line for each skill that cannot be loaded, and each context file that was left out."""
+        skills = self.skills.problems() if self.skills is not None else ()
+        return (*skills, *(self.context_files.problems if self.context_files is not None else ()))
+
+    async def tried(self) -> None:
+        """Until every hook and MCP server has been tried once: for what ends before a slow one would be there."""
+        await self.mounts.tried()
+        if self.more.roster is not None:
+            await self.more.roster.connections.tried()
+
+
+@asynccontextmanager
+async def open_runtime(setup: Setup) -> AsyncGenerator[Runtime]:
+    """Hooks started, tools registered, nothing asked yet. Raises ConfigError, RequiredHookFailed.
+
+    Leaving stops every hook process and closes every connection.
+    """
+    config = setup.config
+    if not config.agent.model:
+        raise configuration.no_model(config)
+    async with AsyncExitStack() as stack:
+        redactor = make_redactor(config, setup.secrets)
+        stack.enter_context(redacted_logs(redactor))
+        named = setup.extensions.named if setup.extensions is not None else ()
+        place = Place(config, setup.base, setup.file, redactor, setup.recording, named)
+        gate = Gate(frozenset({*config.providers, *setup.providers}), redactor, spec_problem)
+        providers = await _open_providers(stack, setup)
+        tools = await open_toolset(stack, place)
+        if changed := await tools.rechecks.start():
+            raise ConfigError(changed)
+        add_functions(tools.registry, setup.functions)
+        tools.registry.listen(lambda change: gate.events.emit(_told(change)))
+        extensions = await make_extensions(setup, tools)
+        if not setup.looking:
+            await refuse_what_does_not_guard(setup, (config, setup.base), tools.registry)
+        skills = await load_skills(config, setup.skills, Joined(tools.registry, extensions, tools.rechecks.file))
+        context = make_context_files(setup, tools, lambda key: gateway.sessions.get(key))
+        texts = [it.mount for it in (skills, context) if it is not None]
+        inside = (*own_guards(config, tools), *(extensions.inside if extensions else ()), *texts, *setup.inside)
+        mounts = Mounts(gate, restarts(config.hooks.defaults), inside)
+        hooks = plans(config, setup.base, tools.rechecks.hook)
+        await stack.enter_async_context(open_mounts(mounts, extensions.beside(hooks) if extensions else hooks))
+        agent = make_agent(config, providers, gate, tools)
+        agent = context.applied(agent) if context is not None else agent
+        channels = {channel.name: channel for channel in setup.channels}
+        gateway = Gateway(lambda _chat: agent, channels, extensions.commands if extensions else None)
+        more = await open_more_tools(stack, place, tools, gateway.tell)
+        agent.desk.adopt(all_rules(config, more.workshop))
+        if more.workshop is not None and not setup.looking:
+            await more.workshop.warn()
+        nursery = await stack.enter_async_context(trio.open_nursery())
+        nursery.start_soon(gateway.run)
+        nursery.start_soon(run_reaper)
+        if extensions:
+            extensions.tool_calls.gateway = gateway
+            nursery.start_soon(extensions.surfaces.run, channels, gateway)
+        yield Runtime(setup, agent, gate, mounts, gateway, tools, more, extensions, skills, context)
+        nursery.cancel_scope.cancel()
+
+
+async def _open_providers(stack: AsyncExitStack, setup: Setup) -> dict[str, Provider]:
+    """The given ones, and those of the configuration that none is given for."""
+    providers = dict(setup.providers)
+    for name, section in setup.config.providers.items():
+        if name not in providers:
+            try:
+                providers[name] = await open_provider(stack, name, section, setup.base)
+            except MissingKey as error:
+                if name == setup.config.agent.model.partition("/")[0]:
+                    raise
+                providers[name] = Keyless(error)
+    return providers
+
+
+class Keyless:
+    """A provider that no agent uses needs no key, until somebody asks for one of its models."""
+
+    def __init__(self, why: MissingKey) -> None:
+        self._why = why
+
+    async def complete(self, request: LLMRequest, on_text: Callable[[Delta], None]) -> LLMReply:
+        await trio.lowlevel.checkpoint()
+        raise ProviderFailed("auth", f"it has no key: {self._why}")
+
+
+async def refuse_what_does_not_guard(setup: Setup, wanted: tuple[Config, Path], registry: Registry) -> None:
+    """Raises ConfigError; what its own policy covers, or may yet come, is a warning."""
+    from hookgate.assembly.naming import refuse_faults, start_faults
+
+    names = registry.snapshot().tools
+    adding = any(Stage.BEFORE_LLM in mount.rules.stages for mount in setup.inside)
+    loads = adding or bool(setup.extensions and setup.extensions.named)
+    for note in refuse_faults(await trio.to_thread.run_sync(lambda: start_faults(*wanted, names, loads=loads))):
+        log.warning("configuration_covers_nothing", reason=note)
+
+
+def add_functions(registry: Registry, functions: Sequence[Tool]) -> None:
+    """Raises ConfigError for a name that is taken: a hook or a rule about it means the tool that it knows."""
+    for tool in functions:
+        if tool.spec.name in registry.snapshot().tools:
+            raise ConfigError(f"functions: there is a tool {tool.spec.name} already: give this one another name")
+        try:
+            registry.register(tool, reserved=True)
+        except BadSpec as error:
+            raise ConfigError(f"functions: {error}") from None
+
+
+async def make_extensions(setup: Setup, tools: Toolset) -> Extensions | None:
+    if setup.extensions is None:
+        return None
+    names = [channel.name for channel in setup.channels]
+    joints = Joints(tools.registry, names, setup.surfaces, tools.around.redactor.text, tools.rechecks.folder)
+    found = setup.extensions.found or await looked(setup.config, setup.extensions)
+    return Extensions(setup.config, setup.extensions, joints, found)
+
+
+def make_context_files(setup: Setup, tools: Toolset, session: Callable[[str], Session | None]) -> ContextFiles | None:
+    if not switched_on(setup.config.agent.context_files, setup.context_files):
+        return None
+    workspace, redact = configuration.workspace_folder(setup.config), tools.around.redactor.text
+    return ContextFiles(workspace, redact, session, tools.rechecks.file)
+
+
+def own_guards(config: Config, tools: Toolset) -> tuple[Mount, ...]:
+    """The guards that come with hookgate, where they are on."""
+    from hookgate.assembly.guards import guard_mounts
+
+    workspace = configuration.workspace_folder(config)
+    return guard_mounts(config.guards, workspace, lambda name: tools.registry.snapshot().spec(name))
+
+
+def _told(change: Change) -> RegistryChanged:
+    return RegistryChanged(change.version, change.added, change.removed, change.shadowed)
+
+
+def make_agent(config: Config, providers: Mapping[str, Provider], gate: Gate, tools: Toolset) -> Agent:
+    section = config.agent
+    return Agent(
+        name=section.name,
+        model=section.model,
+        system=section.system,
+        providers=providers,
+        gate=gate,
+        registry=tools.registry,
+        desk=Desk(all_rules(config), gate.events.emit, tools.around.redactor),
+        max_steps=section.max_steps,
+        options=section.request_options,
+        retries=Retries(section.retries, section.retry_first_ms / 1000, section.retry_longest_ms / 1000),
+        show_denials=section.show_denials,
+        text_calls=section.text_tool_calls,
+        around=tools.around,
+        selection=tools.selection,
+        known_model=partial(model_of, config),
+        unknown_of=partial(unknown_of, config),
+        compact_at=section.compact_at,
+    )
+
+
+async def open_provider(
+    stack: AsyncExitStack, name: str, section: ProviderSection, base: Path, given_key: str = ""
+) -> Provider:
+    """Imports only what the kind needs: an HTTP client is the dearest part of a start. A key that is given stands
+    instead of the environment's. Raises ConfigError."""
+    headers, deadlines = tuple(section.headers.items()), _deadlines(section)
+    key = given_key or configuration.api_key(name, section)
+    try:
+        match section.kind:
+            case "openai":
+                from hookgate.providers.openai import OPENAI_URL, open_openai
+
+                url = section.base_url or OPENAI_URL
+                return await stack.enter_async_context(open_openai(url, key, deadlines, headers))
+            case "anthropic":
+                from hookgate.providers.anthropic import ANTHROPIC_URL, open_anthropic
+
+                url = section.base_url or ANTHROPIC_URL
+                return await stack.enter_async_context(open_anthropic(key, url, deadlines, headers))
+            case "scripted" if given_key:
+                raise ConfigError(f"providers.{name}: a scripted provider takes no API key")
+            case "scripted":
+                from hookgate.assembly.scripts import load_script
+
+                return await load_script(base / section.script)
+    except ValueError as error:
+        raise ConfigError(f"providers.{name}: {error}") from None
+
+
+def _deadlines(section: ProviderSection) -> Deadlines:
+    first, idle, total = section.first_token_timeout_ms, section.idle_timeout_ms, section.total_timeout_ms
+    return Deadlines(first / 1000, idle / 1000, total / 1000, section.least_rate)

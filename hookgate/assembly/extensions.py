@@ -1,0 +1,305 @@
+"""The extensions of one running hookgate: found, planned as hooks, joined to registry, commands and surfaces.
+
+Owns no process: the mounts do, as for every hook.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import structlog
+import trio
+
+from hookgate import __version__
+from hookgate import config as configuration
+from hookgate.assembly.extension_calls import ToolCalls
+from hookgate.assembly.extension_tools import OfferedTools, tool_matcher
+from hookgate.assembly.hooks import matcher
+from hookgate.channels.printable import one_line
+from hookgate.config import ConfigError
+from hookgate.extensions.discovery import (
+    Candidate,
+    Entry,
+    Found,
+    Judge,
+    Places,
+    Problem,
+    arranged,
+    doubtful,
+    everybody,
+    there,
+)
+from hookgate.extensions.logs import ExtensionLog, log_file
+from hookgate.extensions.trust import Standing, Trust
+from hookgate.hooks.children.mounts import Mounts, Plan
+from hookgate.hooks.rules import Mount
+from hookgate.hooks.zot.roster import Roster
+from hookgate.loop.extensions.commands import RESERVED, Commands
+from hookgate.loop.extensions.surface import Surfaces
+from hookgate.protocol.interfaces import Tool
+from hookgate.protocol.match import Matcher
+from hookgate.protocol.values import Chat, Inbound, Step
+from hookgate.protocol.zot.names import EXTENSION
+from hookgate.protocol.zot.surface import Surface
+from hookgate.sections import Config
+from hookgate.sections.section import MatchSection
+from hookgate.sections.zot import ZotExtension
+from hookgate.tools.registry import Registry
+
+if TYPE_CHECKING:
+    from hookgate.hooks.zot.spec import ExtensionSpec
+    from hookgate.processes.child import Recheck
+
+log = structlog.get_logger("hookgate.extensions")
+
+
+@dataclass(frozen=True)
+class ExtensionFlags:
+    """What the command line says. `named`: folders of `--ext`; `search` False: `--no-ext`; `discover`: whether the
+    project's are loaded where the configuration does not say; `trusting`: all of them, whoever wrote them. `trust`:
+    what somebody has agreed to, in this run too. `found`: what a look right before the start has found."""
+
+    named: tuple[Path, ...] = ()
+    search: bool = True
+    discover: bool = False
+    trusting: bool = False
+    trust: Trust | None = None
+    found: Found | None = None
+
+
+@dataclass(frozen=True)
+class Joints:
+    """What extensions are joined to. `surfaces`: by channel, those that show notes and panels themselves."""
+
+    registry: Registry
+    channels: Sequence[str]
+    surfaces: Mapping[str, Surface] = field(default_factory=dict[str, Surface])
+    redact: Callable[[str], str] = lambda text: text
+    recheck: Callable[[Path], Recheck] | None = None
+
+
+class Extensions:
+    """`commands` for the gateway, `surfaces` to be run beside it, `inside` and `plans` for the mounts."""
+
+    def __init__(self, config: Config, flags: ExtensionFlags, joints: Joints, found: Found | None = None) -> None:
+        self._config = config
+        self._flags = flags
+        self._tools, self._recheck = OfferedTools(joints.registry), joints.recheck
+        self._generation = 0
+        self._told: set[tuple[str, str]] = set()
+        self._matchers: dict[str, Matcher] = {}
+        self.surfaces = Surfaces(joints.channels, joints.surfaces, joints.redact)
+        self.tool_calls = ToolCalls(self._covers)
+        self.roster = Roster(self.surfaces, self._offer, self.tool_calls.run)
+        self.commands = Commands(self.roster, self.surfaces, self._covers_chat)
+        matching = any(it.match != MatchSection() for it in config.zot.extensions.values())
+        self.inside: tuple[Mount, ...] = (tool_matcher(self._covers),) if matching else ()
+        self.found = _logged(found or found_by(config, flags))
+        self.plans = self._planned()
+
+    def beside(self, plans: Sequence[Plan]) -> tuple[Plan, ...]:
+        """The configured hooks' plans with the extensions': what a reload of the hooks must be given."""
+        return (*plans, *self.plans)
+
+    def problems(self, mounts: Mounts) -> tuple[str, ...]:
+        """A line for each extension that could not be loaded."""
+        return (*unloaded(self.found), *(one_line(it.text) + self._more(it) for it in self._down(mounts)))
+
+    def _more(self, problem: Problem) -> str:
+        """Where there is more to read of one that was started."""
+        spec = next(plan.spec for plan in self.plans if Path(plan.spec.directory) == problem.directory)
+        written = log_file(configuration.zot_home(self._config), spec.name)
+        there = written.exists() and written.stat().st_size
+        return f"  (hookgate ext logs {shlex.quote(spec.name)})" if there else ""
+
+    def broken(self, mounts: Mounts) -> tuple[Problem, ...]:
+        """What is wrong with those that were named."""
+        named = {Path(os.path.abspath(path)) for path in self._flags.named}
+        return tuple(it for it in (*self.found.problems, *self._down(mounts)) if it.directory in named)
+
+    def _down(self, mounts: Mounts) -> tuple[Problem, ...]:
+        directories = {plan.name: Path(plan.spec.directory) for plan in self.plans}
+        down = [hook for hook in mounts.hooks if hook.name in directories and not hook.pid]
+        return tuple(Problem(directories[hook.name], hook.reason or hook.state) for hook in down)
+
+    def loaded(self, mounts: Mounts) -> tuple[str, ...]:
+        """The names of those that are up, in load order."""
+        up = {hook.name for hook in mounts.hooks if hook.pid}
+        return tuple(plan.spec.name for plan in self.plans if plan.name in up)
+
+    async def reload(self, mounts: Mounts, found: Found | None = None) -> None:
+        """Look again, stop all extensions, start what is there now; returns when each is up or has failed.
+
+        `found`: what a look has found just now. Raises nothing that an extension does; what could not be loaded is in
+        `problems`.
+        """
+        found = found or await looked(self._config, self._flags)
+        self._generation += 1
+        self._told.clear()
+        self.found = _logged(found)
+        before = {plan.name: plan.spec.name for plan in self.plans}
+        self.plans = self._planned()
+        await mounts.reload(lambda running: self.beside([plan for plan in running if plan.name not in before]))
+        for name in before.keys() - {plan.name for plan in self.plans}:
+            # Its process may still be ending; nobody should call it any more.
+            self._tools.offer(before[name], 0, ())
+
+    # --- what is there ---
+
+    def _planned(self) -> tuple[Plan, ...]:
+        sections = self._config.zot.extensions
+        started = [(it, sections.get(it.name, ZotExtension())) for it in self.found.candidates if it.command]
+        self._matchers = {it.name: matcher(section.match) for it, section in started}
+        return tuple(self._plan(it, section) for it, section in started if section.enabled)
+
+    def _plan(self, candidate: Candidate, section: ZotExtension) -> Plan:
+        from hookgate.hooks.zot.spec import STAGES, extension_plan
+
+        spec = self._spec(candidate, section)
+        plan = extension_plan(spec, priority=self._config.zot.priority, match=self._matchers[candidate.name])
+        if section.timeout_ms is None:
+            return plan
+        return replace(plan, rules=replace(plan.rules, timeout_s=dict.fromkeys(STAGES, section.timeout_ms / 1000)))
+
+    def _spec(self, candidate: Candidate, section: ZotExtension) -> ExtensionSpec:
+        from hookgate.hooks.zot.spec import ExtensionSpec, extension_environment
+
+        config, zot = self._config, self._config.zot
+        home = configuration.zot_home(config)
+        provider, _, model = config.agent.model.partition("/")
+        return ExtensionSpec(
+            name=candidate.name,
+            command=candidate.command,
+            directory=str(candidate.directory),
+            environment=extension_environment(
+                self._base_environment(candidate), str(home), configuration.extension_variables(section)
+            ),
+            project_dir=str(configuration.workspace_folder(config)),
+            provider=provider,
+            model=model,
+            zot_version=zot.version or __version__,
+            roster=self.roster,
+            journal=ExtensionLog(log_file(home, candidate.name)),
+            recheck=self._rechecked(candidate),
+            fail_closed=zot.fail_closed if section.fail_closed is None else section.fail_closed,
+            rank=candidate.index,
+            hello_timeout_s=zot.hello_timeout_ms / 1000,
+            generation=self._generation,
+        )
+
+    def _rechecked(self, candidate: Candidate) -> Recheck | None:
+        """That of a project's extension is a person's yes to what is in its folder, which says more."""
+        if candidate.standing.sha256:
+            return Agreement(candidate, judge_of(self._config, self._flags))
+        return None if self._recheck is None else self._recheck(candidate.directory)
+
+    @staticmethod
+    def _base_environment(candidate: Candidate) -> dict[str, str]:
+        """Python would leave its bytecode in the folder, and so change what somebody has agreed to."""
+        quiet = {"PYTHONDONTWRITEBYTECODE": "1"} if candidate.scope == "project" else {}
+        return {**configuration.base_environment(), **quiet}
+
+    # --- who has what ---
+
+    def _covers(self, extension: str, step: Step) -> bool:
+        """One that a reload has dropped has no part in anything, though it may still be ending."""
+        known = self._matchers.get(extension)
+        return known is not None and known.matches(step)
+
+    def _covers_chat(self, extension: str, chat: Chat) -> bool:
+        agent = self._config.agent
+        return self._covers(extension, Step(agent.name, "", Inbound(chat, ""), model=agent.model))
+
+    def _offer(self, extension: str, rank: int, tools: Sequence[Tool]) -> None:
+        self._tools.offer(extension, rank, tools)
+        self._tell_losers()
+
+    def _tell_losers(self) -> None:
+        """Once each: the commands that nobody can invoke, since another one has the name."""
+        taken = dict.fromkeys(RESERVED, "hookgate")
+        for it in self.roster.extensions:
+            for name in (command.name.lower() for command in it.commands):
+                holder = taken.setdefault(name, it.extension)
+                if holder != it.extension and (it.extension, name) not in self._told:
+                    self._told.add((it.extension, name))
+                    log.warning("extension_command_refused", extension=it.extension, command=name, holder=holder)
+
+
+class Agreement:
+    """Whether an extension of the project is still what was agreed to: asked before each start of its process.
+
+    The first comes right after the look that found it, and is not asked again.
+    """
+
+    def __init__(self, candidate: Candidate, judge: Judge) -> None:
+        self._candidate = candidate
+        self._judge = judge
+        self._first = True
+
+    async def __call__(self) -> str:
+        """Why not; empty: it is. A new agreement is one to what a reload would start."""
+        if self._first:
+            self._first = False
+            return ""
+        before, directory = self._candidate.standing, self._candidate.directory
+        now = await trio.to_thread.run_sync(self._judge, directory, abandon_on_cancel=True)
+        return "" if now == before else _why_not(now, before)
+
+
+def _why_not(now: Standing, before: Standing) -> str:
+    if now.kind == "unreadable":
+        return f"it cannot be trusted any more: {now.reason}"
+    return "it is not trusted any more" if now.sha256 == before.sha256 else "it has changed since it was trusted"
+
+
+async def looked(config: Config, flags: ExtensionFlags) -> Found:
+    """What is to be loaded, as it lies there now. In a thread where folders must be read whole, since turns may be
+    running. Raises ConfigError."""
+    entries, problems = _there(config, flags)
+    judge = judge_of(config, flags)
+    if judge is everybody or not doubtful(entries):
+        return arranged(entries, problems, judge)
+    return await trio.to_thread.run_sync(arranged, entries, problems, judge, abandon_on_cancel=True)
+
+
+def found_by(config: Config, flags: ExtensionFlags) -> Found:
+    """The same, for those who keep nobody waiting. Raises ConfigError."""
+    return arranged(*_there(config, flags), judge_of(config, flags))
+
+
+def _there(config: Config, flags: ExtensionFlags) -> tuple[list[Entry], tuple[Problem, ...]]:
+    zot = config.zot
+    if not zot.enabled:
+        if flags.named:
+            raise ConfigError("zot.enabled is false, so --ext loads nothing")
+        return [], ()
+    project = zot.discover if zot.discover is not None else flags.discover
+    here = Path.cwd() if project and zot.trust != "never" else None
+    places = Places(here, configuration.extensions_folder(), configuration.zot_home(config))
+    return there(flags.named, places if flags.search else None)
+
+
+def _logged(found: Found) -> Found:
+    for it in found.shadowed:
+        log.info("extension_shadowed", extension=it.entry.name, directory=str(it.entry.directory))
+    return found
+
+
+def judge_of(config: Config, flags: ExtensionFlags) -> Judge:
+    if flags.trusting or config.zot.trust == "always":
+        return everybody
+    return (flags.trust or Trust(configuration.trust_folder())).standing
+
+
+def unloaded(found: Found) -> tuple[str, ...]:
+    """A line for each that is not even tried."""
+    return tuple(one_line(it.text) for it in (*found.problems, *found.strangers))
+
+
+def is_extension(hook: str) -> bool:
+    return hook.startswith(EXTENSION)

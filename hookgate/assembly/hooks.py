@@ -1,0 +1,109 @@
+"""The configuration's hooks, rules and restarts as the values that the gate works with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hookgate.approvals.desk import Rule
+from hookgate.config import hook_environment
+from hookgate.hooks.children.mounts import Plan
+from hookgate.hooks.children.supervise import Restarts
+from hookgate.hooks.rules import Rules
+from hookgate.protocol.match import CRITERIA, Globs, Matcher, Observed
+from hookgate.protocol.stages import Stage
+from hookgate.sections import Config
+from hookgate.sections.hooks import HookDefaults, HookSection
+from hookgate.sections.section import MatchSection
+
+if TYPE_CHECKING:
+    from hookgate.hooks.children.process import ProcessSpec
+
+    Rechecked = Callable[[ProcessSpec], ProcessSpec]
+
+
+def plans(config: Config, base: Path, rechecked: Rechecked | None = None) -> tuple[Plan, ...]:
+    """One per hook process that is not off; relative directories count from `base`. `rechecked` adds what is asked
+    before each start of one."""
+    defaults = config.hooks.defaults
+    made = (
+        (process_spec(name, section, defaults, base), section)
+        for name, section in config.hooks.processes.items()
+        if section.mode != "off"
+    )
+    asked = ((spec if rechecked is None else rechecked(spec), section) for spec, section in made)
+    return tuple(Plan(spec, rules(section, defaults), section.required) for spec, section in asked)
+
+
+def process_spec(name: str, section: HookSection, defaults: HookDefaults, base: Path) -> ProcessSpec:
+    from hookgate.hooks.children.process import ProcessSpec
+
+    return ProcessSpec(
+        name=name,
+        command=section.command,
+        directory=str(base / section.dir),
+        environment=hook_environment(section),
+        stages=frozenset(section.intercept),
+        observes=bool(section.observe),
+        event_method=section.event_method,
+        max_in_flight=section.max_in_flight,
+        max_message_bytes=defaults.max_message_bytes,
+        hello_timeout_s=defaults.hello_timeout_ms / 1000,
+        flush_s=defaults.observer_timeout_ms / 1000 if section.observe else 0.0,
+    )
+
+
+def rules(section: HookSection, defaults: HookDefaults) -> Rules:
+    return Rules(
+        stages=frozenset(section.intercept),
+        observe=Observed(section.observe),
+        match=matcher(section.match),
+        priority=section.priority,
+        mode=section.mode,
+        on_failure={stage: section.policy(stage) for stage in Stage},
+        timeout_s={stage: timeout_s(section, defaults, stage) for stage in Stage},
+        may_modify=None if section.may_modify is None else frozenset(section.may_modify),
+        may_respond_unapproved=section.may_respond_unapproved,
+    )
+
+
+def timeout_s(section: HookSection, defaults: HookDefaults, stage: Stage) -> float:
+    approves = stage is Stage.APPROVE_TOOL
+    default = defaults.approver_timeout_ms if approves else defaults.interceptor_timeout_ms
+    match section.timeout_ms:
+        case None:
+            return default / 1000
+        case int(every_stage):
+            return every_stage / 1000
+        case by_stage:
+            return by_stage.get(stage, default) / 1000
+
+
+def matcher(section: MatchSection) -> Matcher:
+    given = {name: getattr(section, name) for name in CRITERIA}
+    return Matcher({name: Globs(patterns) for name, patterns in given.items() if patterns})
+
+
+def approval_rules(config: Config) -> tuple[Rule, ...]:
+    """Named by their `name`, else by their number in the file, which no name can be."""
+    return tuple(
+        Rule(
+            section.name or str(number),
+            matcher(section),
+            section.ttl_s,
+            section.approvers,
+            origins=Globs(section.origins),
+        )
+        for number, section in enumerate(config.approvals, start=1)
+    )
+
+
+def restarts(defaults: HookDefaults) -> Restarts:
+    return Restarts(
+        first_delay_s=defaults.restart_first_ms / 1000,
+        longest_delay_s=defaults.restart_longest_ms / 1000,
+        crash_limit=defaults.quarantine_after,
+        crash_window_s=defaults.quarantine_window_ms / 1000,
+        probe_s=defaults.quarantine_probe_ms / 1000,
+    )

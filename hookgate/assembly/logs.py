@@ -1,0 +1,87 @@
+"""Where log lines go: stderr, as text or JSON, from a level on."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from functools import partial
+from typing import TextIO, cast
+
+import orjson
+import structlog
+
+from hookgate.assembly.prompt_logs import PromptLogs
+from hookgate.channels.printable import printable
+from hookgate.protocol.interfaces import Redactor
+from hookgate.sections import LogSection
+
+
+def set_up_logs(section: LogSection, stream: TextIO | PromptLogs | None = None) -> None:
+    """`stream` instead of stderr."""
+    shared: list[structlog.types.Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    if isinstance(stream, PromptLogs):
+        shared.append(partial(_not_twice, stream))
+    if section.format == "text":
+        shared.append(_harmless)
+    json = section.format == "json"
+    last: list[structlog.types.Processor] = (
+        [structlog.processors.format_exc_info, structlog.processors.JSONRenderer(serializer=_json)]
+        if json
+        else [structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback)]
+    )
+    structlog.configure(
+        processors=[*shared, *last, cast("structlog.types.Processor", _redact)],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[section.level.upper()]),
+        logger_factory=structlog.PrintLoggerFactory(cast("TextIO", stream or sys.stderr)),
+        cache_logger_on_first_use=True,
+    )
+
+
+def _not_twice(
+    logs: PromptLogs, _logger: object, _method: str, event: structlog.types.EventDict
+) -> structlog.types.EventDict:
+    """A chat tells what was let through in words of its own."""
+    if "let_through" in event and logs.on_screen:
+        raise structlog.DropEvent
+    return event
+
+
+@contextmanager
+def redacted_logs(redactor: Redactor) -> Generator[None]:
+    """While a runtime is open no line of the log has its secrets; those of several are all kept out."""
+    _redactors.append(redactor)
+    try:
+        yield
+    finally:
+        _redactors.remove(redactor)
+
+
+_redactors: list[Redactor] = []
+"""There is one log in a process, whatever runs in it."""
+
+
+def _redact(_logger: object, _method: str, line: str | bytes) -> str | bytes:
+    """The last step, so that tracebacks pass it too."""
+    text = line.decode("utf-8", "replace") if isinstance(line, bytes) else line
+    for redactor in _redactors:
+        text = redactor.text(text)
+    return text
+
+
+def _harmless(_logger: object, _method: str, event: structlog.types.EventDict) -> structlog.types.EventDict:
+    """What a hook or model wrote reaches a terminal here too."""
+    return {name: _one_line(value) if isinstance(value, str) else value for name, value in event.items()}
+
+
+def _one_line(text: str) -> str:
+    return printable(text).replace("\n", "\\n")
+
+
+def _json(event: object, **_options: object) -> str:
+    return orjson.dumps(event, default=repr).decode()

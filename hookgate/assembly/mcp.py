@@ -1,0 +1,108 @@
+"""MCP servers of a configuration and of the catalog, opened: the only place where they meet config and approvals."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from hookgate import config as configuration
+from hookgate.approvals.desk import Rule
+from hookgate.assembly.rechecks import Rechecks
+from hookgate.config import ConfigError
+from hookgate.protocol.catalog import Catalog
+from hookgate.protocol.match import Globs, Matcher
+from hookgate.sections import Config
+from hookgate.sections.tools import McpSection
+from hookgate.tools.mcp import sdk
+from hookgate.tools.mcp.asked import approval_text
+from hookgate.tools.mcp.connections import Connections, open_connections
+from hookgate.tools.mcp.manage import APPROVED, McpConnect, McpDisconnect, McpList
+from hookgate.tools.mcp.roster import Place, Roster
+from hookgate.tools.mcp.server import ServerSpec, Told
+from hookgate.tools.registry import Registry
+
+
+@dataclass(frozen=True)
+class McpParts:
+    """What MCP connections need of the rest. `catalog` None: nothing outlives the run."""
+
+    registry: Registry
+    workspace: Path
+    told: Told
+    catalog: Catalog | None = None
+    rechecks: Rechecks | None = None
+
+
+@asynccontextmanager
+async def open_mcp(config: Config, base: Path, parts: McpParts) -> AsyncGenerator[Roster]:
+    """The configured servers, those of the catalog, and the model's own tools for them where they are allowed.
+
+    Does not wait for a server that is not `required`. Raises ConfigError, RequiredServerFailed.
+    """
+    named, rechecks = server_specs(config, base), parts.rechecks
+    specs = named if rechecks is None else tuple(map(rechecks.server, named))
+    connections = Connections(parts.registry, parts.told)
+    roster = make_roster(config, connections, parts, [spec.name for spec in specs])
+    async with open_connections(connections, specs):
+        roster.restore()
+        if config.mcp.model_may_connect:
+            for tool in (McpConnect(roster), McpDisconnect(roster), McpList(roster)):
+                parts.registry.register(tool, reserved=True)
+        yield roster
+
+
+def make_roster(config: Config, connections: Connections, parts: McpParts, configured: Iterable[str]) -> Roster:
+    """`configured`: the names of the operator's servers that are enabled."""
+    place = Place(parts.workspace, configuration.base_environment(), _secrets(config))
+    return Roster(connections, parts.catalog, place, frozenset(configured))
+
+
+def server_specs(config: Config, base: Path) -> tuple[ServerSpec, ...]:
+    """One per enabled server; relative directories count from `base`. Raises ConfigError."""
+    sections = {name: section for name, section in config.mcp.servers.items() if section.enabled}
+    if (sections or config.mcp.model_may_connect) and not sdk.installed():
+        place = f"mcp.servers.{next(iter(sections))}" if sections else "mcp.model_may_connect"
+        raise ConfigError(f"{place}: {sdk.MISSING}")
+    return tuple(_spec(name, section, base) for name, section in sections.items())
+
+
+def _spec(name: str, section: McpSection, base: Path) -> ServerSpec:
+    return ServerSpec(
+        name=name,
+        transport=section.transport,
+        command=section.command,
+        directory=str(base / section.dir),
+        environment=configuration.server_environment(section),
+        url=section.url,
+        token=configuration.secret(section.token_env, f"mcp.servers.{name}.token_env"),
+        allow_private=section.allow_private,
+        tools=section.tools,
+        read_only=section.read_only,
+        pure=section.pure,
+        required=section.required,
+        connect_timeout_s=section.connect_timeout_ms / 1000,
+        timeout_s=section.timeout_ms / 1000,
+    )
+
+
+class _Secrets:
+    """The secrets that a model may name, never see: those that redaction knows."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self._names = frozenset(names)
+
+    def __call__(self, name: str) -> str | None:
+        found = configuration.named_secrets([name]) if name in self._names else ()
+        return found[0] if found else None
+
+
+def _secrets(config: Config) -> _Secrets:
+    return _Secrets(config.guards.redaction.secret_env)
+
+
+def approval_rules() -> tuple[Rule, ...]:
+    """A person's yes before a model connects or disconnects anything; the text shows the whole command."""
+    match = Matcher({"tools": Globs(APPROVED)})
+    return (Rule("mcp", match, describe=approval_text, once=True),)

@@ -1,0 +1,166 @@
+"""Names in a configuration that cover nothing: tools, providers of tools, channels, agents.
+
+Starts nothing, so of what hooks, extensions and MCP servers bring no more is known than how it will be called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from hookgate import config as configuration
+from hookgate.assembly.hooks import plans
+from hookgate.assembly.startable import missing
+from hookgate.config import ConfigError
+from hookgate.extensions.discovery import Places
+from hookgate.mistakes import close
+from hookgate.protocol.stages import Stage
+from hookgate.protocol.zot.names import EXTENSION
+from hookgate.sections import Config
+from hookgate.sections.hooks import HookSection
+from hookgate.sections.section import KNOWN_CHANNELS
+
+BUILTINS = (
+    *("bash", "bash_kill", "bash_output", "edit", "glob", "grep", "ls", "read", "skill", "web_fetch", "write"),
+    *("new_tool", "unregister_tool", "mcp_connect", "mcp_disconnect", "mcp_list"),
+)
+_NAME, _PROVIDER = "name:", "provider:"
+_SAY_SO = "; on_failure says what shall happen without it"
+GUARDED = {Stage.BEFORE_TOOL, Stage.APPROVE_TOOL}
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """`stops`: hookgate does not start with it, since something would be guarded in the file alone."""
+
+    text: str
+    stops: bool = False
+
+
+def start_faults(config: Config, base: Path, beside: Iterable[str] = (), *, loads: bool = False) -> list[Fault]:
+    """What hooks and approval rules lack to do what they are for. `beside`: tools that are there besides the built-in
+    ones; `loads`: whether extensions are loaded that the configuration does not know of. Blocks."""
+    known = replace(known_names(config), more=tuple(beside))
+    later = loads or _may_come(config)
+    return [*_rules_faults(config, known, later), *_hooks_faults(config, base, known, later)]
+
+
+def refuse_faults(faults: Iterable[Fault]) -> list[str]:
+    """The lines of those that stop nothing. Raises ConfigError with all of the others."""
+    notes: list[str] = []
+    stopping: list[str] = []
+    for fault in faults:
+        (stopping if fault.stops else notes).append(fault.text)
+    if stopping:
+        raise ConfigError(stopping[0], tuple(stopping[1:]))
+    return notes
+
+
+def _rules_faults(config: Config, known: Known, later: bool) -> Iterator[Fault]:
+    for number, rule in enumerate(config.approvals):
+        for pattern in rule.tools:
+            if why := known.stranger(pattern):
+                yield Fault(f"approvals.{number}.tools: {pattern!r} {why}", stops=_wants(pattern) and not later)
+
+
+def _hooks_faults(config: Config, base: Path, known: Known, later: bool) -> Iterator[Fault]:
+    programs = {plan.name: plan.spec for plan in plans(config, base)}
+    for name, section in config.hooks.processes.items():
+        place, guards = f"hooks.processes.{name}", _guards_unsaid(section)
+        if name in programs and (lacking := missing(programs[name])):
+            yield Fault(f"{place}.{lacking}{_SAY_SO if guards else ''}", stops=guards or section.required)
+        for pattern in section.match.tools:
+            if why := known.stranger(pattern):
+                stops = guards and _wants(pattern) and not later
+                yield Fault(f"{place}.match.tools: {pattern!r} {why}{_SAY_SO if stops else ''}", stops=stops)
+
+
+def _guards_unsaid(section: HookSection) -> bool:
+    """Whether calls would pass, or all be refused, unseen by this hook, and nobody has said that they may."""
+    guards = section.mode == "enforce" and not GUARDED.isdisjoint(section.intercept)
+    return guards and "on_failure" not in section.model_fields_set
+
+
+def _wants(pattern: str) -> bool:
+    """What is excluded need not be there."""
+    return not pattern.startswith("!")
+
+
+def _may_come(config: Config) -> bool:
+    """Whether anything that is configured, or installed, brings tools whose names nobody knows yet."""
+    hooks = config.hooks.processes.values()
+    adding = (it for it in hooks if it.mode == "enforce" and Stage.BEFORE_LLM in it.intercept)
+    if any(it.may_modify is None or "tools" in it.may_modify for it in adding):
+        return True
+    servers = any(server.enabled for server in config.mcp.servers.values())
+    return servers or config.mcp.model_may_connect or config.dynamic.enabled or _has_extensions(config)
+
+
+def _has_extensions(config: Config) -> bool:
+    if not config.zot.enabled:
+        return False
+    project = None if config.zot.discover is False else Path.cwd()
+    places = Places(project, configuration.extensions_folder(), configuration.zot_home(config))
+    return bool(config.zot.extensions) or any(any(folder.glob("*")) for _, folder in places.folders)
+
+
+def strange_names(config: Config) -> Iterator[str]:
+    """A line for each other pattern that covers nothing that is known by name."""
+    known = known_names(config)
+    for place, patterns in _patterns(config).items():
+        yield from (f"{place}: {pattern!r} {why}" for pattern in patterns if (why := known.stranger(pattern)))
+    matches = {f"hooks.processes.{name}.match": it.match for name, it in config.hooks.processes.items()}
+    rules = {f"approvals.{number}": rule for number, rule in enumerate(config.approvals)}
+    for place, match in {**matches, **rules}.items():
+        yield from _uncovered(f"{place}.channels", "channel that is known", match.channels, KNOWN_CHANNELS)
+        yield from _uncovered(f"{place}.agents", "agent", match.agents, (config.agent.name,))
+
+
+def _uncovered(place: str, kind: str, patterns: tuple[str, ...], names: tuple[str, ...]) -> Iterator[str]:
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern.removeprefix("!")) for name in names):
+            yield f"{place}: {pattern!r} covers no {kind}{close(pattern, names)}"
+
+
+def known_names(config: Config) -> Known:
+    return Known(tuple(config.mcp.servers), tuple(config.hooks.processes))
+
+
+def _patterns(config: Config) -> Mapping[str, tuple[str, ...]]:
+    tools = config.tools
+    wishes = {f"tools.preferences.{number}.tools": it.tools for number, it in enumerate(tools.preferences)}
+    more = {"tools.enabled": tools.enabled, "tools.pinned": tools.pinned, "tools.aliases": tuple(tools.aliases)}
+    return {**wishes, **more}
+
+
+@dataclass(frozen=True)
+class Known:
+    """`servers` and `hooks` by the names that the configuration gives them; `more`: tools besides the built-in
+    ones."""
+
+    servers: tuple[str, ...]
+    hooks: tuple[str, ...]
+    more: tuple[str, ...] = ()
+
+    def stranger(self, pattern: str) -> str:
+        """Why nothing of that name is known; empty where something is."""
+        glob = pattern.removeprefix("!")
+        if glob.startswith(_PROVIDER):
+            return "" if self._provides(glob.removeprefix(_PROVIDER)) else "covers no provider of tools"
+        glob = glob.removeprefix(_NAME)
+        if any(fnmatchcase(tool, glob) for tool in (*BUILTINS, *self.more)) or self._of_server(glob):
+            return ""
+        hint = close(glob, BUILTINS) or "; is it a tool that a hook adds?"
+        return f"covers no built-in tool{hint}"
+
+    def _of_server(self, glob: str) -> bool:
+        connection, _, _ = glob.partition("__")
+        return any(fnmatchcase(name, connection) or fnmatchcase(f"{name}__", glob) for name in self.servers)
+
+    def _provides(self, glob: str) -> bool:
+        """Extensions and MCP servers can come later."""
+        names = ("builtin", "dynamic", "mcp", "embedded", *(f"hook:{name}" for name in self.hooks))
+        open_ended = glob.startswith((EXTENSION, "mcp:")) or fnmatchcase(EXTENSION, glob) or fnmatchcase("mcp:", glob)
+        return open_ended or any(fnmatchcase(name, glob) for name in names)

@@ -1,0 +1,75 @@
+"""Whether what a configuration names is there: keys, files, folders, servers' programs, arguments of tools."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from shutil import which
+
+from hookgate import config as configuration
+from hookgate.assembly.scripts import read_script
+from hookgate.assembly.startable import Program, missing
+from hookgate.assembly.tools import selection
+from hookgate.config import ConfigError
+from hookgate.protocol.match import Globs
+from hookgate.sections import Config
+from hookgate.tools.builtin import Parts, builtin_tools
+from hookgate.tools.files.workspace import Workspace
+from hookgate.tools.registry import Registry
+from hookgate.tools.shell.background import Background
+from hookgate.tools.shell.sandbox import Sandbox
+
+
+def check_tools(config: Config, base: Path) -> None:
+    """Raises ConfigError for what would keep the gateway from starting: an override or alias that is about no
+    argument of a built-in tool, an MCP server whose extra is not installed or whose token is not set."""
+    selection(config.tools, built_in(config))
+    if config.mcp.servers or config.mcp.model_may_connect:
+        from hookgate.assembly.mcp import server_specs
+
+        server_specs(config, base)
+
+
+def check_files(config: Config, base: Path) -> None:
+    """Raises ConfigError for a key that is needed and not set, a script of a provider, a server's program and a
+    folder that are not there. Blocks."""
+    for name, section in config.providers.items():
+        if name == config.agent.model.partition("/")[0]:
+            configuration.api_key(name, section)
+        if section.kind == "scripted":
+            _check_script(name, base / section.script)
+    for name, server in config.mcp.servers.items():
+        if server.enabled and server.transport == "stdio":
+            environment = configuration.server_environment(server)
+            program = Program(server.command, str(base / server.dir), environment)
+            if lacking := missing(program):
+                raise ConfigError(f"mcp.servers.{name}.{lacking}")
+    for folder in config.skills.folders if config.skills.enabled is not False else ():
+        if not Path(folder).is_dir():
+            raise ConfigError(f"skills.folders: {folder} is not a folder")
+
+
+def _check_script(provider: str, file: Path) -> None:
+    try:
+        read_script(file)
+    except ConfigError as error:
+        raise ConfigError(f"providers.{provider}.script: {error}") from None
+
+
+def unkept(config: Config) -> str:
+    """Why bash can change in the workspace what every other tool must leave alone; empty where it cannot."""
+    if not Globs(config.tools.enabled).covers("bash"):
+        return ""
+    if config.tools.sandbox == "off":
+        return "the sandbox is off"
+    found = which("bwrap", path=configuration.base_environment().get("PATH"))
+    return "" if found else "without bubblewrap nothing keeps it from that"
+
+
+def built_in(config: Config) -> Registry:
+    """The built-in tools, to be looked at: none of them is to be run. Raises ConfigError."""
+    folder = configuration.workspace_folder(config)
+    nowhere = Sandbox("none", folder, folder, "")
+    registry = Registry()
+    for tool in builtin_tools(Parts(Workspace(folder), nowhere, {}, Background(folder))):
+        registry.register(tool, reserved=True)
+    return registry

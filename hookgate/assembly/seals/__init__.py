@@ -1,0 +1,1 @@
+"""Whether what hookgate starts and believes is what a person left there."""

@@ -1,0 +1,222 @@
+"""Everything about tools that a configuration asks for: opened in order, closed in reverse. Asks no model."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext, suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import trio
+
+from hookgate import config as configuration
+from hookgate.approvals.desk import Rule
+from hookgate.assembly.hooks import approval_rules
+from hookgate.assembly.kept import Keeping, seals_folder
+from hookgate.assembly.rechecks import Rechecks
+from hookgate.assembly.seals.seals import Seals
+from hookgate.config import ConfigError
+from hookgate.loop.execution_policy import Around, Run
+from hookgate.protocol.catalog import StoreFailed
+from hookgate.protocol.interfaces import Redactor, Tool
+from hookgate.protocol.match import Globs
+from hookgate.protocol.values import ToolCall, ToolResult, ToolSpec
+from hookgate.protocol.zot.names import EXTENSION
+from hookgate.sections import Config
+from hookgate.sections.tools import ToolsSection
+from hookgate.store import Store, StoredDescriptions, Without, open_catalog
+from hookgate.tools.builtin import Parts, builtin_tools
+from hookgate.tools.builtin.bash import SPEC as BASH
+from hookgate.tools.files.workspace import Workspace
+from hookgate.tools.memo import Budget
+from hookgate.tools.registry import Registry
+from hookgate.tools.select import Limits as Shipped
+from hookgate.tools.select import Preference, Selection
+from hookgate.tools.shell.background import Background, open_background
+from hookgate.tools.shell.sandbox import Limits, Shelter, open_shelter
+
+if TYPE_CHECKING:
+    from hookgate.assembly.turn_diff import Recorder
+    from hookgate.tools.dynamic.workshop import Workshop
+    from hookgate.tools.mcp.roster import Roster
+
+Tell = Callable[[str, str], None]
+"""Takes a provider of tools and what it reports to the conversations that use it."""
+
+_RUN_CODE = ("dynamic", "mcp:", EXTENSION)
+"""What the providers of such tools begin with."""
+
+NO_STORE = Without(StoreFailed("no store is open: nothing in the configuration needs one"))
+
+
+@dataclass(frozen=True)
+class Place:
+    """What the tools are opened for. `file`: the configuration's, if it stands elsewhere than usual. `extensions`:
+    folders that the command line names."""
+
+    config: Config
+    base: Path
+    file: Path | None
+    redactor: Redactor
+    recording: bool
+    extensions: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True)
+class Toolset:
+    """`recorder`: only where somebody wants to see what a turn changed."""
+
+    registry: Registry
+    selection: Selection
+    around: Around
+    sandbox: Shelter
+    catalog: Store | Without
+    descriptions: StoredDescriptions
+    recorder: Recorder | None
+    keeping: Keeping
+    seals: Seals
+    rechecks: Rechecks
+
+
+@dataclass(frozen=True)
+class More:
+    """What makes and brings tools at run time, where the configuration has it."""
+
+    workshop: Workshop | None = None
+    roster: Roster | None = None
+
+
+async def open_toolset(stack: AsyncExitStack, place: Place) -> Toolset:
+    """The built-ins that `tools.enabled` covers, and what surrounds the calls of all tools. Raises ConfigError."""
+    config, section = place.config, place.config.tools
+    environment = configuration.base_environment()
+    folder = configuration.workspace_folder(config)
+    # There from the first run on: what is not there a sandbox cannot hide.
+    with suppress(OSError):
+        configuration.runtime_directory().mkdir(mode=0o700, parents=True, exist_ok=True)
+    keeping = Keeping(config, place.file or place.base / configuration.FILE_NAME, place.extensions)
+    limits = Limits(section.sandbox, section.sandbox_network == "open")
+    sandbox = await stack.enter_async_context(open_shelter(folder, environment, limits, keeping))
+    seals = Seals(keeping.sealed, seals_folder())
+    stack.callback(seals.close)
+    await trio.to_thread.run_sync(seals.restore)
+    background = await stack.enter_async_context(open_background(sandbox.tmp, seals.running))
+    catalog = await _open_catalog(stack, config)
+    descriptions = StoredDescriptions(catalog)
+    registry = Registry(descriptions.get)
+    _follow(registry, descriptions)
+    workspace = Workspace(folder, keeping)
+    parts = Parts(workspace, sandbox, environment, background, section.web_fetch_private, section.output)
+    _register(registry, builtin_tools(parts), Globs(section.enabled))
+    recorder = _recorder(workspace) if place.recording else None
+    around = replace(_around(place, workspace, background, recorder), running=partial(_running, seals))
+    chosen = selection(section, registry)
+    rechecks = Rechecks(keeping, seals)
+    return Toolset(registry, chosen, around, sandbox, catalog, descriptions, recorder, keeping, seals, rechecks)
+
+
+def _running(seals: Seals, spec: ToolSpec) -> AbstractAsyncContextManager[None]:
+    """Whatever runs code that a model has written or chosen; file tools refuse what is kept by themselves."""
+    runs = spec.name == BASH.name if spec.provider == BASH.provider else spec.provider.startswith(_RUN_CODE)
+    return seals.running() if runs else nullcontext()
+
+
+def _recorder(workspace: Workspace) -> Recorder:
+    from hookgate.assembly.turn_diff import Recorder
+
+    return Recorder(workspace, sys.stdout.isatty())
+
+
+def _follow(registry: Registry, descriptions: StoredDescriptions) -> None:
+    def told(_revision: int) -> None:
+        registry.touch()
+
+    descriptions.subscribe(told)
+
+
+def _register(registry: Registry, tools: tuple[Tool, ...], enabled: Globs) -> None:
+    for tool in tools:
+        if enabled.covers(tool.spec.name):
+            # Their specs do not change from start to start; the tests check them.
+            registry.register(tool, reserved=True, checked=True)
+
+
+def _around(place: Place, workspace: Workspace, background: Background, recorder: Recorder | None) -> Around:
+    section = place.config.tools
+    return Around(
+        memo=Budget() if section.memo else None,
+        pure=Globs(section.pure) if section.pure else None,
+        observe=partial(_observed, workspace),
+        recorder=recorder,
+        redactor=place.redactor,
+        busy=background.alive,
+        forget=background.forget,
+    )
+
+
+async def _observed(workspace: Workspace, call: ToolCall, run: Run) -> ToolResult:
+    from hookgate.tools.files.observe import observed
+
+    return await observed(workspace, call, run)
+
+
+def selection(section: ToolsSection, registry: Registry) -> Selection:
+    """What requests ship, what stands under arguments. Raises ConfigError where it is about nothing that exists."""
+    preferences = (
+        Preference(it.tools, it.channels, it.enabled, it.weight, it.overrides) for it in section.preferences
+    )
+    made = Selection(preferences, Shipped(section.max_tools, section.max_tokens, section.pinned), section.aliases)
+    try:
+        made.check(registry.snapshot())
+    except ValueError as error:
+        raise ConfigError(f"tools: {error}") from None
+    return made
+
+
+async def _open_catalog(stack: AsyncExitStack, config: Config) -> Store | Without:
+    """Most need none: then no file is made, and no start pays for it."""
+    file = configuration.store_file(config)
+    if not (config.dynamic.enabled or config.mcp.model_may_connect or file.exists()):
+        return NO_STORE
+    return await stack.enter_async_context(open_catalog(file))
+
+
+# --- what makes and brings more tools -----------------------------------------------------------------------
+
+
+async def open_more_tools(stack: AsyncExitStack, place: Place, tools: Toolset, tell: Tell) -> More:
+    """Dynamic tools and MCP servers, each only where the configuration has them; nobody waits for a slow server."""
+    config, workshop, roster = place.config, None, None
+    if config.dynamic.enabled:
+        from hookgate.assembly.dynamic import open_dynamic
+
+        workshop = await stack.enter_async_context(open_dynamic(config, tools.registry, tools.catalog))
+    if config.mcp.servers or config.mcp.model_may_connect:
+        from hookgate.assembly.mcp import McpParts, open_mcp
+        from hookgate.tools.mcp.server import Told
+
+        told = Told(on_notification=lambda connection, _method, text: tell(f"mcp:{connection}", text))
+        workspace, rechecks = configuration.workspace_folder(config), tools.rechecks
+        parts = McpParts(tools.registry, workspace, told, tools.catalog, rechecks)
+        roster = await stack.enter_async_context(open_mcp(config, place.base, parts))
+    return More(workshop, roster)
+
+
+def all_rules(config: Config, workshop: Workshop | None = None) -> tuple[Rule, ...]:
+    """The configured ones, and those that come with tools that change which tools there are. With the workshop a
+    person sees the program that a call would make."""
+    return (*approval_rules(config), *_own_rules(config, workshop))
+
+
+def _own_rules(config: Config, workshop: Workshop | None) -> Iterator[Rule]:
+    if config.dynamic.enabled:
+        from hookgate.assembly.dynamic import dynamic_rules
+
+        yield from dynamic_rules(config, workshop)
+    if config.mcp.model_may_connect:
+        from hookgate.assembly.mcp import approval_rules as mcp_rules
+
+        yield from mcp_rules()

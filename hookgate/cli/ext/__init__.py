@@ -1,0 +1,1 @@
+"""`hookgate ext`: extensions, installed, switched, looked into."""

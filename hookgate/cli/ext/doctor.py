@@ -1,0 +1,183 @@
+"""`hookgate ext doctor`: each extension that a chat would load is started once; what is odd about any is said."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import trio
+
+from hookgate import config as configuration
+from hookgate.assembly.extensions import ExtensionFlags, Extensions, Joints, looked
+from hookgate.assembly.logs import set_up_logs
+from hookgate.assembly.redacting import make_redactor
+from hookgate.channels.printable import one_line
+from hookgate.cli.ext.installed import configured
+from hookgate.extensions.discovery import Candidate, Found
+from hookgate.extensions.logs import log_file
+from hookgate.hooks.zot.handshake import QUIET_S, READY_S, HowReady
+from hookgate.hooks.zot.roster import Roster
+from hookgate.hooks.zot.spec import ExtensionSpec
+from hookgate.loop.extensions.commands import RESERVED as OUR_COMMANDS
+from hookgate.processes.child import HelloFailed
+from hookgate.processes.deadlines import Deadlines
+from hookgate.processes.last_words import Redact, ended
+from hookgate.program.endings import FAILED
+from hookgate.protocol.interfaces import Tool
+from hookgate.protocol.values import Chat
+from hookgate.protocol.zot.frames import Level, Panel
+from hookgate.sections import Config
+from hookgate.tools.registry import Registry
+
+OUR_TOOLS: tuple[str, ...] = (
+    *("bash", "bash_kill", "bash_output", "edit", "glob", "grep", "ls", "read", "web_fetch", "write"),
+    # Also where there are no skills: a model must not take a stranger for it.
+    "skill",
+)
+
+READY: dict[HowReady | None, str] = {
+    "frame": "it said so",
+    "silence": f"it said nothing for {QUIET_S * 1000:g} ms",
+    "deadline": f"it was not done after {READY_S:g} s",
+    None: "no",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """What one start showed: `failed`, or how it was ready and what it registered."""
+
+    failed: str = ""
+    how_ready: HowReady | None = None
+    tools: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """`started` None: the configuration switches it off."""
+
+    candidate: Candidate
+    log: Path
+    started: Started | None
+
+
+async def doctor(config_file: Path | None, named: tuple[Path, ...]) -> int:
+    """The report is on stdout. Extensions are started side by side and stopped again; their logs are written.
+
+    Raises ConfigError. The status is not 0 where one cannot be loaded.
+    """
+    config = configured(config_file)
+    set_up_logs(config.log)
+    found, visited = await visits(config, named)
+    sys.stdout.writelines(
+        f"{one_line(line)}\n" for line in list(report(found, visited)) or ["no extensions installed"]
+    )
+    return FAILED if found.problems or any(it.started and it.started.failed for it in visited) else 0
+
+
+async def visits(config: Config, named: tuple[Path, ...]) -> tuple[Found, list[Visit]]:
+    """What there is, and what each showed that a chat would load, in load order. Raises ConfigError."""
+    flags = ExtensionFlags(named, discover=True)
+    extensions = Extensions(config, flags, Joints(Registry(), ()), await looked(config, flags))
+    specs = [plan.spec for plan in extensions.plans if isinstance(plan.spec, ExtensionSpec)]
+    started = await _tried(specs, make_redactor(config).text)
+    home, found = configuration.zot_home(config), extensions.found
+    return found, [Visit(it, log_file(home, it.name), started.get(it.name)) for it in found.candidates]
+
+
+# --- the report ---------------------------------------------------------------------------------------------
+
+
+def report(found: Found, visited: Sequence[Visit]) -> Iterator[str]:
+    """In load order; then what is not loaded, and why."""
+    for visit in visited:
+        yield from _about(visit)
+    yield from (f"conflict: {line}" for line in conflicts(visited))
+    yield from (f"disabled: {it.name} {it.directory}" for it in found.disabled)
+    yield from (f"not loaded: {it.text}" for it in found.shadowed)
+    yield from (f"not started: {it.text}" for it in found.strangers)
+    yield from (it.text for it in found.problems)
+
+
+def _about(it: Visit) -> Iterator[str]:
+    of = it.candidate
+    yield f"{of.name} {of.manifest.version or '-'} ({of.scope}) {of.directory}"
+    if not of.command:
+        yield f"  skills: {', '.join(of.manifest.skills)}"
+        return
+    yield f"  command: {' '.join(of.command)}"
+    if it.started is None:
+        yield "  off: the configuration does not enable it"
+    elif it.started.failed:
+        yield f"  extension load: {of.directory}: {it.started.failed}"
+    else:
+        yield f"  ready: {READY[it.started.how_ready]}"
+        yield f"  tools: {', '.join(it.started.tools) or '-'}"
+        yield f"  commands: {', '.join(f'/{name}' for name in it.started.commands) or '-'}"
+    yield f"  log: {it.log}"
+
+
+def conflicts(visited: Iterable[Visit]) -> Iterator[str]:
+    """Names that an extension does not get: another comes first in load order."""
+    tools, commands = dict.fromkeys(OUR_TOOLS, "hookgate"), dict.fromkeys(OUR_COMMANDS, "hookgate")
+    for it in visited:
+        if it.started is None:
+            continue
+        name = it.candidate.name
+        for tool in it.started.tools:
+            if (owner := tools.setdefault(tool, name)) != name:
+                yield f"tool {tool} of {name}: {owner} has it"
+        for command in it.started.commands:
+            if (owner := commands.setdefault(command.lower(), name)) != name:
+                yield f"command /{command} of {name}: {owner} has it"
+
+
+# --- one start each -----------------------------------------------------------------------------------------
+
+
+async def _tried(specs: Sequence[ExtensionSpec], redact: Redact) -> dict[str, Started]:
+    """By extension."""
+    started: dict[str, Started] = {}
+    deadlines, roster = Deadlines(), Roster(_Nobody(), _nothing)
+
+    async def one(spec: ExtensionSpec) -> None:
+        started[spec.name] = await _start(replace(spec, roster=roster), deadlines, redact)
+
+    async with trio.open_nursery() as around:
+        around.start_soon(deadlines.run)
+        async with trio.open_nursery() as starts:
+            for spec in specs:
+                starts.start_soon(one, spec)
+        around.cancel_scope.cancel()
+    return started
+
+
+async def _start(spec: ExtensionSpec, deadlines: Deadlines, redact: Redact) -> Started:
+    try:
+        async with spec.open(deadlines) as it:
+            tools = tuple(tool.spec.name for tool in it.tools)
+            return Started("", it.how_ready, tools, tuple(command.name for command in it.commands))
+    except HelloFailed as error:
+        return Started(failed=ended(str(error), error.last_words, redact))
+
+
+class _Nobody:
+    """There is no one to show anything to."""
+
+    def note(self, extension: str, level: Level, text: str, chat: Chat | None) -> None: ...
+
+    def clear_notes(self, extension: str) -> None: ...
+
+    def panel(self, extension: str, panel: Panel, chat: Chat | None) -> None: ...
+
+    def panel_close(self, extension: str, panel_id: str) -> None: ...
+
+    def submit(self, extension: str, text: str, chat: Chat | None) -> None: ...
+
+    def submit_slash(self, extension: str, text: str, chat: Chat | None) -> None: ...
+
+
+def _nothing(extension: str, rank: int, tools: Sequence[Tool]) -> None: ...

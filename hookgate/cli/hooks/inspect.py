@@ -1,0 +1,239 @@
+"""Commands that look and start nothing: config check, hooks list, hooks explain."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from hookgate import config as configuration
+from hookgate.assembly.hooks import plans
+from hookgate.assembly.tools import all_rules
+from hookgate.config import ConfigError
+from hookgate.protocol.stages import Stage
+from hookgate.protocol.values import Chat, Inbound, Step
+from hookgate.sections import Config
+
+if TYPE_CHECKING:
+    from hookgate.assembly.hook_order import Link
+
+
+def say(line: str) -> None:
+    sys.stdout.write(line + "\n")
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def check_config(config_file: Path | None, *, strict: bool = False) -> int:
+    """What would keep the gateway from starting is an error; what is only odd is a note, and one too where it is
+    `strict`. Raises ConfigError."""
+    from hookgate.assembly.models import unknown_of
+    from hookgate.assembly.preflight import check_files, check_tools
+
+    config, file = _loaded(config_file)
+    workspace, planned = configuration.workspace_folder(config), plans(config, file.parent)
+    if config.providers and not config.agent.model:
+        raise configuration.no_model(config)
+    check_files(config, file.parent)
+    check_tools(config, file.parent)
+    notes = [*_refused(config, file.parent), *_notes(config, file, workspace)]
+    for note in notes:
+        say(f"note: {note}")
+    if notes and strict:
+        raise ConfigError(f"{file}: {counted(len(notes), 'note')}, and --strict takes none")
+    rules = counted(len(config.approvals), "approval rule")
+    fine = f"{file}: fine. Model {config.agent.model or '(none)'}, {counted(len(planned), 'hook')}, {rules}."
+    say(f"{fine} {unknown_of(config, config.agent.model)}".rstrip())
+    return 0
+
+
+def _loaded(config_file: Path | None) -> tuple[Config, Path]:
+    with _every_mistake():
+        return configuration.load(config_file)
+
+
+def _refused(config: Config, base: Path) -> list[str]:
+    from hookgate.assembly.naming import refuse_faults, start_faults
+
+    with _every_mistake():
+        return refuse_faults(start_faults(config, base))
+
+
+@contextmanager
+def _every_mistake() -> Generator[None]:
+    """All are printed, not the first alone."""
+    try:
+        yield
+    except ConfigError as error:
+        for other in error.others:
+            sys.stderr.write(f"hookgate: {other}\n")
+        raise ConfigError(error.first) from None
+
+
+def _notes(config: Config, file: Path, workspace: Path) -> Iterator[str]:
+    from hookgate.assembly.failing_open import failing_open, open_guard
+    from hookgate.assembly.naming import strange_names
+    from hookgate.assembly.preflight import unkept
+
+    yield from strange_names(config)
+    yield from (open_guard(name) for name in failing_open(config))
+    if not config.agent.model:
+        yield str(configuration.no_model(config))
+    why = unkept(config)
+    if why and file.resolve().is_relative_to(workspace):
+        place = "agent.workspace can name another folder"
+        yield f"{file.name} lies in the workspace, where bash may change it: {why}; {place}"
+
+
+# --- hooks list ---------------------------------------------------------------------------------------------
+
+COLUMNS = (
+    "name",
+    "state",
+    "pid",
+    "restarts",
+    "priority",
+    "mode",
+    "stages",
+    "calls",
+    "failures",
+    "p50_ms",
+    "p99_ms",
+    "failing",
+    "reason",
+)
+
+
+def list_hooks(config_file: Path | None, control: Path | None, *, as_json: bool) -> int:
+    from hookgate.cli.running import running
+    from hookgate.control.client import NothingRunning, call
+
+    try:
+        found = running(config_file, control)
+        if as_json:
+            found.tell()
+        rows, where = cast("list[dict[str, Any]]", call(found.path, "hooks.list")), found.title
+    except NothingRunning:
+        if control is not None:
+            raise
+        rows, where = configured(config_file), "No hookgate is running; this is what the configuration would start."
+    if as_json:
+        from hookgate.protocol.codec import encode
+
+        say(encode(rows).decode())
+        return 0
+    say(where)
+    for line in table(rows):
+        say(line)
+    return 0
+
+
+def configured(config_file: Path | None) -> list[dict[str, Any]]:
+    """Raises ConfigError."""
+    from hookgate.assembly.hook_order import chain
+
+    config, file = configuration.load(config_file)
+    laid = chain(config, file.parent)
+    out: list[dict[str, Any]] = [
+        {"name": name, "state": "out", "stages": [], "reason": why} for name, why in laid.out.items()
+    ]
+    return [*(link.row() for link in laid.links), *out]
+
+
+def table(rows: list[dict[str, Any]]) -> list[str]:
+    """Columns that any row fills, as wide as they must be."""
+    from hookgate.assembly.hook_order import LATER
+
+    if not rows:
+        return ["no hooks"]
+    rows = [{**row, "stages": LATER if row.get("stages") is None else row["stages"]} for row in rows]
+    names = [name for name in COLUMNS if any(row.get(name) not in (None, "", []) for row in rows)]
+    cells = [names, *([_cell(row.get(name)) for name in names] for row in rows)]
+    widths = [max(len(line[i]) for line in cells) for i in range(len(names))]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in cells]
+
+
+def _cell(value: Any) -> str:  # noqa: ANN401 - any JSON
+    match value:
+        case None | [] | "":
+            return "-"
+        case list():
+            return ",".join(str(item) for item in value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        case _:
+            return str(value)
+
+
+# --- hooks explain ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Case:
+    step: Step
+    tool: str
+
+
+def explain(config_file: Path | None, call: Mapping[str, str]) -> int:
+    """The chain of each stage that such a call passes, in order, and why each hook is in or out."""
+    from hookgate.assembly.hook_order import chain
+
+    config, file = configuration.load(config_file)
+    case = _case(config, call)
+    laid = chain(config, file.parent)
+    stages = [s for s in Stage if s in (Stage.BEFORE_LLM, Stage.AFTER_LLM)] if not case.tool else _TOOL_STAGES
+    for stage in stages:
+        say(f"{stage}:")
+        for line in _explained(laid.links, stage, case) or ["  (no hook stands here)"]:
+            say(line)
+    for name, why in laid.out.items():
+        say(f"{name}: out, {why}")
+    if case.tool:
+        _explain_approval(config, case)
+        _explain_tool(config, case.tool)
+    return 0
+
+
+_TOOL_STAGES = [Stage.BEFORE_TOOL, Stage.APPROVE_TOOL, Stage.AFTER_TOOL]
+
+
+def _case(config: Config, call: Mapping[str, str]) -> _Case:
+    chat = Chat(call["channel"], call["chat"], call["sender"], call["chat_type"], call["thread"])
+    model = call["model"] or config.agent.model
+    return _Case(Step(config.agent.name, "", Inbound(chat, ""), model=model), call["tool"])
+
+
+def _explained(links: Sequence[Link], stage: Stage, case: _Case) -> list[str]:
+    there = [link for link in links if stage in link.rules.stages]
+    width = max((len(link.name) for link in there), default=0)
+    return [f"  {link.rules.priority:>5}  {link.name:<{width}}  {_verdict(link, stage, case)}" for link in there]
+
+
+def _verdict(link: Link, stage: Stage, case: _Case) -> str:
+    mismatch = link.rules.match.mismatch(case.step, case.tool)
+    if mismatch:
+        return f"out: {mismatch}"
+    audit = " (audit: it is asked, nothing it says counts)" if link.rules.mode == "audit" else ""
+    # A guard runs in this process: nobody waits for an answer that might not come.
+    timed = "" if link.rules.inside else f"timeout {link.rules.timeout(stage):g} s, "
+    later = "; whether it intercepts this is known when it runs" if link.rank is not None else ""
+    return f"in{audit}, {timed}on failure {link.rules.policy(stage)}{later}"
+
+
+def _explain_tool(config: Config, tool: str) -> None:
+    """What was only mistyped would pass the same chain."""
+    from hookgate.assembly.naming import known_names
+
+    if why := known_names(config).stranger(tool):
+        say(f"tool {tool}: {why.replace('covers', 'is', 1)}")
+
+
+def _explain_approval(config: Config, case: _Case) -> None:
+    for rule in all_rules(config):
+        mismatch = rule.match.mismatch(case.step, case.tool)
+        origins = f" about calls of origin {', '.join(rule.origins.patterns)}" if rule.origins.patterns else ""
+        asked = f"a person is asked{origins}"
+        say(f"approval rule {rule.name}: {'does not apply: ' + mismatch if mismatch else asked}")

@@ -1,0 +1,1 @@
+"""`hookgate mcp`: servers, and what they have been approved for."""

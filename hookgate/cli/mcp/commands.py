@@ -1,0 +1,52 @@
+"""The `hookgate mcp` group: its commands' words and options. Imports click alone, as main does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from hookgate.cli.tools.commands import config_option, control_option, yes_option
+
+
+@click.group()
+def mcp() -> None:
+    """MCP connections: list, approve, forget."""
+
+
+@mcp.command(name="list")
+@config_option
+@control_option
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+def mcp_list(config_file: Path | None, control: Path | None, as_json: bool) -> None:
+    """The running gateway's connections; else what is configured and kept."""
+    from hookgate.cli.main import guarded
+    from hookgate.cli.mcp.kept import list_connections
+
+    guarded(lambda: list_connections(config_file, control, as_json=as_json))
+
+
+@mcp.command(name="approve")
+@click.argument("name")
+@config_option
+@control_option
+@yes_option
+def mcp_approve(name: str, config_file: Path | None, control: Path | None, yes: bool) -> None:
+    """Vouch for a connection that a model made, with the tools that it has now: it starts with hookgate."""
+    from hookgate.cli.main import guarded
+    from hookgate.cli.mcp.kept import approve_connection
+
+    guarded(lambda: approve_connection(name, config_file, control, yes=yes))
+
+
+@mcp.command(name="forget")
+@click.argument("name")
+@config_option
+@control_option
+@yes_option
+def mcp_forget(name: str, config_file: Path | None, control: Path | None, yes: bool) -> None:
+    """End a connection that a model made, and keep it no more."""
+    from hookgate.cli.main import guarded
+    from hookgate.cli.mcp.kept import forget_connection
+
+    guarded(lambda: forget_connection(name, config_file, control, yes=yes))

@@ -1,0 +1,1 @@
+"""`hookgate migrate`: another gateway's configuration as hookgate's."""

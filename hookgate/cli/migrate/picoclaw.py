@@ -1,0 +1,192 @@
+"""The `hooks` block of picoclaw's config.json, read and judged as picoclaw does; knows nothing of hookgate.toml."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from hookgate.cli.migrate.toml import key, string
+from hookgate.config import ConfigError
+from hookgate.protocol.codec import decode
+from hookgate.protocol.errors import BadMessage
+from hookgate.protocol.payloads import PAYLOADS
+from hookgate.protocol.stages import Stage
+
+PAIRS = ((Stage.BEFORE_LLM, Stage.AFTER_LLM), (Stage.BEFORE_TOOL, Stage.AFTER_TOOL))
+ALL_EVENTS = ("", "*", "all")
+HEARD = frozenset(
+    name for payload in PAYLOADS if payload.runtime.startswith("agent.") for name in (payload.kind, payload.runtime)
+)
+"""Events that hookgate has too, in both spellings."""
+
+ONLY_PICOCLAW = (
+    "llm_delta context_compress session_summarize follow_up_queued",
+    "subturn_spawn subturn_end subturn_result_delivered subturn_orphan",
+    "message_sent message_delivered message_received message_reply message_blocked thread_closed",
+    "agent.llm.delta agent.context.compress agent.session.summarize agent.follow_up.queued",
+    "agent.subturn.spawn agent.subturn.end agent.subturn.result_delivered agent.subturn.orphan",
+    "agent.message.sent agent.message.delivered agent.message.received agent.message.reply agent.message.blocked",
+    "agent.thread.closed",
+    "channel.lifecycle.initialized channel.lifecycle.started",
+    "channel.lifecycle.start_failed channel.lifecycle.stopped",
+    "channel.webhook.registered channel.webhook.unregistered channel.rate_limited",
+    "channel.message.outbound_queued channel.message.outbound_sent channel.message.outbound_failed",
+    "bus.publish.failed bus.close.started bus.close.drained bus.close.completed",
+    "gateway.start gateway.ready gateway.shutdown",
+    "gateway.reload.started gateway.reload.completed gateway.reload.failed",
+    "mcp.server.connecting mcp.server.connected mcp.server.failed",
+    "mcp.tool.discovered mcp.tool.call.start mcp.tool.call.end",
+)
+UNHEARD = frozenset(name for line in ONLY_PICOCLAW for name in line.split())
+"""Events that only picoclaw has."""
+
+
+class Refused(Exception):
+    """picoclaw would not start this hook; the text is its reason."""
+
+
+class Block(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _null_is_absent(cls, members: object) -> object:
+        if members is None:
+            return {}
+        if not isinstance(members, dict):
+            return members
+        return {name: member for name, member in cast("dict[str, Any]", members).items() if member is not None}
+
+
+class Defaults(Block):
+    """Milliseconds; zero and below mean picoclaw's own default."""
+
+    observer_timeout_ms: int = 0
+    interceptor_timeout_ms: int = 0
+    approval_timeout_ms: int = 0
+
+
+class Builtin(Block):
+    enabled: bool = False
+    priority: int = 0
+    config: Any = None
+
+
+class Process(Block):
+    enabled: bool = False
+    priority: int = 0
+    transport: str = ""
+    command: list[str] = Field(default_factory=list)
+    dir: str = ""
+    env: dict[str, str] = Field(default_factory=dict)
+    observe: list[str] = Field(default_factory=list)
+    intercept: list[str] = Field(default_factory=list)
+
+
+class Hooks(Block):
+    enabled: bool = True
+    defaults: Defaults = Defaults()
+    builtins: dict[str, Builtin] = Field(default_factory=dict)
+    processes: dict[str, Process] = Field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Modes:
+    """What a process is asked and told.
+
+    `unheard` names events that hookgate does not have; `runtime`: the process reads the newer envelope.
+    """
+
+    stages: tuple[Stage, ...]
+    observe: tuple[str, ...]
+    unheard: tuple[str, ...]
+    runtime: bool
+
+
+# --- reading ------------------------------------------------------------------------------------------------
+
+
+def read(file: Path) -> tuple[Hooks, tuple[str, ...]]:
+    """The block, and the names of the other members beside it. Raises ConfigError.
+
+    The file is a whole config.json, or the block alone.
+    """
+    members = _members(file)
+    if "hooks" not in members and members.keys() & {"processes", "builtins", "defaults"}:
+        members = {"hooks": members}
+    if "hooks" not in members:
+        raise ConfigError(f"{file}: there is no `hooks` block")
+    try:
+        hooks = Hooks.model_validate(members["hooks"])
+    except ValidationError as error:
+        raise ConfigError(f"{file}: {_mistakes(error)}") from None
+    return hooks, tuple(name for name in members if name != "hooks")
+
+
+def _members(file: Path) -> dict[str, Any]:
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise ConfigError(f"{file}: there is no such file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{file}: cannot be read: {error}") from None
+    try:
+        members = decode(text)
+    except BadMessage as error:
+        raise ConfigError(f"{file}: is not JSON: {error}") from None
+    if not isinstance(members, dict):
+        raise ConfigError(f"{file}: must hold a JSON object")
+    return cast("dict[str, Any]", members)
+
+
+def _mistakes(error: ValidationError) -> str:
+    """picoclaw names every unknown field at once; of other mistakes the first will do."""
+    mistakes = error.errors(include_url=False)
+    unknown = sorted(_place(mistake["loc"]) for mistake in mistakes if mistake["type"] == "extra_forbidden")
+    if unknown:
+        return f"unknown field(s): {', '.join(unknown)}"
+    first = mistakes[0]
+    what = "must be an object" if first["type"] == "model_type" else first["msg"]
+    return f"{_place(first['loc'])}: {what}"
+
+
+def _place(loc: tuple[int | str, ...]) -> str:
+    return ".".join(("hooks", *(key(str(part)) for part in loc)))
+
+
+# --- judging ------------------------------------------------------------------------------------------------
+
+
+def modes(process: Process) -> Modes:
+    """Raises Refused, with picoclaw's words, in picoclaw's order."""
+    if process.transport not in ("", "stdio"):
+        raise Refused(f"unsupported transport {string(process.transport)}")
+    if not process.command:
+        raise Refused("command is required")
+    observe = _observed(process.observe)
+    stages = tuple(dict.fromkeys(_stage(name) for name in process.intercept if name))
+    if not observe and not stages:
+        raise Refused("no hook modes enabled")
+    runtime = any("." in name for name in observe)
+    heard = tuple(name for name in observe if name == "*" or name in HEARD)
+    return Modes(stages, heard, tuple(name for name in observe if name not in heard), runtime)
+
+
+def _observed(names: list[str]) -> tuple[str, ...]:
+    """The first name that means everything ends the list: picoclaw does not look at what follows it."""
+    for name in names:
+        if name in ALL_EVENTS:
+            return ("*",)
+        if name not in HEARD | UNHEARD:
+            raise Refused(f"unsupported observe event {string(name)}")
+    return tuple(dict.fromkeys(names))
+
+
+def _stage(name: str) -> Stage:
+    try:
+        return Stage(name)
+    except ValueError:
+        raise Refused(f"unsupported intercept {string(name)}") from None

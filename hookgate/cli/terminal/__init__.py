@@ -1,0 +1,1 @@
+"""`hookgate chat`: a conversation in a terminal or over a pipe."""

@@ -1,0 +1,313 @@
+"""`hookgate chat`: a conversation at the terminal, or one question with `--once`."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext, suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import TextIO
+
+import trio
+
+from hookgate import config as configuration
+from hookgate.assembly.app import Runtime, Setup, open_runtime
+from hookgate.assembly.extensions import ExtensionFlags
+from hookgate.assembly.failing_open import open_guards
+from hookgate.assembly.kept import Keeping
+from hookgate.assembly.logs import set_up_logs
+from hookgate.assembly.prompt_logs import PromptLogs
+from hookgate.assembly.sinks import event_file, open_event_file, trace, warnings
+from hookgate.channels.dialogue import WHOLE, Write
+from hookgate.channels.once import Once
+from hookgate.channels.panels import PanelView
+from hookgate.channels.printable import printable
+from hookgate.channels.surface import TerminalSurface
+from hookgate.channels.terminal import NAME, Terminal
+from hookgate.cli.terminal import extension_lines
+from hookgate.cli.terminal.help import COMMANDS, help_text
+from hookgate.cli.terminal.keyboard import Keyboard, open_keyboard, screen_size
+from hookgate.cli.terminal.model import asked_for, model
+from hookgate.cli.terminal.printing import PROMPT, connections, hooks, prompt_text, tools, welcome
+from hookgate.cli.terminal.prompt import Prompt
+from hookgate.cli.terminal.trust import introduce
+from hookgate.cli.vouching import ask_about_changes
+from hookgate.extensions.discovery import Found
+from hookgate.extensions.trust import Trust
+from hookgate.hooks.rules import Mount
+from hookgate.program.endings import FAILED, INTERRUPTED
+from hookgate.program.signals import open_until_signal
+from hookgate.program.starting import begun
+from hookgate.protocol.interfaces import Channel
+from hookgate.protocol.values import Chat, Inbound
+from hookgate.protocol.zot.surface import Surface
+from hookgate.sections import Config
+
+CHAT = Chat(NAME, "terminal", sender="user")
+
+
+@dataclass(frozen=True)
+class Flags:
+    """What the command line said. `found`: the extensions, where they have been looked at right before."""
+
+    config_file: Path | None = None
+    once: str | None = None
+    model: str = ""
+    trace: bool = False
+    events: Path | None = None
+    control: Path | None = None
+    diff: bool = False
+    ext: tuple[Path, ...] = ()
+    no_ext: bool = False
+    no_skill: bool = False
+    no_context_files: bool = False
+    yes_from_stdin: bool = False
+    trust: Trust = field(default_factory=lambda: Trust(configuration.trust_folder()))
+    found: Found | None = None
+
+    @property
+    def extensions(self) -> ExtensionFlags:
+        return ExtensionFlags(self.ext, search=not self.no_ext, discover=True, trust=self.trust, found=self.found)
+
+
+async def run_chat(flags: Flags) -> int:
+    """The exit status. Raises ConfigError and RequiredHookFailed before anything is asked."""
+    config, file = configuration.load(flags.config_file)
+    config = asked_for(config, flags.model)
+    logs = PromptLogs()
+    set_up_logs(config.log, logs)
+    if flags.once is not None and not flags.once.strip():
+        raise configuration.ConfigError("--once needs a question")
+    if flags.once is not None:
+        return await _run_once(flags, config, file.parent)
+    return await _run_interactive(flags, (config, file.parent), logs)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the conversation takes place, and where extensions show what is beside it."""
+
+    channel: Channel
+    surface: Surface
+
+
+@asynccontextmanager
+async def open_chat(
+    flags: Flags, setup: tuple[Config, Path], place: Place, tracer: Callable[[str], None]
+) -> AsyncGenerator[Runtime]:
+    """A runtime with the sinks that the flags ask for and, if configured, its control socket."""
+    config, base = setup
+    async with AsyncExitStack() as stack:
+        inside: list[Mount] = [trace(tracer)] if flags.trace else [warnings(tracer)]
+        if flags.events:
+            inside.append(event_file(stack.enter_context(open_event_file(flags.events))))
+        whole = Setup(config, base, (place.channel,), inside, file=flags.config_file, recording=flags.diff)
+        beside = {place.channel.name: place.surface}
+        runtime = await stack.enter_async_context(
+            open_runtime(
+                replace(
+                    whole,
+                    extensions=flags.extensions,
+                    surfaces=beside,
+                    skills=not flags.no_skill,
+                    context_files=not flags.no_context_files,
+                )
+            )
+        )
+        _report(runtime)
+        if config.control.enabled or flags.control:
+            from hookgate.cli.control import open_gateway_control
+
+            await stack.enter_async_context(open_gateway_control(runtime, flags.config_file, flags.control))
+        begun()
+        yield runtime
+
+
+async def _run_once(flags: Flags, config: Config, base: Path) -> int:
+    channel = Once(_to_stderr)
+    beside = Terminal(_stderr, None)
+    async with (
+        open_until_signal(signal.SIGINT, signal.SIGTERM, signal.SIGHUP),
+        open_chat(flags, (config, base), Place(channel, TerminalSurface(beside)), _to_stderr) as runtime,
+    ):
+        # It ends with its answer, so it begins with every tool that there will be.
+        await runtime.tried()
+        question = Inbound(CHAT, flags.once or "")
+        if unknown := extension_lines.unknown(runtime, question):
+            _to_stderr(unknown)
+            return 1
+        if literal := extension_lines.literal(question.text):
+            await runtime.gateway.submit(replace(question, text=literal))
+        else:
+            await runtime.gateway.receive(question)
+        await runtime.gateway.idle(CHAT.session_key)
+        await _show_diff(runtime, sys.stderr)
+        if channel.silent and extension_lines.invoked(runtime, question):
+            return 0
+    if channel.answer is not None and channel.error is None:
+        _write((printable(channel.answer) if sys.stdout.isatty() else channel.answer) + "\n")
+        return 0
+    if channel.error is None:
+        _to_stderr("hookgate: it was interrupted before an answer")
+        return INTERRUPTED
+    _to_stderr(" ".join(channel.error.split()))
+    return FAILED
+
+
+def _to_stderr(line: str) -> None:
+    _stderr(printable(line) + "\n")
+
+
+def _stderr(text: str) -> None:
+    sys.stderr.write(text)
+    sys.stderr.flush()
+
+
+# --- interactive --------------------------------------------------------------------------------------------
+
+
+async def _run_interactive(flags: Flags, setup: tuple[Config, Path], logs: PromptLogs) -> int:
+    async with open_until_signal(signal.SIGTERM, signal.SIGHUP), open_keyboard() as keyboard:
+        terminal = seated(_write, keyboard, piped=flags.yes_from_stdin)
+        surface = TerminalSurface(terminal, PanelView(_write, screen_size) if keyboard.person else None)
+        if keyboard.person:
+            file = flags.config_file or setup[1] / configuration.FILE_NAME
+            await ask_about_changes(Keeping(setup[0], file, flags.ext), terminal.put)
+            found = await introduce(setup[0], flags.extensions, terminal.put)
+            flags = replace(flags, found=found)
+        # A log that goes to a file goes on doing so.
+        above = logs.above(terminal.between) if keyboard.person and sys.stderr.isatty() else nullcontext()
+        with above:
+            async with open_chat(flags, setup, Place(terminal, surface), terminal.beside) as runtime:
+                if runtime.skills is not None:
+                    runtime.skills.tell = terminal.between if keyboard.person else _to_stderr
+                await converse(runtime, terminal, keyboard, surface)
+    return 0
+
+
+async def converse(
+    runtime: Runtime, terminal: Terminal, keyboard: Keyboard, surface: TerminalSurface | None = None
+) -> None:
+    """Prompt, turn, prompt, until the person leaves."""
+    prompt = Prompt(partial(prompt_text, runtime), keyboard, surface or TerminalSurface(terminal), runtime.extensions)
+    keyboard.words = lambda: [*COMMANDS, *(f"/{it.name}" for it in extension_lines.brought(runtime, CHAT))]
+    _write(welcome(runtime))
+    async with trio.open_nursery() as nursery:
+        patience = _Patience(keyboard.person)
+        nursery.start_soon(_warn_unconfined, runtime, terminal)
+        await nursery.start(_run_interrupts, runtime, patience, nursery.cancel_scope)
+        with suppress(EOFError):
+            while (said := await prompt.next()).text.lower() not in ("/quit", "/exit"):
+                patience.warned = not keyboard.person
+                if said.typed:
+                    await _say(runtime, terminal, keyboard, said.text)
+                else:
+                    await _submit(runtime, said.text)
+        nursery.cancel_scope.cancel()
+
+
+async def _warn_unconfined(runtime: Runtime, terminal: Terminal) -> None:
+    sandbox = await runtime.tools.sandbox.chosen()
+    # Under Landlock a command can write what is kept from the file tools.
+    if sandbox.kind != "bwrap":
+        terminal.between(f"! {sandbox.note}")
+
+
+class _Patience:
+    """Whether the next Ctrl-C at the prompt leaves: a person is told first, a pipe is not."""
+
+    def __init__(self, person: bool) -> None:
+        self.warned = not person
+
+
+async def _say(runtime: Runtime, terminal: Terminal, keyboard: Keyboard, typed: str) -> None:
+    message = Inbound(CHAT, typed)
+    match typed.lower():
+        case "":
+            return
+        case "/help":
+            terminal.between(help_text(extension_lines.help_rows(runtime, CHAT)))
+        case "/tools":
+            terminal.between(tools(runtime))
+        case "/hooks":
+            terminal.between(hooks(runtime))
+        case "/mcp":
+            terminal.between(connections(runtime))
+        case command if command.partition(" ")[0] == "/model":
+            terminal.between(model(runtime, CHAT, typed.partition(" ")[2].strip()))
+        case "/reload-ext":
+            put = terminal.put if keyboard.person else None
+            terminal.between(await extension_lines.reloaded(runtime, put))
+            _report(runtime)
+        case _ if unknown := extension_lines.unknown(runtime, message):
+            terminal.between(f"· {unknown}")
+        case _ if literal := extension_lines.literal(typed):
+            await _submit(runtime, literal)
+        case _:
+            await runtime.gateway.receive(message)
+            await runtime.gateway.idle(CHAT.session_key)
+            await _show_diff(runtime, sys.stdout)
+
+
+async def _submit(runtime: Runtime, text: str) -> None:
+    """A message that is no command, whatever it begins with."""
+    await runtime.gateway.submit(Inbound(CHAT, text))
+    await runtime.gateway.idle(CHAT.session_key)
+    await _show_diff(runtime, sys.stdout)
+
+
+def _report(runtime: Runtime) -> None:
+    for problem in (*open_guards(runtime), *extension_lines.problems(runtime), *runtime.text_problems()):
+        _to_stderr(problem)
+
+
+async def _show_diff(runtime: Runtime, file: TextIO) -> None:
+    """What the turn changed in the workspace, where `--diff` asks for it."""
+    if runtime.tools.recorder is not None:
+        file.write(await runtime.tools.recorder.take())
+        file.flush()
+
+
+async def _run_interrupts(
+    runtime: Runtime, patience: _Patience, leave: trio.CancelScope, task_status: trio.TaskStatus[None]
+) -> None:
+    """Ctrl-C ends the turn; a second one while it ends, or two at the prompt, end the program."""
+    with trio.open_signal_receiver(signal.SIGINT) as interrupts:
+        task_status.started()
+        async for _number in interrupts:
+            if runtime.gateway.stop(CHAT.session_key):
+                continue
+            if patience.warned or _busy(runtime):
+                leave.cancel()
+                return
+            patience.warned = True
+            _write(f"\n· Ctrl-C again or Ctrl-D to leave\n{PROMPT}")
+
+
+def _busy(runtime: Runtime) -> bool:
+    session = runtime.gateway.sessions.get(CHAT.session_key)
+    return session is not None and session.busy
+
+
+def seated(write: Write, keyboard: Keyboard, *, piped: bool = False) -> Terminal:
+    """The terminal with whoever sits at the keyboard. `piped`: lines of what is no terminal answer questions too."""
+
+    async def ask(prompt: str) -> str | None:
+        try:
+            return await keyboard.ask(prompt)
+        except EOFError:
+            return None
+
+    def size() -> tuple[int, int]:
+        columns, rows = screen_size()
+        return columns, rows if keyboard.person else WHOLE
+
+    return Terminal(write, ask if keyboard.person or piped else None, lambda: keyboard.prompt, size)
+
+
+def _write(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()

@@ -1,0 +1,39 @@
+"""Which model answers in a chat: the one of `--model`, and what `/model` says and does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hookgate.assembly.app import Runtime
+from hookgate.assembly.models import models_of, named_model, unknown_of
+from hookgate.config import ConfigError
+from hookgate.protocol.values import Chat
+from hookgate.sections import Config
+
+
+def asked_for(config: Config, name: str) -> Config:
+    """The configuration with this model instead of its own; as it is without a name. Raises ConfigError."""
+    if not name:
+        return config
+    try:
+        model = named_model(config, name, config.agent.model)
+    except ValueError as error:
+        raise ConfigError(f"--model: {error}") from None
+    return config.model_copy(update={"agent": config.agent.model_copy(update={"model": model})})
+
+
+def model(runtime: Runtime, chat: Chat, name: str) -> str:
+    """What `/model` answers. With a name, that model answers in this chat from the next message on."""
+    config, agent = runtime.setup.config, runtime.gateway.agent_of(chat)
+    if not name:
+        provider = agent.model.partition("/")[0]
+        known = ", ".join(it.id for it in models_of(config, provider))
+        listed = f" {provider} has {known}." if known else ""
+        return f"{agent.model} answers.{listed} /model takes any name of any provider: {', '.join(config.providers)}."
+    try:
+        named = named_model(config, name, agent.model)
+    except ValueError as error:
+        return f"! {error}"
+    runtime.gateway.exchange(chat, replace(agent, model=named))
+    note = unknown_of(config, named)
+    return f"{named} answers from here on." + (f"\n! {note}" if note else "")

@@ -1,0 +1,65 @@
+"""What a chat tells a person of what runs: the first line, the tools, the hooks."""
+
+from __future__ import annotations
+
+from hookgate.assembly.app import Runtime
+from hookgate.assembly.extensions import is_extension
+from hookgate.assembly.models import unknown_of
+from hookgate.channels.printable import printable
+from hookgate.cli.hooks.inspect import counted
+from hookgate.cli.terminal import extension_lines
+from hookgate.cli.terminal.help import aligned, width_shown
+from hookgate.hooks.children.supervise import SupervisedHook
+
+
+def welcome(runtime: Runtime) -> str:
+    hooks = [hook for hook in runtime.mounts.hooks if not is_extension(hook.name)]
+    loaded = len(extension_lines.loaded(runtime))
+    running = counted(len(hooks), "hook") + (f", {counted(loaded, 'extension')}" if loaded else "")
+    lines = [f"hookgate: {runtime.agent.model}; {running}; /help for help, Ctrl-D to leave"]
+    lines.extend(f"! hook {hook.name} is {hook.state}: {hook.reason}" for hook in hooks if not hook.pid)
+    lines.extend(f"! {note}" for note in (unknown_of(runtime.setup.config, runtime.agent.model),) if note)
+    return printable("\n".join(lines)) + "\n"
+
+
+def tools(runtime: Runtime) -> str:
+    own = [(spec.name, spec.provider, spec.description) for spec in runtime.agent.registry.snapshot().specs]
+    declared = [(s.name, f"hook:{m.name}", s.description) for m in runtime.gate.mounts for s in m.hook.declared.tools]
+    rows = [(name, provider, text.partition(". ")[0]) for name, provider, text in [*own, *declared]]
+    return "\n".join(aligned(rows, width_shown())) or "no tools"
+
+
+def connections(runtime: Runtime) -> str:
+    roster = runtime.more.roster
+    if roster is None:
+        return "no MCP servers"
+    from hookgate.tools.mcp.overview import line, overview
+
+    return "\n".join(f"  {line(row, person=True)}" for row in overview(roster)) or "no MCP servers"
+
+
+PROMPT = "> "
+
+
+def prompt_text(runtime: Runtime) -> str:
+    """It names the hooks that fail, since what they should judge may be let through."""
+    match [mount.name for mount in runtime.gate.mounts if runtime.gate.stats[mount.name].failing]:
+        case []:
+            return PROMPT
+        case [one]:
+            return printable(f"[{one} failing] {PROMPT}")
+        case several:
+            return f"[{len(several)} hooks failing] {PROMPT}"
+
+
+def hooks(runtime: Runtime) -> str:
+    rows = aligned((_hook(runtime, hook) for hook in runtime.mounts.hooks), width_shown())
+    absent = [f"  {line}" for line in extension_lines.absent(runtime)]
+    return "\n".join([*rows, *absent]) or "no hooks"
+
+
+def _hook(runtime: Runtime, hook: SupervisedHook) -> tuple[str, str, str]:
+    failing = runtime.gate.stats[hook.name].failing
+    if failing and hook.state == "up":
+        return hook.name, "failing", failing
+    return hook.name, hook.state, hook.reason

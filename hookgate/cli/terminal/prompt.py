@@ -1,0 +1,95 @@
+"""The prompt of a conversation that extensions take part in: what is said next, by the person or by one of them.
+
+While a panel is open and nobody is in the middle of a line, keys go to the panel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+import trio
+
+from hookgate.assembly.extensions import Extensions
+from hookgate.channels.surface import TerminalSurface
+from hookgate.cli.terminal.keyboard import Keyboard
+
+
+@dataclass(frozen=True)
+class Said:
+    """`typed`: by the person; else an extension submitted it."""
+
+    text: str
+    typed: bool
+
+
+@dataclass(frozen=True)
+class Prompt:
+    text: Callable[[], str]
+    keyboard: Keyboard
+    surface: TerminalSurface
+    extensions: Extensions | None
+
+    async def next(self) -> Said:
+        """Raises EOFError when the person leaves."""
+        while True:
+            submitted = self.surface.take_submitted()
+            if submitted is not None:
+                text, typed = submitted
+                return Said(text, typed=typed)
+            if self.extensions and self.surface.panel_open and self.keyboard.person and self.keyboard.free:
+                await self._keys(self.extensions)
+                continue
+            line = await self._line()
+            self.surface.entered()
+            # Enter alone takes a person from an open prompt to the panel.
+            if line is not None and (line.strip() or not self.surface.panel_open):
+                return Said(line.strip(), typed=True)
+
+    async def _line(self) -> str | None:
+        """None where an extension has something to say first; what is half typed then stays."""
+        heard: list[str | EOFError] = []
+
+        async def read() -> None:
+            inserted = self.surface.take_inserted() if self.keyboard.free else ""
+            try:
+                heard.append(await self.keyboard.read(self.text(), inserted))
+            except EOFError as error:
+                heard.append(error)
+
+        await _first(read, self.surface.submitted)
+        match heard:
+            case [EOFError() as error, *_]:
+                raise error
+            case [str(line), *_]:
+                return line
+            case _:
+                return None
+
+    async def _keys(self, extensions: Extensions) -> None:
+        """Until the panel is closed, or an extension has something to say."""
+        roster = extensions.roster
+
+        async def press() -> None:
+            try:
+                while True:
+                    for key in await keys():
+                        roster.press(*key)
+            except EOFError:
+                roster.dismiss_panel()
+
+        with self.keyboard.keys() as keys:
+            self.surface.draw()
+            await _first(press, self.surface.panel_gone, self.surface.submitted)
+
+
+async def _first(*tasks: Callable[[], Awaitable[None]]) -> None:
+    """Until one of them is done; the others are cancelled."""
+
+    async def run(task: Callable[[], Awaitable[None]]) -> None:
+        await task()
+        nursery.cancel_scope.cancel()
+
+    async with trio.open_nursery() as nursery:
+        for task in tasks:
+            nursery.start_soon(run, task)

@@ -1,0 +1,64 @@
+"""The question whether an extension of the project may run, and what is kept of the answer. Starts nothing."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Awaitable, Callable
+
+from hookgate.assembly.extensions import ExtensionFlags, looked
+from hookgate.channels.dialogue import YES_OR_NO, Dialogue
+from hookgate.channels.printable import named, printable
+from hookgate.channels.question import Part, Question, measured
+from hookgate.extensions.discovery import Found, Stranger
+from hookgate.extensions.trust import Trust
+from hookgate.sections import Config
+from hookgate.sections.zot import ZotExtension
+
+RUN_IT = "  Run it? A yes is kept until the folder changes. [y/N] "
+USE_THEM = "  Use them? A yes is kept until the folder changes. [y/N] "
+Put = Callable[[Dialogue], Awaitable[str | None]]
+"""Asks a person; None where nobody can answer any more."""
+
+
+async def introduce(config: Config, flags: ExtensionFlags, put: Put) -> Found | None:
+    """Ask about each extension of the project that would run if it were trusted; a yes is kept. Raises ConfigError.
+
+    What is agreed to is what was there before the question: whatever changes meanwhile is not part of it. So there is
+    a look to go on with only where nobody was asked; else None.
+    """
+    if flags.trust is None:
+        return None
+    found = await looked(config, flags)
+    asked = [it for it in found.strangers if _wanted(config, it) and it.standing.kind != "unreadable"]
+    for stranger in asked:
+        if await put(Dialogue(question(stranger), YES_OR_NO)) == "yes":
+            _keep(flags.trust, stranger)
+    return None if asked else found
+
+
+def _wanted(config: Config, stranger: Stranger) -> bool:
+    return config.zot.extensions.get(stranger.manifest.name, ZotExtension()).enabled
+
+
+def question(stranger: Stranger) -> Question:
+    """Whose program or skills, where, and how it would be started, whatever the manifest holds."""
+    directory, manifest = stranger.entry.directory, stranger.manifest
+    name = named(manifest.name)
+    again = " once more, since it has changed" if stranger.standing.kind == "changed" else ""
+    if manifest.exec:
+        head = f"Run the extension {name} of this project{again}? It is a program, and runs as you."
+        what = Part("command", shlex.join(manifest.command(directory)))
+    else:
+        head = f"Use the skills of the extension {name} of this project{again}? They instruct the model."
+        what = Part("skills", shlex.join(manifest.skills))
+    parts = (Part("folder", str(directory)), what)
+    foot = measured(manifest.name, parts, stranger.standing.sha256)
+    return Question(head, parts, (foot,), RUN_IT if manifest.exec else USE_THEM)
+
+
+def _keep(trust: Trust, stranger: Stranger) -> None:
+    try:
+        trust.agree(stranger.entry.directory, stranger.standing.sha256)
+    except OSError as error:
+        sys.stderr.write(printable(f"! it runs now, but that is not kept: {error.filename}: {error.strerror}\n"))

@@ -1,0 +1,1 @@
+"""`hookgate tools`: what a model may call, looked at and called by hand."""

@@ -1,0 +1,153 @@
+"""`hookgate tools call`: one call through every hook and approval, and what a model would be told of it."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from hookgate.assembly.app import Runtime
+from hookgate.assembly.sinks import trace
+from hookgate.channels.printable import printable
+from hookgate.channels.terminal import Terminal
+from hookgate.cli.terminal.chat import seated
+from hookgate.cli.terminal.keyboard import open_keyboard
+from hookgate.cli.tools.started import open_without_model
+from hookgate.loop.batch import Batch
+from hookgate.loop.calls import run_calls
+from hookgate.operations.tools import declared_specs
+from hookgate.program.signals import open_until_signal
+from hookgate.program.starting import begun
+from hookgate.protocol.approval import ApprovalRequest, Decision
+from hookgate.protocol.errors import TurnAborted
+from hookgate.protocol.values import (
+    Chat,
+    Inbound,
+    LLMRequest,
+    Message,
+    Outbound,
+    ProposedCall,
+    Step,
+    ToolResult,
+)
+from hookgate.tools.decode import read_calls
+from hookgate.tools.registry import Snapshot
+
+NOBODY = "nobody can be asked here: this is no terminal (--yes approves)"
+TEXT = "hookgate tools call"
+
+
+@dataclass(frozen=True)
+class CallFlags:
+    """What the command line said; `arguments` is text as a model would write it."""
+
+    name: str
+    arguments: str
+    config_file: Path | None = None
+    trace: bool = False
+    channel: str = "cli"
+    chat: str = "terminal"
+    sender: str = "user"
+    yes: bool = False
+
+
+class _Asker:
+    """The chat of the call: what is said in it goes to stderr, questions to whoever sits there."""
+
+    def __init__(self, name: str, person: Terminal | None, *, yes: bool) -> None:
+        self.name = name
+        self._person, self._yes = person, yes
+
+    async def send(self, outbound: Outbound) -> None:
+        for line in (outbound.text, *outbound.media):
+            if line.strip():
+                _to_stderr(f"{outbound.kind}: {line}")
+
+    def stream(self, chat: Chat, text: str) -> None:
+        pass
+
+    def end_stream(self, chat: Chat) -> None:
+        pass
+
+    def restart_stream(self, chat: Chat) -> None:
+        pass
+
+    async def approve(self, request: ApprovalRequest) -> Decision:
+        if self._yes:
+            return Decision(True, "--yes")
+        return await self._person.approve(request) if self._person else Decision(False, "nobody", NOBODY)
+
+
+async def call_tool(flags: CallFlags) -> int:
+    """1 where the result is an error, or a hook aborted. stdout is what a model would be told, nothing else.
+
+    Raises ConfigError and RequiredHookFailed.
+    """
+    inside = [trace(_to_stderr)] if flags.trace else []
+    results: list[ToolResult] = []
+    async with (
+        open_until_signal(signal.SIGINT, signal.SIGTERM, signal.SIGHUP),
+        _open_asker(flags) as asker,
+        open_without_model(flags.config_file, asker, inside) as runtime,
+    ):
+        begun()
+        try:
+            await _call(runtime, asker, flags, results)
+        except TurnAborted as error:
+            return _failed(str(error))
+    return _told(results)
+
+
+@asynccontextmanager
+async def _open_asker(flags: CallFlags) -> AsyncGenerator[_Asker]:
+    if flags.yes or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        yield _Asker(flags.channel, None, yes=flags.yes)
+        return
+    async with open_keyboard() as keyboard:
+        yield _Asker(flags.channel, seated(_to_stdout, keyboard), yes=False)
+
+
+async def _call(runtime: Runtime, asker: _Asker, flags: CallFlags, results: list[ToolResult]) -> None:
+    agent = runtime.agent
+    snapshot = agent.selection.of(agent.registry.snapshot(), flags.channel)
+    chat = Chat(flags.channel, flags.chat, flags.sender)
+    step = Step(agent.name, "tools-call", Inbound(chat, TEXT), model=agent.model)
+    request = await _effective(runtime, step, snapshot, flags.name)
+    batch = Batch(agent, asker, step, request, snapshot)
+    proposed = ProposedCall("call_1", flags.name, flags.arguments)
+    await run_calls(batch, read_calls([proposed], cut=False), lambda _id, result: results.append(result))
+
+
+async def _effective(runtime: Runtime, step: Step, snapshot: Snapshot, name: str) -> LLMRequest:
+    """What may be called. Only for a name that nobody has registered or declared are the hooks asked what they would
+    add to a model call."""
+    agent = runtime.agent
+    messages = (Message("user", TEXT),)
+    request = LLMRequest(agent.model, messages, (*snapshot.specs, *declared_specs(runtime, step)), agent.options)
+    return request if request.tool(name) else await agent.gate.before_llm(step, request)
+
+
+def _told(results: Sequence[ToolResult]) -> int:
+    if not results:
+        return _failed("it was interrupted before a result")
+    [result] = results
+    _to_stdout((printable(result.for_llm) if sys.stdout.isatty() else result.for_llm).rstrip("\n") + "\n")
+    return 1 if result.is_error else 0
+
+
+def _failed(line: str) -> int:
+    _to_stderr(" ".join(line.split()))
+    return 1
+
+
+def _to_stdout(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def _to_stderr(line: str) -> None:
+    sys.stderr.write(printable(line) + "\n")
+    sys.stderr.flush()

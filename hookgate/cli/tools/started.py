@@ -1,0 +1,59 @@
+"""A runtime for a look or a single call: everything is started for real, but no model can be asked."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from hookgate import config as configuration
+from hookgate.assembly.app import Runtime, Setup, open_runtime
+from hookgate.assembly.extensions import ExtensionFlags
+from hookgate.assembly.logs import set_up_logs
+from hookgate.channels.once import Once
+from hookgate.channels.printable import printable
+from hookgate.cli.terminal.extension_lines import problems
+from hookgate.hooks.rules import Mount
+from hookgate.protocol.errors import ProviderFailed
+from hookgate.protocol.interfaces import Channel
+from hookgate.protocol.values import LLMReply, LLMRequest
+from hookgate.sections import Config
+
+UNSET = "none/none"
+"""Stands for agent.model where the configuration has none: no tool needs one."""
+
+
+class NoModel:
+    """A provider that nobody should ask."""
+
+    async def complete(self, request: LLMRequest, on_text: Callable[[str], None]) -> LLMReply:
+        raise ProviderFailed("auth", "this command asks no model")
+
+
+@asynccontextmanager
+async def open_without_model(
+    config_file: Path | None, channel: Channel | None = None, inside: Sequence[Mount] = ()
+) -> AsyncGenerator[Runtime]:
+    """The configuration's hooks and tools, started. Raises ConfigError and RequiredHookFailed."""
+    config, file = configuration.load(config_file)
+    set_up_logs(config.log)
+    model = config.agent.model or UNSET
+    agent = config.agent.model_copy(update={"model": model})
+    providers = dict.fromkeys({*config.providers, model.partition("/")[0]}, NoModel())
+    setup = Setup(
+        config.model_copy(update={"agent": agent}), file.parent, (channel or Once(),), inside, providers, config_file
+    )
+    setup = replace(setup, extensions=ExtensionFlags(discover=True), skills=True, looking=True)
+    async with open_runtime(setup) as runtime:
+        # Whoever looks, or calls, wants the tools that hooks declare.
+        await runtime.tried()
+        for line in (*problems(runtime), *runtime.text_problems()):
+            sys.stderr.write(printable(line) + "\n")
+        yield runtime
+
+
+def workspace_key(config: Config) -> str:
+    """The workspace as rows of the catalog name it. Raises ConfigError."""
+    return str(configuration.workspace_folder(config))

@@ -1,0 +1,1 @@
+"""Hooks as processes: one conversation each, supervised, exchanged as a set."""

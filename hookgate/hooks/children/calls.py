@@ -1,0 +1,125 @@
+"""Calls in flight at one hook process: each ends once, with its answer or with why there is none.
+
+How many a hook has at a time, and which write their own lines, is decided here. What an answer leads to is not.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from time import monotonic
+
+import trio
+
+from hookgate.processes.deadlines import Deadlines
+from hookgate.processes.outbox import Frame, Outbox
+from hookgate.processes.slot import Slot
+from hookgate.protocol.answers import Failed
+from hookgate.protocol.codec import encode
+from hookgate.protocol.events import Event
+from hookgate.protocol.peer import ErrorReply, Params, Peer, Reply, notification_frame, request_parts
+
+FEW_CALLS = 2
+"""Up to this many in flight a call writes its own line. With more, or when several answers came at once and so
+several callers are about to ask again, the writer task joins the lines of all."""
+MAX_WAITING_CALLS = 1024
+
+Settled = Reply | ErrorReply | Failed
+
+
+class _Call(Slot[Settled]):
+    """From being asked to being settled; `call_id` and `frame` are set once it has left the waiting line."""
+
+    __slots__ = ("call_id", "deadline", "frame", "method", "params", "timeout_s")
+
+    def __init__(self, method: str, params: Callable[[float], Params], timeout_s: float) -> None:
+        super().__init__()
+        self.method, self.params, self.timeout_s = method, params, timeout_s
+        self.deadline = monotonic() + timeout_s
+        self.call_id = 0
+        self.frame: Frame | None = None
+
+    def expire(self) -> None:
+        self.set(Failed(f"no answer within {round(self.timeout_s * 1000)} ms"))
+
+
+class Calls:
+    """`limit`: how many it may have at a time; more wait. `cancels`: it wants to hear of calls that nobody waits for
+    any more. `burst`: several answers have just come at once."""
+
+    def __init__(self, peer: Peer, outbox: Outbox[Event], deadlines: Deadlines, limit: int) -> None:
+        self.limit = limit
+        self.cancels = False
+        self.burst = False
+        self._peer, self._outbox, self._deadlines = peer, outbox, deadlines
+        self._calls: dict[int, _Call] = {}
+        self._waiting: deque[_Call] = deque()
+        self._ended = ""
+        self._idle: trio.Event | None = None
+
+    async def ask(self, method: str, params: Callable[[float], Params], timeout_s: float) -> Settled:
+        """`params` is encoded when the call is sent, for the seconds that are left then."""
+        if self._ended:
+            return Failed(self._ended)
+        call = _Call(method, params, timeout_s)
+        self._deadlines.add(call)
+        self._submit(call)
+        try:
+            return await call.wait()
+        finally:
+            self._deadlines.remove(call)
+            self._settle(call)
+
+    def answered(self, reply: Reply | ErrorReply) -> None:
+        """It belongs to a call in flight: the peer has seen to that."""
+        self._calls.pop(reply.id).set(reply)
+
+    def abandon(self, reason: str) -> None:
+        """Every caller wakes, once."""
+        self._ended = reason
+        for call in [*self._calls.values(), *self._waiting]:
+            call.set(Failed(reason))
+
+    async def drained(self) -> None:
+        """Until no call is in flight."""
+        while self._calls:
+            self._idle = trio.Event()
+            await self._idle.wait()
+
+    def _submit(self, call: _Call) -> None:
+        if len(self._calls) < self.limit:
+            self._start(call, call.timeout_s)
+        elif len(self._waiting) < MAX_WAITING_CALLS:
+            self._waiting.append(call)
+        else:
+            call.set(Failed(f"{MAX_WAITING_CALLS} calls already wait for it"))
+
+    def _start(self, call: _Call, left_s: float) -> None:
+        call.call_id = self._peer.next_id()
+        self._calls[call.call_id] = call
+        parts = request_parts(call.call_id, call.method, call.params(left_s))
+        call.frame = self._outbox.send(parts, at_once=len(self._calls) <= FEW_CALLS and not self.burst)
+        if call.frame is None:
+            call.set(Failed("it does not read its stdin"))
+
+    def _settle(self, call: _Call) -> None:
+        """However a call ends, its place is free for the next; a hook that wants to know is told to stop."""
+        if not call.call_id:
+            with suppress(ValueError):
+                self._waiting.remove(call)
+            return
+        if self._calls.pop(call.call_id, None) is not None:
+            self._withdraw(call)
+        while self._waiting and len(self._calls) < self.limit:
+            following = self._waiting.popleft()
+            self._start(following, max(0.0, following.deadline - monotonic()))
+        if not self._calls and self._idle is not None:
+            self._idle.set()
+
+    def _withdraw(self, call: _Call) -> None:
+        self._peer.forget(call.call_id)
+        if call.frame is not None and self._outbox.withdraw(call.frame):
+            return
+        if self.cancels:
+            self._outbox.send([notification_frame("hook.cancel", encode({"id": call.call_id}))])

@@ -1,0 +1,225 @@
+"""One hook process over JSON-RPC: how it is started, introduced, asked and heard. Does not know what an answer
+leads to.
+
+The child itself is `child.py`'s, the calls in flight are `calls.py`'s; whether a dead process comes back is
+`supervise.py`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import structlog
+import trio
+
+from hookgate.hooks.children.calls import Calls
+from hookgate.hooks.rules import EventMethod
+from hookgate.processes.child import (
+    FLOOD_BYTES,
+    FLOOD_LINE_BYTES,
+    Child,
+    HelloFailed,
+    NotAgain,
+    Recheck,
+    loud,
+    open_child,
+)
+from hookgate.processes.deadlines import Deadlines
+from hookgate.processes.outbox import Outbox, hook_event_frame, runtime_event_frame
+from hookgate.processes.pipes import TakeLines, logged_lines, open_pipes
+from hookgate.protocol.answers import Answer, Failed, parse_answer
+from hookgate.protocol.errors import BadMessage
+from hookgate.protocol.events import Event
+from hookgate.protocol.framing import MAX_MESSAGE_BYTES, Oversize
+from hookgate.protocol.hello import Hello, hello_params, parse_hello
+from hookgate.protocol.peer import ErrorReply, Noise, Peer, Refused, Reply, Stray
+from hookgate.protocol.stages import Question, Stage
+
+log = structlog.get_logger("hookgate.hooks")
+
+_REPLIES = (Reply, ErrorReply)
+
+
+@dataclass(frozen=True)
+class ProcessSpec:
+    """How to start a hook and what to tell it at hello. Two equal specs mean the same running process.
+
+    `flush_s`: how long events that wait may still be written when the hook is stopped.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    directory: str
+    environment: Mapping[str, str]
+    stages: frozenset[Stage]
+    observes: bool
+    event_method: EventMethod = "hook.event"
+    max_in_flight: int = 256
+    max_message_bytes: int = MAX_MESSAGE_BYTES
+    hello_timeout_s: float = 10.0
+    flush_s: float = 0.5
+    recheck: Recheck | None = field(default=None, compare=False)
+
+    @property
+    def hook_name(self) -> str:
+        return self.name
+
+    def resting(self, last: Hello) -> Hello:
+        """Where a hook stands whose process is down: where it stood, but without tools that it cannot answer for."""
+        return replace(last, tools=())
+
+    def open(self, deadlines: Deadlines) -> AbstractAsyncContextManager[HookProcess]:
+        return open_process(self, deadlines)
+
+
+@asynccontextmanager
+async def open_process(
+    spec: ProcessSpec, deadlines: Deadlines, stderr: TakeLines | None = None
+) -> AsyncGenerator[HookProcess]:
+    """A started process that has said hello. Leaving stops its whole process group and reaps it.
+
+    `stderr` takes its lines instead of the log.
+
+    Raises HelloFailed, NotAgain where its recheck refuses it. Once open, nothing that happens to the process raises
+    here: calls get Failed answers and `ended` is set.
+    """
+    if spec.recheck is not None and (refused := await spec.recheck()):
+        raise NotAgain(refused)
+    try:
+        pipes = await open_pipes(spec.command, spec.directory, spec.environment)
+    except OSError as error:
+        raise HelloFailed(f"cannot start {spec.command[0]!r}: {error.strerror or error}") from None
+    child = Child(pipes, max(FLOOD_BYTES, 2 * spec.max_message_bytes))
+    async with open_child(child, HookProcess(spec, child, deadlines), stderr or logged_lines(spec.name)) as hook:
+        yield hook
+
+
+class HookProcess:
+    """The Hook that a running process is. `ended` is set when it answers no more; `end_reason` says why."""
+
+    def __init__(self, spec: ProcessSpec, child: Child, deadlines: Deadlines) -> None:
+        self.name = spec.name
+        self.declared = Hello()
+        self.strays = 0
+        self.noise = 0
+        self.refused = 0
+        self.ended = child.ended
+        self._spec = spec
+        self._child = child
+        self._peer = Peer(spec.max_message_bytes)
+        frame = runtime_event_frame if spec.event_method == "hook.runtime_event" else hook_event_frame
+        self._outbox = Outbox(child.pipes.stdin, frame, child.end)
+        self._calls = Calls(self._peer, self._outbox, deadlines, spec.max_in_flight)
+
+    @property
+    def pid(self) -> int:
+        return self._child.pid
+
+    @property
+    def end_reason(self) -> str:
+        return self._child.end_reason
+
+    @property
+    def last_words(self) -> tuple[str, ...]:
+        return self._child.last_words
+
+    @property
+    def events_dropped(self) -> int:
+        return self._outbox.events_dropped
+
+    async def ask(self, question: Question, timeout_s: float) -> Answer:
+        settled = await self._calls.ask(question.stage.method, question.params_parts, timeout_s)
+        if isinstance(settled, Reply):
+            return _answer(question.stage, settled.result)
+        return Failed(settled.reason)
+
+    def notify(self, event: Event) -> None:
+        self._outbox.send_event(event)
+
+    async def leave(self) -> None:
+        """Give events that still wait `flush_s` seconds to leave: the last ones are the most telling."""
+        with trio.move_on_after(self._spec.flush_s):
+            await self._outbox.emptied()
+
+    async def introduce(self) -> str | None:
+        """What went wrong, or None with `declared` filled."""
+        spec = self._spec
+        params = hello_params(spec.name, spec.stages, spec.observes)
+        settled = await self._calls.ask("hook.hello", lambda _left_s: (params,), spec.hello_timeout_s)
+        if not isinstance(settled, Reply):
+            return settled.reason
+        try:
+            self.declared = parse_hello(settled.result, spec.stages)
+        except BadMessage as error:
+            return str(error)
+        declined = sorted(spec.stages - (self.declared.stages if self.declared.stages is not None else spec.stages))
+        if Stage.APPROVE_TOOL in declined:
+            return "it leaves approve_tool out of its stages, though it is configured to approve"
+        if declined:
+            log.warning("hook_declines_stages", hook=spec.name, stages=declined)
+        self._calls.limit = min(spec.max_in_flight, self.declared.max_in_flight or spec.max_in_flight)
+        self._calls.cancels = self.declared.cancel
+        return None
+
+    async def drained(self) -> None:
+        """Until no call is in flight."""
+        await self._calls.drained()
+
+    # --- the process's side ---
+
+    async def run_writer(self) -> None:
+        """Until the outbox is closed, as every end of the process does: what waits may leave while it is stopped."""
+        with trio.CancelScope(shield=True):
+            await self._outbox.run()
+
+    def take(self, data: bytes) -> int:
+        messages, answered = self._peer.receive(data), 0
+        for incoming in messages:
+            if isinstance(incoming, _REPLIES):
+                self._calls.answered(incoming)
+                answered += 1
+            else:
+                self._note(incoming)
+        self._calls.burst = answered > 1
+        return 0 if answered else max(len(data), FLOOD_LINE_BYTES * len(messages))
+
+    def _note(self, incoming: Refused | Stray | Noise | Oversize) -> None:
+        match incoming:
+            case Stray(id=stray):
+                self._note_stray(stray)
+            case Refused(method=method, answer=answer):
+                self._note_refused(method)
+                self._outbox.send([answer], at_once=False)
+            case Noise(line=line):
+                self._note_noise(line)
+            case Oversize(size=size):
+                log.error("hook_message_lost", hook=self.name, bytes=size, limit=self._spec.max_message_bytes)
+
+    def _note_stray(self, stray: object) -> None:
+        self.strays += 1
+        if loud(self.strays):
+            log.debug("hook_stray_reply", hook=self.name, id=stray, count=self.strays)
+
+    def _note_refused(self, method: str) -> None:
+        self.refused += 1
+        if loud(self.refused):
+            log.warning("hook_request_refused", hook=self.name, method=method, count=self.refused)
+
+    def _note_noise(self, line: str) -> None:
+        self.noise += 1
+        if loud(self.noise):
+            log.warning("hook_noise", hook=self.name, line=line, count=self.noise)
+
+    def abandon(self, reason: str) -> None:
+        self._outbox.close()
+        self._calls.abandon(reason)
+
+
+def _answer(stage: Stage, result: Any) -> Answer:  # noqa: ANN401 - JSON
+    try:
+        return parse_answer(stage, result)
+    except BadMessage as error:
+        return Failed(str(error))

@@ -1,0 +1,220 @@
+"""Keeps one hook process alive: restart with jittered backoff, quarantine for a crash loop, its true state.
+
+While the process is down every call gets a Failed answer that says so; what that leads to is the hook's own
+failure policy.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from time import monotonic
+from types import CoroutineType
+from typing import Any, Literal, Protocol
+
+import structlog
+import trio
+
+from hookgate.processes.child import HelloFailed, NotAgain
+from hookgate.processes.deadlines import Deadlines
+from hookgate.processes.last_words import Redact, ended
+from hookgate.protocol.answers import Answer, Failed
+from hookgate.protocol.events import Event
+from hookgate.protocol.hello import Hello
+from hookgate.protocol.interfaces import Hook
+from hookgate.protocol.payloads import HookState
+from hookgate.protocol.stages import Question
+
+log = structlog.get_logger("hookgate.hooks")
+
+State = Literal["starting", "up", "restarting", "quarantined", "stopped"]
+
+
+class Live(Hook, Protocol):
+    """A hook whose process runs."""
+
+    @property
+    def pid(self) -> int: ...
+
+    @property
+    def events_dropped(self) -> int: ...
+
+    @property
+    def ended(self) -> trio.Event: ...
+
+    @property
+    def end_reason(self) -> str: ...
+
+    @property
+    def last_words(self) -> tuple[str, ...]:
+        """Lines of its stderr before the end."""
+        ...
+
+    async def drained(self) -> None:
+        """Until no call is in flight."""
+        ...
+
+
+class Startable(Protocol):
+    """How to start a hook, over whatever wire. Two equal ones mean the same running process."""
+
+    @property
+    def hook_name(self) -> str:
+        """What it is called among the hooks; `name` is what its section calls it."""
+        ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def command(self) -> tuple[str, ...]: ...
+
+    @property
+    def directory(self) -> str: ...
+
+    @property
+    def environment(self) -> Mapping[str, str]: ...
+
+    def resting(self, last: Hello) -> Hello:
+        """Where the hook stands while its process is down; `last` is what it declared, empty before the first."""
+        ...
+
+    def open(self, deadlines: Deadlines) -> AbstractAsyncContextManager[Live]:
+        """Raises HelloFailed; leaving stops the process."""
+        ...
+
+
+@dataclass(frozen=True)
+class Restarts:
+    """Seconds. After `crash_limit` ends within `crash_window_s` a hook is only probed, every `probe_s`."""
+
+    first_delay_s: float = 0.25
+    longest_delay_s: float = 30.0
+    crash_limit: int = 5
+    crash_window_s: float = 60.0
+    probe_s: float = 60.0
+
+    def delay(self, crashes: int) -> float:
+        """Doubles with every crash in the window; half of it is chance, so that hooks do not restart in step."""
+        if crashes >= self.crash_limit:
+            return self.probe_s
+        longest = min(self.first_delay_s * 2 ** max(0, crashes - 1), self.longest_delay_s)
+        return longest * random.uniform(0.5, 1.0)  # noqa: S311 - jitter, no secret
+
+
+class RequiredHookFailed(Exception):
+    """A hook that the operator marked `required` cannot be had; nothing may run without it."""
+
+    def __init__(self, hook: str, reason: str) -> None:
+        super().__init__(f"hook {hook} is required but {reason}")
+
+
+class SupervisedHook:
+    """The Hook that stands in the gate while its process comes and goes. `tried`: the first hello is over. `reason`:
+    why it is down, with what it said last; `redact` takes the secrets from that."""
+
+    def __init__(
+        self, spec: Startable, emit: Callable[[HookState], None], redact: Redact = lambda text: text
+    ) -> None:
+        self.name = spec.hook_name
+        self.spec = spec
+        self.state: State = "starting"
+        self.reason = ""
+        self.required = False
+        self.restarts = 0
+        self.tried = trio.Event()
+        self._cause = ""
+        self._redact = redact
+        self._told_down: State | None = None
+        self._emit = emit
+        self._live: Live | None = None
+        self._resting = spec.resting(Hello())
+
+    @property
+    def declared(self) -> Hello:
+        return self._live.declared if self._live else self._resting
+
+    @property
+    def pid(self) -> int | None:
+        return self._live.pid if self._live else None
+
+    @property
+    def events_dropped(self) -> int:
+        return self._live.events_dropped if self._live else 0
+
+    def ask(self, question: Question, timeout_s: float) -> CoroutineType[Any, Any, Answer]:
+        """The process's own coroutine: one more round it would be felt by every call."""
+        return self._down() if self._live is None else self._live.ask(question, timeout_s)
+
+    async def _down(self) -> Answer:
+        # A model may read this.
+        return Failed(f"it is {self.state}{': ' + self._cause if self.reason else ''}")
+
+    async def drained(self) -> None:
+        """Until no call is in flight."""
+        if self._live is not None:
+            await self._live.drained()
+
+    def notify(self, event: Event) -> None:
+        if self._live is not None:
+            self._live.notify(event)
+
+    async def run(self, deadlines: Deadlines, restarts: Restarts) -> None:
+        """Start, wait for the end, start again; until cancelled.
+
+        Raises RequiredHookFailed when a required hook is quarantined.
+        """
+        ends: deque[float] = deque(maxlen=restarts.crash_limit)
+        try:
+            while True:
+                crashes = 1 if await self._run_once(deadlines) else restarts.crash_limit
+                ends.extend([monotonic()] * crashes)
+                await self._pause(ends, restarts)
+                self.restarts += 1
+        finally:
+            self._live = None
+            self._become("stopped", "")
+
+    async def _run_once(self, deadlines: Deadlines) -> bool:
+        """Whether the next start may be soon."""
+        try:
+            async with self.spec.open(deadlines) as live:
+                self._live = live
+                self._become("up", "")
+                await live.ended.wait()
+                self._ended(live.end_reason, live.last_words)
+                self._rest()
+        except HelloFailed as error:
+            self._ended(str(error), error.last_words)
+            return not isinstance(error, NotAgain)
+        finally:
+            self._rest()
+        return True
+
+    def _ended(self, cause: str, words: tuple[str, ...]) -> None:
+        self._cause, self.reason = cause, ended(cause, words, self._redact)
+
+    def _rest(self) -> None:
+        if self._live is not None:
+            self._resting, self._live = self.spec.resting(self._live.declared), None
+
+    async def _pause(self, ends: deque[float], restarts: Restarts) -> None:
+        recent = [end for end in ends if monotonic() - end < restarts.crash_window_s]
+        delay = restarts.delay(len(recent))
+        before = self._told_down
+        self._become("quarantined" if len(recent) >= restarts.crash_limit else "restarting", self.reason)
+        self._told_down = self.state
+        if self.required and self.state == "quarantined":
+            raise RequiredHookFailed(self.name, self.reason)
+        # Of a series of ends only the first is news, and that it is quarantined now.
+        tell = log.info if len(recent) > 1 and before == self.state else log.warning
+        tell("hook_down", hook=self.name, state=self.state, reason=self.reason, retry_in_s=round(delay, 3))
+        await trio.sleep(delay)
+
+    def _become(self, state: State, reason: str) -> None:
+        self.state, self.reason = state, reason
+        self.tried.set()
+        self._emit(HookState(self.name, state, reason or None, self.pid, self.restarts))

@@ -1,0 +1,1 @@
+"""What extensions do in a conversation: commands, calls of their own, what they show."""

@@ -1,0 +1,70 @@
+"""Tool calls that an extension makes itself, for the chat that it serves: prepared, executed, finished as any call.
+
+They join no transcript. One that is made while a tool of the extension runs belongs to that tool's turn; any other
+stands beside the turns of its chat.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from hookgate.hooks.zot.errands import Errand
+from hookgate.loop.batch import Batch
+from hookgate.loop.calls import run_calls
+from hookgate.loop.extensions import call_scope
+from hookgate.loop.gateway import Gateway
+from hookgate.protocol.codec import encode
+from hookgate.protocol.errors import SessionAborted, TurnAborted
+from hookgate.protocol.inside import CallProposed
+from hookgate.protocol.redacting import presentable
+from hookgate.protocol.values import Inbound, LLMRequest, ProposedCall, Step, ToolCall, ToolResult, ToolSpec
+from hookgate.tools import call_context
+from hookgate.tools.decode import ReadCall
+from hookgate.tools.dispatch import failure
+
+Shown = Callable[[Step, Sequence[ToolSpec]], tuple[ToolSpec, ...]]
+"""Those of the registered tools that a chat may have."""
+
+
+async def run_errand(gateway: Gateway, shown: Shown, errand: Errand) -> ToolResult:
+    """The result as any call's. Raises nothing (but Cancelled): where a hook aborts, the extension hears why, and the
+    turn that it belongs to ends."""
+    within = call_scope.current.get()
+    batch = _between(gateway, shown, errand) if within is None else _within(within, errand)
+    redactor = batch.agent.around.redactor
+    call = ToolCall(redactor.text(f"{errand.extension}:{errand.id}"), errand.name, errand.arguments)
+    batch.agent.gate.events.emit(CallProposed(presentable(redactor, call)), batch.step)
+    results: list[ToolResult] = []
+    try:
+        await run_calls(batch, [_read(call)], lambda _id, result: results.append(result))
+    except TurnAborted as error:
+        if within is not None:
+            within.abort(error)
+        elif isinstance(error, SessionAborted):
+            await gateway.abort(errand.chat, error)
+        return failure("permission", errand.name, str(error), denied_by=f"hook:{error.hook}")
+    return results[0]
+
+
+def _within(within: call_scope.Served, errand: Errand) -> Batch:
+    """The turn's own tools, memo and channel."""
+    batch = within.batch
+    around = replace(batch.agent.around, lease=within.lease)
+    step = replace(batch.step, extension=errand.extension)
+    return replace(batch, agent=replace(batch.agent, around=around), step=step)
+
+
+def _between(gateway: Gateway, shown: Shown, errand: Errand) -> Batch:
+    """What a model would be offered in this chat now, before any hook has a say in it."""
+    chat, agent = errand.chat, gateway.agent_of(errand.chat)
+    call_context.session.set(chat.session_key)
+    snapshot = agent.selection.of(agent.registry.snapshot(), chat.channel)
+    turn_id = f"{agent.name}-turn-{next(agent.numbers)}"
+    step = Step(agent.name, turn_id, Inbound(chat, ""), model=agent.model, extension=errand.extension)
+    request = LLMRequest(agent.model, (), shown(step, snapshot.specs), agent.options)
+    return Batch(agent, gateway.channel_of(chat), step, agent.gate.offered(step, request), snapshot)
+
+
+def _read(call: ToolCall) -> ReadCall:
+    return ReadCall(ProposedCall(call.id, call.name, encode(call.arguments).decode()), call)

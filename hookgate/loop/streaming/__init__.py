@@ -1,0 +1,1 @@
+"""Text on its way to a person while the model still writes it."""

@@ -1,0 +1,204 @@
+"""A child process in its own group with three raw pipes: how it is started, drained and stopped."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from time import monotonic
+
+import structlog
+import trio
+
+from hookgate.processes.last_words import LINES
+
+log = structlog.get_logger("hookgate.hooks")
+
+PIPE_BYTES = 1 << 20
+"""With the default of 64 KiB a megabyte takes sixteen turns of both sides."""
+CLOSE_WAIT_S = 2.0
+TERM_WAIT_S = 1.0
+STDERR_LINE_BYTES = 4096
+STDERR_LINES_PER_S = 50
+STDERR_READ_BYTES = 1 << 16
+LAST_READS = 64
+
+TakeLines = Callable[[Sequence[bytes]], None]
+"""Lines without LF. Called from the event loop: it must be quick and must not raise."""
+
+
+@dataclass
+class Pipes:
+    """Our ends, non-blocking. `stdin` may be closed before the rest."""
+
+    process: trio.Process
+    stdin: int
+    stdout: int
+    stderr: int
+    stdin_closed: bool = False
+
+    @property
+    def exited(self) -> bool:
+        return self.process.returncode is not None
+
+    def close_stdin(self) -> None:
+        """The polite end: whoever waits to write is woken with ClosedResourceError."""
+        if not self.stdin_closed:
+            self.stdin_closed = True
+            trio.lowlevel.notify_closing(self.stdin)
+            os.close(self.stdin)
+
+    def close(self) -> None:
+        """Only when nobody reads any more."""
+        self.close_stdin()
+        os.close(self.stdout)
+        os.close(self.stderr)
+
+
+async def open_pipes(command: Sequence[str], directory: str, environment: Mapping[str, str]) -> Pipes:
+    """Start `command` without a shell, in a session and so a process group of its own. Raises OSError."""
+    child_in, ours_in = os.pipe()
+    ours_out, child_out = os.pipe()
+    ours_err, child_err = os.pipe()
+    ours = (ours_in, ours_out, ours_err)
+    try:
+        process = await _spawn(command, (child_in, child_out, child_err), directory, environment)
+    except BaseException:
+        for fd in ours:
+            os.close(fd)
+        raise
+    finally:
+        for fd in (child_in, child_out, child_err):
+            os.close(fd)
+    for fd in ours:
+        os.set_blocking(fd, False)
+    for fd in (ours_in, ours_out):
+        with suppress(OSError):
+            fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+    return Pipes(process, *ours)
+
+
+async def _spawn(
+    command: Sequence[str], fds: tuple[int, int, int], directory: str, environment: Mapping[str, str]
+) -> trio.Process:
+    stdin, stdout, stderr = fds
+    return await trio.lowlevel.open_process(
+        list(command),
+        stdin=stdin,
+        stdout=stdout,
+        stderr=stderr,
+        cwd=directory,
+        env=dict(environment),
+        start_new_session=True,
+    )
+
+
+async def stop(pipes: Pipes) -> None:
+    """Close stdin, 2 s, SIGTERM to the group, 1 s, SIGKILL to the group; reaped when this returns."""
+    pipes.close_stdin()
+    if not await _ends_within(pipes, CLOSE_WAIT_S):
+        _signal_group(pipes, signal.SIGTERM)
+        await _ends_within(pipes, TERM_WAIT_S)
+    # Also after a tidy exit: grandchildren stay in the group, and the group's number is ours until it is empty.
+    _signal_group(pipes, signal.SIGKILL)
+    await pipes.process.wait()
+
+
+async def _ends_within(pipes: Pipes, seconds: float) -> bool:
+    with trio.move_on_after(seconds):
+        await pipes.process.wait()
+    return pipes.exited
+
+
+def _signal_group(pipes: Pipes, number: signal.Signals) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(pipes.process.pid, number)
+
+
+class Stderr:
+    """A child's stderr, a line each, long ones cut: drained always, whatever becomes of the lines."""
+
+    def __init__(self, fd: int, take: TakeLines) -> None:
+        self._fd, self._take = fd, take
+        self._tail = b""
+        self._last: deque[bytes] = deque(maxlen=LINES)
+
+    def last_words(self) -> tuple[str, ...]:
+        """Its last lines by now, without blank ones."""
+        self._catch_up()
+        lines = [*self._last, *([self._tail] if self._tail.strip() else ())]
+        return tuple(line.decode("utf-8", "replace") for line in lines[-LINES:])
+
+    async def run(self) -> None:
+        """Until the stream ends."""
+        ended = False
+        while not ended:
+            await trio.lowlevel.wait_readable(self._fd)
+            ended = self._read() == b""
+
+    def drain(self) -> None:
+        """What an ended process has left; a grandchild outside the group may write for ever."""
+        self._catch_up()
+        if self._tail:
+            self._take([self._tail])
+            self._tail = b""
+
+    def _catch_up(self) -> None:
+        for _ in range(LAST_READS):
+            if not self._read():
+                break
+
+    def _read(self) -> bytes | None:
+        try:
+            data = os.read(self._fd, STDERR_READ_BYTES)
+        except BlockingIOError:
+            return None
+        *lines, tail = (self._tail + data).split(b"\n")
+        self._tail = tail[:STDERR_LINE_BYTES]
+        if lines:
+            self._take(cut := [line[:STDERR_LINE_BYTES] for line in lines])
+            self._last.extend([line for line in cut[-LAST_READS:] if line.strip()][-LINES:])
+        return data
+
+
+def logged_lines(name: str) -> TakeLines:
+    """Lines of a hook's stderr into the log, thinned out when they come too fast."""
+    budget = _Budget()
+
+    def take(lines: Sequence[bytes]) -> None:
+        for line in lines:
+            if budget.spend(name):
+                log.info("hook_stderr", hook=name, line=line.decode("utf-8", "replace"))
+
+    return take
+
+
+class _Budget:
+    """Lines per second; what is over is counted and reported once it is over."""
+
+    def __init__(self) -> None:
+        self._since, self._spent, self._lost = 0.0, 0, 0
+
+    def spend(self, name: str) -> bool:
+        now = monotonic()
+        if now - self._since >= 1:
+            if self._lost:
+                log.warning("hook_stderr_thinned", hook=name, lines_lost=self._lost)
+            self._since, self._spent, self._lost = now, 0, 0
+        self._spent += 1
+        self._lost += self._spent > STDERR_LINES_PER_S
+        return self._spent <= STDERR_LINES_PER_S
+
+
+def exit_text(status: int) -> str:
+    """How a process ended, in words: `status` is its return code, negative for a signal."""
+    if status >= 0:
+        return f"it exited with status {status}"
+    try:
+        return f"it was killed by {signal.Signals(-status).name}"
+    except ValueError:
+        return f"it was killed by signal {-status}"

@@ -1,0 +1,1 @@
+"""zot's RPC on stdin and stdout."""

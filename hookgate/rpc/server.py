@@ -1,0 +1,310 @@
+"""What RPC's commands do: answered at once, or put in line as work. Owns no pipe and starts no task.
+
+It answers before anything that a prompt needs is open; only prompts, compactions and extension commands wait for it.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import trio
+
+from hookgate import __version__
+from hookgate.assembly.models import named_model, unknown_of
+from hookgate.embedding.known import known_models
+from hookgate.embedding.reasoning import leveled
+from hookgate.embedding.settings import Opening
+from hookgate.loop.jobs import Compaction, End, Job, Jobs, Prompt
+from hookgate.protocol.framing import MAX_MESSAGE_BYTES, Oversize
+from hookgate.protocol.rpc import commands, events
+from hookgate.protocol.rpc.commands import Request, malformed, read_request
+from hookgate.protocol.rpc.responses import (
+    PROTOCOL_VERSION,
+    State,
+    failed,
+    message_members,
+    model_members,
+    revealed_members,
+    state_members,
+    succeeded,
+)
+from hookgate.protocol.values import Chat, Inbound
+from hookgate.rpc.approvals import Approvals
+
+if TYPE_CHECKING:
+    from hookgate.embedding.conversation import Conversation
+    from hookgate.embedding.metered import Room
+
+CHANNEL = "rpc"
+CHAT = Chat(CHANNEL, "main", sender="user")
+BUSY = "agent is busy; wait for completion or abort before retrying"
+TOO_MANY = "too many prompts wait already"
+MAX_QUEUED = 64
+AUTH_REQUIRED = "auth required: send hello with token first"
+INVALID_TOKEN = "invalid token"  # noqa: S105 - the answer, not the token
+KEPT_NOTES, KEPT_BYTES = 64, 1 << 20
+
+
+@dataclass(frozen=True)
+class Terms:
+    """`token`: what hello must carry; empty: nothing. `approvals`: the other end answers approval requests."""
+
+    token: str = ""
+    approvals: bool = False
+
+
+class Server:
+    """`write` takes a whole frame and never waits."""
+
+    def __init__(self, opening: Opening, terms: Terms, write: Callable[[bytes], None]) -> None:
+        self.jobs = Jobs(MAX_QUEUED)
+        self.approvals = Approvals(self.tell, enabled=terms.approvals)
+        self.refused = False
+        self.opened = trio.Event()
+        self.conversation: Conversation | None = None
+        self._opening, self._token, self._write = opening, terms.token, write
+        self._model, self._reasoning = opening.config.agent.model, opening.reasoning
+        self._trusted = not terms.token
+        # Only extensions speak before anybody has said who they are.
+        self._notes: deque[bytes] = deque()
+        self._orders, self._inbox = trio.open_memory_channel[tuple[Request, commands.ExtCommand]](KEPT_NOTES)
+        self._unanswered = 0
+        self._answered = trio.Event()
+
+    def use(self, conversation: Conversation) -> None:
+        """It is open, and takes over what was set meanwhile."""
+        conversation.set_model(self._model)
+        conversation.set_reasoning(self._reasoning)
+        self.conversation = conversation
+        self.opened.set()
+
+    # --- out ---
+
+    def tell(self, event: events.Event) -> None:
+        line = events.event_line(event)
+        if self._trusted:
+            self._write(line)
+            return
+        self._notes.append(line)
+        while len(self._notes) > KEPT_NOTES or sum(map(len, self._notes)) > KEPT_BYTES:
+            self._notes.popleft()
+
+    def started(self, request: Request) -> None:
+        self._write(succeeded(request, {"started": True}))
+
+    def _answer(self, request: Request, data: dict[str, Any] | None = None) -> None:
+        self._write(succeeded(request, data))
+
+    def _refuse(self, request: Request, error: str) -> None:
+        self._write(failed(request, error))
+
+    # --- in ---
+
+    def take(self, line: bytes | Oversize) -> bool:
+        """One line; False when the other end must not be talked to any more."""
+        oversize = isinstance(line, Oversize)
+        request = malformed(f"a line over {MAX_MESSAGE_BYTES} bytes") if oversize else read_request(line)
+        match request.command:
+            case commands.Refused(malformed=True, error=error):
+                self._refuse(request, error)
+            case commands.Hello(token=token):
+                return self._greet(request, token)
+            case _ if not self._trusted:
+                self._refuse(request, AUTH_REQUIRED)
+            case commands.Refused(error=error):
+                self._refuse(request, error)
+            case command:
+                self._do(request, command)
+        return True
+
+    def _greet(self, request: Request, token: str) -> bool:
+        if self._token and not hmac.compare_digest(token.encode(), self._token.encode()):
+            self._refuse(request, INVALID_TOKEN)
+            self.refused = True
+            return False
+        provider, _, model = self._model.partition("/")
+        named = {"provider": provider, "model": model}
+        self._answer(request, {"protocol_version": PROTOCOL_VERSION, "version": __version__, **named})
+        self._trusted = True
+        while self._notes:
+            self._write(self._notes.popleft())
+        return True
+
+    def _do(self, request: Request, command: commands.Command) -> None:
+        match command:
+            case commands.Ping():
+                self._answer(request, {"pong": True})
+            case commands.Prompt(message=text, images=images):
+                self._queue(request, Prompt(Inbound(CHAT, text, images)))
+            case commands.Compact():
+                self._queue(request, Compaction(CHAT))
+            case commands.Abort():
+                # The answer first: what the end of the turn tells comes after it.
+                self._answer(request)
+                if (job := self.jobs.next) is not None:
+                    self.jobs.cancel(job)
+            case commands.GetState():
+                self._answer(request, state_members(self._state()))
+            case commands.GetMessages():
+                said = self.conversation.messages() if self.conversation else ()
+                self._answer(request, {"messages": [message_members(message) for message in said]})
+            case commands.GetModels():
+                self._answer(
+                    request, {"models": [model_members(it) for it in known_models(self._opening.config, self._model)]}
+                )
+            case commands.Approve():
+                self._approve(request, command)
+            case commands.Reveal():
+                self._reveal(request, command)
+            case commands.ExtCommand() | commands.PanelKey():
+                self._extend(request, command)
+            case _:
+                self._change(request, command)
+
+    def _queue(self, request: Request, work: Prompt | Compaction) -> None:
+        if not self.jobs.offer(Job(work, _Giver(self, request))):
+            self._refuse(request, TOO_MANY)
+
+    def _change(self, request: Request, command: commands.Command) -> None:
+        """What may not change under a turn."""
+        if self.jobs.busy:
+            self._refuse(request, BUSY)
+            return
+        try:
+            self._answer(request, self._changed(command))
+        except ValueError as error:
+            self._refuse(request, str(error))
+
+    def _changed(self, command: commands.Command) -> dict[str, Any] | None:
+        """Raises ValueError, and then nothing has changed."""
+        match command:
+            case commands.SetModel(model=name):
+                self._model = named_model(self._opening.config, name, self._model)
+            case commands.SetReasoning(reasoning=reasoning):
+                self._reasoning = leveled(reasoning)
+            case _:
+                self._clear()
+        if self.conversation is not None:
+            self.conversation.set_model(self._model)
+            self.conversation.set_reasoning(self._reasoning)
+        match command:
+            case commands.SetModel():
+                note = unknown_of(self._opening.config, self._model)
+                return {"model": self._model.partition("/")[2], **({"note": note} if note else {})}
+            case commands.SetReasoning():
+                return {"reasoning": self._reasoning}
+            case _:
+                return None
+
+    def _clear(self) -> None:
+        if self.conversation is not None:
+            self.conversation.clear()
+
+    def _state(self) -> State:
+        if self.conversation is not None:
+            return self.conversation.state()
+        workspace = str(self._opening.workspace)
+        provider, _, model = self._model.partition("/")
+        return State(provider, model, workspace, 0, self.jobs.busy, events.Spent(), self._reasoning)
+
+    def _approve(self, request: Request, command: commands.Approve) -> None:
+        if self.approvals.answer(command):
+            self._answer(request)
+        else:
+            self._refuse(request, f'no approval "{command.approval}" waits')
+
+    def _reveal(self, request: Request, command: commands.Reveal) -> None:
+        waiting = self.approvals.waiting(command.approval)
+        if waiting is None:
+            self._refuse(request, f'no approval "{command.approval}" waits')
+        else:
+            self._answer(request, revealed_members(waiting))
+
+    # --- extensions ---
+
+    def _extend(self, request: Request, command: commands.ExtCommand | commands.PanelKey) -> None:
+        if isinstance(command, commands.PanelKey):
+            if self.conversation is not None and self.conversation.extensions is not None:
+                self.conversation.extensions.roster.press(command.key, command.text)
+            self._answer(request)
+            return
+        try:
+            self._orders.send_nowait((request, command))
+        except trio.WouldBlock:
+            self._refuse(request, "too many commands wait already")
+            return
+        self._unanswered += 1
+
+    async def run_commands(self, room: Room) -> None:
+        """Run what people ask of extensions, one command at a time and only where there is room, until cancelled."""
+        await self.opened.wait()
+        async for request, command in self._inbox:
+            await room()
+            await self._order(request, command)
+            self._unanswered -= 1
+            self._answered.set()
+
+    async def idle(self) -> None:
+        """Until every command of an extension is answered, and every prompt, theirs too, is done."""
+        while self._unanswered:
+            self._answered = trio.Event()
+            await self._answered.wait()
+        await self.jobs.idle()
+
+    async def _order(self, request: Request, command: commands.ExtCommand) -> None:
+        conversation = self.conversation
+        extensions = conversation.extensions if conversation is not None else None
+        listed = extensions.commands.listed(conversation.chat) if conversation and extensions else ()
+        known = next((it for it in listed if it.name.lower() == command.name.lower()), None)
+        if known is None or extensions is None or conversation is None:
+            self._refuse(request, f"no extension registered for /{command.name}")
+            return
+        answer = await extensions.roster.command(known.name, command.args, conversation.chat)
+        text = conversation.redacted(answer.text)
+        if answer.effect == "error":
+            self._refuse(request, text)
+            return
+        self._answer(request, {"action": answer.effect})
+        match answer.effect:
+            case "prompt":
+                self._prompt(known.extension, answer.text)
+            case "insert" | "display":
+                self.tell(events.ExtDisplay(known.extension, text))
+            case _:
+                pass
+
+    def _prompt(self, extension: str, text: str) -> None:
+        """A prompt that nobody waits for an answer to."""
+        if not self.jobs.offer(Job(Prompt(Inbound(CHAT, text)), _Giver(self))):
+            self.tell(events.ExtNotify(extension, "warn", TOO_MANY))
+
+
+class _Giver:
+    """Of one prompt or compaction: its request, if somebody made one, is answered when it starts, and a waiting one
+    that will not start is told of as one that ended at once."""
+
+    def __init__(self, server: Server, request: Request | None = None) -> None:
+        self._server, self._request = server, request
+
+    def began(self, job: Job) -> None:
+        self._start()
+        if self._server.conversation is not None:
+            self._server.conversation.began(job)
+
+    def ended(self, job: Job, end: End) -> None:
+        if end.how == "dropped":
+            return
+        self._start()
+        if self._server.conversation is not None:
+            self._server.conversation.ended(job, end)
+        else:
+            self._server.tell(events.Done())
+
+    def _start(self) -> None:
+        request, self._request = self._request, None
+        if request is not None:
+            self._server.started(request)

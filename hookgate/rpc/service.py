@@ -1,0 +1,216 @@
+"""`hookgate rpc`: zot's RPC on stdin and stdout. Joins the pipes, the server and the conversation that it serves."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
+
+import trio
+
+from hookgate import config as configuration
+from hookgate.config import ConfigError
+from hookgate.embedding.settings import Opening, settled
+from hookgate.program.signals import open_until_signal
+from hookgate.program.starting import begun
+from hookgate.protocol.rpc import events
+from hookgate.rpc.flags import BadFlags, Flags, parse_flags, usage
+from hookgate.rpc.pipes import Writer, hung_up, read_lines
+from hookgate.rpc.server import CHANNEL, Server, Terms
+from hookgate.rpc.surface import RpcSurface
+
+STDIN, STDOUT = 0, 1
+FAILED = 1
+PATIENCE_S = 30.0
+"""With a reader of stdout who takes nothing of what waits for him."""
+SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+def run_rpc(arguments: Sequence[str]) -> int:
+    """The exit status: 0 at the end of stdin, 1 for what is wrong before or while it serves."""
+    program = _program()
+    try:
+        flags = parse_flags(arguments)
+    except BadFlags as mistake:
+        _say(f"{usage(program)}\n{mistake}")
+        return FAILED
+    if flags.help:
+        sys.stdout.write(usage(program))
+        return 0
+    try:
+        opening = _settled(flags)
+    except ConfigError as mistake:
+        _say(f"{program}: rpc: {mistake}")
+        return FAILED
+    if flags.no_yolo:
+        _say(f"{program}: rpc: --no-yolo has no effect: approvals are what the configuration says")
+    return _served(program, opening, flags)
+
+
+def _settled(flags: Flags) -> Opening:
+    """Everything that can be wrong before a frame is written. Raises ConfigError."""
+    file = Path(flags.config).resolve() if flags.config else None
+    if flags.cwd:
+        try:
+            os.chdir(flags.cwd)
+        except OSError as error:
+            raise ConfigError(f"--cwd {flags.cwd}: {error.strerror}") from None
+    if file is None and Path(configuration.FILE_NAME).is_file():
+        file = Path(configuration.FILE_NAME)
+    opening = settled(flags.settings(file))
+    # Tools need it, and it is asked for again: better now than in the middle of a conversation.
+    _ = opening.workspace
+    return opening
+
+
+def _broken(flags: Flags) -> tuple[str, ...]:
+    """A line for each extension of the command line that cannot be loaded: these are told before anything is open."""
+    if not flags.extensions:
+        return ()
+    from hookgate.assembly.extensions import unloaded
+    from hookgate.extensions.discovery import find
+
+    return unloaded(find(tuple(map(Path, flags.extensions)), None))
+
+
+def _strangers(opening: Opening, flags: Flags) -> Iterator[str]:
+    """A line for each name of `--tools` that covers nothing."""
+    from hookgate.assembly.naming import known_names
+
+    if flags.tools is None or flags.no_tools:
+        return
+    known = known_names(opening.config)
+    for name in flags.named_tools or ():
+        if why := known.stranger(name):
+            yield f"--tools: {name!r} {why}"
+
+
+def _served(program: str, opening: Opening, flags: Flags) -> int:
+    from hookgate.assembly.models import unknown_of
+    from hookgate.program.endings import INTERRUPTED, ending
+
+    if note := unknown_of(opening.config, opening.config.agent.model):
+        _say(f"{program}: rpc: {note}")
+    service = Service(opening, Terms(configuration.rpc_token(), flags.approvals), flags)
+    try:
+        trio.run(service.run)
+    except (Exception, BaseExceptionGroup) as error:
+        plain = ending(error)
+        if plain is None:
+            raise
+        text, status = plain
+        if status == INTERRUPTED:
+            return status
+        _say(f"{program}: rpc: {text.removeprefix('hookgate: ')}")
+        return FAILED
+    if service.server.refused:
+        _say(f"{program}: rpc: bad auth token")
+    return service.status
+
+
+class Service:
+    """One run, from the first line to the exit status."""
+
+    def __init__(self, opening: Opening, terms: Terms, flags: Flags) -> None:
+        self.status = FAILED
+        self.writer = Writer(STDOUT)
+        self.server = Server(opening, terms, self.writer.write)
+        self.surface = RpcSurface(self.server.tell, lambda: self.writer.full)
+        self._opening, self._flags = opening, flags
+
+    async def run(self) -> None:
+        """Until stdin ends and everything asked for is done; until a signal; or until nobody reads.
+
+        The latter two cancel what runs. In each case child processes are stopped first.
+        """
+        async with open_until_signal(*SIGNALS) as came, trio.open_nursery() as nursery:
+            scope = nursery.cancel_scope
+            nursery.start_soon(self._end_when_gone, scope)
+            nursery.start_soon(self._end_when_stuck, scope)
+            nursery.start_soon(self.writer.run)
+            nursery.start_soon(self._work)
+            nursery.start_soon(self.server.run_commands, self.writer.room)
+            nursery.start_soon(self.surface.run, self.writer.room)
+            await read_lines(STDIN, self.server.take, self.writer.room)
+            self.server.approvals.close()
+            if not self.server.refused:
+                await self.server.idle()
+            await self.writer.drained()
+            self.status = FAILED if self.server.refused else 0
+            scope.cancel()
+        if came:
+            self.status = 128 + came[0]
+
+    async def _work(self) -> None:
+        """Open the conversation, and do what is asked of it, until cancelled."""
+        told = await trio.to_thread.run_sync(_broken, self._flags, abandon_on_cancel=True)
+        for problem in told:
+            _say(problem)
+        # Importing takes long, and whoever asks meanwhile is to be answered: so not in this thread.
+        await trio.to_thread.run_sync(_import, self._opening.kind, abandon_on_cancel=True)
+        from hookgate.assembly.logs import set_up_logs
+        from hookgate.embedding.conversation import Seat
+        from hookgate.embedding.opening import open_conversation
+
+        set_up_logs(self._opening.config.log)
+        seat = Seat(CHANNEL, self._tell, self.server.approvals.ask, self.writer.room, self.surface)
+        async with open_conversation(self._opening, seat, self.server.jobs) as conversation:
+            begun()
+            for problem in conversation.problems:
+                if problem not in told:
+                    _say(problem)
+            for stranger in _strangers(self._opening, self._flags):
+                _say(f"{_program()}: rpc: {stranger}")
+            self.server.use(conversation)
+            await trio.sleep_forever()
+
+    async def _end_when_gone(self, scope: trio.CancelScope) -> None:
+        await self.writer.gone()
+        scope.cancel()
+
+    async def _end_when_stuck(self, scope: trio.CancelScope) -> None:
+        """Who asks for nothing more and does not read what there is, has left it behind."""
+        told = -1.0
+        while True:
+            ended = hung_up(STDIN)
+            await self.writer.stuck(PATIENCE_S)
+            unread = f"nobody has read stdout for {PATIENCE_S:g} s, {self.writer.waiting_bytes} bytes wait there"
+            if ended:
+                _say(f"{_program()}: rpc: {unread}, and stdin has ended: it ends without them")
+                scope.cancel()
+                return
+            if told != self.writer.moved:
+                told = self.writer.moved
+                _say(f"{_program()}: rpc: {unread}; the conversation goes on when they are read")
+
+    def _tell(self, event: events.Event) -> None:
+        """Only what a tool prints on its way is left out while too much waits: its result has it all."""
+        if not (isinstance(event, events.ToolProgress) and self.writer.full):
+            self.server.tell(event)
+
+
+def _import(kind: str) -> None:
+    import_module("hookgate.embedding.opening")
+    import_module("hookgate.assembly.logs")
+    import_module(f"hookgate.providers.{kind}")
+    if kind != "scripted":
+        # Else the first call would load it, while everybody waits.
+        import_module("hookgate.providers.http")
+
+
+def _program() -> str:
+    """As whoever started it called it."""
+    name = Path(sys.argv[0]).name
+    return "hookgate" if name in ("", "__main__.py", "-c") else name
+
+
+def _say(text: str) -> None:
+    """On stderr; left out where that is full as well, for it would hold up everything."""
+    if not select.select((), (sys.stderr,), (), 0)[1]:
+        return
+    sys.stderr.write(text.rstrip("\n") + "\n")
+    sys.stderr.flush()

@@ -1,0 +1,1 @@
+"""Searching files: ripgrep where it is, else a walk of our own."""

@@ -1,0 +1,1 @@
+"""Commands in the sandbox: Bubblewrap, Landlock, output, work in the background."""

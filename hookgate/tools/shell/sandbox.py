@@ -1,0 +1,334 @@
+"""The walls round a shell command: bubblewrap or Landlock, whichever this machine offers. Runs no tool.
+
+Inside, the workspace and a private folder for temporary files are writable, everything else is read-only, and
+the hidden paths are out of reach.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncGenerator, Awaitable, Callable, Container, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+import structlog
+import trio
+
+from hookgate.processes.private import open_private_folder, sweep
+from hookgate.protocol.codec import encode
+from hookgate.tools.errors import SandboxUnavailable, ToolError
+from hookgate.tools.kept import Keep, Kept, nothing, unique
+from hookgate.tools.shell.bubblewrap import bwrap_argv
+
+Mode = Literal["auto", "required", "off"]
+Kind = Literal["bwrap", "landlock", "none"]
+
+PREFIX = "hookgate-"
+"""Of private folders; that of a made tool begins with it too."""
+_PROBE_DEADLINE_S = 10.0
+_MAX_NAMED = 6
+"""Paths that a note or an error lists."""
+_SHARED = "Shell commands write only the workspace and a private folder for temporary files"
+_LAUNCHER = Path(__file__).with_name("_landlock.py")
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
+_SECRETS = (
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".kube",
+    ".docker",
+    ".netrc",
+    ".pypirc",
+    ".npmrc",
+    ".git-credentials",
+    ".config/gcloud",
+    ".config/gh",
+    ".config/hookgate",
+)
+"""Below HOME: what a command has no business reading."""
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the operator wants."""
+
+    mode: Mode = "auto"
+    network: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    """`tmp` is the one writable folder besides the workspace; `note` tells a person what holds and what does not.
+
+    `hidden` are files and folders that no command may read; `kept` are inside the workspace, and yet read-only, which
+    only bwrap can do.
+    """
+
+    kind: Kind
+    workspace: Path
+    tmp: Path
+    note: str
+    network: bool = True
+    hidden: tuple[Path, ...] = field(default=())
+    kept: tuple[Path, ...] = field(default=())
+    unmade: tuple[Path, ...] = field(default=())
+    """Folders of the workspace that are not there and must not be made by a command."""
+    shown: tuple[Path, ...] = field(default=())
+    """Read-only even where the folder round them is emptied: the program that is to run."""
+    only: tuple[Path, ...] = field(default=())
+    """Where there are some, these and `shown` are all that can be read; else everything that is not hidden."""
+    program: str = "bwrap"
+    """Where bubblewrap is."""
+
+    async def chosen(self) -> Sandbox:
+        return self
+
+    def wrap(self, argv: Sequence[str]) -> list[str]:
+        """The command that runs `argv` inside. Reads folders to see what to hide, so it blocks a little."""
+        match self.kind:
+            case "bwrap":
+                return [*bwrap_argv(self), "--", *argv]
+            case "landlock":
+                return [sys.executable, "-I", "-S", str(_LAUNCHER), _landlock_spec(self), *argv]
+            case "none":
+                return list(argv)
+
+
+class Shelter:
+    """A sandbox that is still being tried out: what its kind does not decide is known at once.
+
+    `keep`: what is kept is asked for anew by each command, since an editor or a reload may have changed it.
+    """
+
+    def __init__(self, bare: Sandbox, keep: Keep, *, required: bool) -> None:
+        self.workspace, self.tmp = bare.workspace, bare.tmp
+        self.made: set[Path] = set()
+        """Folders that mounts needed to lie on."""
+        self._bare, self._keep, self._required = bare, keep, required
+        self._chosen: Sandbox | None = None
+        self._tried = trio.Event()
+
+    async def chosen(self) -> Sandbox:
+        """As it stands for a command that starts now. Raises ToolError where a sandbox is required, and what is kept
+        by now is more than this one can keep."""
+        await self._tried.wait()
+        assert self._chosen  # noqa: S101 - set before the event
+        sandbox = await self.keeping(self._chosen)
+        if self._required and sandbox.kind == "landlock" and (exposed := _exposed(sandbox)):
+            reason = f"a sandbox is required, and Landlock would let commands change {_named(exposed)}"
+            raise ToolError("permission", "bash", reason)
+        self.made.update(sandbox.unmade if sandbox.kind == "bwrap" else ())
+        return sandbox
+
+    async def run(self, choose: Callable[[Sandbox], Awaitable[Sandbox]]) -> None:
+        self._chosen = await choose(await self.keeping(self._bare))
+        self._tried.set()
+
+    async def keeping(self, sandbox: Sandbox) -> Sandbox:
+        return await trio.to_thread.run_sync(self._keeping, sandbox)
+
+    def _keeping(self, sandbox: Sandbox) -> Sandbox:
+        kept, root = self._keep(), sandbox.workspace
+        hidden = (*self._bare.hidden, *(Path(os.path.realpath(path)) for path in kept.hidden if path.exists()))
+        unmade = _unmade(root, kept, self.made)
+        there = (Path(os.path.realpath(path)) for path in kept.there())
+        inside = unique(path for path in there if path != root and path not in unmade)
+        found = replace(sandbox, hidden=unique(hidden), kept=inside, unmade=unmade)
+        return replace(found, note=_landlock_note(found)) if found.kind == "landlock" else found
+
+
+@asynccontextmanager
+async def open_shelter(
+    workspace: Path, environment: Mapping[str, str], limits: Limits, keep: Keep = nothing
+) -> AsyncGenerator[Shelter]:
+    """Finds the best sandbox by trying it, makes the private folder and removes it at the end.
+
+    `environment` gives PATH and HOME. One that is not required is tried while the caller goes on; where one is
+    required and none works, this raises SandboxUnavailable.
+    """
+    async with _folders() as base:
+        bare, required = _bare(workspace, base, environment, limits), limits.mode == "required"
+        shelter, choose = Shelter(bare, keep, required=required), partial(_choose, environment, limits)
+        if required:
+            await shelter.run(choose)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(sweep, PREFIX)
+            if not required:
+                nursery.start_soon(shelter.run, choose)
+            try:
+                yield shelter
+            finally:
+                # A mount needs a folder to lie on, which was nobody's wish.
+                for folder in sorted(shelter.made, reverse=True):
+                    with suppress(OSError):
+                        folder.rmdir()
+            nursery.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def _folders() -> AsyncGenerator[Path]:
+    """The private folder, removed at the end."""
+    async with open_private_folder(PREFIX) as base:
+        for name in ("tmp", "locked"):
+            (base / name).mkdir()
+        yield base
+
+
+def secrets_below(home: Path) -> tuple[Path, ...]:
+    """The usual secrets that exist in this home."""
+    return tuple(home / name for name in _SECRETS if (home / name).exists())
+
+
+def _bare(workspace: Path, base: Path, environment: Mapping[str, str], limits: Limits) -> Sandbox:
+    home = environment.get("HOME", "")
+    secrets = tuple(Path(os.path.realpath(path)) for path in secrets_below(Path(home))) if home else ()
+    return Sandbox("none", Path(os.path.realpath(workspace)), base / "tmp", "", limits.network, secrets)
+
+
+def _unmade(root: Path, kept: Kept, made: Container[Path]) -> tuple[Path, ...]:
+    """The topmost folder of each that is missing in the workspace; what only a mount has made counts as missing."""
+    missing = (path for path in kept.folders if path.is_relative_to(root) and not _is_there(path, made))
+    tops = (
+        [it for it in (path, *path.parents) if it.is_relative_to(root) and not _is_there(it, made)][-1]
+        for path in missing
+    )
+    return unique(tops)
+
+
+def _is_there(path: Path, made: Container[Path]) -> bool:
+    return path.exists() and not (path in made and path.is_dir() and not any(path.iterdir()))
+
+
+async def _choose(environment: Mapping[str, str], limits: Limits, bare: Sandbox) -> Sandbox:
+    if limits.mode == "off":
+        return replace(bare, note="The sandbox is switched off: shell commands have all rights of the gateway.")
+    exposed = _exposed(bare) if limits.mode == "required" else ()
+    for candidate in _candidates(bare, environment):
+        if candidate.kind == "landlock" and exposed:
+            continue
+        if await _holds(candidate, environment):
+            _log.info("sandbox", kind=candidate.kind, note=candidate.note)
+            return candidate
+    if exposed:
+        raise SandboxUnavailable(
+            "a sandbox is required, but bwrap does not work on this machine, and Landlock would let shell commands "
+            f"change {_named(exposed)}"
+        )
+    if limits.mode == "required":
+        raise SandboxUnavailable("a sandbox is required, but neither bwrap nor Landlock works on this machine")
+    note = "No sandbox works on this machine: shell commands have all rights of the gateway."
+    _log.warning("sandbox", kind="none", note=note)
+    return replace(bare, note=note)
+
+
+def _candidates(bare: Sandbox, environment: Mapping[str, str]) -> list[Sandbox]:
+    landlock = replace(bare, kind="landlock", note=_landlock_note(bare))
+    program = _bubblewrap(environment, bare.workspace)
+    if not program:
+        return [landlock]
+    return [replace(bare, kind="bwrap", note=f"{_SHARED} (bwrap).", program=program), landlock]
+
+
+def _bubblewrap(environment: Mapping[str, str], workspace: Path) -> str:
+    """Where it is, or nothing. Not inside the workspace: what lies there the model may have written."""
+    folders = [it for it in environment.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(it)]
+    outside = [it for it in folders if not Path(os.path.realpath(it)).is_relative_to(workspace)]
+    return shutil.which("bwrap", path=os.pathsep.join(outside)) or "" if outside else ""
+
+
+def _landlock_note(bare: Sandbox) -> str:
+    return f"{_SHARED} (Landlock). {_landlock_gaps(bare)}"
+
+
+def _landlock_gaps(bare: Sandbox) -> str:
+    gaps = ["Unix sockets with a path stay reachable."]
+    if not bare.network:
+        gaps.append("TCP is closed, UDP stays open.")
+    if any(path.is_relative_to(bare.workspace) for path in bare.hidden):
+        gaps.append("Hidden paths inside the workspace stay readable.")
+    exposed = _exposed(bare)
+    if exposed:
+        gaps.append(f"They can change what guards hookgate or tells its models what to do: {_named(exposed)}.")
+    return " ".join(gaps)
+
+
+def _exposed(bare: Sandbox) -> tuple[str, ...]:
+    """What is kept inside the workspace, by its path there: Landlock can only grant the workspace as a whole."""
+    inside = (path for path in (*bare.kept, *bare.unmade) if path.is_relative_to(bare.workspace))
+    return tuple(dict.fromkeys(path.relative_to(bare.workspace).as_posix() for path in inside))
+
+
+def _named(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - _MAX_NAMED} more" if len(paths) > _MAX_NAMED else ""
+    return f"{', '.join(paths[:_MAX_NAMED])}{more}"
+
+
+async def _holds(candidate: Sandbox, environment: Mapping[str, str]) -> bool:
+    """Whether a command in it can write where it may, and only there."""
+    script = 'printf x > "$1/probe" && ! printf x > "$2/probe"'
+    locked = candidate.tmp.with_name("locked")
+    # A mount makes the folder that it lies on: not before there is a command that must not make it.
+    trial = replace(candidate, unmade=())
+    argv = trial.wrap(["/bin/sh", "-c", script, "sh", str(candidate.tmp), str(locked)])
+    try:
+        process = await trio.lowlevel.open_process(
+            argv,
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    except OSError:
+        return False
+    try:
+        with trio.move_on_after(_PROBE_DEADLINE_S):
+            await process.wait()
+    finally:
+        # The whole group: bwrap's inner half would wait for the outer one for ever.
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        with trio.CancelScope(shield=True):
+            await process.wait()
+    written = (candidate.tmp / "probe").exists() and not (locked / "probe").exists()
+    return process.returncode == 0 and written
+
+
+# --- Landlock -----------------------------------------------------------------------------------------------
+
+
+def _landlock_spec(sandbox: Sandbox) -> str:
+    tops = (*sandbox.only, *sandbox.shown) if sandbox.only else (Path("/"),)
+    spec = {
+        "read": [str(path) for top in tops for path in _around(sandbox.hidden, top)],
+        "write": [str(sandbox.workspace), str(sandbox.tmp), *_DEVICES],
+        "tcp": sandbox.network,
+    }
+    return encode(spec).decode()
+
+
+def _around(hidden: Sequence[Path], top: Path) -> list[Path]:
+    """The fewest paths that cover `top` but nothing hidden: Landlock can only grant.
+
+    Links are left out: where they lead is covered by its own path, or hidden.
+    """
+    inside = [path for path in hidden if path.is_relative_to(top)]
+    if not inside:
+        return [top]
+    if top in inside:
+        return []
+    try:
+        children = sorted(child for child in top.iterdir() if not child.is_symlink())
+    except OSError:
+        return []
+    return [path for child in children for path in _around(inside, child)]

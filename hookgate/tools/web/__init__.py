@@ -1,0 +1,1 @@
+"""Fetching a page: addresses that may be reached, text from HTML."""
