@@ -114,6 +114,11 @@ def workspace_folder(config: Config) -> Path:
     return workspace.resolve()
 
 
+def workspace_key(config: Config) -> str:
+    """The workspace as rows of the catalog name it. Raises ConfigError."""
+    return str(workspace_folder(config))
+
+
 # --- the environment ----------------------------------------------------------------------------------------
 
 

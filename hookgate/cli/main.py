@@ -13,12 +13,8 @@ import click
 from hookgate import __version__
 from hookgate.cli.ext.commands import ext
 from hookgate.cli.mcp.commands import mcp
+from hookgate.cli.options import FILE, FOLDER, config_option, control_option
 from hookgate.cli.tools.commands import tools
-
-FILE = click.Path(dir_okay=False, path_type=Path)
-FOLDER = click.Path(path_type=Path)
-config_option = click.option("--config", "config_file", type=FILE, help="Instead of ./hookgate.toml.")
-control_option = click.option("--control", type=FILE, help="The control socket's path.")
 
 CONTEXT = {"help_option_names": ["-h", "--help"]}
 

@@ -31,8 +31,9 @@ class Settings:
     `model` is a bare name or PROVIDER/MODEL; `provider` is one of the configuration's, or openai or anthropic;
     `system_more` is added to the system prompt. `tools`: globs over built-in tools; `no_tools`: none of these, and of
     others only those that `tools` names. `extensions`: folders of zot extensions; `find_extensions`: those in the
-    usual places too. `functions`: tools of the caller's own, made with `hookgate.tools.functions.typed.tool`. `skills`,
-    `context_files`: True: those in the usual places, unless the configuration says no; False: none, whatever it says.
+    usual places too. `functions`: tools of the caller's own, made with `hookgate.tools.functions.typed.tool`.
+    `skills`, `context_files`: True: those in the usual places, unless the configuration says no; False: none,
+    whatever it says.
     """
 
     config: Config | Path | None = None

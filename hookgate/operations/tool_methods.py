@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 from hookgate.approvals.desk import Rule
 from hookgate.assembly.app import Runtime
-from hookgate.cli.tools.started import workspace_key
+from hookgate.config import workspace_key
 from hookgate.operations.methods import ControlError, Method, Methods
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.values import Json

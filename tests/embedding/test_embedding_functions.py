@@ -61,7 +61,7 @@ async def ls(path: str = ".") -> str:
     [
         (
             {"functions": [undecorated]},
-            "undecorated is no tool: decorate it with hookgate.tools.functions.typed.tool",
+            "undecorated is no tool: decorate it with hookgate.tools.functions.",
         ),
         ({"functions": ls}, "there is a tool ls already"),
         ({"functions": (shelf, shelf)}, "there is a tool shelf already"),

@@ -11,8 +11,8 @@ import trio
 
 from hookgate import config as configuration
 from hookgate.assembly.app import Runtime, Setup, open_runtime
-from hookgate.cli.control import open_gateway_control
 from hookgate.control.client import call
+from hookgate.control.gateway import open_gateway_control
 from hookgate.protocol.approval import ApprovalRequest, Decision
 from hookgate.protocol.stages import Stage
 from hookgate.protocol.values import (

@@ -663,8 +663,7 @@ def test_a_typed_tool_registers_like_any_other() -> None:
 
 
 def test_nothing_of_pydantic_is_loaded_before_a_typed_tool_is_made() -> None:
-    modules = (
-        "hookgate.tools.functions.typed, hookgate.tools.dispatch, hookgate.tools.registry, hookgate.tools.select"
-    )
+    parts = ("functions.typed", "dispatch", "registry", "select")
+    modules = ", ".join(f"hookgate.tools.{part}" for part in parts)
     code = f"import sys, {modules}; sys.exit('pydantic.main' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], timeout=30, check=False).returncode == 0

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-FILE = click.Path(dir_okay=False, path_type=Path)
-config_option = click.option("--config", "config_file", type=FILE, help="Instead of ./hookgate.toml.")
+from hookgate.cli.options import config_option
 
 
 class ExtGroup(click.Group):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from hookgate.cli.tools.commands import config_option, control_option, yes_option
+from hookgate.cli.options import config_option, control_option, yes_option
 
 
 @click.group()

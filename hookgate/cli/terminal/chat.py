@@ -119,7 +119,7 @@ async def open_chat(
         )
         _report(runtime)
         if config.control.enabled or flags.control:
-            from hookgate.cli.control import open_gateway_control
+            from hookgate.control.gateway import open_gateway_control
 
             await stack.enter_async_context(open_gateway_control(runtime, flags.config_file, flags.control))
         begun()

@@ -7,11 +7,9 @@ from typing import IO, Literal
 
 import click
 
-FILE = click.Path(dir_okay=False, path_type=Path)
-config_option = click.option("--config", "config_file", type=FILE, help="Instead of ./hookgate.toml.")
-control_option = click.option("--control", type=FILE, help="The control socket's path.")
+from hookgate.cli.options import config_option, control_option, yes_option
+
 everywhere_option = click.option("--everywhere", is_flag=True, help="In all workspaces, not in this one alone.")
-yes_option = click.option("--yes", is_flag=True, help="Answer every question with yes.")
 
 
 @click.group()

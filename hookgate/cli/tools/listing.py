@@ -70,7 +70,7 @@ def _rows(config_file: Path | None, control: Path | None, *, as_json: bool) -> t
 
 async def _started_rows(config_file: Path | None) -> Sequence[Members]:
     from hookgate.assembly.tools import all_rules
-    from hookgate.cli.tools.started import open_without_model, workspace_key
+    from hookgate.cli.tools.started import open_without_model
     from hookgate.operations.tools import listed
     from hookgate.program.signals import open_until_signal
     from hookgate.store import open_catalog
@@ -81,7 +81,7 @@ async def _started_rows(config_file: Path | None) -> Sequence[Members]:
         file = configuration.store_file(config)
         # Looking makes no file.
         async with open_catalog(file) if file.exists() else nullcontext() as catalog:
-            found = listed(runtime, all_rules(config), catalog, workspace_key(config))
+            found = listed(runtime, all_rules(config), catalog, configuration.workspace_key(config))
             rows = [asdict(row) for row in found]
     return rows
 

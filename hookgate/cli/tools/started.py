@@ -19,7 +19,6 @@ from hookgate.hooks.rules import Mount
 from hookgate.protocol.errors import ProviderFailed
 from hookgate.protocol.interfaces import Channel
 from hookgate.protocol.values import LLMReply, LLMRequest
-from hookgate.sections import Config
 
 UNSET = "none/none"
 """Stands for agent.model where the configuration has none: no tool needs one."""
@@ -52,8 +51,3 @@ async def open_without_model(
         for line in (*problems(runtime), *runtime.text_problems()):
             sys.stderr.write(printable(line) + "\n")
         yield runtime
-
-
-def workspace_key(config: Config) -> str:
-    """The workspace as rows of the catalog name it. Raises ConfigError."""
-    return str(configuration.workspace_folder(config))

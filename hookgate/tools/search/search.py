@@ -112,4 +112,4 @@ def _import_paths() -> tuple[str, ...]:
     specs = (find_spec(name) for name in ("pydantic_core", "typing_extensions"))
     origins = [Path(spec.origin) for spec in specs if spec is not None and spec.origin is not None]
     engine, typing = origins
-    return tuple(dict.fromkeys((str(Path(__file__).parents[2]), str(engine.parents[1]), str(typing.parent))))
+    return tuple(dict.fromkeys((str(Path(__file__).parents[3]), str(engine.parents[1]), str(typing.parent))))
