@@ -74,7 +74,7 @@ def test_a_command_that_needs_no_part_loads_click_and_the_guardian_alone(
     assert "click" in modules
     assert not modules & (LIBRARIES | {"orjson", "pydantic", "structlog", "trio"})
     parts = {name for name in modules if name.startswith("hookgate.")}
-    assert all(name.startswith(("hookgate.cli", "hookgate.processes")) for name in parts), parts
+    assert all(name.startswith(("hookgate.cli", "hookgate.processes", "hookgate.program")) for name in parts), parts
 
 
 def test_ctrl_c_before_a_command_has_begun_ends_quietly(capfd: pytest.CaptureFixture[str]) -> None:
