@@ -15,7 +15,7 @@ import trio
 from hookgate import config as configuration
 from hookgate.approvals.desk import Desk
 from hookgate.assembly.context_files import ContextFiles
-from hookgate.assembly.extensions import ExtensionFlags, Extensions, Joints, looked
+from hookgate.assembly.extensions.extensions import ExtensionFlags, Extensions, Joints, looked
 from hookgate.assembly.hooks import plans, restarts
 from hookgate.assembly.logs import redacted_logs
 from hookgate.assembly.models import model_of, unknown_of
@@ -174,7 +174,7 @@ class Keyless:
 
 async def refuse_what_does_not_guard(setup: Setup, wanted: tuple[Config, Path], registry: Registry) -> None:
     """Raises ConfigError; what its own policy covers, or may yet come, is a warning."""
-    from hookgate.assembly.naming import refuse_faults, start_faults
+    from hookgate.assembly.preflight.naming import refuse_faults, start_faults
 
     names = registry.snapshot().tools
     adding = any(Stage.BEFORE_LLM in mount.rules.stages for mount in setup.inside)

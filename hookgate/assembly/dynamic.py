@@ -13,7 +13,7 @@ import trio
 
 from hookgate import config as configuration
 from hookgate.approvals.desk import Rule
-from hookgate.assembly.kept import hidden_paths
+from hookgate.assembly.keeping.kept import hidden_paths
 from hookgate.hooks.children.process import HelloFailed, HookProcess, ProcessSpec, open_process
 from hookgate.processes.deadlines import Deadlines
 from hookgate.protocol.answers import Failed, Respond

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hookgate import config as configuration
-from hookgate.assembly.extensions import ExtensionFlags, Extensions, Joints
+from hookgate.assembly.extensions.extensions import ExtensionFlags, Extensions, Joints
 from hookgate.assembly.guards import guard_mounts
 from hookgate.assembly.hooks import plans
 from hookgate.extensions.discovery import Found

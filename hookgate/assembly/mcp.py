@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hookgate import config as configuration
 from hookgate.approvals.desk import Rule
-from hookgate.assembly.rechecks import Rechecks
+from hookgate.assembly.keeping.rechecks import Rechecks
 from hookgate.config import ConfigError
 from hookgate.protocol.catalog import Catalog
 from hookgate.protocol.match import Globs, Matcher

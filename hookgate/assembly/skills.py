@@ -26,7 +26,7 @@ from hookgate.skills.place import Place
 from hookgate.tools.registry import Registry
 
 if TYPE_CHECKING:
-    from hookgate.assembly.extensions import Extensions
+    from hookgate.assembly.extensions.extensions import Extensions
     from hookgate.extensions.discovery import Found as FoundExtensions
     from hookgate.skills.shelf import Found, Problem, Shelf
     from hookgate.skills.skill import Skill

@@ -15,9 +15,9 @@ import trio
 from hookgate import config as configuration
 from hookgate.approvals.desk import Rule
 from hookgate.assembly.hooks import approval_rules
-from hookgate.assembly.kept import Keeping, seals_folder
-from hookgate.assembly.rechecks import Rechecks
-from hookgate.assembly.seals.seals import Seals
+from hookgate.assembly.keeping.kept import Keeping, seals_folder
+from hookgate.assembly.keeping.rechecks import Rechecks
+from hookgate.assembly.keeping.seals import Seals
 from hookgate.config import ConfigError
 from hookgate.loop.execution_policy import Around, Run
 from hookgate.protocol.catalog import StoreFailed

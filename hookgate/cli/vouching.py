@@ -9,9 +9,9 @@ from pathlib import Path
 
 import trio
 
-from hookgate.assembly.kept import Keeping, seals_folder
-from hookgate.assembly.seals.files import all_files
-from hookgate.assembly.seals.seals import Seals
+from hookgate.assembly.keeping.kept import Keeping, seals_folder
+from hookgate.assembly.keeping.seal_files import all_files
+from hookgate.assembly.keeping.seals import Seals
 from hookgate.channels.dialogue import YES_OR_NO, Dialogue
 from hookgate.channels.printable import one_line, printable
 from hookgate.channels.question import Part, Question

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import trio
 
 from hookgate.assembly.app import Runtime
-from hookgate.assembly.extensions import Extensions
+from hookgate.assembly.extensions.extensions import Extensions
 from hookgate.assembly.models import named_model
 from hookgate.embedding.history import History
 from hookgate.embedding.metered import Ledger, Room, metered

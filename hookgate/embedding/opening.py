@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 import structlog
 
 from hookgate.assembly.app import Setup, open_provider, open_runtime
-from hookgate.assembly.extensions import ExtensionFlags
+from hookgate.assembly.extensions.extensions import ExtensionFlags
 from hookgate.assembly.logs import set_up_logs
 from hookgate.assembly.sinks import observer
 from hookgate.embedding.conversation import Conversation, Seat, SeatChannel

@@ -71,7 +71,7 @@ def _broken(flags: Flags) -> tuple[str, ...]:
     """A line for each extension of the command line that cannot be loaded: these are told before anything is open."""
     if not flags.extensions:
         return ()
-    from hookgate.assembly.extensions import unloaded
+    from hookgate.assembly.extensions.extensions import unloaded
     from hookgate.extensions.discovery import find
 
     return unloaded(find(tuple(map(Path, flags.extensions)), None))
@@ -79,7 +79,7 @@ def _broken(flags: Flags) -> tuple[str, ...]:
 
 def _strangers(opening: Opening, flags: Flags) -> Iterator[str]:
     """A line for each name of `--tools` that covers nothing."""
-    from hookgate.assembly.naming import known_names
+    from hookgate.assembly.preflight.naming import known_names
 
     if flags.tools is None or flags.no_tools:
         return

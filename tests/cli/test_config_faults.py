@@ -10,7 +10,7 @@ from shutil import which
 
 import pytest
 
-from hookgate.assembly.naming import Fault, start_faults
+from hookgate.assembly.preflight.naming import Fault, start_faults
 from hookgate.config import parse
 
 GUARD = '[hooks.processes.g]\nintercept = ["before_tool"]\n'

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hookgate import config as configuration
-from hookgate.assembly.kept import Keeping, seals_folder
+from hookgate.assembly.keeping.kept import Keeping, seals_folder
 from hookgate.sections import Config
 
 HOOK = '[hooks.processes.guard]\nintercept = ["before_tool"]\ncommand = {command}\n'

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from hookgate.assembly.seals import digests
-from hookgate.assembly.seals.digests import Digests
-from hookgate.assembly.seals.seals import Seals
+from hookgate.assembly.keeping import digests
+from hookgate.assembly.keeping.digests import Digests
+from hookgate.assembly.keeping.seals import Seals
 
 GONE = 9_999_999
 """No process has this number: the kernel's limit is below."""

@@ -11,7 +11,7 @@ import pytest
 import trio
 
 from hookgate import config as configuration
-from hookgate.assembly.kept import Keeping, told_files
+from hookgate.assembly.keeping.kept import Keeping, told_files
 from hookgate.assembly.skills import Joined, make_skills
 from hookgate.assembly.tools import selection
 from hookgate.embedding.settings import settled

@@ -13,7 +13,7 @@ import trio
 
 from hookgate import config as configuration
 from hookgate.assembly.app import Setup, open_runtime
-from hookgate.assembly.extensions import ExtensionFlags
+from hookgate.assembly.extensions.extensions import ExtensionFlags
 from hookgate.assembly.sinks import EVERYTHING, observer
 from hookgate.hooks.rules import Mount
 from hookgate.protocol.answers import CONTINUE, Answer, Approve

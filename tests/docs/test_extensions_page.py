@@ -17,7 +17,7 @@ from typing import Any, get_args
 import pytest
 import trio
 
-from hookgate.assembly.extension_tools import RESERVED as RESERVED_TOOLS
+from hookgate.assembly.extensions.tools import RESERVED as RESERVED_TOOLS
 from hookgate.channels.dialogue import YES_OR_NO, Dialogue
 from hookgate.channels.panels import Keys
 from hookgate.cli.ext.commands import ext

@@ -15,8 +15,8 @@ import trio
 
 from hookgate import config as configuration
 from hookgate.assembly.hooks import plans
-from hookgate.assembly.kept import seals_folder
-from hookgate.assembly.seals.seals import Seals
+from hookgate.assembly.keeping.kept import seals_folder
+from hookgate.assembly.keeping.seals import Seals
 from hookgate.hooks.children.mounts import ReloadFailed
 from hookgate.hooks.children.supervise import SupervisedHook
 from hookgate.program.endings import ending

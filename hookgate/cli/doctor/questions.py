@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hookgate.assembly.preflight import built_in
+from hookgate.assembly.preflight.check import built_in
 from hookgate.check.golden import sample
 from hookgate.protocol.match import Globs
 from hookgate.protocol.stages import Question, Stage

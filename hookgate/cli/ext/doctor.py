@@ -10,7 +10,7 @@ from pathlib import Path
 import trio
 
 from hookgate import config as configuration
-from hookgate.assembly.extensions import ExtensionFlags, Extensions, Joints, looked
+from hookgate.assembly.extensions.extensions import ExtensionFlags, Extensions, Joints, looked
 from hookgate.assembly.logs import set_up_logs
 from hookgate.assembly.redacting import make_redactor
 from hookgate.channels.printable import one_line

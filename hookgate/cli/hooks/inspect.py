@@ -33,7 +33,7 @@ def check_config(config_file: Path | None, *, strict: bool = False) -> int:
     """What would keep the gateway from starting is an error; what is only odd is a note, and one too where it is
     `strict`. Raises ConfigError."""
     from hookgate.assembly.models import unknown_of
-    from hookgate.assembly.preflight import check_files, check_tools
+    from hookgate.assembly.preflight.check import check_files, check_tools
 
     config, file = _loaded(config_file)
     workspace, planned = configuration.workspace_folder(config), plans(config, file.parent)
@@ -58,7 +58,7 @@ def _loaded(config_file: Path | None) -> tuple[Config, Path]:
 
 
 def _refused(config: Config, base: Path) -> list[str]:
-    from hookgate.assembly.naming import refuse_faults, start_faults
+    from hookgate.assembly.preflight.naming import refuse_faults, start_faults
 
     with _every_mistake():
         return refuse_faults(start_faults(config, base))
@@ -76,9 +76,9 @@ def _every_mistake() -> Generator[None]:
 
 
 def _notes(config: Config, file: Path, workspace: Path) -> Iterator[str]:
-    from hookgate.assembly.failing_open import failing_open, open_guard
-    from hookgate.assembly.naming import strange_names
-    from hookgate.assembly.preflight import unkept
+    from hookgate.assembly.preflight.check import unkept
+    from hookgate.assembly.preflight.failing_open import failing_open, open_guard
+    from hookgate.assembly.preflight.naming import strange_names
 
     yield from strange_names(config)
     yield from (open_guard(name) for name in failing_open(config))
@@ -225,7 +225,7 @@ def _verdict(link: Link, stage: Stage, case: _Case) -> str:
 
 def _explain_tool(config: Config, tool: str) -> None:
     """What was only mistyped would pass the same chain."""
-    from hookgate.assembly.naming import known_names
+    from hookgate.assembly.preflight.naming import known_names
 
     if why := known_names(config).stranger(tool):
         say(f"tool {tool}: {why.replace('covers', 'is', 1)}")

@@ -15,10 +15,10 @@ import trio
 
 from hookgate import config as configuration
 from hookgate.assembly.app import Runtime, Setup, open_runtime
-from hookgate.assembly.extensions import ExtensionFlags
-from hookgate.assembly.failing_open import open_guards
-from hookgate.assembly.kept import Keeping
+from hookgate.assembly.extensions.extensions import ExtensionFlags
+from hookgate.assembly.keeping.kept import Keeping
 from hookgate.assembly.logs import set_up_logs
+from hookgate.assembly.preflight.failing_open import open_guards
 from hookgate.assembly.prompt_logs import PromptLogs
 from hookgate.assembly.sinks import event_file, open_event_file, trace, warnings
 from hookgate.channels.dialogue import WHOLE, Write

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from hookgate.assembly.app import Runtime
-from hookgate.assembly.extensions import unloaded
+from hookgate.assembly.extensions.extensions import unloaded
 from hookgate.cli.terminal.trust import Put, introduce
 from hookgate.hooks.zot.roster import Command
 from hookgate.loop.extensions.commands import RESERVED

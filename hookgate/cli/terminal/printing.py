@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hookgate.assembly.app import Runtime
-from hookgate.assembly.extensions import is_extension
+from hookgate.assembly.extensions.extensions import is_extension
 from hookgate.assembly.models import unknown_of
 from hookgate.channels.printable import printable
 from hookgate.cli.hooks.inspect import counted

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import trio
 
-from hookgate.assembly.extensions import Extensions
+from hookgate.assembly.extensions.extensions import Extensions
 from hookgate.channels.surface import TerminalSurface
 from hookgate.cli.terminal.keyboard import Keyboard
 

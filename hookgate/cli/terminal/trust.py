@@ -6,7 +6,7 @@ import shlex
 import sys
 from collections.abc import Awaitable, Callable
 
-from hookgate.assembly.extensions import ExtensionFlags, looked
+from hookgate.assembly.extensions.extensions import ExtensionFlags, looked
 from hookgate.channels.dialogue import YES_OR_NO, Dialogue
 from hookgate.channels.printable import named, printable
 from hookgate.channels.question import Part, Question, measured

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hookgate import config as configuration
 from hookgate.assembly.app import Runtime, Setup, open_runtime
-from hookgate.assembly.extensions import ExtensionFlags
+from hookgate.assembly.extensions.extensions import ExtensionFlags
 from hookgate.assembly.logs import set_up_logs
 from hookgate.channels.once import Once
 from hookgate.channels.printable import printable

@@ -95,7 +95,7 @@ async def _edit(config: Config, wording: Wording) -> int:
 
 async def _note(config: Config, name: str, socket: Path | None) -> int:
     """A tool may come later; it may also be mistyped. Nothing is started to find that out."""
-    from hookgate.assembly.naming import BUILTINS
+    from hookgate.assembly.preflight.naming import BUILTINS
 
     async with open_kept(config) as store:
         kept = store.tools(str(configuration.workspace_folder(config))) if store else ()

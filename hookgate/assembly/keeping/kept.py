@@ -10,11 +10,11 @@ from pathlib import Path
 
 from hookgate import config as configuration
 from hookgate.assembly.context_files import NAMES, found_files, repository
-from hookgate.assembly.programs import Program, brought_by
+from hookgate.assembly.keeping.programs import Program, brought_by
 from hookgate.sections import Config
 from hookgate.tools.kept import Kept, is_pattern
 
-_PACKAGE = Path(__file__).parents[1]
+_PACKAGE = Path(__file__).parents[2]
 
 
 class Keeping:

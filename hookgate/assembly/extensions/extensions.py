@@ -17,8 +17,8 @@ import trio
 
 from hookgate import __version__
 from hookgate import config as configuration
-from hookgate.assembly.extension_calls import ToolCalls
-from hookgate.assembly.extension_tools import OfferedTools, tool_matcher
+from hookgate.assembly.extensions.calls import ToolCalls
+from hookgate.assembly.extensions.tools import OfferedTools, tool_matcher
 from hookgate.assembly.hooks import matcher
 from hookgate.channels.printable import one_line
 from hookgate.config import ConfigError

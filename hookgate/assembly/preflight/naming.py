@@ -12,7 +12,7 @@ from pathlib import Path
 
 from hookgate import config as configuration
 from hookgate.assembly.hooks import plans
-from hookgate.assembly.startable import missing
+from hookgate.assembly.preflight.startable import missing
 from hookgate.config import ConfigError
 from hookgate.extensions.discovery import Places
 from hookgate.mistakes import close

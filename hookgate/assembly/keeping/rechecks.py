@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from hookgate.assembly.kept import Keeping
-from hookgate.assembly.programs import Program
-from hookgate.assembly.seals.seals import Seals, refusal
+from hookgate.assembly.keeping.kept import Keeping
+from hookgate.assembly.keeping.programs import Program
+from hookgate.assembly.keeping.seals import Seals, refusal
 
 if TYPE_CHECKING:
     from hookgate.hooks.children.process import ProcessSpec

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hookgate.assembly.extension_tools import Covers, fits
+from hookgate.assembly.extensions.tools import Covers, fits
 from hookgate.protocol.values import Step, ToolResult, ToolSpec
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from pathlib import Path
 import structlog
 import trio
 
-from hookgate.assembly.seals.digests import Digests, changed_since
-from hookgate.assembly.seals.files import Known, SealFile, all_files, own_file
+from hookgate.assembly.keeping.digests import Digests, changed_since
+from hookgate.assembly.keeping.seal_files import Known, SealFile, all_files, own_file
 from hookgate.processes.strays import command_begins, command_ended
 
 log = structlog.get_logger("hookgate.seals")

@@ -6,8 +6,8 @@ from pathlib import Path
 from shutil import which
 
 from hookgate import config as configuration
+from hookgate.assembly.preflight.startable import Program, missing
 from hookgate.assembly.scripts import read_script
-from hookgate.assembly.startable import Program, missing
 from hookgate.assembly.tools import selection
 from hookgate.config import ConfigError
 from hookgate.protocol.match import Globs

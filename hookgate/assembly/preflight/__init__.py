@@ -1,0 +1,1 @@
+"""Whether what a configuration names is there, before anything is started."""

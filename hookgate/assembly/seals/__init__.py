@@ -1,1 +1,0 @@
-"""Whether what hookgate starts and believes is what a person left there."""
