@@ -30,7 +30,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "sections": {"protocol", "mistakes"},
     "config": {"protocol", "mistakes", "places", "sections"},
     # Siblings do not know each other, nor what is configured.
-    **dict.fromkeys(PARTS, GROUND),
+    **dict.fromkeys(sorted(PARTS), GROUND),
     # The tool that gives a model its instructions, and the folders that they lie in.
     "skills": GROUND | {"tools", "extensions"},
     "loop": GROUND | {"tools", "hooks", "approvals"},
