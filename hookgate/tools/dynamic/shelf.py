@@ -14,11 +14,15 @@ import trio
 FILE_NAME = "tool.py"
 # O_NONBLOCK: opening a named pipe must not wait for a writer.
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Shelf:
+    """`folder` is where it really lies from here on: a link that takes its place later is refused, not followed."""
+
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self._folder = Path(os.path.realpath(folder))
 
     def path(self, name: str) -> Path:
         return self._folder / name / FILE_NAME
@@ -28,7 +32,8 @@ class Shelf:
         return await trio.to_thread.run_sync(partial(read_text, path))
 
     async def put(self, name: str, text: str | None) -> None:
-        """Write it beside, then rename; None takes the file away. Raises OSError and has changed nothing."""
+        """Write it beside, then rename; None takes the file away. Raises OSError, also where a link has taken a
+        folder's place, and has changed nothing."""
         await trio.to_thread.run_sync(_put, self.path(name), text)
 
 
@@ -59,18 +64,43 @@ def read_program(path: Path) -> bytes | None:
 
 
 def _put(path: Path, text: str | None) -> None:
-    if text is None:
-        path.unlink(missing_ok=True)
-        return
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
+    folder = _opened(path.parent)
     try:
-        with beside.open("xb") as file:
-            file.write(text.encode("utf-8"))
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-    except OSError:
-        with suppress(OSError):
-            beside.unlink(missing_ok=True)
-        raise
+        if text is None:
+            with suppress(FileNotFoundError):
+                os.unlink(path.name, dir_fd=folder)
+            return
+        beside = f".{path.name}.{secrets.token_hex(6)}"
+        try:
+            with os.fdopen(os.open(beside, _WRITE, 0o600, dir_fd=folder), "wb") as file:
+                file.write(text.encode("utf-8"))
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(beside, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+        except OSError:
+            with suppress(OSError):
+                os.unlink(beside, dir_fd=folder)
+            raise
+    finally:
+        os.close(folder)
+
+
+def _opened(folder: Path) -> int:
+    """A descriptor of the folder, which is made where it is missing. Raises OSError where a link stands on the way: a
+    command that may write there must not have hookgate write elsewhere."""
+    descriptor = os.open("/", _FOLDER)
+    for part in folder.parts[1:]:
+        above = descriptor
+        try:
+            descriptor = _entered(part, above)
+        finally:
+            os.close(above)
+    return descriptor
+
+
+def _entered(name: str, above: int) -> int:
+    try:
+        return os.open(name, _FOLDER, dir_fd=above)
+    except FileNotFoundError:
+        os.mkdir(name, 0o700, dir_fd=above)
+        return os.open(name, _FOLDER, dir_fd=above)
