@@ -133,3 +133,7 @@ async def test_a_reload_that_fails_leaves_hooks_and_rules_as_they_were(tmp_path:
             with pytest.raises(Exception, match="nothing was changed: hook new: it exited with status 3"):
                 await trio.to_thread.run_sync(call, socket, "hooks.reload")
             assert (runtime.gate.mounts, runtime.agent.desk.rules) == before
+            file.write_text(head + good + RULE.replace("act", "bsah"))
+            with pytest.raises(Exception, match=r"nothing was changed: .*'bsah' covers no built-in tool"):
+                await trio.to_thread.run_sync(call, socket, "hooks.reload")
+            assert (runtime.gate.mounts, runtime.agent.desk.rules) == before

@@ -126,6 +126,8 @@ def test_a_near_miss_is_named_with_its_right_spelling() -> None:
         parse_answer(Stage.APPROVE_TOOL, {"Approved": True})
     with pytest.raises(BadMessage, match=r"'Arguments' \(did you mean 'arguments'\?\)"):
         parse_answer(Stage.BEFORE_TOOL, {"action": "modify", "call": {"Arguments": {}}})
+    with pytest.raises(BadMessage, match=r"'deny' \(did you mean 'deny_tool'\?\)"):
+        parse_answer(Stage.BEFORE_TOOL, {"action": "deny"})
 
 
 @pytest.mark.parametrize("stage", INTERCEPTORS)
