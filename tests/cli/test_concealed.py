@@ -131,7 +131,7 @@ async def test_a_search_sees_no_environment(monkeypatch: pytest.MonkeyPatch, tmp
 
     async def look() -> None:
         while not seen:
-            for it in (it for it in below(os.getpid()) if b"search_child" in it.line):
+            for it in (it for it in below(os.getpid()) if b"tools.search.child" in it.line):
                 # It may have ended meanwhile.
                 with suppress(OSError):
                     seen.append(await trio.Path(f"/proc/{it.pid}/environ").read_bytes())

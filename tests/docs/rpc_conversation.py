@@ -34,7 +34,7 @@ async def play(client: Client, lines: Iterable[str]) -> None:
                 while skipping and found["type"] != expected["type"]:
                     found = await client.next()
                 skipping = False
-                assert masked(found) == masked(expected)
+                assert masked(found) == masked(expected), (found, expected)
             case _:
                 skipping = True
 

@@ -23,9 +23,16 @@ PAGE = read_page(ROOT / "docs" / "rpc.md")
 FILES = ("hookgate.toml", "script.json")
 
 
+def apart(folder: Path) -> dict[str, str]:
+    """hookgate keeps state and socket elsewhere: the listing that the page shows is of the workspace alone."""
+    home = folder.with_name(f"{folder.name}-home")
+    home.mkdir()
+    return environment(home)
+
+
 async def test_the_conversation_goes_as_the_page_says(tmp_path: Path) -> None:
     write_files(PAGE, tmp_path, *FILES)
-    async with open_rpc(tmp_path) as client:
+    async with open_rpc(tmp_path, env=apart(tmp_path)) as client:
         for part in PAGE.marked("conversation"):
             await play(client, part.lines)
         assert await client.ends() == 0
@@ -38,7 +45,7 @@ async def test_an_approval_goes_as_the_page_says(tmp_path: Path) -> None:
     (tmp_path / "approvals.toml").unlink()
     with (tmp_path / "hookgate.toml").open("a") as file:
         file.write(added)
-    async with open_rpc(tmp_path, "--rpc-approvals") as client:
+    async with open_rpc(tmp_path, "--rpc-approvals", env=apart(tmp_path)) as client:
         await play(client, PAGE.one("approvals").lines)
 
 
