@@ -108,7 +108,7 @@ async def test_a_reader_who_is_slow_loses_nothing(tmp_path: Path) -> None:
 HASTY = (
     sys.executable,
     "-c",
-    "from hookgate.cli import rpc; rpc.PATIENCE_S = 0.5; from hookgate.__main__ import main; main()",
+    "from hookgate.rpc import service; service.PATIENCE_S = 0.5; from hookgate.__main__ import main; main()",
     "rpc",
 )
 LONG: Frame = {"text": "x" * 3_000_000}
