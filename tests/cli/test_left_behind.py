@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sys
 from collections.abc import AsyncGenerator
@@ -56,8 +57,13 @@ def configured(folder: Path) -> Path:
         "subprocess.Popen(command, stdin=null, stdout=null, stderr=null, start_new_session=True)\n"
         "return 'made'\n"
     )
-    aside = " ".join(runaway(folder / "aside", "tail", "-n", "0", "-f", str(folder / "aside")))
-    bash = " ".join(runaway(folder / "bash", "tail", "-n", "0", "-f", str(folder / "bash")))
+    # Of what lies below /tmp a command in the sandbox sees the workspace alone.
+    script = shutil.copy(CHILDREN / "runaway.py", folder)
+    program = [os.path.realpath(sys.executable), str(script)]
+    aside, bash = (
+        " ".join([*program, str(folder / name), "tail", "-n", "0", "-f", str(folder / name)])
+        for name in ("aside", "bash")
+    )
     return scripted(
         folder,
         calls("new_tool", name="leave", description="d", body=body),
