@@ -101,6 +101,8 @@ async def test_what_is_not_a_secret_is_shown_and_what_is_one_can_be_revealed(tmp
     token = "ghp_" + "a1B2" * 6
     async with asked(tmp_path, f"echo cookie: {token}; touch made") as screen:
         await screen.sees("[r]eveal")
+        # What is typed before the prompt stands there answers nothing.
+        await screen.sees("[n]o: ")
         rows = screen.window(ROWS, COLUMNS)
         assert "; touch made" in "".join(row[2:] for row in rows if row[:2] in ("| ", ": "))
         assert token not in screen.shown
