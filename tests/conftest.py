@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,13 @@ from tests.machine import Without, left_out, link_programs, missing, no_walls
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "needs(NAME, ...): programs without which the test means nothing")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """At once, not at the end: a run that is cut off has said what failed."""
+    if report.failed and "PYTEST_XDIST_WORKER" not in os.environ:
+        print(f"\n{report.nodeid} failed ({report.when})\n{report.longreprtext}", file=sys.__stderr__, flush=True)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
