@@ -35,11 +35,14 @@ def under_guardian() -> Generator[None]:
     Leaving ends everything that descends from the body. The guardian ends as the body did, by the same status or
     signal, hands on the signals that it gets, and ends what is left when the body is killed outright; when the
     guardian is killed, the body gets SIGTERM. SIGTERM and SIGHUP are as Ctrl-C where the body has no say about them.
-    To be entered before there are other processes or threads. Not on Linux, it does nothing.
+    To be entered before there are other processes or threads: RuntimeError where there are threads. Not on Linux, it
+    does nothing.
     """
     if sys.platform != "linux":
         yield
         return
+    if len(os.listdir("/proc/self/task")) > 1:
+        raise RuntimeError("a guardian is entered before there are other threads: they would end with the fork")
     conceal()
     keep_orphans()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
-import click
 import pytest
 
-from hookgate.cli.main import Watched
+from hookgate.processes.guardian import under_guardian
 
 DEADLINE_S = 60.0
 CONFIG = """
@@ -77,15 +77,33 @@ def test_a_command_that_needs_no_part_loads_click_and_the_guardian_alone(
     assert all(name.startswith(("hookgate.cli", "hookgate.processes", "hookgate.program")) for name in parts), parts
 
 
-def test_ctrl_c_before_a_command_has_begun_ends_quietly(capfd: pytest.CaptureFixture[str]) -> None:
-    @click.group(cls=Watched)
-    def program() -> None: ...
+INTERRUPTED = """
+from hookgate.cli.main import hookgate
+@hookgate.command()
+def begins(): raise KeyboardInterrupt
+hookgate(["begins"])
+"""
 
-    @program.command()
-    def begins() -> None:
-        raise KeyboardInterrupt
 
-    with pytest.raises(SystemExit) as ended:
-        program(["begins"])
-    assert ended.value.code == 130
-    assert capfd.readouterr() == ("", "")
+def test_ctrl_c_before_a_command_has_begun_ends_quietly() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=DEADLINE_S,
+        check=False,
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, b"", b"")
+
+
+def test_a_program_with_threads_is_not_forked() -> None:
+    """Only the thread that forks lives on in the child: what the others held stays held for ever."""
+    stop = threading.Event()
+    other = threading.Thread(target=stop.wait, args=(DEADLINE_S,))
+    other.start()
+    try:
+        with pytest.raises(RuntimeError, match="before there are other threads"), under_guardian():
+            pass
+    finally:
+        stop.set()
+        other.join()

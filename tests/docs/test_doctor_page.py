@@ -28,7 +28,7 @@ def test_a_row_has_the_members_of_a_finding() -> None:
 
 
 def test_every_option_that_it_names_is_one() -> None:
-    shown = CliRunner().invoke(hookgate, ["doctor", "--help"]).output
+    shown = CliRunner().invoke(hookgate.commands["doctor"], ["--help"]).output
     named = set(re.findall(r"--[a-z]+", PAGE))
     assert named
     assert all(option in shown for option in named)
