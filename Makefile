@@ -27,6 +27,7 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check hookgate tests plugins benchmarks fuzz examples
 	$(BIN)/flake8 --select ASYNC101,ASYNC102,ASYNC103,ASYNC119 hookgate
 	$(BIN)/basedpyright
+	$(BIN)/vulture
 
 bench: $(VENV)/.dev $(VENV)/.go
 	$(BIN)/python -m benchmarks

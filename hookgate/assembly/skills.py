@@ -52,30 +52,17 @@ class Joined:
     recheck: Callable[[Path], str] = lambda _file: ""
 
 
-def make_skills(config: Config, wanted: bool | None, joined: Joined) -> Skills | None:
-    """With the tool registered, where there are any skills; None where they are off. `wanted`: see `switched_on`.
-    Blocks."""
-    skills = _wanted_skills(config, wanted, joined)
-    if skills is not None and skills.may_have_any:
-        skills.refresh()
-    return skills
-
-
 async def load_skills(config: Config, wanted: bool | None, joined: Joined) -> Skills | None:
-    """The same, which reads in a thread: there may be many."""
-    skills = _wanted_skills(config, wanted, joined)
-    if skills is not None and skills.may_have_any:
-        await skills.load()
-    return skills
-
-
-def _wanted_skills(config: Config, wanted: bool | None, joined: Joined) -> Skills | None:
+    """With the tool registered, where there are any skills; None where they are off. `wanted`: see `switched_on`."""
     if not switched_on(config.skills.enabled, wanted) or not Globs(config.tools.enabled).covers(TOOL):
         return None
     # A program that has hookgate inside it may have a tool of this name.
     if joined.registry.holder(TOOL):
         return None
-    return Skills(config, joined)
+    skills = Skills(config, joined)
+    if skills.may_have_any:
+        await skills.load()
+    return skills
 
 
 class Skills:

@@ -17,8 +17,6 @@ FileOp = Literal["read", "create", "modify", "append", "delete", "rename"]
 Source = Literal["claimed", "observed"]
 """`claimed`: the tool says so; `observed`: hookgate compared the files before and after."""
 
-FILE_OPS = frozenset({"read", "create", "modify", "append", "delete", "rename"})
-
 
 @dataclass(frozen=True, slots=True)
 class FileEffect:

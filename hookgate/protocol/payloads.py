@@ -150,20 +150,6 @@ class SteeringInjected(Payload):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class InterruptReceived(Payload):
-    """`Kind`: steering, graceful or hard_abort."""
-
-    kind = "interrupt_received"
-    runtime = "agent.interrupt.received"
-    source = "turn.interrupt.received"
-    Kind: str
-    Role: str
-    ContentLen: int
-    QueueDepth: int
-    HintLen: int
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ErrorEvent(Payload):
     kind = "error"
     runtime = "agent.error"
@@ -186,7 +172,6 @@ PAYLOADS: tuple[type[Payload], ...] = (
     ToolExecEnd,
     ToolExecSkipped,
     SteeringInjected,
-    InterruptReceived,
     ErrorEvent,
     HookFailed,
     HookState,

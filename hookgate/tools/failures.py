@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
 from types import MappingProxyType
-from typing import Literal
 
 import trio
 from pydantic_core import ValidationError
@@ -20,36 +19,19 @@ from hookgate.tools.errors import ToolError
 _MESSAGE_CHARS = 500
 _OP_CHARS = 64
 
-Blame = Literal["model", "policy", "world", "none"]
-Retry = Literal["changed", "no", "once", "smaller", "after_reading", "-"]
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """Whose fault such a failure is, whether another try makes sense (`-`: nobody knows), and what the model is told
-    of that."""
-
-    blame: Blame
-    retry: Retry
-    hint: str
-
-
-KINDS: Mapping[FaultKind, Kind] = MappingProxyType(
+HINTS: Mapping[FaultKind, str] = MappingProxyType(
     {
-        "validation": Kind(
-            "model", "changed", "Fix the arguments named above to match the tool's schema, then call again."
-        ),
-        "not_found": Kind("model", "changed", "Check the name."),
-        "permission": Kind(
-            "policy", "no", "Do not repeat this call. Use a read-only tool, or ask the user for access."
-        ),
-        "transient": Kind("world", "once", "Try once more, or check the state first."),
-        "budget": Kind("policy", "smaller", "Ask for less, or split the work."),
-        "stale": Kind("model", "after_reading", "Read it again and use what you find."),
-        "fatal": Kind("world", "no", "Stop trying and say what went wrong."),
-        "unknown": Kind("none", "-", ""),
+        "validation": "Fix the arguments named above to match the tool's schema, then call again.",
+        "not_found": "Check the name.",
+        "permission": "Do not repeat this call. Use a read-only tool, or ask the user for access.",
+        "transient": "Try once more, or check the state first.",
+        "budget": "Ask for less, or split the work.",
+        "stale": "Read it again and use what you find.",
+        "fatal": "Stop trying and say what went wrong.",
+        "unknown": "",
     }
 )
+"""What the model is told of each kind: whether another try makes sense, and how."""
 
 # Of several failures at once the one that comes first here is told: what no retry cures beats what one may.
 _WORST_FIRST: tuple[FaultKind, ...] = (
@@ -80,7 +62,7 @@ def faulted(fault: Fault, hint: str | None = None) -> ToolResult:
     """As `failure`. Where the world said when to come back, the model is told."""
     # A model may have made up a name of any length.
     fault = replace(fault, op=fault.op[:_OP_CHARS] or "tool")
-    hint = KINDS[fault.kind].hint if hint is None else hint
+    hint = HINTS[fault.kind] if hint is None else hint
     if fault.retry_after_s is not None:
         hint = f"{hint} Wait {fault.retry_after_s:g} s first.".lstrip()
     line = f"ERROR ({fault.kind}) {fault.op}: {fault.reason}"
@@ -89,7 +71,7 @@ def faulted(fault: Fault, hint: str | None = None) -> ToolResult:
 
 def not_found(name: str, names: Iterable[str]) -> ToolResult:
     """A call of a tool that is not in the effective set, with up to three names that look alike."""
-    close, hint = close_names(name, names), KINDS["not_found"].hint
+    close, hint = close_names(name, names), HINTS["not_found"]
     hint = f"{hint} Close: {', '.join(close)}." if close else hint
     return failure("not_found", name, f"there is no tool named {name[:100]!r}", hint=hint)
 

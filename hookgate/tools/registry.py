@@ -9,10 +9,8 @@ from bisect import bisect_left, insort
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from hashlib import sha256
 from types import MappingProxyType
 
-from hookgate.protocol.codec import canonical
 from hookgate.protocol.interfaces import Tool
 from hookgate.protocol.values import ToolSpec
 from hookgate.tools.errors import NameConflict
@@ -34,11 +32,6 @@ class Snapshot:
     version: int
     tools: Mapping[str, Tool]
     specs: tuple[ToolSpec, ...]
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """SHA-256 over name, description and schema of every tool."""
-        return sha256(canonical([[it.name, it.description, it.parameters] for it in self.specs])).hexdigest()
 
     def get(self, name: str) -> Tool | None:
         return self.tools.get(name)

@@ -12,7 +12,7 @@ import trio
 
 from hookgate import config as configuration
 from hookgate.assembly.keeping.kept import Keeping, told_files
-from hookgate.assembly.skills import Joined, make_skills
+from hookgate.assembly.skills import Joined, load_skills
 from hookgate.assembly.tools import selection
 from hookgate.embedding.settings import settled
 from hookgate.rpc.flags import parse_flags
@@ -124,14 +124,14 @@ def test_folders_of_a_file_count_from_where_it_stands(tmp_path: Path) -> None:
         ((), '[tools]\nenabled = ["!skill"]\n', False),
     ],
 )
-def test_flags_and_configuration_decide_whether_it_is_offered(
+async def test_flags_and_configuration_decide_whether_it_is_offered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flags: Sequence[str], more: str, there: bool
 ) -> None:
     monkeypatch.chdir(tmp_path)
     written(usual_places(tmp_path)[0], "deploy", "Do it.")
     opening = settled(parse_flags(flags).settings(scripted(tmp_path, more=more) / "hookgate.toml"))
     registry = Registry()
-    make_skills(opening.config, opening.skills, Joined(registry))
+    await load_skills(opening.config, opening.skills, Joined(registry))
     offered = selection(opening.config.tools, registry).of(registry.snapshot(), "rpc")
     assert list(offered.tools) == (["skill"] if there else [])
 
@@ -149,12 +149,12 @@ def test_no_tool_writes_skills_or_context_files(tmp_path: Path, monkeypatch: pyt
     assert told_files(off) == ()
 
 
-def test_a_programs_own_tool_of_the_name_stays(tmp_path: Path) -> None:
+async def test_a_programs_own_tool_of_the_name_stays(tmp_path: Path) -> None:
     written(usual_places(tmp_path)[0], "deploy", "Do it.")
     config = configuration.parse(f'[agent]\nworkspace = "{tmp_path}"\n', tmp_path / "hookgate.toml")
     registry, own = Registry(), FunctionTool("skill")
     registry.register(own, reserved=True)
-    assert make_skills(config, True, Joined(registry)) is None
+    assert await load_skills(config, True, Joined(registry)) is None
     assert registry.snapshot().get("skill") is own
 
 

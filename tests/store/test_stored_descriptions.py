@@ -10,12 +10,11 @@ import pytest
 
 from hookgate.protocol.catalog import StoreBusy
 from hookgate.store import StoredDescriptions, open_store
-from hookgate.tools.descriptions import DescriptionStore
 
 
 async def test_the_revision_rises_with_each_change_and_survives(file: Path) -> None:
     async with open_store(file) as store:
-        descriptions: DescriptionStore = StoredDescriptions(store)
+        descriptions = StoredDescriptions(store)
         assert await descriptions.set("a", "one", "ann") == 1
         assert await descriptions.set("a", "one", "bob") == 1
         assert await descriptions.set("a", "two") == 2

@@ -91,15 +91,36 @@ def test_the_version_rises_exactly_when_a_visible_spec_changes() -> None:
     assert visible(registry) == {"a": "mcp:hidden"}
 
 
-def test_the_fingerprint_depends_on_the_tools_and_not_on_the_order_they_came_in() -> None:
+def test_a_snapshot_depends_on_the_tools_and_not_on_the_order_they_came_in() -> None:
     one, two = Registry(), Registry()
     for name in ("a", "b"):
         one.register(stub(name))
     for name in ("b", "a"):
         two.register(stub(name))
-    assert one.snapshot().fingerprint == two.snapshot().fingerprint
-    two.register(stub("a", description="other"))
-    assert one.snapshot().fingerprint != two.snapshot().fingerprint
+    assert one.snapshot().specs == two.snapshot().specs
+
+
+def test_the_next_snapshot_has_the_new_description_and_a_running_one_keeps_its_own() -> None:
+    texts: dict[str, str] = {"late": "Waits."}
+    registry = Registry(texts.get)
+    for name in ("bash", "read"):
+        registry.register(stub(name, description=f"{name} itself"))
+    before = registry.snapshot()
+    texts["read"] = "Better words."
+    registry.touch()
+    after = registry.snapshot()
+    assert [it.description for it in before.specs] == ["bash itself", "read itself"]
+    assert [it.description for it in after.specs] == ["bash itself", "Better words."]
+    assert after.version == before.version + 1
+    assert after.get("read") is before.get("read")
+    registry.register(stub("late"))
+    late = registry.snapshot().spec("late")
+    assert late is not None
+    assert late.description == "Waits."
+    del texts["read"]
+    registry.touch()
+    registry.unregister("late", "builtin")
+    assert registry.snapshot().specs == before.specs
 
 
 def test_close_names_are_at_most_three() -> None:

@@ -23,10 +23,10 @@ HEARD = frozenset(
 """Events that hookgate has too, in both spellings."""
 
 ONLY_PICOCLAW = (
-    "llm_delta context_compress session_summarize follow_up_queued",
+    "llm_delta interrupt_received context_compress session_summarize follow_up_queued",
     "subturn_spawn subturn_end subturn_result_delivered subturn_orphan",
     "message_sent message_delivered message_received message_reply message_blocked thread_closed",
-    "agent.llm.delta agent.context.compress agent.session.summarize agent.follow_up.queued",
+    "agent.llm.delta agent.interrupt.received agent.context.compress agent.session.summarize agent.follow_up.queued",
     "agent.subturn.spawn agent.subturn.end agent.subturn.result_delivered agent.subturn.orphan",
     "agent.message.sent agent.message.delivered agent.message.received agent.message.reply agent.message.blocked",
     "agent.thread.closed",

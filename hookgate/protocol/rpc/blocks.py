@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeAlias, cast
 
 from hookgate.protocol.codec import decode
 from hookgate.protocol.errors import BadMessage
-from hookgate.protocol.values import JsonObject, Message, ProposedCall, ToolCall, ToolResult, bare_text
+from hookgate.protocol.values import JsonObject, Message, ProposedCall, ToolResult, bare_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +68,6 @@ def said(text: str, media: Iterable[str] = ()) -> tuple[Text | Image, ...]:
 
 def result_content(result: ToolResult) -> tuple[Text | Image, ...]:
     return said(bare_text(result), result.media)
-
-
-def call_blocks(calls: Iterable[ToolCall]) -> Iterator[CallBlock]:
-    return (CallBlock(call.id, call.name, call.arguments) for call in calls)
 
 
 def message_content(message: Message, *, is_error: bool) -> tuple[Block, ...]:

@@ -11,7 +11,7 @@ from typing import cast
 from pydantic_core import ErrorDetails, ValidationError
 
 from hookgate.protocol.values import Fault, JsonObject, ToolResult
-from hookgate.tools.failures import KINDS, faulted, meant
+from hookgate.tools.failures import HINTS, faulted, meant
 from hookgate.tools.schema.places import names_at
 
 MAX_PLACES = 10
@@ -26,7 +26,7 @@ def misfit(op: str, error: ValidationError, arguments: JsonObject, schema: JsonO
     lines = _lines(error, arguments, schema)
     more = ["... and more"] if len(lines) > MAX_PLACES else []
     reason = "\n".join([*lines[:MAX_PLACES], *more])
-    return faulted(Fault("validation", op, reason), f"{signature}\n{KINDS['validation'].hint}")
+    return faulted(Fault("validation", op, reason), f"{signature}\n{HINTS['validation']}")
 
 
 def _lines(error: ValidationError, arguments: JsonObject, schema: JsonObject) -> list[str]:
