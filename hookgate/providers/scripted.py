@@ -104,15 +104,13 @@ def _adapter() -> TypeAdapter[Script]:
 
 
 class ScriptedProvider:
-    """A Provider. `requests` holds every request that it got, oldest first."""
+    """A Provider."""
 
     def __init__(self, script: Script | None = None) -> None:
-        self.requests: list[LLMRequest] = []
         self._script = script or Script()
         self._queue = iter([step for step in self._script.steps if step.when is None])
 
     async def complete(self, request: LLMRequest, on_text: Callable[[Delta], None]) -> LLMReply:
-        self.requests.append(request)
         step = self._next(_last(request))
         calls = _calls(step, request)
         for piece in (*_PIECE.findall(step.text), *_pieces(calls, cut=step.hang or step.fail is not None)):
