@@ -85,6 +85,8 @@ class Child:
         self._flood, self._flood_since = 0, 0.0
         self._conversation: Conversation | None = None
         self._errors: Stderr | None = None
+        self._unwritable = ""
+        self._cut = trio.Event()
 
     @property
     def pid(self) -> int:
@@ -103,6 +105,19 @@ class Child:
         self.ended.set()
         if self._conversation is not None:
             self._conversation.abandon(reason)
+
+    def cut(self, reason: str) -> None:
+        """Nothing can be written to it any more. It ends soon: with its exit, which gives the better reason and may
+        follow an answer, or else for this reason."""
+        self._unwritable = reason
+        self._cut.set()
+
+    async def run_cut(self) -> None:
+        """See `cut`."""
+        await self._cut.wait()
+        with trio.move_on_after(EXIT_WAIT_S):
+            await self.ended.wait()
+        self.end(self._unwritable)
 
     async def run_reader(self) -> None:
         """Read until the pipe ends. Replies wake their callers in the order they were written."""
@@ -168,7 +183,7 @@ async def open_child(child: Child, conversation: C, stderr: TakeLines) -> AsyncG
     problem = None
     try:
         async with trio.open_nursery() as nursery:
-            for run in (child.run_reader, conversation.run_writer, child.run_watch, errors.run):
+            for run in (child.run_reader, conversation.run_writer, child.run_watch, child.run_cut, errors.run):
                 nursery.start_soon(run)
             try:
                 problem = await conversation.introduce()

@@ -85,6 +85,10 @@ class Outbox(Generic[E]):
         self._empty = trio.Event()
         self.events_dropped = 0
 
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
     def send(self, parts: list[Part], *, at_once: bool = True) -> Frame | None:
         """Write a line, behind what waits. None: too much waits already, or the pipe is closed.
 

@@ -100,7 +100,8 @@ class Calls:
         self._calls[call.call_id] = call
         parts = request_parts(call.call_id, call.method, call.params(left_s))
         call.frame = self._outbox.send(parts, at_once=len(self._calls) <= FEW_CALLS and not self.burst)
-        if call.frame is None:
+        # Once it is closed the end is near, and wakes every caller.
+        if call.frame is None and not self._outbox.closed:
             call.set(Failed("it does not read its stdin"))
 
     def _settle(self, call: _Call) -> None:

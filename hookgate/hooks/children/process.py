@@ -111,7 +111,7 @@ class HookProcess:
         self._child = child
         self._peer = Peer(spec.max_message_bytes)
         frame = runtime_event_frame if spec.event_method == "hook.runtime_event" else hook_event_frame
-        self._outbox = Outbox(child.pipes.stdin, frame, child.end)
+        self._outbox = Outbox(child.pipes.stdin, frame, child.cut)
         self._calls = Calls(self._peer, self._outbox, deadlines, spec.max_in_flight)
 
     @property

@@ -132,7 +132,8 @@ class Calls:
             call.set(Lost("too long", reason))
             return
         call.frame = self._outbox.send([line])
-        if call.frame is None:
+        # Once it is closed the end is near, and wakes every caller.
+        if call.frame is None and not self._outbox.closed:
             call.set(Lost("stuck", "it does not read its stdin"))
 
     def _settle(self, call: Call) -> None:

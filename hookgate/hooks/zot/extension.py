@@ -79,7 +79,7 @@ class ZotExtension:
         self._child = child
         self._handshake = Handshake()
         self._peer = ZotPeer()
-        self._outbox = Outbox[Sent](child.pipes.stdin, event_line, child.end, BOUNDS)
+        self._outbox = Outbox[Sent](child.pipes.stdin, event_line, child.cut, BOUNDS)
         self._calls = Calls(self._peer, self._outbox, deadlines)
         self._registered = Registered(spec.name, self._calls)
         self._errands = Errands(spec.name, self._calls, spec.roster.run_tool, self._send)
