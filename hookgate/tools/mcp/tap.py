@@ -7,6 +7,7 @@ only at the next call.
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import TracebackType
 from typing import TYPE_CHECKING
 
 import structlog
@@ -148,7 +149,9 @@ class ReadTap:
     async def __aenter__(self) -> ReadTap:
         return self
 
-    async def __aexit__(self, *_error: object) -> None:
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
+    ) -> None:
         await self.aclose()
 
 
@@ -173,5 +176,7 @@ class WriteTap:
     async def __aenter__(self) -> WriteTap:
         return self
 
-    async def __aexit__(self, *_error: object) -> None:
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
+    ) -> None:
         await self.aclose()
