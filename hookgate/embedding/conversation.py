@@ -19,6 +19,7 @@ from hookgate.embedding.reasoning import leveled, reasoned
 from hookgate.embedding.rpc_translator import Narration, Scene, Tell
 from hookgate.embedding.settings import Opening
 from hookgate.extensions.discovery import Problem
+from hookgate.loop.commands import Commands
 from hookgate.loop.jobs import Compaction, End, Job, Jobs, Prompt
 from hookgate.protocol.approval import ApprovalRequest, Decision
 from hookgate.protocol.events import Event as Told
@@ -149,6 +150,11 @@ class Conversation:
     def extensions(self) -> Extensions | None:
         """What the loaded extensions bring besides tools."""
         return self._runtime.extensions
+
+    @property
+    def commands(self) -> Commands:
+        """What can be invoked in it."""
+        return self._runtime.gateway.commands
 
     @property
     def problems(self) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import structlog
 import trio
 
 from hookgate.loop.agent import Agent
-from hookgate.loop.extensions.commands import Commands, Invocation
+from hookgate.loop.commands import Command, Commands, Invocation, Outcome, Running, Source
 from hookgate.loop.jobs import Compaction, Job, Jobs, Prompt
 from hookgate.protocol.errors import SessionAborted
 from hookgate.protocol.interfaces import Channel
@@ -30,29 +30,28 @@ Router = Callable[[Chat], Agent]
 
 
 class Gateway:
-    """`channels` by name; `commands`: those beside its own. A session lives as long as the gateway; it costs a task
+    """`channels` by name; `more`: commands beside its own. A session lives as long as the gateway; it costs a task
     only while it has work."""
 
-    def __init__(self, router: Router, channels: Mapping[str, Channel], commands: Commands | None = None) -> None:
+    def __init__(self, router: Router, channels: Mapping[str, Channel], more: Source | None = None) -> None:
         self.sessions: dict[str, Session] = {}
+        self.commands = Commands(self._rows(), more)
+        self._running = Running()
         self._router = router
         self._channels = channels
-        self._commands = commands
         # What waits here is bounded by the queues of the sessions, and by the commands that people type.
         self._work, self._inbox = trio.open_memory_channel[Callable[[], Awaitable[None]]](inf)
 
     async def receive(self, inbound: Inbound) -> None:
         """Take a message in: returns once it is queued, answered as a command, or refused."""
-        command = self._command(inbound)
-        if command is not None:
-            await self._reply(inbound.chat, command)
-            return
-        if self._commands and (invocation := self._commands.read(inbound)):
-            self._begin(self._commands, invocation)
-        elif inbound.text.strip().lower() == "/compact":
-            await self._queue(Job(Compaction(inbound.chat)))
-        else:
+        invocation = self.commands.read(inbound)
+        if invocation is None:
             await self.submit(inbound)
+        elif invocation.command.beside:
+            self._running.begin(invocation)
+            self._work.send_nowait(partial(self._beside, invocation))
+        else:
+            await self._lead(inbound.chat, await invocation.command.run(invocation))
 
     async def submit(self, inbound: Inbound) -> None:
         """Take a message in that is none of a person's: no command, whatever it says."""
@@ -86,8 +85,7 @@ class Gateway:
 
     async def idle(self, session_key: str) -> None:
         """Until this conversation has answered everything."""
-        if self._commands:
-            await self._commands.idle(session_key)
+        await self._running.idle(session_key)
         session = self.sessions.get(session_key)
         if session is not None:
             await session.jobs.idle()
@@ -95,7 +93,7 @@ class Gateway:
     def stop(self, session_key: str) -> bool:
         """End the running turn and the running commands of a conversation; False when there are none."""
         session = self.sessions.get(session_key)
-        ended = self._commands is not None and self._commands.stop(session_key)
+        ended = self._running.stop(session_key)
         return (session is not None and session.stop()) or ended
 
     async def abort(self, chat: Chat, error: SessionAborted) -> None:
@@ -106,8 +104,7 @@ class Gateway:
                 text = self.agent_of(chat).around.redactor.text(str(error))
                 await self.channel_of(chat).send(Outbound(chat, text, kind="error"))
         finally:
-            if self._commands:
-                self._commands.stop(chat.session_key, quietly=True)
+            self._running.stop(chat.session_key, quietly=True)
 
     def tell(self, provider: str, text: str) -> None:
         """A report for the model, in every conversation that uses this provider's tools."""
@@ -131,40 +128,55 @@ class Gateway:
         else:
             await self._reply(job.work.chat, BUSY)
 
-    def _begin(self, commands: Commands, invocation: Invocation) -> None:
-        commands.begin(invocation)
-        self._work.send_nowait(partial(self._invoke, commands, invocation))
+    async def _lead(self, chat: Chat, outcome: Outcome) -> None:
+        """What a command leads to."""
+        if isinstance(outcome, str):
+            await self._reply(chat, outcome)
+        else:
+            await self._queue(Job(outcome))
 
-    async def _invoke(self, commands: Commands, invocation: Invocation) -> None:
+    async def _beside(self, invocation: Invocation) -> None:
         try:
-            prompt = await commands.run(invocation)
-            if prompt is not None:
-                await self.submit(prompt)
+            await self._lead(invocation.inbound.chat, await invocation.command.run(invocation))
         except Exception:
             log.exception("command_failed", session=invocation.session, command=invocation.command.name)
         finally:
-            commands.end(invocation)
+            self._running.end(invocation)
 
-    def _command(self, inbound: Inbound) -> str | None:
-        """What a command answers (empty: nothing to say); None for a message that is none."""
-        key = inbound.chat.session_key
-        match inbound.text.strip().lower():
-            case "/stop":
-                # The turn itself says that it stopped.
-                return "" if self.stop(key) else "Nothing is running here."
-            case "/new":
-                return self._renewed(inbound.chat)
-            case _:
-                return None
+    # --- its own commands ---
 
-    def _renewed(self, chat: Chat) -> str:
-        key = chat.session_key
-        self.agent_of(chat).desk.forget(key)
-        if self._commands:
-            self._commands.forget(key)
+    def _rows(self) -> tuple[Command, ...]:
+        return (
+            Command("stop", "end what runs here", self._stopped),
+            Command("new", "start a new conversation", self._renewed),
+            Command("compact", "sum up the older part of the conversation", self._compacted),
+            Command("help", "this text", self._helped),
+        )
+
+    async def _stopped(self, invocation: Invocation) -> Outcome:
+        await trio.lowlevel.checkpoint()
+        # The turn itself says that it stopped.
+        return "" if self.stop(invocation.session) else "Nothing is running here."
+
+    async def _renewed(self, invocation: Invocation) -> Outcome:
+        await trio.lowlevel.checkpoint()
+        key = invocation.session
+        self.agent_of(invocation.inbound.chat).desk.forget(key)
+        self.commands.forget(key)
         session = self.sessions.get(key)
         dropped = session.renew() if session else 0
         return "A new conversation." + (f" Waiting messages dropped: {dropped}." if dropped else "")
+
+    async def _compacted(self, invocation: Invocation) -> Outcome:
+        await trio.lowlevel.checkpoint()
+        return Compaction(invocation.inbound.chat)
+
+    async def _helped(self, invocation: Invocation) -> Outcome:
+        """What works in that chat."""
+        chat = invocation.inbound.chat
+        rows = (": ".join(it.row) for it in self.commands.listed(chat))
+        await self._channels[chat.channel].send(Outbound(chat, "\n".join(rows), kind="output"))
+        return ""
 
     async def _reply(self, chat: Chat, text: str) -> None:
         if text:

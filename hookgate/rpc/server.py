@@ -257,10 +257,9 @@ class Server:
 
     async def _order(self, request: Request, command: commands.ExtCommand) -> None:
         conversation = self.conversation
+        known = conversation.commands.named(command.name, conversation.chat) if conversation is not None else None
         extensions = conversation.extensions if conversation is not None else None
-        listed = extensions.commands.listed(conversation.chat) if conversation and extensions else ()
-        known = next((it for it in listed if it.name.lower() == command.name.lower()), None)
-        if known is None or extensions is None or conversation is None:
+        if known is None or not known.extension or extensions is None or conversation is None:
             self._refuse(request, f"no extension registered for /{command.name}")
             return
         answer = await extensions.roster.command(known.name, command.args, conversation.chat)

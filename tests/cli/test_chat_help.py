@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from hookgate.cli.terminal.help import COMMANDS, aligned, help_text
-from hookgate.loop.extensions.commands import RESERVED
+from collections.abc import Iterable
+from types import SimpleNamespace
+from typing import Any
+
+from hookgate.cli.terminal.chat import CHAT
+from hookgate.cli.terminal.commands import TerminalCommands
+from hookgate.cli.terminal.help import aligned, help_text
+from hookgate.loop.commands import RESERVED, Command, Invocation
+from hookgate.loop.gateway import Gateway
+from hookgate.protocol.values import Chat
 
 ROWS = [
     ("a", "x", "short"),
@@ -30,9 +38,37 @@ def test_what_is_too_long_for_the_terminal_goes_on_below_itself() -> None:
     assert aligned(ROWS[1:2], 20) == aligned(ROWS[1:2])
 
 
+async def nothing(_invocation: Invocation) -> str:
+    raise AssertionError("nobody invokes it")
+
+
+class Extension:
+    def rows(self) -> Iterable[Command]:
+        return (Command("mine", "does it", nothing, extension="ext"), Command("Quit", "no", nothing, extension="ext"))
+
+    def forget(self, session: str) -> None:
+        raise AssertionError(session)
+
+
 def test_the_help_names_what_a_terminal_takes() -> None:
-    text = help_text([("/mine", "does it (ext)")])
-    assert "  /mine        does it (ext)" in text.splitlines()
+    unused: Any = None
+    gateway = Gateway(unused, {}, Extension())
+    runtime: Any = SimpleNamespace(gateway=gateway)
+    gateway.commands.add(TerminalCommands(runtime, unused, None, unused, unused).rows())
+    lines = help_text(gateway.commands, CHAT).splitlines()
+    assert "  /mine        does it (ext)" in lines
     # It is read at the prompt alone, where nothing runs that it could end.
-    assert {f"/{name}" for name in RESERVED} - COMMANDS.keys() == {"/exit", "/stop"}
-    assert "/stop" not in text
+    own = {name for it in gateway.commands.listed(CHAT) if not it.extension for name in it.names}
+    assert own == RESERVED
+    named = {line.split()[0].removeprefix("/") for line in lines[1:]}
+    assert named == {*(own - {"stop", "exit"}), "mine", "/TEXT"}
+
+
+def test_what_a_terminal_alone_can_do_is_no_command_elsewhere() -> None:
+    unused: Any = None
+    gateway = Gateway(unused, {})
+    runtime: Any = SimpleNamespace(gateway=gateway)
+    gateway.commands.add(TerminalCommands(runtime, unused, None, unused, unused).rows())
+    assert gateway.commands.named("exit", CHAT) is not None
+    assert gateway.commands.named("exit", Chat("telegram", "1")) is None
+    assert {it.name for it in gateway.commands.listed(Chat("telegram", "1"))} == {"stop", "new", "compact", "help"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,13 +10,15 @@ from typing import Any
 import pytest
 import trio
 
-from hookgate.hooks.zot.roster import Command
-from hookgate.loop.extensions.commands import Commands, Invocation
+from hookgate.hooks.zot.roster import Command as Registered
+from hookgate.loop.commands import Command, Commands, Invocation, Outcome, Running
+from hookgate.loop.extensions.commands import ExtensionCommands
 from hookgate.loop.extensions.surface import MAX_WAITING, Surfaces
+from hookgate.loop.jobs import Prompt
 from hookgate.protocol.values import Chat, Inbound, Outbound
 from hookgate.protocol.zot.answers import CommandAnswer
 from hookgate.protocol.zot.frames import Panel
-from tests.loop.recording import CHAT, DEADLINE_S, OTHER, Room
+from tests.loop.recording import CHAT, DEADLINE_S, OTHER, Bench, Room, says
 
 DESK = Chat("desk", "terminal")
 PANEL = Panel("p", "Rows", ("one",), "end")
@@ -27,7 +29,7 @@ class Source:
     """Commands that answer at once, or never when there is no answer."""
 
     answer: CommandAnswer | None = None
-    commands: Sequence[Command] = (Command("Do", "does", "ext"), Command("stop", "never", "ext"))
+    commands: Sequence[Registered] = (Registered("Do", "does", "ext"), Registered("stop", "never", "ext"))
     asked: list[tuple[str, str, Chat | None]] = field(default_factory=list[tuple[str, str, "Chat | None"]])
     forgotten: list[str] = field(default_factory=list[str])
     asking: trio.Event = field(default_factory=trio.Event)
@@ -188,6 +190,16 @@ async def test_a_flood_of_notes_is_cut_and_nobody_waits() -> None:
 # --- commands -----------------------------------------------------------------------------------------------
 
 
+def table(source: Source, surfaces: Surfaces | None = None, **more: Any) -> Commands:
+    """Those of extensions, and one of hookgate's own."""
+    brought = ExtensionCommands(source, surfaces or Surfaces((), {}), **more)
+    return Commands((Command("halt", "end it", not_run, aliases=("Quit",)),), brought)
+
+
+async def not_run(_invocation: Invocation) -> str:
+    raise AssertionError("nobody invokes it")
+
+
 def read(commands: Commands, text: str, chat: Chat = CHAT) -> tuple[str, str] | None:
     found = commands.read(Inbound(chat, text))
     return None if found is None else (found.command.name, found.args)
@@ -205,30 +217,39 @@ def read(commands: Commands, text: str, chat: Chat = CHAT) -> tuple[str, str] | 
         ("/dot", None),
         ("/stop", None),
         ("", None),
+        (" /HALT ", ("halt", "")),
+        ("/quit", ("halt", "")),
+        ("/halt now", None),
     ],
 )
 async def test_which_texts_are_commands(text: str, expected: tuple[str, str] | None) -> None:
-    assert read(Commands(Source(), Surfaces((), {})), text) == expected
+    assert read(table(Source()), text) == expected
 
 
 async def test_a_chat_that_an_extension_does_not_cover_has_none_of_its_commands() -> None:
-    commands = Commands(Source(), Surfaces((), {}), lambda _extension, chat: chat == CHAT)
-    assert [it.name for it in commands.listed(CHAT)] == ["Do"]
+    commands = table(Source(), covers=lambda _extension, chat: chat == CHAT)
+    assert [it.name for it in commands.listed(CHAT)] == ["halt", "Do"]
+    assert [it.name for it in commands.listed(OTHER)] == ["halt"]
     assert read(commands, "/do", OTHER) is None
 
 
-async def invoked(house: House, answer: CommandAnswer, chat: Chat = CHAT) -> tuple[Inbound | None, list[str]]:
-    commands = Commands(Source(answer), house.surfaces)
-    invocation = begun(commands, chat)
-    prompt = await commands.run(invocation)
-    commands.end(invocation)
-    return prompt, [f"{it.kind} {it.text}" for it in house.room.sent]
+async def test_of_two_rows_with_one_name_the_later_counts_and_an_own_one_before_an_extensions() -> None:
+    commands = table(Source())
+    commands.add((Command("halt", "later", not_run), Command("do", "own", not_run, may=lambda chat: chat == CHAT)))
+    assert [it.row for it in commands.listed(CHAT)] == [("/halt", "later"), ("/do", "own")]
+    assert [it.row for it in commands.listed(OTHER)] == [("/halt", "later"), ("/Do", "does (ext)")]
 
 
-def begun(commands: Commands, chat: Chat) -> Invocation:
+async def invoked(house: House, answer: CommandAnswer, chat: Chat = CHAT) -> tuple[Outcome, list[str]]:
+    invocation = given(table(Source(answer), house.surfaces), chat)
+    outcome = await invocation.command.run(invocation)
+    return outcome, [f"{it.kind} {it.text}" for it in house.room.sent]
+
+
+def given(commands: Commands, chat: Chat) -> Invocation:
     invocation = commands.read(Inbound(chat, "/do it", message_id="7"))
     assert invocation is not None
-    commands.begin(invocation)
+    assert invocation.command.beside
     return invocation
 
 
@@ -244,13 +265,13 @@ def begun(commands: Commands, chat: Chat) -> Invocation:
 )
 async def test_what_an_answer_does_in_a_chat(answer: CommandAnswer, expected: list[str]) -> None:
     async with open_house() as house:
-        assert await invoked(house, answer) == (None, expected)
+        assert await invoked(house, answer) == ("", expected)
 
 
 async def test_a_prompt_is_the_message_that_was_typed_with_another_text() -> None:
     async with open_house() as house:
         prompt, shown = await invoked(house, CommandAnswer("prompt", "Greet Bob"))
-        assert prompt == Inbound(CHAT, "Greet Bob", message_id="7")
+        assert prompt == Prompt(Inbound(CHAT, "Greet Bob", message_id="7"))
         assert shown == []
 
 
@@ -262,32 +283,50 @@ async def test_inserted_text_goes_to_the_editor_where_there_is_one() -> None:
 
 async def test_a_silent_command_keeps_its_conversation_busy_until_it_is_stopped() -> None:
     async with open_house() as house:
-        source = Source()
-        commands = Commands(source, house.surfaces)
-        invocation = begun(commands, CHAT)
+        source, running = Source(), Running()
+        invocation = given(table(source, house.surfaces), CHAT)
+        running.begin(invocation)
         done = trio.Event()
 
         async def wait() -> None:
-            await commands.idle(CHAT.session_key)
+            await running.idle(CHAT.session_key)
             done.set()
 
         async def work() -> None:
-            assert await commands.run(invocation) is None
-            commands.end(invocation)
+            assert await invocation.command.run(invocation) == ""
+            running.end(invocation)
 
         async with trio.open_nursery() as nursery:
             nursery.start_soon(work)
             nursery.start_soon(wait)
             await source.asking.wait()
-            assert not commands.stop(OTHER.session_key)
+            assert not running.stop(OTHER.session_key)
             assert not done.is_set()
-            assert commands.stop(CHAT.session_key)
-            assert not commands.stop(CHAT.session_key)
+            assert running.stop(CHAT.session_key)
+            assert not running.stop(CHAT.session_key)
         assert await house.settle() == ["Stopped."]
-        await commands.idle(CHAT.session_key)
+        await running.idle(CHAT.session_key)
 
 
 async def test_a_conversation_that_begins_anew_is_forgotten() -> None:
     source = Source()
-    Commands(source, Surfaces((), {})).forget(CHAT.session_key)
+    table(source).forget(CHAT.session_key)
     assert source.forgotten == [CHAT.session_key]
+
+
+async def test_help_in_a_chat_lists_what_works_there(bench: Callable[..., Bench]) -> None:
+    one = bench()
+    one.gateway.commands.add((Command("mine", "only here", not_run, may=lambda chat: chat == CHAT),))
+    async with one.opened():
+        await one.say("/HELP")
+        await one.say("/help", OTHER)
+    usual = "/stop: end what runs here\n/new: start a new conversation\n"
+    assert [it.kind for it in one.room.sent] == ["output", "output"]
+    assert one.lines[0].startswith(usual)
+    assert one.lines[0] == f"{one.lines[1]}\n/mine: only here"
+
+
+async def test_a_command_with_words_behind_it_that_takes_none_is_a_message(bench: Callable[..., Bench]) -> None:
+    one = bench(says("fine"))
+    assert await one.play("/new plan") == ["fine"]
+    assert one.messages()[0].content == "/new plan"

@@ -39,7 +39,8 @@ from hookgate.extensions.trust import Standing, Trust
 from hookgate.hooks.children.mounts import Mounts, Plan
 from hookgate.hooks.rules import Mount
 from hookgate.hooks.zot.roster import Roster
-from hookgate.loop.extensions.commands import RESERVED, Commands
+from hookgate.loop.commands import RESERVED
+from hookgate.loop.extensions.commands import ExtensionCommands
 from hookgate.loop.extensions.surface import Surfaces
 from hookgate.protocol.interfaces import Tool
 from hookgate.protocol.match import Matcher
@@ -96,7 +97,7 @@ class Extensions:
         self.surfaces = Surfaces(joints.channels, joints.surfaces, joints.redact)
         self.tool_calls = ToolCalls(self._covers)
         self.roster = Roster(self.surfaces, self._offer, self.tool_calls.run)
-        self.commands = Commands(self.roster, self.surfaces, self._covers_chat)
+        self.commands = ExtensionCommands(self.roster, self.surfaces, self._covers_chat)
         matching = any(it.match != MatchSection() for it in config.zot.extensions.values())
         self.inside: tuple[Mount, ...] = (tool_matcher(self._covers),) if matching else ()
         self.found = _logged(found or found_by(config, flags))

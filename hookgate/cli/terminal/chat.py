@@ -28,10 +28,11 @@ from hookgate.channels.printable import printable
 from hookgate.channels.surface import TerminalSurface
 from hookgate.channels.terminal import NAME, Terminal
 from hookgate.cli.terminal import extension_lines
-from hookgate.cli.terminal.help import COMMANDS, help_text
+from hookgate.cli.terminal.commands import TerminalCommands
+from hookgate.cli.terminal.help import at_the_prompt
 from hookgate.cli.terminal.keyboard import Keyboard, open_keyboard, screen_size
-from hookgate.cli.terminal.model import asked_for, model
-from hookgate.cli.terminal.printing import PROMPT, connections, hooks, prompt_text, tools, welcome
+from hookgate.cli.terminal.model import asked_for
+from hookgate.cli.terminal.printing import PROMPT, prompt_text, welcome
 from hookgate.cli.terminal.prompt import Prompt
 from hookgate.cli.terminal.trust import introduce
 from hookgate.cli.vouching import ask_about_changes
@@ -136,7 +137,7 @@ async def _run_once(flags: Flags, config: Config, base: Path) -> int:
         # It ends with its answer, so it begins with every tool that there will be.
         await runtime.tried()
         question = Inbound(CHAT, flags.once or "")
-        if unknown := extension_lines.unknown(runtime, question):
+        if unknown := extension_lines.unknown(runtime.gateway.commands, question):
             _to_stderr(unknown)
             return 1
         if literal := extension_lines.literal(question.text):
@@ -145,7 +146,7 @@ async def _run_once(flags: Flags, config: Config, base: Path) -> int:
             await runtime.gateway.receive(question)
         await runtime.gateway.idle(CHAT.session_key)
         await _show_diff(runtime, sys.stderr)
-        if channel.silent and extension_lines.invoked(runtime, question):
+        if channel.silent and runtime.gateway.commands.read(question) is not None:
             return 0
     if channel.answer is not None and channel.error is None:
         _write((printable(channel.answer) if sys.stdout.isatty() else channel.answer) + "\n")
@@ -193,17 +194,22 @@ async def converse(
 ) -> None:
     """Prompt, turn, prompt, until the person leaves."""
     prompt = Prompt(partial(prompt_text, runtime), keyboard, surface or TerminalSurface(terminal), runtime.extensions)
-    keyboard.words = lambda: [*COMMANDS, *(f"/{it.name}" for it in extension_lines.brought(runtime, CHAT))]
+    commands = runtime.gateway.commands
+    keyboard.words = lambda: [f"/{it.name}" for it in at_the_prompt(commands, CHAT)]
     _write(welcome(runtime))
     async with trio.open_nursery() as nursery:
         patience = _Patience(keyboard.person)
+        put = terminal.put if keyboard.person else None
+        own = TerminalCommands(runtime, terminal, put, lambda: _report(runtime), nursery.cancel_scope.cancel)
+        commands.add(own.rows())
         nursery.start_soon(_warn_unconfined, runtime, terminal)
         await nursery.start(_run_interrupts, runtime, patience, nursery.cancel_scope)
         with suppress(EOFError):
-            while (said := await prompt.next()).text.lower() not in ("/quit", "/exit"):
+            while True:
+                said = await prompt.next()
                 patience.warned = not keyboard.person
                 if said.typed:
-                    await _say(runtime, terminal, keyboard, said.text)
+                    await _say(runtime, terminal, said.text)
                 else:
                     await _submit(runtime, said.text)
         nursery.cancel_scope.cancel()
@@ -223,38 +229,26 @@ class _Patience:
         self.warned = not person
 
 
-async def _say(runtime: Runtime, terminal: Terminal, keyboard: Keyboard, typed: str) -> None:
+async def _say(runtime: Runtime, terminal: Terminal, typed: str) -> None:
     message = Inbound(CHAT, typed)
-    match typed.lower():
-        case "":
-            return
-        case "/help":
-            terminal.between(help_text(extension_lines.help_rows(runtime, CHAT)))
-        case "/tools":
-            terminal.between(tools(runtime))
-        case "/hooks":
-            terminal.between(hooks(runtime))
-        case "/mcp":
-            terminal.between(connections(runtime))
-        case command if command.partition(" ")[0] == "/model":
-            terminal.between(model(runtime, CHAT, typed.partition(" ")[2].strip()))
-        case "/reload-ext":
-            put = terminal.put if keyboard.person else None
-            terminal.between(await extension_lines.reloaded(runtime, put))
-            _report(runtime)
-        case _ if unknown := extension_lines.unknown(runtime, message):
-            terminal.between(f"· {unknown}")
-        case _ if literal := extension_lines.literal(typed):
-            await _submit(runtime, literal)
-        case _:
-            await runtime.gateway.receive(message)
-            await runtime.gateway.idle(CHAT.session_key)
-            await _show_diff(runtime, sys.stdout)
+    if not typed:
+        return
+    if unknown := extension_lines.unknown(runtime.gateway.commands, message):
+        terminal.between(f"· {unknown}")
+    elif literal := extension_lines.literal(typed):
+        await _submit(runtime, literal)
+    else:
+        await runtime.gateway.receive(message)
+        await _answered(runtime)
 
 
 async def _submit(runtime: Runtime, text: str) -> None:
     """A message that is no command, whatever it begins with."""
     await runtime.gateway.submit(Inbound(CHAT, text))
+    await _answered(runtime)
+
+
+async def _answered(runtime: Runtime) -> None:
     await runtime.gateway.idle(CHAT.session_key)
     await _show_diff(runtime, sys.stdout)
 

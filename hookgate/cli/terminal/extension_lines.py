@@ -7,47 +7,27 @@ import re
 from hookgate.assembly.app import Runtime
 from hookgate.assembly.extensions.extensions import unloaded
 from hookgate.cli.terminal.trust import Put, introduce
-from hookgate.hooks.zot.roster import Command
-from hookgate.loop.extensions.commands import RESERVED
-from hookgate.protocol.values import Chat, Inbound
+from hookgate.loop.commands import Commands
+from hookgate.protocol.values import Inbound
 
 _COMMAND = re.compile(r"(/[A-Za-z0-9_-]+)(\s.*)?", re.DOTALL)
 """What looks like a command; a path has another slash."""
 
 
-def brought(runtime: Runtime, chat: Chat) -> tuple[Command, ...]:
-    """The commands of extensions."""
-    return runtime.extensions.commands.listed(chat) if runtime.extensions else ()
-
-
-def invoked(runtime: Runtime, inbound: Inbound) -> bool:
-    """Whether it is one of them."""
-    return runtime.extensions is not None and runtime.extensions.commands.read(inbound) is not None
-
-
-def unknown(runtime: Runtime, inbound: Inbound) -> str:
-    """Why a message that looks like a command is none that can be run; empty where it is one, or a plain message.
-
-    For what the terminal has not taken as its own already.
-    """
+def unknown(commands: Commands, inbound: Inbound) -> str:
+    """Why a message that looks like a command is none that can be run; empty where it is one, or a plain message."""
     looks = _COMMAND.fullmatch(inbound.text.strip())
-    if looks is None or invoked(runtime, inbound):
+    if looks is None or commands.read(inbound) is not None:
         return ""
-    command, given = looks[1], (looks[2] or "").strip()
-    if command.removeprefix("/").lower() not in RESERVED:
-        return f"There is no command {command}; /help lists them."
-    return f"{command} takes nothing behind it." if given else ""
+    if commands.named(looks[1].removeprefix("/"), inbound.chat) is None:
+        return f"There is no command {looks[1]}; /help lists them."
+    return f"{looks[1]} takes nothing behind it."
 
 
 def literal(text: str) -> str:
     """The message that `//word` stands for: `/word`, which is no command then. Empty for everything else."""
     text = text.strip()
     return text[1:] if text.startswith("//") and _COMMAND.fullmatch(text[1:]) else ""
-
-
-def help_rows(runtime: Runtime, chat: Chat) -> list[tuple[str, str]]:
-    """Each command, and what it does."""
-    return [(f"/{it.name}", f"{it.description} ({it.extension})") for it in brought(runtime, chat)]
 
 
 def problems(runtime: Runtime) -> tuple[str, ...]:

@@ -6,28 +6,25 @@ import sys
 from collections.abc import Iterable, Sequence
 
 from hookgate.cli.terminal.keyboard import screen_size
+from hookgate.loop.commands import Command, Commands
+from hookgate.protocol.values import Chat
 
-# A terminal reads lines only at its prompt, so `/stop` is of no use there: Ctrl-C is.
-COMMANDS = {
-    "/new": "start a new conversation",
-    "/compact": "sum up the older part of the conversation",
-    "/tools": "what the model may use",
-    "/hooks": "the hooks and their state",
-    "/mcp": "the MCP connections",
-    "/model": "which model answers; /model NAME: another, of any configured provider",
-    "/reload-ext": "stop the extensions and load them again",
-    "/help": "this text",
-    "/quit": "leave",
-}
 LONGEST_COLUMN = 28
 """Of what stands before the last column; a longer cell is whole, and moves its own row alone."""
 NARROWEST = 20
 """Of the last column, in characters; below that nothing is wrapped."""
 
 
-def help_text(more: Iterable[Sequence[str]]) -> str:
-    """`more`: rows of extensions' commands."""
-    rows = [*COMMANDS.items(), ("//TEXT", "say /TEXT to the model, instead of a command"), *more]
+def at_the_prompt(commands: Commands, chat: Chat) -> list[Command]:
+    """A terminal reads lines only at its prompt, so `/stop` is of no use there: Ctrl-C is."""
+    return [it for it in commands.listed(chat) if it.name != "stop"]
+
+
+def help_text(commands: Commands, chat: Chat) -> str:
+    """Extensions' commands come last."""
+    listed = at_the_prompt(commands, chat)
+    own, brought = [it.row for it in listed if not it.extension], [it.row for it in listed if it.extension]
+    rows = [*own, ("//TEXT", "say /TEXT to the model, instead of a command"), *brought]
     first = "Type a message and Enter. Ctrl-C ends the running turn; at the prompt, Ctrl-C twice or Ctrl-D leaves."
     return "\n".join([first, *aligned(rows, width_shown())])
 

@@ -1,0 +1,66 @@
+"""The terminal's own slash commands: what only somebody at this prompt can ask for, and how its help looks."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+
+import trio
+
+from hookgate.assembly.app import Runtime
+from hookgate.channels.terminal import NAME, Terminal
+from hookgate.cli.terminal import extension_lines
+from hookgate.cli.terminal.help import help_text
+from hookgate.cli.terminal.model import model
+from hookgate.cli.terminal.printing import connections, hooks, tools
+from hookgate.cli.terminal.trust import Put
+from hookgate.loop.commands import Command, Invocation, Outcome
+from hookgate.protocol.values import Chat
+
+
+@dataclass(frozen=True)
+class TerminalCommands:
+    """The terminal of a running chat. `put` asks whoever sits there, None: nobody does; `report` says what could not
+    be loaded; `leave` ends the chat."""
+
+    runtime: Runtime
+    terminal: Terminal
+    put: Put | None
+    report: Callable[[], None]
+    leave: Callable[[], None]
+
+    def rows(self) -> tuple[Command, ...]:
+        runtime = self.runtime
+        which = "which model answers; /model NAME: another, of any configured provider"
+        rows = (
+            Command("tools", "what the model may use", self._says(lambda _it: tools(runtime))),
+            Command("hooks", "the hooks and their state", self._says(lambda _it: hooks(runtime))),
+            Command("mcp", "the MCP connections", self._says(lambda _it: connections(runtime))),
+            Command("model", which, self._says(lambda it: model(runtime, it.inbound.chat, it.args)), takes=True),
+            Command("reload-ext", "stop the extensions and load them again", self._reload),
+            Command("help", "this text", self._says(lambda it: help_text(runtime.gateway.commands, it.inbound.chat))),
+            Command("quit", "leave", self._quit, aliases=("exit",)),
+        )
+        return tuple(replace(row, may=_here) for row in rows)
+
+    def _says(self, text: Callable[[Invocation], str]) -> Callable[[Invocation], Awaitable[Outcome]]:
+        async def run(invocation: Invocation) -> Outcome:
+            await trio.lowlevel.checkpoint()
+            self.terminal.between(text(invocation))
+            return ""
+
+        return run
+
+    async def _reload(self, _invocation: Invocation) -> Outcome:
+        self.terminal.between(await extension_lines.reloaded(self.runtime, self.put))
+        self.report()
+        return ""
+
+    async def _quit(self, _invocation: Invocation) -> Outcome:
+        self.leave()
+        await trio.lowlevel.checkpoint()
+        return ""
+
+
+def _here(chat: Chat) -> bool:
+    return chat.channel == NAME

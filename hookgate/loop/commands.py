@@ -1,0 +1,149 @@
+"""Slash commands: the one table of what can be invoked in a chat, and which messages do so.
+
+Rows come from the gateway, from a surface that can do more than a chat, and from extensions. Knows none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import trio
+
+from hookgate.loop.jobs import Compaction, Prompt
+from hookgate.protocol.values import Chat, Inbound
+
+RESERVED = frozenset(
+    {"stop", "new", "compact", "help", "tools", "hooks", "mcp", "model", "quit", "exit", "reload-ext"}
+)
+"""hookgate's own, though only some surface has it: an extension's command of such a name is never invoked, so that a
+name means the same in every chat."""
+
+Outcome = str | Prompt | Compaction
+"""What comes of a command at once: a line for its chat (empty: none), or work that joins the conversation's queue."""
+
+
+@dataclass(frozen=True, eq=False)
+class Command:
+    """A row. It is found in any case, by an alias too; `extension` is whose it is, empty: hookgate's own.
+
+    `may`: the chats, with their senders, that can use it. `takes`: a message with words behind the name invokes it as
+    well. `beside`: it may take long, so it runs beside the turns, within `Invocation.scope`, and says itself that it
+    was stopped; any other one has acted when its message is taken in.
+    """
+
+    name: str
+    help: str
+    run: Callable[[Invocation], Awaitable[Outcome]]
+    aliases: tuple[str, ...] = ()
+    may: Callable[[Chat], bool] = lambda _chat: True
+    takes: bool = False
+    beside: bool = False
+    extension: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.name.lower(), *(it.lower() for it in self.aliases)
+
+    @property
+    def row(self) -> tuple[str, str]:
+        """For help."""
+        return f"/{self.name}", f"{self.help} ({self.extension})" if self.extension else self.help
+
+
+@dataclass(eq=False)
+class Invocation:
+    """A message that is a command; the same text again is another one. `scope` ends one that runs beside the turns;
+    `quiet`: people hear of its end otherwise."""
+
+    inbound: Inbound
+    command: Command
+    args: str
+    scope: trio.CancelScope = field(default_factory=trio.CancelScope)
+    quiet: bool = False
+
+    @property
+    def session(self) -> str:
+        return self.inbound.chat.session_key
+
+
+class Source(Protocol):
+    """Rows that come and go."""
+
+    def rows(self) -> Iterable[Command]: ...
+
+    def forget(self, session: str) -> None:
+        """The conversation begins anew."""
+        ...
+
+
+class Commands:
+    """The table. Of two rows with one name the one that was added later counts; an own one before one of `source`."""
+
+    def __init__(self, rows: Iterable[Command], source: Source | None = None) -> None:
+        self._own = list(rows)
+        self._source = source
+
+    def add(self, rows: Iterable[Command]) -> None:
+        """What a surface can do besides."""
+        self._own.extend(rows)
+
+    def listed(self, chat: Chat) -> tuple[Command, ...]:
+        """What this chat can invoke."""
+        found: dict[str, Command] = {}
+        for row in self._own:
+            if row.may(chat):
+                found.pop(row.name.lower(), None)
+                found[row.name.lower()] = row
+        for row in self._source.rows() if self._source is not None else ():
+            if row.name.lower() not in RESERVED and row.may(chat):
+                found.setdefault(row.name.lower(), row)
+        return tuple(found.values())
+
+    def named(self, name: str, chat: Chat) -> Command | None:
+        return next((it for it in self.listed(chat) if name.lower() in it.names), None)
+
+    def read(self, inbound: Inbound) -> Invocation | None:
+        """The command that a message is; None for everything else."""
+        name, *rest = inbound.text.split(maxsplit=1) or [""]
+        command = self.named(name[1:], inbound.chat) if name.startswith("/") else None
+        if command is None or (rest and not command.takes):
+            return None
+        return Invocation(inbound, command, rest[0].rstrip() if rest else "")
+
+    def forget(self, session: str) -> None:
+        if self._source is not None:
+            self._source.forget(session)
+
+
+class Running:
+    """The commands that run beside the turns of their conversations."""
+
+    def __init__(self) -> None:
+        self._running: dict[str, list[Invocation]] = {}
+        self._over: dict[str, trio.Event] = {}
+
+    def begin(self, invocation: Invocation) -> None:
+        self._running.setdefault(invocation.session, []).append(invocation)
+        self._over.setdefault(invocation.session, trio.Event())
+
+    def end(self, invocation: Invocation) -> None:
+        running = self._running[invocation.session]
+        running.remove(invocation)
+        if not running:
+            del self._running[invocation.session]
+            self._over.pop(invocation.session).set()
+
+    async def idle(self, session: str) -> None:
+        """Until none of this conversation runs."""
+        while session in self._over:
+            await self._over[session].wait()
+
+    def stop(self, session: str, *, quietly: bool = False) -> bool:
+        """End what this conversation's commands wait for; False when there is none."""
+        running = [it for it in self._running.get(session, ()) if not it.scope.cancel_called]
+        for it in running:
+            it.quiet = it.quiet or quietly
+            it.scope.cancel()
+        return bool(running)
