@@ -7,53 +7,24 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
 
 import structlog
 import trio
 
-from hookgate.protocol.approval import ApprovalRequest, Decision, Grant, Lasting, Wish, usual_title
+from hookgate.approvals.rules import TTL_S, Rule, wishes
+from hookgate.protocol.approval import ApprovalRequest, Decision, Grant, Wish, usual_title
 from hookgate.protocol.codec import canonical
 from hookgate.protocol.interfaces import Channel, Redactor
-from hookgate.protocol.match import Globs, Matcher
 from hookgate.protocol.payloads import ApprovalDecided, ApprovalRequested, Payload
 from hookgate.protocol.redacting import presentable_request
 from hookgate.protocol.values import Step, ToolCall
 
 log = structlog.get_logger("hookgate.approvals")
 
-TTL_S = 600.0
 _Standing = tuple[str, str, str, str, str]
-
-
-@dataclass(frozen=True)
-class Rule:
-    """Calls that match need a person's yes, whatever the hooks say. `ttl_s`: seconds until silence is a no.
-
-    `describe` says more about a call than its arguments do: the program that it would install, say. `once`: no yes
-    counts for a later call, since each may do anything; `lasting` gives what may be allowed for always all the same.
-    `origins`: how the call was made, `native` or `text` by a model, `extension` by an extension itself.
-    """
-
-    name: str
-    match: Matcher = field(default_factory=Matcher)
-    ttl_s: float = TTL_S
-    approvers: tuple[str, ...] = ()
-    describe: Callable[[ToolCall], str] | None = None
-    once: bool = False
-    origins: Globs = field(default_factory=Globs)
-    lasting: Callable[[ToolCall], Lasting | None] | None = None
-
-    def covers(self, step: Step, call: ToolCall) -> bool:
-        origin = "extension" if step.extension else call.origin
-        return self.origins.covers(origin) and self.match.matches(step, call.name, step.model)
-
-    def wish(self, call: ToolCall) -> Wish:
-        said = self.describe(call) if self.describe is not None else ""
-        lasting = self.lasting(call) if self.lasting is not None else None
-        return Wish(f"rule:{self.name}", "", said, self.approvers, self.ttl_s, self.once, lasting)
 
 
 @dataclass(frozen=True)
@@ -85,18 +56,16 @@ class Desk:
         return self._rules
 
     def adopt(self, rules: Sequence[Rule]) -> bool:
-        """Ask by these rules from here on; grants of rules that changed are void. Whether anything changed."""
-        changed = tuple(rules) != self._rules
-        if changed:
-            self._rules, self._grants = (
-                tuple(rules),
-                {grant for grant in self._grants if grant[1].startswith("hook:")},
-            )
-        return changed
+        """Ask by these rules from here on; grants of rules that are gone are void. Whether they say anything else."""
+        before, now = ({rule.content for rule in it} for it in (self._rules, rules))
+        gone = {f"rule:{content}" for content in before - now}
+        self._rules = tuple(rules)
+        self._grants = {grant for grant in self._grants if grant[1] not in gone}
+        return before != now
 
     def wishes(self, step: Step, call: ToolCall) -> tuple[Wish, ...]:
         """What the rules demand for this call."""
-        return tuple(rule.wish(call) for rule in self._rules if rule.covers(step, call))
+        return wishes(self._rules, step, call)
 
     async def settle(self, step: Step, call: ToolCall, wishes: Sequence[Wish], channel: Channel) -> Refused | None:
         """Ask for each wish in turn; None when every one is granted."""
@@ -157,7 +126,7 @@ class Desk:
 
 
 def _standing(step: Step, call: ToolCall, wish: Wish) -> _Standing:
-    return step.session_key, wish.asked_by, call.name, step.extension, call.origin
+    return step.session_key, wish.asker, call.name, step.extension, call.origin
 
 
 def _nobody_here(step: Step, wish: Wish) -> Refused | None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import trio
 
 from hookgate import config as configuration
-from hookgate.approvals.desk import Rule
+from hookgate.approvals.rules import Rule
 from hookgate.assembly.keeping.kept import hidden_paths
 from hookgate.hooks.children.process import HelloFailed, HookProcess, ProcessSpec, open_process
 from hookgate.processes.deadlines import Deadlines

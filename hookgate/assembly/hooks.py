@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hookgate.approvals.desk import Rule
+from hookgate.approvals.rules import Rule, usual_name
 from hookgate.config import hook_environment
 from hookgate.hooks.children.mounts import Plan
 from hookgate.hooks.children.supervise import Restarts
@@ -86,16 +86,17 @@ def matcher(section: MatchSection) -> Matcher:
 
 
 def approval_rules(config: Config) -> tuple[Rule, ...]:
-    """Named by their `name`, else by their number in the file, which no name can be."""
+    """Those without a name are called by what they are about."""
+    made = ((section, matcher(section)) for section in config.approvals)
     return tuple(
         Rule(
-            section.name or str(number),
-            matcher(section),
+            section.name or usual_name(match),
+            match,
             section.ttl_s,
             section.approvers,
             origins=Globs(section.origins),
         )
-        for number, section in enumerate(config.approvals, start=1)
+        for section, match in made
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hookgate import config as configuration
-from hookgate.approvals.desk import Rule
+from hookgate.approvals.rules import Rule
 from hookgate.assembly.keeping.rechecks import Rechecks
 from hookgate.config import ConfigError
 from hookgate.protocol.catalog import Catalog

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import trio
 
 from hookgate import config as configuration
-from hookgate.approvals.desk import Rule
+from hookgate.approvals.rules import Rule
 from hookgate.assembly.hooks import approval_rules
 from hookgate.assembly.keeping.kept import Keeping, seals_folder
 from hookgate.assembly.keeping.rechecks import Rechecks

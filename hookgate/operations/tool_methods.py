@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
-from hookgate.approvals.desk import Rule
+from hookgate.approvals.rules import Rule
 from hookgate.assembly.app import Runtime
 from hookgate.config import workspace_key
 from hookgate.operations.methods import ControlError, Method, Methods

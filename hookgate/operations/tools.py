@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 
-from hookgate.approvals.desk import Rule
+from hookgate.approvals.rules import Rule
 from hookgate.assembly.app import Runtime
 from hookgate.protocol.catalog import RowState, ServerRow, ToolRow
 from hookgate.protocol.stages import Stage

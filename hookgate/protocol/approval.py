@@ -24,6 +24,7 @@ class Wish:
     """Somebody wants a person asked. `asked_by` is `rule:NAME` or `hook:NAME`; `ttl_s` None: the usual time.
 
     `once`: a yes is for this very call and no other. `lasting`: what may be allowed for always instead, if anything.
+    `content`: the digest of what a rule says, by which it counts, whatever it is called; empty for a hook.
     """
 
     asked_by: str
@@ -33,6 +34,12 @@ class Wish:
     ttl_s: float | None = None
     once: bool = False
     lasting: Lasting | None = None
+    content: str = ""
+
+    @property
+    def asker(self) -> str:
+        """What approvals and grants are bound to."""
+        return f"rule:{self.content}" if self.content else self.asked_by
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,13 +119,6 @@ class ApprovalSection(MatchSection):
                 raise ValueError(f"{pattern!r} is no origin of a call{hint}")
         return patterns
 
-    @field_validator("name")
-    @classmethod
-    def _is_no_number(cls, name: str) -> str:
-        if name.isdecimal():
-            raise ValueError(f"{name!r} is how a rule without a name is called: take a word")
-        return name
-
     @model_validator(mode="after")
     def _names_tools(self) -> ApprovalSection:
         if not self.tools:

@@ -10,7 +10,8 @@ import pytest
 import trio
 import trio.testing
 
-from hookgate.approvals.desk import TTL_S, Desk, Refused, Rule, digest
+from hookgate.approvals.desk import Desk, Refused, digest
+from hookgate.approvals.rules import TTL_S, Rule
 from hookgate.protocol.approval import ApprovalRequest, Decision, Lasting, Wish
 from hookgate.protocol.match import Globs, Matcher
 from hookgate.protocol.payloads import ApprovalDecided, ApprovalRequested, Payload
@@ -49,28 +50,6 @@ class Person:
 def _desk(*rules: Rule) -> tuple[Desk, list[Payload]]:
     told: list[Payload] = []
     return Desk(rules, lambda payload, _step: told.append(payload)), told
-
-
-def test_rules_that_match_the_call_are_wishes() -> None:
-    everywhere = Rule("all", approvers=("a", "b"))
-    elsewhere = Rule("slack", Matcher({"channels": Globs(("slack",))}))
-    models = Rule("models", Matcher({"models": Globs(("openai/*",))}))
-    desk, _ = _desk(SHELL, everywhere, elsewhere, models)
-    wishes = desk.wishes(STEP, CALL)
-    assert [wish.asked_by for wish in wishes] == ["rule:shell", "rule:all", "rule:models"]
-    assert wishes[0] == Wish("rule:shell", approvers=("boss",), ttl_s=30)
-    assert [w.asked_by for w in desk.wishes(STEP, replace(CALL, name="read"))] == ["rule:all", "rule:models"]
-
-
-def test_a_rule_can_be_about_calls_of_one_origin_alone() -> None:
-    names = ("text", "native", "extension")
-    desk, _ = _desk(
-        *(Rule(name, origins=Globs((name,))) for name in names), Rule("written", origins=Globs(("!text",)))
-    )
-    assert [wish.asked_by for wish in desk.wishes(STEP, CALL)] == ["rule:native", "rule:written"]
-    assert [wish.asked_by for wish in desk.wishes(STEP, replace(CALL, origin="text"))] == ["rule:text"]
-    theirs = desk.wishes(replace(STEP, extension="notes"), CALL)
-    assert [wish.asked_by for wish in theirs] == ["rule:extension", "rule:written"]
 
 
 async def test_always_is_kept_by_who_offers_it_and_by_nobody_else() -> None:

@@ -79,10 +79,6 @@ async def test_a_mistake_in_the_configuration_ends_with_2_and_names_its_place(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (
-            '[[approvals]]\nname = "1"\ntools = ["*"]\n',
-            "approvals.0.name: '1' is how a rule without a name is called",
-        ),
         ('[[approvals]]\nname = "x"\ntools = ["a"]\n' * 2, "approvals: there are two rules named 'x'"),
         (
             '[[approvals]]\ntools = ["*"]\norigins = ["txt"]\n',

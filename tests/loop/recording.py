@@ -12,7 +12,8 @@ from typing import Any, TypeVar
 
 import trio
 
-from hookgate.approvals.desk import Desk, Rule
+from hookgate.approvals.desk import Desk
+from hookgate.approvals.rules import Rule
 from hookgate.hooks.gate import Gate
 from hookgate.hooks.inside import InsideHook
 from hookgate.hooks.rules import Mount, Rules

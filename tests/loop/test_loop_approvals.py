@@ -8,7 +8,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from hookgate.approvals.desk import Rule
+from hookgate.approvals.rules import Rule
 from hookgate.protocol.answers import Answer, Approve, Ask, Modify, Refuse, Respond
 from hookgate.protocol.approval import Decision
 from hookgate.protocol.match import Globs, Matcher
