@@ -19,6 +19,7 @@ from hookgate.channels.terminal import Terminal
 from hookgate.cli.terminal.chat import CHAT, converse, seated
 from hookgate.cli.terminal.keyboard import open_keyboard
 from hookgate.config import Config, ConfigError
+from hookgate.extensions.sdk import plugins_folder
 from hookgate.loop.agent import Tally
 from hookgate.program.starting import begun
 from hookgate.protocol.values import Inbound
@@ -79,6 +80,8 @@ def _stage() -> Generator[Path]:
 def _config(folder: Path) -> tuple[Config, str]:
     """The demo's configuration, and which redactor it runs."""
     plugins = plugins_folder()
+    if plugins is None:
+        raise ConfigError("the example plugins are not installed")
     binary, python = plugins / "go" / "bin" / "redact", sys.executable
     redactor = "Go" if binary.exists() else "Python"
     command = [str(binary)] if binary.exists() else [python, f"{plugins}/python/redact.py"]
@@ -88,14 +91,6 @@ def _config(folder: Path) -> tuple[Config, str]:
         .format(python=python, plugins=plugins, redact=command, events=folder / "events.jsonl")
     )
     return configuration.parse(text, HERE / "demo.toml"), redactor
-
-
-def plugins_folder() -> Path:
-    """The example plugins: in the installed package, or beside it in a clone. Raises ConfigError."""
-    for folder in (HERE.parent / "_plugins", HERE.parent.parent / "plugins"):
-        if (folder / "python" / "hookgate_plugin.py").exists():
-            return folder
-    raise ConfigError("the example plugins are not installed")
 
 
 async def _play(runtime: Runtime) -> None:

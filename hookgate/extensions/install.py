@@ -8,6 +8,7 @@ from pathlib import Path
 from hookgate.extensions.folders import Refused, beside, copy_tree, free, keep_links_inside, settle
 from hookgate.extensions.git import Git, clone, clone_name, is_url
 from hookgate.extensions.manifest import BadManifest, NoManifest, name_mistake, read_manifest
+from hookgate.extensions.sdk import bring_sdks
 
 
 def install(source: str, own: Path, git: Git) -> Path:
@@ -49,6 +50,7 @@ def _cloned(url: str, own: Path, git: Git) -> Path:
 
 
 def _checked(aside: Path, written_in: Path) -> None:
+    bring_sdks(aside)
     try:
         keep_links_inside(aside, written_in)
         read_manifest(aside)

@@ -15,6 +15,7 @@ import pytest
 
 from hookgate.extensions.folders import Refused, remove_tree, settle, vanish
 from hookgate.extensions.install import install
+from hookgate.extensions.sdk import SDKS, plugins_folder
 from tests.extensions.made import extension, git
 
 
@@ -156,6 +157,20 @@ def test_a_link_that_leads_outside_is_refused(tmp_path: Path, target: str) -> No
     text = refusal(source, tmp_path)
     assert text.startswith("the symbolic link ")
     assert text.endswith("; aborted and rolled back")
+
+
+@pytest.mark.parametrize("name", SDKS)
+@pytest.mark.parametrize("target", ["../../{}", "/etc/passwd", "/nowhere"])
+def test_a_link_named_as_an_sdk_becomes_hookgates_own_file_wherever_it_led(
+    tmp_path: Path, name: str, target: str
+) -> None:
+    source = extension(tmp_path / "weather")
+    (source / name).symlink_to(target.format(name))
+    made = put(source, tmp_path)
+    plugins = plugins_folder()
+    assert plugins is not None
+    assert not (made / name).is_symlink()
+    assert (made / name).read_bytes() == (plugins / "python" / name).read_bytes()
 
 
 def test_a_manifest_that_is_a_link_to_elsewhere_is_refused(tmp_path: Path) -> None:

@@ -57,11 +57,12 @@ def test_every_example_is_python_3_9_and_its_manifest_names_it(name: str) -> Non
 
 
 @pytest.mark.parametrize("name", [*HERE])
-def test_every_example_has_the_sdk_beside_it(name: str) -> None:
-    """As its page says; so a copy of the folder works wherever it is. Mended with `cp`."""
+def test_every_example_has_the_sdk_beside_it_as_a_file_where_it_is_installed(name: str, tmp_path: Path) -> None:
     sdks = {path.name for path in HERE[name].glob("hookgate_*.py")}
     assert sdks == {"hookgate_extension.py", *(["hookgate_plugin.py"] if name == "review" else [])}
-    assert [sdk for sdk in sdks if (HERE[name] / sdk).read_bytes() != (SDKS / sdk).read_bytes()] == []
+    installed = install(str(HERE[name]), tmp_path / "own", Git({}))
+    assert not [path for path in installed.iterdir() if path.is_symlink()]
+    assert [sdk for sdk in sdks if (installed / sdk).read_bytes() != (SDKS / sdk).read_bytes()] == []
 
 
 @pytest.mark.parametrize("name", [*HERE])
