@@ -34,6 +34,7 @@ bench: $(VENV)/.dev $(VENV)/.go
 
 fuzz: $(VENV)/.dev
 	$(BIN)/python -m fuzz --seconds 60
+	$(BIN)/pytest -q -n 2 -m hypothesis --hypothesis-profile=long -o faulthandler_timeout=1800
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format hookgate tests plugins benchmarks fuzz examples

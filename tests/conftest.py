@@ -7,8 +7,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests.machine import Without, left_out, link_programs, missing, no_walls
+
+settings.register_profile("short", max_examples=30, deadline=None)
+settings.register_profile("long", max_examples=3000, deadline=None)
+settings.load_profile("short")
 
 
 def pytest_configure(config: pytest.Config) -> None:

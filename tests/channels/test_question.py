@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hookgate.channels.approving import asking
@@ -129,7 +129,6 @@ NASTY = st.text(
 )
 
 
-@settings(deadline=None, max_examples=50)
 @given(st.dictionaries(NASTY, NASTY, max_size=4), NASTY, NASTY, st.integers(24, 60))
 def test_on_the_screen_itself_rows_of_others_are_told_by_their_gutter(
     arguments: dict[str, str], title: str, tool: str, width: int

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hookgate.skills.front_matter import BadHead, split
@@ -83,7 +83,6 @@ def test_what_is_no_text_is_refused_with_its_place(head: str, why: str) -> None:
     assert why in str(caught.value)
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.text(alphabet="ab:-#'\"\\|> \n\t[u{é", max_size=60))
 def test_whatever_stands_there_is_read_or_refused(head: str) -> None:
     try:

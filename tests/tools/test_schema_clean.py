@@ -6,7 +6,7 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hookgate.protocol.values import ToolCall, ToolResult, ToolSpec
@@ -160,7 +160,6 @@ VALUES = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(SCHEMAS, st.lists(VALUES, min_size=3, max_size=8))
 def test_a_cleaned_schema_takes_and_refuses_what_it_did_before(schema: Any, values: list[Any]) -> None:
     definitions = {

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hookgate.protocol.values import ToolCall, ToolPreference, ToolResult, ToolSpec
@@ -177,7 +177,6 @@ def test_a_spec_that_overrides_what_it_does_not_take_is_refused() -> None:
         registry(spec("read", overrides={"ouput": 1}))
 
 
-@settings(deadline=None)
 @given(
     st.dictionaries(st.sampled_from("abcdefgh"), st.tuples(st.none() | st.floats(0, 1), st.none() | st.booleans())),
     st.integers(0, 5),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hookgate.protocol.values import ToolCall, ToolResult, ToolSpec
@@ -290,7 +290,6 @@ STEPS = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(STEPS)
 def test_whatever_comes_and_goes_the_visible_set_is_what_the_layers_say(steps: list[tuple[object, ...]]) -> None:
     registry, changes = Registry(), list[Change]()

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 import pytest
 import trio
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 from pydantic import JsonValue as AnyJson
@@ -440,7 +440,6 @@ EDITS = st.fixed_dictionaries(
 )
 
 
-@settings(deadline=None)
 @given(
     st.fixed_dictionaries(
         {
@@ -466,7 +465,6 @@ def test_decoding_what_was_decoded_changes_nothing(arguments: dict[str, Any]) ->
     assert settled_arguments(anything, once) is once
 
 
-@settings(deadline=None)
 @given(st.dictionaries(st.sampled_from([*edit.spec.parameters["properties"], "x"]), ANY_JSON))  # type: ignore[misc]
 def test_whatever_is_written_is_a_call_or_a_refusal(arguments: dict[str, Any]) -> None:
     settled = settled_arguments(edit, call(arguments))
