@@ -15,6 +15,7 @@ from hookgate.loop.agent import Agent
 from hookgate.loop.batch import Batch
 from hookgate.loop.calls import run_calls
 from hookgate.protocol.approval import ApprovalRequest, Decision
+from hookgate.protocol.journal.values import Claim, Conversation
 from hookgate.protocol.values import (
     Chat,
     Inbound,
@@ -31,6 +32,7 @@ from hookgate.tools.functions.typed import tool
 from hookgate.tools.memo import Memo
 from hookgate.tools.registry import Registry
 
+CLAIM = Claim(Conversation("bench:1", "main"), 1, "gateway", 0.0)
 TOOLS = 500
 CALLS = 2000
 SNAPSHOT = Bar("a snapshot of 500 tools after one registration", "sorting 500 names", "ms", 2.0, absolute=True)
@@ -108,7 +110,7 @@ def _batch() -> Batch:
     registry.register(tool(mutates=False, affects_workspace=False)(nothing))
     agent = Agent("main", "p/m", "", {}, gate, registry, Desk((), gate.events.emit))
     step, snapshot = Step("main", "t", Inbound(Chat("bench", "1"), "")), registry.snapshot()
-    return Batch(agent, Nowhere(), step, LLMRequest("p/m", (), snapshot.specs), snapshot, Memo())
+    return Batch(agent, Nowhere(), CLAIM, step, LLMRequest("p/m", (), snapshot.specs), snapshot, Memo())
 
 
 async def _dispatch(batch: Batch, count: int) -> Pair:

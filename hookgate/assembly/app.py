@@ -32,6 +32,7 @@ from hookgate.processes.reaper import run_reaper
 from hookgate.protocol.delta import Delta
 from hookgate.protocol.errors import ProviderFailed
 from hookgate.protocol.interfaces import Channel, Provider, Tool
+from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.payloads import RegistryChanged
 from hookgate.protocol.stages import Stage
 from hookgate.protocol.values import LLMReply, LLMRequest
@@ -39,6 +40,7 @@ from hookgate.protocol.zot.surface import Surface
 from hookgate.providers.patience import Deadlines
 from hookgate.sections import Config
 from hookgate.sections.agent import ProviderSection
+from hookgate.store.memory import MemoryJournal
 from hookgate.tools.errors import BadSpec
 from hookgate.tools.registry import Change, Registry
 from hookgate.tools.schema.spec import spec_problem
@@ -80,6 +82,7 @@ class Runtime:
     gate: Gate
     mounts: Mounts
     gateway: Gateway
+    journal: Journal
     tools: Toolset
     more: More
     extensions: Extensions | None = None
@@ -132,7 +135,8 @@ async def open_runtime(setup: Setup) -> AsyncGenerator[Runtime]:
         agent = make_agent(config, providers, gate, tools)
         agent = context.applied(agent) if context is not None else agent
         channels = {channel.name: channel for channel in setup.channels}
-        gateway = Gateway(lambda _chat: agent, channels, extensions.commands if extensions else None)
+        journal = MemoryJournal()
+        gateway = Gateway(lambda _chat: agent, channels, journal, extensions.commands if extensions else None)
         more = await open_more_tools(stack, place, tools, gateway.tell)
         agent.desk.adopt(all_rules(config, more.workshop))
         if more.workshop is not None and not setup.looking:
@@ -143,7 +147,7 @@ async def open_runtime(setup: Setup) -> AsyncGenerator[Runtime]:
         if extensions:
             extensions.tool_calls.gateway = gateway
             nursery.start_soon(extensions.surfaces.run, channels, gateway)
-        yield Runtime(setup, agent, gate, mounts, gateway, tools, more, extensions, skills, context)
+        yield Runtime(setup, agent, gate, mounts, gateway, journal, tools, more, extensions, skills, context)
         nursery.cancel_scope.cancel()
 
 

@@ -7,6 +7,7 @@ from functools import cached_property
 
 from hookgate.loop.agent import Agent
 from hookgate.protocol.interfaces import Channel, Tool
+from hookgate.protocol.journal.values import Claim
 from hookgate.protocol.values import LLMRequest, ProposedCall, Step, ToolCall, ToolResult, ToolSpec
 from hookgate.tools.memo import Memo
 from hookgate.tools.registry import Snapshot
@@ -14,10 +15,12 @@ from hookgate.tools.registry import Snapshot
 
 @dataclass(frozen=True)
 class Batch:
-    """`request` is the one that the model answered; `memo` is the turn's; `used` gathers whose tools were called."""
+    """`request` is the one that the model answered; `memo` is the turn's; `used` gathers whose tools were called.
+    `claim`: under it the journal keeps what is asked of people here, and what is run."""
 
     agent: Agent
     channel: Channel
+    claim: Claim
     step: Step
     request: LLMRequest
     snapshot: Snapshot

@@ -15,6 +15,7 @@ from hookgate.loop.commands import Command, Commands, Invocation, Outcome, Runni
 from hookgate.loop.jobs import Compaction, Job, Jobs, Prompt
 from hookgate.protocol.errors import SessionAborted
 from hookgate.protocol.interfaces import Channel
+from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.values import Chat, Inbound, Outbound
 
 if TYPE_CHECKING:
@@ -33,9 +34,12 @@ class Gateway:
     """`channels` by name; `more`: commands beside its own. A session lives as long as the gateway; it costs a task
     only while it has work."""
 
-    def __init__(self, router: Router, channels: Mapping[str, Channel], more: Source | None = None) -> None:
+    def __init__(
+        self, router: Router, channels: Mapping[str, Channel], journal: Journal, more: Source | None = None
+    ) -> None:
         self.sessions: dict[str, Session] = {}
         self.commands = Commands(self._rows(), more)
+        self.journal = journal
         self._running = Running()
         self._router = router
         self._channels = channels
@@ -64,7 +68,8 @@ class Gateway:
             # All that a turn is made with comes with the first message: nobody waits for it at the prompt.
             from hookgate.loop.session import Session
 
-            session = Session(self._router(chat), self._channels[chat.channel], key, jobs)
+            session = Session(self._router(chat), self._channels[chat.channel], key, self.journal)
+            session.jobs = jobs or session.jobs
             session.jobs.wake = partial(self._work.send_nowait, session.run)
             self.sessions[key] = session
             if session.jobs.busy:

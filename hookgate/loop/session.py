@@ -7,13 +7,16 @@ from collections import deque
 import structlog
 
 from hookgate.loop.agent import Agent
+from hookgate.loop.claims import BY, LEASE_S
 from hookgate.loop.compaction import EmptySummary, NothingToCompact, compact
-from hookgate.loop.jobs import Compaction, End, Job, Jobs
+from hookgate.loop.jobs import Compaction, End, Job, Jobs, Prompt
 from hookgate.loop.transcript import Transcript
 from hookgate.loop.turn import Turn, run_turn
 from hookgate.protocol.errors import ProviderFailed, SessionAborted, TurnAborted
 from hookgate.protocol.inside import SessionBegan, SessionEnded
 from hookgate.protocol.interfaces import Channel
+from hookgate.protocol.journal.interfaces import Journal
+from hookgate.protocol.journal.values import Arrival, Claim, Conversation, Fenced
 from hookgate.protocol.values import Chat, Inbound, Outbound, Step
 from hookgate.tools import call_context
 from hookgate.tools.memo import Memo
@@ -30,11 +33,12 @@ class Session:
     queue; whoever fills it has `run` called, which does nothing where it runs already.
     """
 
-    def __init__(self, agent: Agent, channel: Channel, key: str, jobs: Jobs | None = None) -> None:
+    def __init__(self, agent: Agent, channel: Channel, key: str, journal: Journal) -> None:
         self.key = key
         self.transcript = Transcript()
         self.agent = agent
-        self.jobs = jobs or Jobs()
+        self.jobs = Jobs()
+        self._journal = journal
         self._channel = channel
         self._running = False
         self._aborted: SessionAborted | None = None
@@ -127,13 +131,15 @@ class Session:
             return End("refused", job.refused)
         self._open(job.work.chat)
         transcript, begun, self._aborted, end = self.transcript, self.transcript.position, None, End("cancelled")
+        claim = await self._claimed(job.work)
         job.begin()
         with job.scope as scope:
             if isinstance(job.work, Compaction):
                 end = await self._compact(job.work)
             else:
-                await self._answer(job.work.inbound)
+                await self._answer(job.work.inbound, claim)
                 end = End("done")
+        await self._journal.work.complete(claim, "answered" if end.how == "done" else "dropped")
         if self._aborted is not None:
             transcript.rollback(begun)
             await self._tell_aborted(job.work.chat, self._aborted)
@@ -141,6 +147,16 @@ class Session:
         elif scope.cancelled_caught and transcript is self.transcript:
             await self._tell(Outbound(job.work.chat, "Stopped.", kind="notice"))
         return end
+
+    async def _claimed(self, work: Prompt | Compaction) -> Claim:
+        conversation, message = Conversation(self.key, self.agent.name), ""
+        if isinstance(work, Prompt):
+            accepted = await self._journal.intake.accept(Arrival(work.inbound, self.agent.name, ""))
+            conversation, message = accepted.conversation, accepted.id
+        claim = await self._journal.work.claim(BY, LEASE_S, conversation, message)
+        if claim is None:
+            raise Fenced(conversation.id)
+        return claim
 
     async def _compact(self, job: Compaction) -> End:
         redactor = self.agent.around.redactor
@@ -161,9 +177,9 @@ class Session:
         log.error("compaction_crashed", session=self.key, turn=turn_id, exc_info=error)
         return f"Something went wrong inside hookgate; the log has it under {turn_id}."
 
-    async def _answer(self, inbound: Inbound) -> None:
+    async def _answer(self, inbound: Inbound, claim: Claim) -> None:
         """Whatever goes wrong in one turn ends that turn, and the user hears of it."""
-        parts = (self.agent, self._channel, self.transcript, inbound, self._turn_id())
+        parts = (self.agent, self._channel, self.transcript, claim, inbound, self._turn_id())
         memo = Memo(self.agent.around.memo)
         turn = Turn(*parts, memo=memo, used=self._used, news=self._news, native=self._native)
         try:

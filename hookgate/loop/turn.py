@@ -23,6 +23,7 @@ from hookgate.protocol.delta import CallPiece
 from hookgate.protocol.errors import ProviderFailed, SessionAborted, StepLimitReached, TurnAborted
 from hookgate.protocol.inside import CallWritten, ModelAsked, Prompted, ReplyEnded, StepBegan
 from hookgate.protocol.interfaces import Channel
+from hookgate.protocol.journal.values import Claim
 from hookgate.protocol.payloads import ErrorEvent, Payload, SteeringInjected, TurnEnd, TurnStart
 from hookgate.protocol.redacting import presentable
 from hookgate.protocol.values import (
@@ -52,6 +53,7 @@ class Turn:
     agent: Agent
     channel: Channel
     transcript: Transcript
+    claim: Claim
     inbound: Inbound
     id: str
     memo: Memo = field(default_factory=Memo)
@@ -223,7 +225,7 @@ async def _heard(turn: Turn, step: Step, so_far: list[Shown]) -> _Heard:
         shown.finish(visible)
     if said.calls and visible:
         turn.channel.end_stream(step.chat)
-    batch = Batch(agent, turn.channel, step, request, snapshot, turn.memo, turn.used)
+    batch = Batch(agent, turn.channel, turn.claim, step, request, snapshot, turn.memo, turn.used)
     return _Heard(batch, said, visible, reply)
 
 

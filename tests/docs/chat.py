@@ -22,6 +22,7 @@ from hookgate.loop.turn import Turn, run_turn
 from hookgate.processes.deadlines import Deadlines
 from hookgate.protocol.approval import ApprovalRequest, Decision
 from hookgate.protocol.events import Event
+from hookgate.protocol.journal.values import Claim, Conversation
 from hookgate.protocol.match import Observed
 from hookgate.protocol.stages import Stage
 from hookgate.protocol.values import Chat, Inbound, Outbound, ToolCall, ToolResult, ToolSpec
@@ -29,6 +30,7 @@ from hookgate.providers.scripted import Script, ScriptedProvider
 from hookgate.tools.registry import Registry
 
 DEADLINE_S = 20.0
+CLAIM = Claim(Conversation("telegram:90210", "main"), 1, "gateway", 0.0)
 NAME = "guard"
 OBSERVES = ("turn_*", "tool_exec_*")
 INBOUND = Inbound(Chat("telegram", "90210", sender="7"), "What would a deploy do?", message_id="311")
@@ -87,7 +89,7 @@ async def play(program: Path, hear: Callable[[Event], None]) -> tuple[list[str],
             async with open_process(_spec(program, seen), deadlines) as hook:
                 watcher = Mount(InsideHook("watcher", hear=hear), Rules(observe=Observed(("*",)), inside=True))
                 gate.mount([watcher, Mount(hook, Rules(frozenset(Stage), Observed(OBSERVES)))])
-                await run_turn(Turn(_agent(gate), channel, Transcript(), INBOUND, "main-turn-1"))
+                await run_turn(Turn(_agent(gate), channel, Transcript(), CLAIM, INBOUND, "main-turn-1"))
             nursery.cancel_scope.cancel()
     return seen.read_text(encoding="utf-8").splitlines(), channel.sent
 

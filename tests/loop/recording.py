@@ -38,6 +38,7 @@ from hookgate.protocol.values import (
     ToolSpec,
 )
 from hookgate.providers.scripted import Script, ScriptedCall, ScriptedProvider, ScriptStep
+from hookgate.store.memory import MemoryJournal
 from hookgate.tools.registry import Registry
 
 DEADLINE_S = 20.0
@@ -170,7 +171,8 @@ class Bench:
         desk = Desk(rules, gate.events.emit)
         usual = Agent("main", "p/m", "", providers, gate, _registry(tools), desk, retries=Retries(2, 0.001, 0.5))
         self.agent = replace(usual, **agent)
-        self.gateway = Gateway(lambda _chat: self.agent, {"test": self.room})
+        self.journal = MemoryJournal()
+        self.gateway = Gateway(lambda _chat: self.agent, {"test": self.room}, self.journal)
 
     @asynccontextmanager
     async def opened(self) -> AsyncGenerator[Bench]:

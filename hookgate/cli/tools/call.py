@@ -18,11 +18,13 @@ from hookgate.cli.terminal.keyboard import open_keyboard
 from hookgate.cli.tools.started import open_without_model
 from hookgate.loop.batch import Batch
 from hookgate.loop.calls import run_calls
+from hookgate.loop.claims import open_claim
 from hookgate.operations.tools import declared_specs
 from hookgate.program.signals import open_until_signal
 from hookgate.program.starting import begun
 from hookgate.protocol.approval import ApprovalRequest, Decision
 from hookgate.protocol.errors import TurnAborted
+from hookgate.protocol.journal.values import Conversation
 from hookgate.protocol.values import (
     Chat,
     Inbound,
@@ -116,9 +118,10 @@ async def _call(runtime: Runtime, asker: _Asker, flags: CallFlags, results: list
     chat = Chat(flags.channel, flags.chat, flags.sender)
     step = Step(agent.name, "tools-call", Inbound(chat, TEXT), model=agent.model)
     request = await _effective(runtime, step, snapshot, flags.name)
-    batch = Batch(agent, asker, step, request, snapshot)
     proposed = ProposedCall("call_1", flags.name, flags.arguments)
-    await run_calls(batch, read_calls([proposed], cut=False), lambda _id, result: results.append(result))
+    async with open_claim(runtime.journal.work, Conversation(chat.session_key, agent.name)) as claim:
+        batch = Batch(agent, asker, claim, step, request, snapshot)
+        await run_calls(batch, read_calls([proposed], cut=False), lambda _id, result: results.append(result))
 
 
 async def _effective(runtime: Runtime, step: Step, snapshot: Snapshot, name: str) -> LLMRequest:

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import count
 
 from hookgate.hooks.zot.errands import Errand
 from hookgate.loop.batch import Batch
 from hookgate.loop.calls import run_calls
+from hookgate.loop.claims import open_claim
 from hookgate.loop.extensions import call_scope
 from hookgate.loop.gateway import Gateway
 from hookgate.protocol.codec import encode
 from hookgate.protocol.errors import SessionAborted, TurnAborted
 from hookgate.protocol.inside import CallProposed
+from hookgate.protocol.journal.values import Claim, Conversation
 from hookgate.protocol.redacting import presentable
 from hookgate.protocol.values import Inbound, LLMRequest, ProposedCall, Step, ToolCall, ToolResult, ToolSpec
 from hookgate.tools import call_context
@@ -25,13 +28,22 @@ from hookgate.tools.dispatch import failure
 
 Shown = Callable[[Step, Sequence[ToolSpec]], tuple[ToolSpec, ...]]
 """Those of the registered tools that a chat may have."""
+_NUMBERS = count(1)
 
 
 async def run_errand(gateway: Gateway, shown: Shown, errand: Errand) -> ToolResult:
     """The result as any call's. Raises nothing (but Cancelled): where a hook aborts, the extension hears why, and the
     turn that it belongs to ends."""
     within = call_scope.current.get()
-    batch = _between(gateway, shown, errand) if within is None else _within(within, errand)
+    if within is not None:
+        return await _run(gateway, _within(within, errand), errand, within)
+    # Beside the turns of its chat, which have claims of their own.
+    beside = f"{gateway.agent_of(errand.chat).name}+{errand.extension}.{next(_NUMBERS)}"
+    async with open_claim(gateway.journal.work, Conversation(errand.chat.session_key, beside)) as claim:
+        return await _run(gateway, _between(gateway, claim, shown, errand), errand)
+
+
+async def _run(gateway: Gateway, batch: Batch, errand: Errand, within: call_scope.Served | None = None) -> ToolResult:
     redactor = batch.agent.around.redactor
     call = ToolCall(redactor.text(f"{errand.extension}:{errand.id}"), errand.name, errand.arguments)
     batch.agent.gate.events.emit(CallProposed(presentable(redactor, call)), batch.step)
@@ -55,7 +67,7 @@ def _within(within: call_scope.Served, errand: Errand) -> Batch:
     return replace(batch, agent=replace(batch.agent, around=around), step=step)
 
 
-def _between(gateway: Gateway, shown: Shown, errand: Errand) -> Batch:
+def _between(gateway: Gateway, claim: Claim, shown: Shown, errand: Errand) -> Batch:
     """What a model would be offered in this chat now, before any hook has a say in it."""
     chat, agent = errand.chat, gateway.agent_of(errand.chat)
     call_context.session.set(chat.session_key)
@@ -63,7 +75,7 @@ def _between(gateway: Gateway, shown: Shown, errand: Errand) -> Batch:
     turn_id = f"{agent.name}-turn-{next(agent.numbers)}"
     step = Step(agent.name, turn_id, Inbound(chat, ""), model=agent.model, extension=errand.extension)
     request = LLMRequest(agent.model, (), shown(step, snapshot.specs), agent.options)
-    return Batch(agent, gateway.channel_of(chat), step, agent.gate.offered(step, request), snapshot)
+    return Batch(agent, gateway.channel_of(chat), claim, step, agent.gate.offered(step, request), snapshot)
 
 
 def _read(call: ToolCall) -> ReadCall:

@@ -52,9 +52,12 @@ class Intake(Protocol):
 class Work(Protocol):
     """For sessions."""
 
-    async def claim(self, by: str, lease_s: float, conversation: Conversation | None = None) -> Claim | None:
+    async def claim(
+        self, by: str, lease_s: float, conversation: Conversation | None = None, message: str = ""
+    ) -> Claim | None:
         """The oldest unfinished message that nobody works on, what a crash left first; None: nothing to do. With a
-        conversation: the right to write there, for work that no message has asked for; None where somebody has it.
+        conversation: the right to write there, for this message or for work that none has asked for; None where
+        somebody has it, or the message has ended.
 
         A message whose third claim has died becomes a dead letter, its requests are void, and its chat is told.
         """

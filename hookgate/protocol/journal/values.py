@@ -41,8 +41,9 @@ class Conversation:
 @dataclass(frozen=True, slots=True)
 class Arrival:
     """A message as a channel hands it in. With the channel's name, `account` and `key` make it this very message
-    upstream, so that a repeat is known as one. `effect`: what it does to its conversation the moment it is stored.
-    `offset`: the channel's place in its stream after it, kept in the same transaction; empty: none."""
+    upstream, so that a repeat is known as one; without a key it is never repeated. `effect`: what it does to its
+    conversation the moment it is stored. `offset`: the channel's place in its stream after it, kept in the same
+    transaction; empty: none."""
 
     inbound: Inbound
     agent: str

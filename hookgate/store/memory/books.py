@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import trio
-
 from hookgate.protocol.journal.values import Conversation, Passage, SessionRow
 from hookgate.store.memory.tables import Tables, Thread
 
@@ -13,12 +11,10 @@ class Books:
         self._tables = tables
 
     async def where(self, message: str) -> tuple[Passage, ...]:
-        await trio.lowlevel.checkpoint()
         row = self._tables.messages.get(message)
         return () if row is None else tuple(row.passages)
 
     async def sessions(self) -> tuple[SessionRow, ...]:
-        await trio.lowlevel.checkpoint()
         return tuple(self._row(thread) for thread in self._tables.threads.values())
 
     def _row(self, thread: Thread) -> SessionRow:
@@ -28,7 +24,6 @@ class Books:
         return SessionRow(thread.conversation, len(thread.live), unfinished, last)
 
     async def forget(self, conversation: Conversation) -> None:
-        await trio.lowlevel.checkpoint()
         tables, thread = self._tables, self._tables.thread(conversation)
         # First of all: whoever still works on it writes nothing any more.
         thread.fence += 1
@@ -52,7 +47,6 @@ class Holds:
         self._tables = tables
 
     async def hold(self, name: str, by: str, lease_s: float) -> bool:
-        await trio.lowlevel.checkpoint()
         now = self._tables.clock()
         holder, until = self._tables.held.get(name, (by, 0.0))
         if holder != by and until > now:
@@ -61,9 +55,7 @@ class Holds:
         return True
 
     async def state(self, channel: str, name: str) -> str:
-        await trio.lowlevel.checkpoint()
         return self._tables.states.get((channel, name), "")
 
     async def keep_state(self, channel: str, name: str, value: str) -> None:
-        await trio.lowlevel.checkpoint()
         self._tables.states[channel, name] = value

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import trio
-
 from hookgate.protocol.journal.values import Claim, Standing, StoredGrant, StoredRequest, Vote
 from hookgate.protocol.values import Outbound
 from hookgate.store.memory.tables import RequestRow, Tables
@@ -16,7 +14,6 @@ class Decisions:
         self._tables = tables
 
     async def request(self, claim: Claim, request: StoredRequest, outbox: Sequence[Outbound] = ()) -> Standing:
-        await trio.lowlevel.checkpoint()
         thread = self._tables.fenced(claim)
         for row in self._tables.requests.values():
             its = row.request
@@ -34,7 +31,6 @@ class Decisions:
         return _standing(row)
 
     async def decide(self, request: str, vote: Vote, outbox: Sequence[Outbound] = ()) -> Standing | None:
-        await trio.lowlevel.checkpoint()
         row = self._tables.requests.get(request)
         if row is None:
             return None
@@ -50,19 +46,16 @@ class Decisions:
         return _standing(row)
 
     async def standing(self, request: str) -> Standing | None:
-        await trio.lowlevel.checkpoint()
         row = self._tables.requests.get(request)
         if row is not None:
             self._now(row)
         return None if row is None else _standing(row)
 
     async def pending(self, session: str = "") -> tuple[Standing, ...]:
-        await trio.lowlevel.checkpoint()
         rows = [row for row in self._tables.requests.values() if self._now(row) == "open"]
         return tuple(_standing(row) for row in rows if session in ("", row.request.conversation.session))
 
     async def void(self, request: str, why: str, outbox: Sequence[Outbound] = ()) -> None:
-        await trio.lowlevel.checkpoint()
         row = self._tables.requests.get(request)
         if row is not None and self._now(row) in ("open", "approved"):
             row.state, row.why = "void", why
@@ -70,15 +63,12 @@ class Decisions:
             self._tables.ring()
 
     async def grant(self, grant: StoredGrant) -> None:
-        await trio.lowlevel.checkpoint()
         self._tables.grants[grant.id] = grant
 
     async def revoke(self, grant: str) -> bool:
-        await trio.lowlevel.checkpoint()
         return self._tables.grants.pop(grant, None) is not None
 
     async def grants(self, session: str) -> tuple[StoredGrant, ...]:
-        await trio.lowlevel.checkpoint()
         now = self._tables.clock()
         held = (it for it in self._tables.grants.values() if not it.until or it.until > now)
         return tuple(it for it in held if it.session in ("", session))

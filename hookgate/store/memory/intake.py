@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import trio
-
 from hookgate.protocol.journal.values import Accepted, Arrival, Conversation, Outcome
 from hookgate.protocol.values import Outbound
 from hookgate.store.memory.tables import MessageRow, Tables, known_as
@@ -16,12 +14,11 @@ class Intake:
         self._tables = tables
 
     async def accept(self, arrival: Arrival) -> Accepted:
-        await trio.lowlevel.checkpoint()
         tables, chat = self._tables, arrival.inbound.chat
         digest = known_as(chat.channel, arrival.account, arrival.key)
         if arrival.offset:
             tables.offsets[chat.channel, arrival.account] = arrival.offset
-        if digest in tables.keys:
+        if arrival.key and digest in tables.keys:
             stored = tables.messages.get(tables.keys[digest])
             conversation = self._conversation(arrival) if stored is None else stored.conversation
             return Accepted(tables.keys[digest], conversation, known=True)
@@ -29,13 +26,13 @@ class Intake:
         row = MessageRow(f"M{tables.numbers}", self._conversation(arrival), arrival.inbound, arrival.kind)
         meant = self._take_effect(arrival, row.conversation)
         tables.messages[row.id] = row
-        tables.keys[digest] = row.id
+        if arrival.key:
+            tables.keys[digest] = row.id
         tables.passed(row, "accepted")
         tables.ring()
         return Accepted(row.id, self._conversation(arrival), meant=tuple(it.id for it in meant))
 
     async def settle(self, message: str, outcome: Outcome, outbox: Sequence[Outbound] = ()) -> None:
-        await trio.lowlevel.checkpoint()
         row = self._tables.messages[message]
         if row.outcome is None:
             self._tables.post(self._tables.thread(row.conversation), outbox, message)
@@ -43,7 +40,6 @@ class Intake:
             self._tables.ring()
 
     async def offset(self, channel: str, account: str) -> str:
-        await trio.lowlevel.checkpoint()
         return self._tables.offsets.get((channel, account), "")
 
     def _conversation(self, arrival: Arrival) -> Conversation:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import trio
-
 from hookgate.protocol.journal.values import Row
 from hookgate.store.memory.tables import OutboxRow, Tables
 
@@ -15,7 +13,6 @@ class Posting:
         self._tables = tables
 
     async def outgoing(self, channel: str) -> tuple[Row, ...]:
-        await trio.lowlevel.checkpoint()
         first: dict[str, OutboxRow] = {}
         for it in self._tables.outbox.values():
             chat = it.row.outbound.chat
@@ -25,11 +22,9 @@ class Posting:
         return tuple(it.row for it in first.values() if it.again_at <= now)
 
     async def sent(self, row: str, receipt: str) -> None:
-        await trio.lowlevel.checkpoint()
         self._end(row, "delivered", receipt)
 
     async def failed(self, row: str, why: str, again_at: float) -> None:
-        await trio.lowlevel.checkpoint()
         stored = self._tables.outbox[row]
         if not stored.done:
             stored.row, stored.again_at, stored.receipt = (
@@ -39,7 +34,6 @@ class Posting:
             )
 
     async def dead(self, row: str, why: str) -> None:
-        await trio.lowlevel.checkpoint()
         self._end(row, "dead", why)
 
     def _end(self, row: str, what: str, receipt: str) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import trio
-
 from hookgate.protocol.answers import Answer
 from hookgate.protocol.journal.values import (
     AlreadyIntended,
@@ -35,26 +33,29 @@ class Work:
 
     # --- whose it is ---
 
-    async def claim(self, by: str, lease_s: float, conversation: Conversation | None = None) -> Claim | None:
-        await trio.lowlevel.checkpoint()
-        if conversation is not None:
-            thread = self._tables.thread(conversation)
-            if self._tables.claimed(thread):
-                return None
-            self._bury(thread)
-            return self._begin(thread, by, lease_s)
+    async def claim(
+        self, by: str, lease_s: float, conversation: Conversation | None = None, message: str = ""
+    ) -> Claim | None:
+        if conversation is not None and not message:
+            return self._take(conversation, None, by, lease_s)
         for row in self._unfinished():
-            thread = self._tables.thread(row.conversation)
-            if self._tables.claimed(thread):
-                continue
-            self._bury(thread)
+            claim = self._take(row.conversation, row, by, lease_s) if message in ("", row.id) else None
+            if claim is not None:
+                return claim
+        return None
+
+    def _take(self, conversation: Conversation, row: MessageRow | None, by: str, lease_s: float) -> Claim | None:
+        thread = self._tables.thread(conversation)
+        if self._tables.claimed(thread):
+            return None
+        self._bury(thread)
+        if row is not None:
             if row.attempts >= MAX_ATTEMPTS:
                 self._give_up(row, thread)
-                continue
+                return None
             row.begun = True
             self._tables.passed(row, "running")
-            return self._begin(thread, by, lease_s, row)
-        return None
+        return self._begin(thread, by, lease_s, row)
 
     def _unfinished(self) -> list[MessageRow]:
         """What a crash left comes first, then in the order of arrival."""
@@ -86,13 +87,11 @@ class Work:
         return claim
 
     async def renew(self, claim: Claim, lease_s: float) -> Claim:
-        await trio.lowlevel.checkpoint()
         thread = self._tables.fenced(claim)
         thread.claim = replace(claim, until=self._tables.clock() + lease_s)
         return thread.claim
 
     async def release(self, claim: Claim) -> None:
-        await trio.lowlevel.checkpoint()
         thread = self._tables.fenced(claim)
         thread.claim = None
         self._tables.ring()
@@ -100,7 +99,6 @@ class Work:
     # --- the transcript ---
 
     async def join(self, claim: Claim, message: str) -> Entry:
-        await trio.lowlevel.checkpoint()
         thread, row = self._tables.fenced(claim), self._tables.messages[message]
         if row.outcome is not None or row.joined_at or row.conversation != claim.conversation:
             raise Fenced(f"message {message} is not free to join")
@@ -111,7 +109,6 @@ class Work:
         return entry
 
     async def load(self, conversation: Conversation) -> Stored:
-        await trio.lowlevel.checkpoint()
         thread = self._tables.thread(conversation)
         summary = next((it for it in reversed(thread.live) if it.upto), None)
         above = thread.live if summary is None else [it for it in thread.live if it.number >= summary.upto]
@@ -122,7 +119,6 @@ class Work:
     async def append(
         self, claim: Claim, drafts: Sequence[Draft], outbox: Sequence[Outbound] = ()
     ) -> tuple[Entry, ...]:
-        await trio.lowlevel.checkpoint()
         thread = self._tables.fenced(claim)
         self._tables.post(thread, outbox, claim.message)
         entries = self._tables.write(thread, drafts)
@@ -130,7 +126,6 @@ class Work:
         return entries
 
     async def rewind(self, claim: Claim, to: int) -> None:
-        await trio.lowlevel.checkpoint()
         thread = self._tables.fenced(claim)
         thread.live = [it for it in thread.live if it.number < to]
         kept = {record.id for entry in thread.live for record in entry.calls}
@@ -139,7 +134,6 @@ class Work:
     # --- calls ---
 
     async def intend(self, claim: Claim, intent: Intent) -> None:
-        await trio.lowlevel.checkpoint()
         tables, thread = self._tables, self._tables.fenced(claim)
         if thread.calls.get(intent.call_id, CallState()).intended:
             raise AlreadyIntended(intent.call_id)
@@ -160,19 +154,16 @@ class Work:
         thread.moved = True
 
     async def finish(self, claim: Claim, call_id: str, result: ToolResult, duration_ns: int) -> None:
-        await trio.lowlevel.checkpoint()
         thread = self._tables.fenced(claim)
         before = thread.calls.get(call_id, CallState())
         thread.calls[call_id] = CallState(before.intended, result, duration_ns)
         thread.moved = True
 
     async def answered(self, claim: Claim, asked: Asked, answer: Answer) -> None:
-        await trio.lowlevel.checkpoint()
         self._tables.fenced(claim).moved = True
         self._tables.answers[asked] = answer
 
     async def answer(self, asked: Asked) -> Answer | None:
-        await trio.lowlevel.checkpoint()
         return self._tables.answers.get(asked)
 
     async def complete(
@@ -183,7 +174,6 @@ class Work:
         outbox: Sequence[Outbound] = (),
         read: Sequence[str] = (),
     ) -> None:
-        await trio.lowlevel.checkpoint()
         tables, thread = self._tables, self._tables.fenced(claim)
         tables.post(thread, outbox, claim.message)
         tables.write(thread, drafts)
