@@ -12,6 +12,7 @@ from hookgate.cli.terminal.help import aligned, help_text
 from hookgate.loop.commands import RESERVED, Command, Invocation
 from hookgate.loop.gateway import Gateway
 from hookgate.protocol.values import Chat
+from hookgate.store.memory import MemoryJournal
 
 ROWS = [
     ("a", "x", "short"),
@@ -52,7 +53,7 @@ class Extension:
 
 def test_the_help_names_what_a_terminal_takes() -> None:
     unused: Any = None
-    gateway = Gateway(unused, {}, Extension())
+    gateway = Gateway(unused, {}, MemoryJournal(), Extension())
     runtime: Any = SimpleNamespace(gateway=gateway)
     gateway.commands.add(TerminalCommands(runtime, unused, None, unused, unused).rows())
     lines = help_text(gateway.commands, CHAT).splitlines()
@@ -66,7 +67,7 @@ def test_the_help_names_what_a_terminal_takes() -> None:
 
 def test_what_a_terminal_alone_can_do_is_no_command_elsewhere() -> None:
     unused: Any = None
-    gateway = Gateway(unused, {})
+    gateway = Gateway(unused, {}, MemoryJournal())
     runtime: Any = SimpleNamespace(gateway=gateway)
     gateway.commands.add(TerminalCommands(runtime, unused, None, unused, unused).rows())
     assert gateway.commands.named("exit", CHAT) is not None

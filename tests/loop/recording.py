@@ -147,9 +147,11 @@ class Scripted(ScriptedProvider):
         super().__init__(Script(steps, echo=False))
         self._log = log
         self.asked = trio.Event()
+        self.requests: list[LLMRequest] = []
 
     async def complete(self, request: LLMRequest, on_text: Callable[[str], None]) -> LLMReply:
         self._log.append("model")
+        self.requests.append(request)
         self.asked.set()
         return await super().complete(request, on_text)
 
