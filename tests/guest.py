@@ -38,6 +38,11 @@ class Guest:
             self._turn()
         return cast("T", came[0].unwrap())
 
+    def start(self, function: Callable[..., Awaitable[None]]) -> object:
+        """What the function gives its `task_status`; it goes on beside others then."""
+        assert self._nursery is not None
+        return self.call(self._nursery.start, function)
+
     def close(self) -> None:
         self._token.run_sync_soon(self._cancel)
         while not self._ended:

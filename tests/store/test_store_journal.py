@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import TypeVar
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TypeVar, cast
 
 import pytest
+import trio
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
 
+from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import (
     AlreadyIntended,
     Arrival,
@@ -23,8 +27,9 @@ from hookgate.protocol.journal.values import (
     Vote,
 )
 from hookgate.protocol.values import Chat, Inbound, Message, Outbound, ToolResult
+from hookgate.store.attempts import GIVEN_UP, MAX_ATTEMPTS
+from hookgate.store.journal import open_journal
 from hookgate.store.memory import MemoryJournal
-from hookgate.store.memory.work import GIVEN_UP, MAX_ATTEMPTS
 from tests.guest import Guest
 
 CHATS = ("1", "2")
@@ -65,7 +70,7 @@ class JournalMachine(RuleBasedStateMachine):
         super().__init__()
         self.time = 1000.0
         self.guest = Guest()
-        self.journal = MemoryJournal(lambda: self.time)
+        self.journal = self.open()
         self.model = Model()
         self.keys = 0
         self.calls = 0
@@ -75,6 +80,13 @@ class JournalMachine(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         self.guest.close()
+
+    def open(self) -> Journal:
+        raise NotImplementedError
+
+    def reopen(self) -> None:
+        """As after the death of the gateway that had it."""
+        raise NotImplementedError
 
     # --- what comes in ---
 
@@ -234,7 +246,7 @@ class JournalMachine(RuleBasedStateMachine):
         for id_, claim in self.held.items():
             told = self.model.messages[claim.message]
             told.deaths = 0 if id_ in self.moved else told.deaths + 1
-        self.journal.reopen()
+        self.reopen()
         self.held.clear()
 
     # --- out ---
@@ -292,7 +304,44 @@ class JournalMachine(RuleBasedStateMachine):
         return []
 
 
-JournalMachine.TestCase.settings = settings(
+class InMemory(JournalMachine):
+    def open(self) -> Journal:
+        self.memory = MemoryJournal(lambda: self.time)
+        return self.memory
+
+    def reopen(self) -> None:
+        self.memory.reopen()
+
+
+class InFile(JournalMachine):
+    """Without barriers, which nothing here could tell from barriers that do not hold."""
+
+    def open(self) -> Journal:
+        self.folder = TemporaryDirectory(prefix="journal-")
+        return self._opened()
+
+    def reopen(self) -> None:
+        self.leave.set()
+        self.guest.call(self.left.wait)
+        self.journal = self._opened()
+
+    def teardown(self) -> None:
+        super().teardown()
+        self.folder.cleanup()
+
+    def _opened(self) -> Journal:
+        self.leave, self.left = trio.Event(), trio.Event()
+        return cast("Journal", self.guest.start(self._hold))
+
+    async def _hold(self, *, task_status: trio.TaskStatus[Journal]) -> None:
+        async with open_journal(Path(self.folder.name) / "journal.db", "process", lambda: self.time) as journal:
+            task_status.started(journal)
+            await self.leave.wait()
+        self.left.set()
+
+
+InMemory.TestCase.settings = InFile.TestCase.settings = settings(
     max_examples=40, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
 )
-TestAnyOrder = JournalMachine.TestCase
+TestAnyOrderInMemory = InMemory.TestCase
+TestAnyOrderInAFile = InFile.TestCase

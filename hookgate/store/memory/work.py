@@ -21,10 +21,8 @@ from hookgate.protocol.journal.values import (
     Stored,
 )
 from hookgate.protocol.values import Message, Outbound, ToolResult
+from hookgate.store.attempts import GIVEN_UP, MAX_ATTEMPTS
 from hookgate.store.memory.tables import MessageRow, Tables, Thread
-
-MAX_ATTEMPTS = 3
-GIVEN_UP = "I could not answer this: I broke off three times while I tried. An operator can see it."
 
 
 class Work:

@@ -1,0 +1,58 @@
+"""What operators ask, and what only one gateway may hold."""
+
+from __future__ import annotations
+
+from hookgate.protocol.journal.values import Conversation, Passage, SessionRow
+from hookgate.store.journal.engine import Engine
+from hookgate.store.journal.forgetting import forget
+from hookgate.store.journal.listing import read_sessions
+from hookgate.store.journal.tables import Tables, number_of
+
+PASSAGES = """
+    SELECT 'accepted', accepted_at, 0 AS place FROM messages WHERE number = ?1
+    UNION ALL SELECT what, at, rowid FROM passages WHERE message = ?1 ORDER BY place
+"""
+
+
+class Books:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def where(self, message: str) -> tuple[Passage, ...]:
+        rows = await self._engine.read(lambda tables: tables.all(PASSAGES, number_of(message)))
+        return tuple(Passage(what, at) for what, at, _place in rows)
+
+    async def sessions(self) -> tuple[SessionRow, ...]:
+        return await self._engine.read(read_sessions)
+
+    async def forget(self, conversation: Conversation) -> None:
+        await self._engine.write(lambda tables: forget(tables, conversation), barrier=True)
+
+    async def changed(self) -> None:
+        await self._engine.changed()
+
+
+class Holds:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def hold(self, name: str, by: str, lease_s: float) -> bool:
+        def hold(tables: Tables) -> bool:
+            now = tables.clock()
+            changed = tables.run(
+                "INSERT INTO holds VALUES (?1, ?2, ?3) ON CONFLICT (name) DO UPDATE "
+                "SET holder = excluded.holder, until = excluded.until WHERE holder = ?2 OR until <= ?4",
+                *(name, by, now + lease_s, now),
+            )
+            return changed > 0
+
+        return await self._engine.write(hold)
+
+    async def state(self, channel: str, name: str) -> str:
+        sql = "SELECT value FROM states WHERE channel = ? AND name = ?"
+        row = await self._engine.read(lambda tables: tables.one(sql, channel, name))
+        return row[0] if row else ""
+
+    async def keep_state(self, channel: str, name: str, value: str) -> None:
+        sql = "INSERT OR REPLACE INTO states VALUES (?, ?, ?)"
+        await self._engine.write(lambda tables: tables.run(sql, channel, name, value))

@@ -1,0 +1,90 @@
+"""Who may write for a conversation, as steps over the tables: claims begin, die, count and are given up."""
+
+from __future__ import annotations
+
+from hookgate.protocol.journal.values import Claim, Conversation
+from hookgate.protocol.values import Inbound, Outbound
+from hookgate.store.attempts import GIVEN_UP, MAX_ATTEMPTS
+from hookgate.store.journal.encoding import decoded
+from hookgate.store.journal.tables import Tables, id_of, number_of
+
+FREE = """
+    SELECT m.number, m.conversation FROM messages m JOIN conversations c ON c.number = m.conversation
+    WHERE m.outcome IS NULL AND m.kind = 'message' AND m.joined_at = 0
+    AND (c.claimed_by IS NULL OR c.claimed_until <= ?)
+"""
+IN_ORDER = "ORDER BY m.begun DESC, m.number LIMIT 1"
+"""What a crash left comes first, then in the order of arrival."""
+
+
+def claim_next(tables: Tables, by: str, lease_s: float) -> Claim | None:
+    while row := tables.one(f"{FREE} {IN_ORDER}", tables.clock()):
+        claim = _take(tables, row[0], row[1], (by, lease_s))
+        if claim is not None:
+            return claim
+    return None
+
+
+def claim_message(tables: Tables, message: str, by: str, lease_s: float) -> Claim | None:
+    row = tables.one(f"{FREE} AND m.number = ?", tables.clock(), number_of(message))
+    return None if row is None else _take(tables, row[0], row[1], (by, lease_s))
+
+
+def claim_conversation(tables: Tables, conversation: Conversation, by: str, lease_s: float) -> Claim | None:
+    number = tables.kept(conversation)
+    sql = "SELECT 1 FROM conversations WHERE number = ? AND claimed_by IS NOT NULL AND claimed_until > ?"
+    if tables.one(sql, number, tables.clock()):
+        return None
+    _bury(tables, number)
+    fence, until = _begin(tables, number, 0, (by, lease_s))
+    return Claim(conversation, fence, by, until)
+
+
+def _take(tables: Tables, message: int, conversation: int, holder: tuple[str, float]) -> Claim | None:
+    """None: it had been tried often enough, and is a dead letter now."""
+    _bury(tables, conversation)
+    sql = "SELECT attempts, stopped, format, inbound FROM messages WHERE number = ?"
+    [(attempts, stopped, format_, text)] = tables.all(sql, message)
+    inbound = decoded(Inbound, format_, text)
+    if attempts >= MAX_ATTEMPTS:
+        tables.void(conversation, message, "the message was given up")
+        tables.post(conversation, [Outbound(inbound.chat, GIVEN_UP, kind="error")], message)
+        tables.end(message, "dead")
+        return None
+    tables.run("UPDATE messages SET begun = 1 WHERE number = ?", message)
+    tables.passed(message, "running")
+    fence, until = _begin(tables, conversation, message, holder)
+    its = tables.conversation(conversation)
+    return Claim(its, fence, holder[0], until, id_of(message), inbound, attempts + 1, bool(stopped))
+
+
+def _bury(tables: Tables, conversation: int) -> None:
+    """A claim that nobody has ended counts as an attempt, unless a step was stored under it."""
+    sql = "SELECT claimed_message, moved FROM conversations WHERE number = ? AND claimed_by IS NOT NULL"
+    for message, moved in tables.all(sql, conversation):
+        counted = "0" if moved else "attempts + 1"
+        tables.run(f"UPDATE messages SET attempts = {counted} WHERE number = ?", message)  # noqa: S608
+        let_go(tables, conversation)
+
+
+def let_go(tables: Tables, conversation: int) -> None:
+    tables.run("UPDATE conversations SET claimed_by = NULL WHERE number = ?", conversation)
+
+
+def _begin(tables: Tables, conversation: int, message: int, holder: tuple[str, float]) -> tuple[int, float]:
+    by, lease_s = holder
+    until = tables.clock() + lease_s
+    rows = tables.all(
+        "UPDATE conversations SET fence = fence + 1, moved = 0, claimed_by = ?, claimed_until = ?, "
+        "claimed_message = ? WHERE number = ? RETURNING fence",
+        by,
+        until,
+        message,
+        conversation,
+    )
+    return rows[0][0], until
+
+
+def end_claims(tables: Tables) -> None:
+    """Of a gateway that is gone: none is in force any more."""
+    tables.run("UPDATE conversations SET fence = fence + 1, claimed_until = 0 WHERE claimed_by IS NOT NULL")

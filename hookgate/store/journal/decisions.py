@@ -1,0 +1,143 @@
+"""Requests that wait for people, what they said, and what they allowed for longer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from sqlite3 import Row
+
+from hookgate.protocol.journal.values import Claim, Standing, StoredGrant, StoredRequest, Vote
+from hookgate.protocol.values import Outbound
+from hookgate.store.journal.encoding import decoded, encoded
+from hookgate.store.journal.engine import Engine
+from hookgate.store.journal.schema import FORMAT
+from hookgate.store.journal.tables import Tables, number_of
+
+COLUMNS = "conversation, message, state, why, expires_at, format, request, votes"
+NEW_REQUEST = """
+    INSERT INTO requests
+    (id, conversation, message, call_id, digest, state, expires_at, at, format, request, votes)
+    VALUES (?, ?, ?, ?, ?, 'open', ?, ?, ?, ?, ?)
+"""
+CHANGED = "the call, or the rules for it, changed meanwhile"
+
+
+@dataclass(frozen=True, slots=True)
+class Votes:
+    votes: tuple[Vote, ...] = ()
+
+
+class Decisions:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def request(self, claim: Claim, request: StoredRequest, outbox: Sequence[Outbound] = ()) -> Standing:
+        return await self._engine.write(lambda tables: _request(tables, claim, request, outbox), barrier=True)
+
+    async def decide(self, request: str, vote: Vote, outbox: Sequence[Outbound] = ()) -> Standing | None:
+        return await self._engine.write(lambda tables: _decide(tables, request, vote, outbox), barrier=True)
+
+    async def standing(self, request: str) -> Standing | None:
+        found = await self._engine.read(lambda tables: find_request(tables, request))
+        return None if found is None else found.standing
+
+    async def pending(self, session: str = "") -> tuple[Standing, ...]:
+        def pending(tables: Tables) -> tuple[Standing, ...]:
+            rows = tables.all(f"SELECT {COLUMNS} FROM requests WHERE state = 'open' ORDER BY rowid")  # noqa: S608
+            open_ = (it.standing for it in (_found(tables, row) for row in rows) if it.standing.state == "open")
+            return tuple(it for it in open_ if session in ("", it.request.conversation.session))
+
+        return await self._engine.read(pending)
+
+    async def void(self, request: str, why: str, outbox: Sequence[Outbound] = ()) -> None:
+        def void(tables: Tables) -> None:
+            found = find_request(tables, request)
+            if found is not None and found.standing.state in ("open", "approved"):
+                _become(tables, request, "void", why)
+                tables.post(found.conversation, outbox, found.message)
+
+        await self._engine.write(void, barrier=True)
+
+    async def grant(self, grant: StoredGrant) -> None:
+        sql, body = "INSERT OR REPLACE INTO grants VALUES (?, ?, ?, ?, ?)", encoded(grant)
+        row = (grant.id, grant.session, grant.until, FORMAT, body)
+        await self._engine.write(lambda tables: tables.run(sql, *row), barrier=True)
+
+    async def revoke(self, grant: str) -> bool:
+        sql = "DELETE FROM grants WHERE id = ?"
+        return await self._engine.write(lambda tables: tables.run(sql, grant) > 0, barrier=True)
+
+    async def grants(self, session: str) -> tuple[StoredGrant, ...]:
+        sql = "SELECT format, body FROM grants WHERE session IN ('', ?) AND (ends_at = 0 OR ends_at > ?) ORDER BY id"
+        rows = await self._engine.read(lambda tables: tables.all(sql, session, tables.clock()))
+        return tuple(decoded(StoredGrant, format_, body) for format_, body in rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A stored request; `conversation` and `message` are numbers."""
+
+    conversation: int
+    message: int
+    standing: Standing
+
+
+def find_request(tables: Tables, request: str) -> Found | None:
+    row = tables.one(f"SELECT {COLUMNS} FROM requests WHERE id = ?", request)  # noqa: S608
+    return None if row is None else _found(tables, row)
+
+
+def _found(tables: Tables, row: Row) -> Found:
+    """As it stands now: nobody needs to write down that its time is over."""
+    conversation, message, state, why, expires_at, format_, request, votes = row
+    if state == "open" and expires_at and expires_at <= tables.clock():
+        state, why = "expired", "nobody answered in time"
+    said = decoded(Votes, format_, votes).votes
+    return Found(conversation, message, Standing(decoded(StoredRequest, format_, request), state, said, why))
+
+
+def _become(tables: Tables, request: str, state: str, why: str) -> None:
+    tables.run("UPDATE requests SET state = ?, why = ? WHERE id = ?", state, why, request)
+
+
+def _request(tables: Tables, claim: Claim, request: StoredRequest, outbox: Sequence[Outbound]) -> Standing:
+    conversation, message = tables.fenced(claim), number_of(request.message)
+    stored = tables.all(
+        f"SELECT {COLUMNS} FROM requests WHERE conversation = ? AND (digest = ? OR call_id = ?) "  # noqa: S608
+        "AND state IN ('open', 'approved', 'refused') ORDER BY rowid",
+        conversation,
+        request.digest,
+        request.call_id,
+    )
+    for found in (_found(tables, row) for row in stored):
+        its = found.standing.request
+        if its.asked_by != request.asked_by or found.standing.state == "expired":
+            continue
+        if (its.digest, its.policy) == (request.digest, request.policy):
+            return found.standing
+        if its.call_id == request.call_id:
+            _become(tables, its.id, "void", CHANGED)
+    key = (request.id, conversation, message, request.call_id, request.digest)
+    tables.run(NEW_REQUEST, *key, request.expires_at, tables.clock(), FORMAT, encoded(request), encoded(Votes()))
+    tables.post(conversation, outbox, message)
+    if message:
+        tables.passed(message, "waiting")
+    return Standing(request, "open")
+
+
+def _decide(tables: Tables, request: str, vote: Vote, outbox: Sequence[Outbound]) -> Standing | None:
+    found = find_request(tables, request)
+    if found is None:
+        return None
+    before = found.standing
+    if before.state != "open" or any(it.person == vote.person for it in before.votes):
+        return replace(before, counted=False)
+    after = replace(before, votes=(*before.votes, vote))
+    if not vote.approved:
+        after = replace(after, state="refused", why=vote.reason)
+    elif len(after.votes) >= before.request.required:
+        after = replace(after, state="approved")
+    sql = "UPDATE requests SET state = ?, why = ?, votes = ? WHERE id = ?"
+    tables.run(sql, after.state, after.why, encoded(Votes(after.votes)), request)
+    tables.post(found.conversation, outbox, found.message)
+    return after

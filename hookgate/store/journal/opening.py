@@ -1,0 +1,110 @@
+"""How a journal in a file is opened and closed: its lock, its thread and its connections have one owner."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import AsyncGenerator, Callable
+from contextlib import ExitStack, asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from time import time
+
+import trio
+
+from hookgate.store.files import named
+from hookgate.store.journal import place
+from hookgate.store.journal.books import Books, Holds
+from hookgate.store.journal.claims import end_claims
+from hookgate.store.journal.clock import Clock
+from hookgate.store.journal.decisions import Decisions
+from hookgate.store.journal.engine import Engine
+from hookgate.store.journal.intake import Intake
+from hookgate.store.journal.posting import Posting
+from hookgate.store.journal.readers import Readers
+from hookgate.store.journal.retention import Retention
+from hookgate.store.journal.tables import Tables
+from hookgate.store.journal.work import Work
+from hookgate.store.journal.writer import Durability, Writer
+
+
+class StoredJournal:
+    """A Journal, in a file."""
+
+    def __init__(self, path: Path, engine: Engine) -> None:
+        self.path = path
+        self.intake = Intake(engine)
+        self.work = Work(engine)
+        self.decisions = Decisions(engine)
+        self.posting = Posting(engine)
+        self.holds = Holds(engine)
+        self.books = Books(engine)
+        self.retention = Retention(engine)
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    path: Path
+    connection: sqlite3.Connection
+    clock: Clock
+
+
+@asynccontextmanager
+async def open_journal(
+    path: Path, durability: Durability = "power", wall: Callable[[], float] = time
+) -> AsyncGenerator[StoredJournal]:
+    """The journal in this file, which is made where it is missing: for its owner alone, and for one gateway at a
+    time. `wall`: seconds of the wall clock.
+
+    Claims of a gateway that is gone are in force no more. Raises StoreFailed and its kinds; the file is then as it
+    was. Leaving writes what has been asked for by then.
+    """
+    with ExitStack() as stack:
+        opened = await trio.to_thread.run_sync(_open, stack, path, wall)
+        readers = Readers(opened.path, partial(place.look_at, opened.path))
+        try:
+            async with _open_writer(opened, durability) as writer:
+                yield StoredJournal(opened.path, Engine(writer, readers, opened.clock))
+        finally:
+            with trio.CancelScope(shield=True):
+                await trio.to_thread.run_sync(readers.close)
+                await trio.to_thread.run_sync(opened.connection.close)
+
+
+@asynccontextmanager
+async def _open_writer(opened: _Opened, durability: Durability) -> AsyncGenerator[Writer[Tables]]:
+    """A thread of its own: no other work waits for it, nor it for others."""
+    writer = Writer(opened.path, opened.connection, Tables(opened.connection, opened.clock), durability)
+    run = partial(trio.to_thread.run_sync, writer.run, limiter=trio.CapacityLimiter(1))
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(run)
+        try:
+            yield writer
+        finally:
+            writer.close()
+
+
+def _open(stack: ExitStack, path: Path, wall: Callable[[], float]) -> _Opened:
+    path = path.resolve()
+    stack.enter_context(place.locked(path))
+    place.make_journal(path)
+    connection = place.open_to_write(path)
+    try:
+        with named(path):
+            clock = Clock(wall, _latest(connection))
+            tables = Tables(connection, clock)
+            connection.execute("BEGIN IMMEDIATE")
+            end_claims(tables)
+            tables.run("DELETE FROM holds")
+            connection.execute("COMMIT")
+    except BaseException:
+        connection.close()
+        raise
+    return _Opened(path, connection, clock)
+
+
+def _latest(connection: sqlite3.Connection) -> float:
+    """A time that was given out late before: where the clock was set back meanwhile, it goes on from here."""
+    last = "SELECT at FROM {} ORDER BY rowid DESC LIMIT 1"
+    found = [connection.execute(last.format(table)).fetchall() for table in ("keys", "passages", "entries")]
+    return max((at for rows in found for (at,) in rows), default=0.0)

@@ -1,0 +1,45 @@
+"""What is on its way to chats."""
+
+from __future__ import annotations
+
+from hookgate.protocol.journal.values import Row
+from hookgate.protocol.values import Outbound
+from hookgate.store.journal.encoding import decoded
+from hookgate.store.journal.engine import Engine
+from hookgate.store.journal.tables import Tables, id_of
+
+DUE = """
+    SELECT id, format, outbound, message, tries FROM outbox
+    WHERE number IN (SELECT min(number) FROM outbox WHERE state IS NULL AND channel = ? GROUP BY chat)
+    AND again_at <= ? ORDER BY number
+"""
+
+
+class Posting:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def outgoing(self, channel: str) -> tuple[Row, ...]:
+        def due(tables: Tables) -> tuple[Row, ...]:
+            found = tables.all(DUE, channel, tables.clock())
+            return tuple(Row(id_, decoded(Outbound, f, body), id_of(m), tries) for id_, f, body, m, tries in found)
+
+        return await self._engine.read(due)
+
+    async def sent(self, row: str, receipt: str) -> None:
+        await self._engine.write(lambda tables: _end(tables, row, "delivered", receipt))
+
+    async def failed(self, row: str, why: str, again_at: float) -> None:
+        sql = "UPDATE outbox SET tries = tries + 1, again_at = ?, receipt = ? WHERE id = ? AND state IS NULL"
+        await self._engine.write(lambda tables: tables.run(sql, again_at, why, row))
+
+    async def dead(self, row: str, why: str) -> None:
+        await self._engine.write(lambda tables: _end(tables, row, "dead", why))
+
+
+def _end(tables: Tables, row: str, state: str, receipt: str) -> None:
+    """A row that is not there any more belonged to a conversation that was forgotten."""
+    sql = "UPDATE outbox SET state = ?, receipt = ? WHERE id = ? AND state IS NULL RETURNING message"
+    for (message,) in tables.all(sql, state, receipt, row):
+        if tables.one("SELECT 1 FROM messages WHERE number = ?", message):
+            tables.passed(message, state)

@@ -1,0 +1,21 @@
+"""What is kept: until when, and how much. A piece at a time, so that nobody who writes waits for it."""
+
+from __future__ import annotations
+
+from hookgate.store.journal.engine import Engine
+from hookgate.store.journal.forgetting import drop_old, drop_oldest
+
+
+class Retention:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def keep(self, *, age_s: float = 0.0, most_bytes: int = 0) -> None:
+        """Drop what nobody waits for and is older, then the oldest until no more than that is used. 0: no limit. The
+        file keeps its size: its room is used again."""
+        if age_s:
+            while await self._engine.write(lambda tables: drop_old(tables, tables.clock() - age_s)):
+                pass
+        if most_bytes:
+            while await self._engine.write(lambda tables: drop_oldest(tables, most_bytes)):
+                pass

@@ -1,0 +1,149 @@
+"""The journal's tables, as the steps that lead from one version of the file to the next. A step is never changed.
+
+What a start looks for stands in partial indexes on what is unfinished: what is stored besides costs it nothing.
+"""
+
+from __future__ import annotations
+
+from hookgate.store.files import Schema
+
+FORMAT = 1
+"""Of the values that rows hold as JSON: `format` says it of each."""
+
+_FIRST = (
+    # A message's number is its key's: keys outlive messages, and no number is given twice. NULL: it has no key.
+    "CREATE TABLE keys (number INTEGER PRIMARY KEY AUTOINCREMENT, digest BLOB UNIQUE, at REAL NOT NULL)",
+    """
+    CREATE TABLE conversations (
+        number INTEGER PRIMARY KEY,
+        session TEXT NOT NULL,
+        agent TEXT NOT NULL,
+        generation INTEGER NOT NULL,
+        written INTEGER NOT NULL DEFAULT 0,
+        rows INTEGER NOT NULL DEFAULT 0,
+        fence INTEGER NOT NULL DEFAULT 0,
+        claimed_by TEXT,
+        claimed_until REAL NOT NULL DEFAULT 0,
+        claimed_message INTEGER NOT NULL DEFAULT 0,
+        moved INTEGER NOT NULL DEFAULT 0,
+        last_at REAL NOT NULL DEFAULT 0,
+        UNIQUE (session, agent, generation)
+    )
+    """,
+    "CREATE INDEX claimed ON conversations (number) WHERE claimed_by IS NOT NULL",
+    "CREATE TABLE generations (session TEXT PRIMARY KEY, generation INTEGER NOT NULL) WITHOUT ROWID",
+    """
+    CREATE TABLE messages (
+        number INTEGER PRIMARY KEY,
+        conversation INTEGER NOT NULL REFERENCES conversations,
+        kind TEXT NOT NULL,
+        accepted_at REAL NOT NULL,
+        outcome TEXT,
+        joined_at INTEGER NOT NULL DEFAULT 0,
+        stopped INTEGER NOT NULL DEFAULT 0,
+        begun INTEGER NOT NULL DEFAULT 0,
+        attempts INTEGER NOT NULL DEFAULT 0,
+        format INTEGER NOT NULL,
+        inbound BLOB NOT NULL
+    )
+    """,
+    """
+    CREATE INDEX waiting ON messages (begun DESC, number)
+    WHERE outcome IS NULL AND kind = 'message' AND joined_at = 0
+    """,
+    "CREATE INDEX messages_of ON messages (conversation)",
+    "CREATE INDEX unfinished ON messages (conversation, number) WHERE outcome IS NULL",
+    "CREATE TABLE passages (message INTEGER NOT NULL, what TEXT NOT NULL, at REAL NOT NULL)",
+    "CREATE INDEX passages_of ON passages (message)",
+    """
+    CREATE TABLE entries (
+        conversation INTEGER NOT NULL REFERENCES conversations,
+        number INTEGER NOT NULL,
+        upto INTEGER NOT NULL,
+        gone INTEGER NOT NULL DEFAULT 0,
+        at REAL NOT NULL,
+        format INTEGER NOT NULL,
+        body BLOB NOT NULL
+    )
+    """,
+    "CREATE UNIQUE INDEX transcript ON entries (conversation, number) WHERE gone = 0",
+    "CREATE INDEX summaries ON entries (conversation, number) WHERE upto > 0 AND gone = 0",
+    # `reply`: the number of the entry that the call stands in.
+    """
+    CREATE TABLE calls (
+        conversation INTEGER NOT NULL REFERENCES conversations,
+        id TEXT NOT NULL,
+        reply INTEGER NOT NULL,
+        gone INTEGER NOT NULL DEFAULT 0,
+        intended INTEGER NOT NULL DEFAULT 0,
+        duration_ns INTEGER NOT NULL DEFAULT 0,
+        format INTEGER NOT NULL,
+        result BLOB,
+        PRIMARY KEY (conversation, id)
+    )
+    """,
+    "CREATE INDEX calls_of ON calls (conversation, reply) WHERE gone = 0",
+    """
+    CREATE TABLE requests (
+        id TEXT NOT NULL UNIQUE,
+        conversation INTEGER NOT NULL REFERENCES conversations,
+        message INTEGER NOT NULL,
+        call_id TEXT NOT NULL,
+        digest TEXT NOT NULL,
+        state TEXT NOT NULL,
+        why TEXT NOT NULL DEFAULT '',
+        expires_at REAL NOT NULL,
+        at REAL NOT NULL,
+        format INTEGER NOT NULL,
+        request BLOB NOT NULL,
+        votes BLOB NOT NULL
+    )
+    """,
+    "CREATE INDEX requests_of ON requests (conversation, message)",
+    "CREATE INDEX pending ON requests (conversation) WHERE state = 'open'",
+    """
+    CREATE TABLE grants (
+        id TEXT PRIMARY KEY, session TEXT NOT NULL, ends_at REAL NOT NULL, format INTEGER NOT NULL,
+        body BLOB NOT NULL
+    ) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE outbox (
+        number INTEGER PRIMARY KEY AUTOINCREMENT,
+        id TEXT NOT NULL UNIQUE,
+        conversation INTEGER NOT NULL REFERENCES conversations,
+        message INTEGER NOT NULL,
+        channel TEXT NOT NULL,
+        chat TEXT NOT NULL,
+        at REAL NOT NULL,
+        state TEXT,
+        tries INTEGER NOT NULL DEFAULT 0,
+        again_at REAL NOT NULL DEFAULT 0,
+        receipt TEXT NOT NULL DEFAULT '',
+        format INTEGER NOT NULL,
+        outbound BLOB NOT NULL
+    )
+    """,
+    "CREATE INDEX outgoing ON outbox (channel, chat, number) WHERE state IS NULL",
+    "CREATE INDEX outbox_of ON outbox (conversation)",
+    """
+    CREATE TABLE answers (
+        digest BLOB NOT NULL UNIQUE, conversation INTEGER NOT NULL, at REAL NOT NULL, format INTEGER NOT NULL,
+        body BLOB NOT NULL
+    )
+    """,
+    "CREATE INDEX answers_of ON answers (conversation)",
+    """
+    CREATE TABLE offsets (
+        channel TEXT NOT NULL, account TEXT NOT NULL, offset TEXT NOT NULL, PRIMARY KEY (channel, account)
+    ) WITHOUT ROWID
+    """,
+    "CREATE TABLE holds (name TEXT PRIMARY KEY, holder TEXT NOT NULL, until REAL NOT NULL) WITHOUT ROWID",
+    """
+    CREATE TABLE states (
+        channel TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (channel, name)
+    ) WITHOUT ROWID
+    """,
+)
+
+JOURNAL = Schema(0x686F6F6A, (_FIRST,))

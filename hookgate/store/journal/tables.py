@@ -1,0 +1,138 @@
+"""The steps that several calls of the journal are made of, over one connection. Commits nothing."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from sqlite3 import Connection, Row
+
+from hookgate.protocol.journal.values import Claim, Conversation, Draft, Entry, Fenced, Outcome
+from hookgate.protocol.values import Outbound
+from hookgate.store.journal.encoding import encoded
+from hookgate.store.journal.schema import FORMAT
+
+NEW_ENTRY = "INSERT INTO entries (conversation, number, upto, at, format, body) VALUES (?, ?, ?, ?, ?, ?)"
+NEW_ROW = """
+    INSERT INTO outbox (id, conversation, message, channel, chat, at, format, outbound)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+"""
+
+
+class Tables:
+    """`clock`: seconds of the wall clock."""
+
+    def __init__(self, connection: Connection, clock: Callable[[], float]) -> None:
+        self.connection = connection
+        self.clock = clock
+
+    # --- reading ---
+
+    def one(self, sql: str, *values: object) -> Row | None:
+        return self.connection.execute(sql, values).fetchone()
+
+    def all(self, sql: str, *values: object) -> list[Row]:
+        return self.connection.execute(sql, values).fetchall()
+
+    def run(self, sql: str, *values: object) -> int:
+        """How many rows it has changed."""
+        return self.connection.execute(sql, values).rowcount
+
+    def found(self, conversation: Conversation) -> int:
+        """Its number; 0: it is not stored."""
+        row = self.one(
+            "SELECT number FROM conversations WHERE session = ? AND agent = ? AND generation = ?",
+            conversation.session,
+            conversation.agent,
+            conversation.generation,
+        )
+        return row[0] if row else 0
+
+    def kept(self, conversation: Conversation) -> int:
+        """Its number, which it gets where it has none."""
+        return self.found(conversation) or int(
+            self.connection.execute(
+                "INSERT INTO conversations (session, agent, generation) VALUES (?, ?, ?)",
+                (conversation.session, conversation.agent, conversation.generation),
+            ).lastrowid
+            or 0
+        )
+
+    def fenced(self, claim: Claim) -> int:
+        """The conversation's number, for a write under this claim. Raises Fenced."""
+        its = claim.conversation
+        row = self.one(
+            "SELECT number FROM conversations "
+            "WHERE session = ? AND agent = ? AND generation = ? AND fence = ? AND claimed_by IS NOT NULL",
+            its.session,
+            its.agent,
+            its.generation,
+            claim.fence,
+        )
+        if row is None:
+            raise Fenced(its.id)
+        return row[0]
+
+    # --- writing ---
+
+    def write(self, conversation: int, drafts: Iterable[tuple[Draft, bytes]]) -> tuple[Entry, ...]:
+        """A new step of this claim, with entries that are encoded already."""
+        now, entries = self.clock(), list[Entry]()
+        [written] = self.one("SELECT written FROM conversations WHERE number = ?", conversation) or (0,)
+        for number, (draft, body) in enumerate(drafts, written + 1):
+            self.run(NEW_ENTRY, conversation, number, draft.upto, now, FORMAT, body)
+            entries.append(Entry(number, draft.message, draft.calls, draft.upto))
+        self.run(
+            "UPDATE conversations SET written = ?, moved = 1, last_at = ? WHERE number = ?",
+            written + len(entries),
+            now,
+            conversation,
+        )
+        return tuple(entries)
+
+    def post(self, conversation: int, outbox: Sequence[Outbound], message: int = 0) -> None:
+        if not outbox:
+            return
+        its = self.conversation(conversation)
+        [rows] = self.one("SELECT rows FROM conversations WHERE number = ?", conversation) or (0,)
+        for number, it in enumerate(outbox, rows + 1):
+            place = (it.chat.channel, it.chat.session_key)
+            self.run(NEW_ROW, f"{its.id}#{number}", conversation, message, *place, self.clock(), FORMAT, encoded(it))
+        self.run("UPDATE conversations SET rows = ? WHERE number = ?", rows + len(outbox), conversation)
+
+    def conversation(self, number: int) -> Conversation:
+        row = self.one("SELECT session, agent, generation FROM conversations WHERE number = ?", number)
+        return Conversation(*row) if row else Conversation("", "")
+
+    def end(self, message: int, outcome: Outcome) -> bool:
+        """The first outcome stands."""
+        ended = self.run("UPDATE messages SET outcome = ? WHERE number = ? AND outcome IS NULL", outcome, message)
+        if ended:
+            self.passed(message, outcome)
+        return ended > 0
+
+    def passed(self, message: int, what: str) -> None:
+        self.run("INSERT INTO passages (message, what, at) VALUES (?, ?, ?)", message, what, self.clock())
+
+    def void(self, conversation: int, message: int, why: str) -> None:
+        """The requests of a message that is over."""
+        self.run(
+            "UPDATE requests SET state = 'void', why = ? "
+            "WHERE conversation = ? AND message = ? AND state IN ('open', 'approved')",
+            why,
+            conversation,
+            message,
+        )
+
+
+def number_of(message: str) -> int:
+    """Of a message's id; 0: it is none."""
+    digits = message[1:]
+    return int(digits) if message.startswith("M") and digits.isascii() and digits.isdigit() else 0
+
+
+def id_of(message: int) -> str:
+    return f"M{message}" if message else ""
+
+
+def known_as(channel: str, account: str, key: str) -> bytes:
+    return hashlib.sha256("\0".join((channel, account, key)).encode("utf-8", "surrogatepass")).digest()

@@ -1,0 +1,36 @@
+"""Entries of stored conversations: read from the last summary on, and taken back."""
+
+from __future__ import annotations
+
+from hookgate.protocol.journal.values import Draft, Entry
+from hookgate.store.journal.encoding import decoded
+from hookgate.store.journal.tables import Tables
+
+SUMMARY = """
+    SELECT number, upto, format, body FROM entries
+    WHERE conversation = ? AND upto > 0 AND gone = 0 ORDER BY number DESC LIMIT 1
+"""
+ABOVE = """
+    SELECT number, upto, format, body FROM entries
+    WHERE conversation = ? AND number >= ? AND upto = 0 AND gone = 0 ORDER BY number
+"""
+
+
+def read_entries(tables: Tables, conversation: int) -> tuple[tuple[Entry, ...], int]:
+    """The last summary and every entry above it, and the number of the first that it does not stand for."""
+    summary = tables.one(SUMMARY, conversation)
+    upto = summary[1] if summary else 0
+    rows = [*([summary] if summary else []), *tables.all(ABOVE, conversation, upto)]
+    return tuple(_entry(*row) for row in rows), upto
+
+
+def _entry(number: int, upto: int, format_: int, body: bytes) -> Entry:
+    draft = decoded(Draft, format_, body)
+    return Entry(number, draft.message, draft.calls, upto)
+
+
+def rewind(tables: Tables, conversation: int, to: int) -> None:
+    """Entries and their calls stay where they are, marked: an intent is known for ever."""
+    live = "conversation = ? AND gone = 0"
+    tables.run(f"UPDATE entries SET gone = 1 WHERE {live} AND number >= ?", conversation, to)  # noqa: S608
+    tables.run(f"UPDATE calls SET gone = 1 WHERE {live} AND reply >= ?", conversation, to)  # noqa: S608

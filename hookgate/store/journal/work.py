@@ -1,0 +1,242 @@
+"""Claims, transcripts, and the calls of a turn, as sessions ask for them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+from hookgate.protocol.answers import Answer
+from hookgate.protocol.codec import canonical
+from hookgate.protocol.journal.values import (
+    AlreadyIntended,
+    Asked,
+    CallState,
+    Claim,
+    Conversation,
+    Draft,
+    Entry,
+    Fenced,
+    Intent,
+    Outcome,
+    PolicyChanged,
+    Stored,
+)
+from hookgate.protocol.values import Inbound, Message, Outbound, ToolResult
+from hookgate.store.journal import claims
+from hookgate.store.journal.decisions import find_request
+from hookgate.store.journal.encoding import decoded, decoded_answer, encoded
+from hookgate.store.journal.engine import Engine
+from hookgate.store.journal.schema import FORMAT
+from hookgate.store.journal.tables import Tables, number_of
+from hookgate.store.journal.transcripts import read_entries, rewind
+
+_REPLY = re.compile(r"\d{1,15}")
+
+
+class Work:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    # --- whose it is ---
+
+    async def claim(
+        self, by: str, lease_s: float, conversation: Conversation | None = None, message: str = ""
+    ) -> Claim | None:
+        if message:
+            return await self._engine.write(partial(claims.claim_message, message=message, by=by, lease_s=lease_s))
+        if conversation is None:
+            return await self._engine.write(partial(claims.claim_next, by=by, lease_s=lease_s))
+        take = partial(claims.claim_conversation, conversation=conversation, by=by, lease_s=lease_s)
+        return await self._engine.write(take)
+
+    async def renew(self, claim: Claim, lease_s: float) -> Claim:
+        def renew(tables: Tables) -> Claim:
+            number, until = tables.fenced(claim), tables.clock() + lease_s
+            tables.run("UPDATE conversations SET claimed_until = ? WHERE number = ?", until, number)
+            return replace(claim, until=until)
+
+        return await self._engine.write(renew)
+
+    async def release(self, claim: Claim) -> None:
+        await self._engine.write(lambda tables: claims.let_go(tables, tables.fenced(claim)))
+
+    # --- the transcript ---
+
+    async def join(self, claim: Claim, message: str) -> Entry:
+        return await self._engine.write(lambda tables: _join(tables, claim, message), barrier=True)
+
+    async def load(self, conversation: Conversation) -> Stored:
+        def load(tables: Tables) -> Stored:
+            number = tables.found(conversation)
+            entries, upto = read_entries(tables, number)
+            sql = (
+                "SELECT id, intended, format, result, duration_ns FROM calls "
+                "WHERE conversation = ? AND reply >= ? AND gone = 0 ORDER BY rowid"
+            )
+            rows = tables.all(sql, number, upto)
+            return Stored(entries, tuple((id_, _state(*rest)) for id_, *rest in rows))
+
+        return await self._engine.read(load)
+
+    async def append(
+        self, claim: Claim, drafts: Sequence[Draft], outbox: Sequence[Outbound] = ()
+    ) -> tuple[Entry, ...]:
+        written = _encoded(drafts)
+
+        def append(tables: Tables) -> tuple[Entry, ...]:
+            number = tables.fenced(claim)
+            tables.post(number, outbox, number_of(claim.message))
+            return tables.write(number, written)
+
+        return await self._engine.write(append, barrier=bool(outbox))
+
+    async def rewind(self, claim: Claim, to: int) -> None:
+        await self._engine.write(lambda tables: rewind(tables, tables.fenced(claim), to))
+
+    # --- calls ---
+
+    async def intend(self, claim: Claim, intent: Intent) -> None:
+        await self._engine.write(lambda tables: _intend(tables, claim, intent), barrier=True)
+
+    async def finish(self, claim: Claim, call_id: str, result: ToolResult, duration_ns: int) -> None:
+        body = encoded(result)
+
+        def finish(tables: Tables) -> None:
+            conversation = tables.fenced(claim)
+            tables.run(
+                "INSERT INTO calls (conversation, id, reply, duration_ns, format, result) VALUES (?, ?, ?, ?, ?, ?) "
+                "ON CONFLICT (conversation, id) DO UPDATE SET "
+                "duration_ns = excluded.duration_ns, format = excluded.format, result = excluded.result",
+                *(conversation, call_id, _reply_of(tables, conversation, call_id), duration_ns, FORMAT, body),
+            )
+            tables.write(conversation, ())
+
+        await self._engine.write(finish)
+
+    async def answered(self, claim: Claim, asked: Asked, answer: Answer) -> None:
+        row = (_digest(asked), FORMAT, encoded(answer))
+
+        def answered(tables: Tables) -> None:
+            conversation, (digest, format_, body) = tables.fenced(claim), row
+            sql = "INSERT OR REPLACE INTO answers (digest, conversation, at, format, body) VALUES (?, ?, ?, ?, ?)"
+            tables.run(sql, digest, conversation, tables.clock(), format_, body)
+            tables.write(conversation, ())
+
+        await self._engine.write(answered, barrier=True)
+
+    async def answer(self, asked: Asked) -> Answer | None:
+        sql, digest = "SELECT format, body FROM answers WHERE digest = ?", _digest(asked)
+        row = await self._engine.read(lambda tables: tables.one(sql, digest))
+        return None if row is None else decoded_answer(row[0], row[1])
+
+    async def complete(
+        self,
+        claim: Claim,
+        outcome: Outcome,
+        drafts: Sequence[Draft] = (),
+        outbox: Sequence[Outbound] = (),
+        read: Sequence[str] = (),
+    ) -> None:
+        written = _encoded(drafts)
+
+        def complete(tables: Tables) -> None:
+            number, message = tables.fenced(claim), number_of(claim.message)
+            tables.post(number, outbox, message)
+            tables.write(number, written)
+            if message:
+                tables.end(message, outcome)
+                tables.void(number, message, "the turn has ended")
+            for id_ in read:
+                tables.end(number_of(id_), outcome)
+            _return_unread(tables, number)
+            claims.let_go(tables, number)
+
+        await self._engine.write(complete, barrier=True)
+
+
+def _encoded(drafts: Sequence[Draft]) -> list[tuple[Draft, bytes]]:
+    return [(draft, encoded(draft)) for draft in drafts]
+
+
+def _state(intended: int, format_: int, result: bytes | None, duration_ns: int) -> CallState:
+    came = None if result is None else decoded(ToolResult, format_, result)
+    return CallState(bool(intended), came, duration_ns)
+
+
+def _digest(asked: Asked) -> bytes:
+    """Of the whole question."""
+    import hashlib
+
+    parts = [asked.subject, asked.stage, asked.hook, asked.content, asked.hook_digest]
+    return hashlib.sha256(canonical(parts)).digest()
+
+
+def _reply_of(tables: Tables, conversation: int, call_id: str) -> int:
+    """The entry that the call stands in, by its id; for one that stands in none, the last there is."""
+    found = _REPLY.match(call_id)
+    if found is not None:
+        return int(found[0])
+    [written] = tables.one("SELECT written FROM conversations WHERE number = ?", conversation) or (0,)
+    return written
+
+
+def _join(tables: Tables, claim: Claim, message: str) -> Entry:
+    conversation, number = tables.fenced(claim), number_of(message)
+    row = tables.one(
+        "SELECT format, inbound FROM messages "
+        "WHERE number = ? AND conversation = ? AND outcome IS NULL AND joined_at = 0",
+        number,
+        conversation,
+    )
+    if row is None:
+        raise Fenced(f"message {message} is not free to join")
+    said = decoded(Inbound, *row)
+    draft = Draft(Message("user", said.text, media=said.media))
+    (entry,) = tables.write(conversation, _encoded([draft]))
+    tables.run("UPDATE messages SET joined_at = ? WHERE number = ?", entry.number, number)
+    tables.passed(number, "running")
+    return entry
+
+
+def _intend(tables: Tables, claim: Claim, intent: Intent) -> None:
+    conversation = tables.fenced(claim)
+    sql = "SELECT 1 FROM calls WHERE conversation = ? AND id = ? AND intended"
+    if tables.one(sql, conversation, intent.call_id):
+        raise AlreadyIntended(intent.call_id)
+    _compare(tables, intent)
+    sql = "UPDATE requests SET state = 'spent' WHERE id = ?"
+    tables.connection.executemany(sql, [(id_,) for id_ in intent.approvals])
+    tables.run(
+        "INSERT INTO calls (conversation, id, reply, intended, format) VALUES (?, ?, ?, 1, ?) "
+        "ON CONFLICT (conversation, id) DO UPDATE SET intended = 1, gone = 0",
+        conversation,
+        intent.call_id,
+        _reply_of(tables, conversation, intent.call_id),
+        FORMAT,
+    )
+    tables.write(conversation, ())
+
+
+def _compare(tables: Tables, intent: Intent) -> None:
+    """Raises PolicyChanged."""
+    for id_ in intent.approvals:
+        found = find_request(tables, id_)
+        if found is None or found.standing.state != "approved":
+            raise PolicyChanged("an approval does not hold any more")
+        asked = found.standing.request
+        if (asked.digest, asked.policy) != (intent.digest, intent.policy):
+            raise PolicyChanged("an approval was given for something else, or under other rules")
+    for id_ in intent.grants:
+        sql = "SELECT 1 FROM grants WHERE id = ? AND (ends_at = 0 OR ends_at > ?)"
+        if not tables.one(sql, id_, tables.clock()):
+            raise PolicyChanged("a lasting yes has been taken back, or is over")
+
+
+def _return_unread(tables: Tables, conversation: int) -> None:
+    """What joined and no model has read is said in a turn of its own, and there alone."""
+    sql = "SELECT number, joined_at FROM messages WHERE conversation = ? AND outcome IS NULL AND joined_at > 0"
+    for number, entry in tables.all(sql, conversation):
+        tables.run("UPDATE entries SET gone = 1 WHERE conversation = ? AND number = ?", conversation, entry)
+        tables.run("UPDATE messages SET joined_at = 0 WHERE number = ?", number)
