@@ -15,7 +15,7 @@ from hookgate.protocol.values import Json, JsonObject
 from hookgate.tools.errors import BadSpec
 from hookgate.tools.failures import meant
 from hookgate.tools.schema.cost import MAX_STEPS, check_cost, steps
-from hookgate.tools.schema.patterns import Meter, name_patterns, pattern_keyword, pattern_options
+from hookgate.tools.schema.patterns import MAX_PATTERNS, Meter, name_options, pattern_keyword
 from hookgate.tools.schema.references import references, schemas, without_base
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def problems(schema: JsonObject, arguments: JsonObject) -> tuple[str, ...]:
         return (f"{values} values are too many to be held against this schema",)
     if ways > _FEW_WAYS and ways * len(encode(arguments)) > MAX_WORK_BYTES:
         return ("the arguments are too long to be held against this schema",)
-    if checked.by_name and not checked.meter.takes_names(tuple(_names(arguments)), _NAMED_WORK // max(ways, 1)):
+    if checked.by_name and ways * sum(map(len, _names(arguments))) > _NAMED_WORK:
         return (_TOO_LONG,)
     fits = checked.fits(arguments)
     if checked.meter.exceeded:
@@ -137,8 +137,11 @@ def _compiled(schema: bytes) -> _Checked:
 
     root = cast("dict[str, Any]", decode(schema))
     check_cost(references(root))
-    meter = Meter(name_patterns(schemas(root)))
-    keywords, options = {"pattern": pattern_keyword(meter)}, pattern_options()
+    named = [node["patternProperties"] for node in schemas(root) if isinstance(node.get("patternProperties"), dict)]
+    if sum(map(len, named)) > MAX_PATTERNS:
+        raise BadSpec(f"the schema has more than {MAX_PATTERNS} patterns")
+    meter = Meter()
+    keywords, options = {"pattern": pattern_keyword(meter)}, name_options()
     try:
         # The dialect that `$schema` names. Formats stay what they are by default: a remark.
         made = jsonschema_rs.validator_cls_for(root)(
@@ -147,8 +150,8 @@ def _compiled(schema: bytes) -> _Checked:
     except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
         raise BadSpec(f"the schema does not compile: {str(error).splitlines()[0][:_PROBLEM_CHARS]}") from None
     meter.check()
-    alternatives, by_name = b'"anyOf"' in schema or b'"oneOf"' in schema, b'"patternProperties"' in schema
-    return _Checked(made, meter, alternatives, _shown_bytes(root), by_name)
+    alternatives = b'"anyOf"' in schema or b'"oneOf"' in schema
+    return _Checked(made, meter, alternatives, _shown_bytes(root), bool(named))
 
 
 def _shown_bytes(root: Mapping[str, Any]) -> int:

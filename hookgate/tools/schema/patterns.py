@@ -1,21 +1,18 @@
 """The patterns of strangers' schemas, held against texts within a budget. Knows no schema round them.
 
 The engine without backtracking takes time linear in the text and in the compiled pattern, so both are bounded. What
-it cannot do (look around, refer back) goes to one that backtracks, with a limit on that and on shorter texts.
+it cannot do (look around, refer back) goes to one that backtracks, with a limit on that and on shorter texts; for the
+names of members there is the first alone.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hookgate.tools.errors import BadSpec
-
-if TYPE_CHECKING:
-    from jsonschema_rs import FancyRegexOptions
 
 BUDGET_CHARS = 64 * 1024
 """Characters of one call's arguments that patterns are held against, each as often as a pattern looks at it."""
@@ -48,11 +45,10 @@ class Meter:
     Beyond it nothing is judged, and `exceeded` says so: whoever chooses the text must not switch a pattern off.
     """
 
-    def __init__(self, names: tuple[str, ...] = ()) -> None:
+    def __init__(self) -> None:
         self.exceeded = False
         self._left = BUDGET_CHARS
         self._engines: dict[str, Engine | None] = {}
-        self._names = tuple(Engine(_backtracking(pattern), backtracks=True) for pattern in names)
 
     def fill(self) -> None:
         self._left, self.exceeded = BUDGET_CHARS, False
@@ -73,13 +69,6 @@ class Meter:
         elif engine.backtracks:
             self.exceeded |= len(text) > MAX_BACKTRACKED_CHARS or not _ends(engine.validator, text)
         return not self.exceeded
-
-    def takes_names(self, names: tuple[str, ...], work: int) -> bool:
-        """Whether `patternProperties` can judge the names of members: the compiler's own engine tells of no limit."""
-        self.fill()
-        return sum(map(len, names)) <= work and all(
-            self.judges(engine, name) for engine in self._names for name in names
-        )
 
     def check(self) -> None:
         """Raises BadSpec for too many patterns, and for one that no engine can read."""
@@ -110,14 +99,6 @@ def pattern_keyword(meter: Meter) -> type[Any]:
     return Pattern
 
 
-def name_patterns(nodes: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
-    """The patterns for names of members that take an engine that backtracks. Raises BadSpec for too many in all."""
-    named = [node["patternProperties"] for node in nodes if isinstance(node.get("patternProperties"), dict)]
-    if sum(map(len, named)) > MAX_PATTERNS:
-        raise BadSpec(f"the schema has more than {MAX_PATTERNS} patterns")
-    return tuple({pattern for one in named for pattern in one if _linear(pattern) is None and _backtracking(pattern)})
-
-
 def _ends(validator: Any, text: str) -> bool:  # noqa: ANN401
     """Whether an engine that backtracks says something of the text, rather than that it gives up."""
     from jsonschema_rs import ValidationErrorKind
@@ -138,35 +119,26 @@ def _refuse(pattern: str) -> None:
 
 
 def _engine(pattern: str, may_be_large: bool) -> Engine | None:
+    from jsonschema_rs import FancyRegexOptions, RegexOptions
+
     if validator := _linear(pattern):
         return Engine(validator)
-    if may_be_large and (validator := _large(pattern)):
+    if may_be_large and (validator := _validator(pattern, RegexOptions(size_limit=_LARGE_BYTES))):
         return Engine(validator, cost=_LARGE_COST)
-    return Engine(validator, backtracks=True) if (validator := _backtracking(pattern)) else None
+    validator = _validator(pattern, FancyRegexOptions(backtrack_limit=_BACKTRACKS, size_limit=_SIZE_BYTES))
+    return Engine(validator, backtracks=True) if validator else None
 
 
 @lru_cache(maxsize=512)
 def _linear(pattern: str) -> Any:  # noqa: ANN401 - a validator, imported where it is needed
+    return _validator(pattern, name_options())
+
+
+def name_options() -> Any:  # noqa: ANN401
+    """How the compiler itself reads the patterns for names of members."""
     from jsonschema_rs import RegexOptions
 
-    return _validator(pattern, RegexOptions(size_limit=_SIZE_BYTES))
-
-
-def _large(pattern: str) -> Any:  # noqa: ANN401
-    from jsonschema_rs import RegexOptions
-
-    return _validator(pattern, RegexOptions(size_limit=_LARGE_BYTES))
-
-
-def _backtracking(pattern: str) -> Any:  # noqa: ANN401
-    return _validator(pattern, pattern_options())
-
-
-def pattern_options() -> FancyRegexOptions:
-    """For an engine that takes every pattern, within limits."""
-    from jsonschema_rs import FancyRegexOptions
-
-    return FancyRegexOptions(backtrack_limit=_BACKTRACKS, size_limit=_SIZE_BYTES)
+    return RegexOptions(size_limit=_SIZE_BYTES)
 
 
 def _validator(pattern: str, options: Any) -> Any:  # noqa: ANN401
