@@ -23,6 +23,7 @@ from hookgate.cli.main import hookgate
 from hookgate.config import parse
 from hookgate.guards.shell import tree
 from hookgate.guards.shell.policy import judge
+from hookgate.processes import once
 from hookgate.protocol.approval import ApprovalRequest
 from hookgate.protocol.catalog import RowState
 from hookgate.protocol.codec import encode
@@ -36,7 +37,7 @@ from hookgate.sections.hooks import ApprovalSection
 from hookgate.sections.tools import McpDefaults, McpSection
 from hookgate.tools import lease, memo, text
 from hookgate.tools.builtin import Parts, bash, bash_output, builtin_tools, edit, glob, grep, read
-from hookgate.tools.dynamic import draft, folder, identity, made, oneshot
+from hookgate.tools.dynamic import draft, folder, identity, made
 from hookgate.tools.extract import Mode, extract_calls
 from hookgate.tools.failures import HINTS
 from hookgate.tools.files.workspace import Workspace
@@ -343,4 +344,4 @@ def test_the_limits_are_those_of_the_code() -> None:
         *(results.MAX_MEDIA_BYTES, results.MAX_MEDIA, notices.PER_S, notices.MAX_BYTES, MIN_CHARS),
     ]
     assert [int(row[1]) for row in PAGE.one("limits").rows] == numbers
-    assert (made.MAX_RESULT_BYTES, results.MAX_TEXT_BYTES) == (oneshot.MAX_OUTPUT_BYTES, results.MAX_DATA_BYTES)
+    assert (made.MAX_RESULT_BYTES, results.MAX_TEXT_BYTES) == (once.MAX_OUTPUT_BYTES, results.MAX_DATA_BYTES)

@@ -16,6 +16,7 @@ from typing import Any, cast
 import trio
 
 from hookgate.processes.command import Command
+from hookgate.processes.once import MAX_OUTPUT_BYTES, Printed, run_once
 from hookgate.protocol.codec import decode, encode
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.values import Json, JsonObject, ToolCall, ToolResult, ToolSpec
@@ -23,7 +24,6 @@ from hookgate.tools.dynamic.cell import DATA, Cell, open_cell
 from hookgate.tools.dynamic.draft import named_well
 from hookgate.tools.dynamic.identity import digest, tool_spec
 from hookgate.tools.dynamic.made import Workplace
-from hookgate.tools.dynamic.oneshot import MAX_OUTPUT_BYTES, Printed, run_once
 from hookgate.tools.errors import ToolError
 from hookgate.tools.failures import failure
 from hookgate.tools.shell.sandbox import Sandbox

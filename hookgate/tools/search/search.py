@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import stat
-import subprocess
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-import trio
-
+from hookgate.processes.command import Command
+from hookgate.processes.once import run_once
 from hookgate.tools.errors import ToolError
 from hookgate.tools.files.workspace import Place, Workspace, naming
 from hookgate.tools.search.query import Found, Query
@@ -23,8 +20,6 @@ from hookgate.tools.search.query import Found, Query
 DEADLINE_S = 30.0
 # More than the most that a query may ask for.
 _MAX_ANSWER_BYTES = 32 * 1024 * 1024
-_CHUNK_BYTES = 256 * 1024
-_REAP_DEADLINE_S = 5.0
 
 # Appended, so that nothing of ours hides a module of Python's.
 _START = "import sys; sys.path += sys.argv[2:]; from hookgate.tools.search.child import main; main()"
@@ -35,12 +30,20 @@ async def search(query: Query, op: str, deadline_s: float = DEADLINE_S) -> Found
 
     Raises ToolError: validation for a pattern that does not compile, budget where the time was up.
     """
-    with trio.move_on_after(deadline_s):
-        found = Found.decoded(await _answer(query, op))
-        if found.fault:
-            raise ToolError("validation", op, found.fault)
-        return found
-    raise ToolError("budget", op, f"not done after {deadline_s:g} s; name a smaller folder or fewer files")
+    argv = [sys.executable, "-I", "-S", "-X", "utf8", "-c", _START, query.encoded(), *_import_paths()]
+    # Not hookgate's environment, whose keys other processes of this user could read there.
+    printed = await run_once(Command(argv, Path("/"), {}, deadline_s), max_bytes=_MAX_ANSWER_BYTES)
+    if printed.status is None:
+        raise ToolError("budget", op, f"not done after {deadline_s:g} s; name a smaller folder or fewer files")
+    if printed.overflowed:
+        raise ToolError("budget", op, "the result is too large; ask for fewer lines")
+    found = Found.decoded(printed.output) if printed.output else Found()
+    if printed.status:
+        reason = found.fault or f"its process ended with status {printed.status}"
+        raise ToolError("transient", op, f"the search failed: {reason}")
+    if found.fault:
+        raise ToolError("validation", op, found.fault)
+    return found
 
 
 def target(workspace: Workspace, path: str, op: str) -> tuple[Place, bool]:
@@ -60,50 +63,6 @@ def ripgrep(workspace: Workspace, environment: Mapping[str, str]) -> str:
     if found is None or Path(os.path.realpath(found)).is_relative_to(workspace.root):
         return ""
     return found
-
-
-async def _answer(query: Query, op: str) -> bytes:
-    process = await trio.lowlevel.open_process(
-        [sys.executable, "-I", "-S", "-X", "utf8", "-c", _START, query.encoded(), *_import_paths()],
-        # Not hookgate's, whose keys other processes of this user could read there.
-        env={},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    assert process.stdout is not None  # noqa: S101 - it is a pipe, as asked for just above
-    try:
-        async with process.stdout as output:
-            answer = await _all(output, op)
-            await process.wait()
-    finally:
-        with trio.move_on_after(_REAP_DEADLINE_S, shield=True):
-            await _end(process)
-    if process.returncode:
-        reason = Found.decoded(answer).fault if answer else f"its process ended with status {process.returncode}"
-        raise ToolError("transient", op, f"the search failed: {reason}")
-    return answer
-
-
-async def _all(output: trio.abc.ReceiveStream, op: str) -> bytes:
-    chunks: list[bytes] = []
-    size = 0
-    while chunk := await output.receive_some(_CHUNK_BYTES):
-        chunks.append(bytes(chunk))
-        size += len(chunk)
-        if size > _MAX_ANSWER_BYTES:
-            raise ToolError("budget", op, "the result is too large; ask for fewer lines")
-    return b"".join(chunks)
-
-
-async def _end(process: trio.Process) -> None:
-    if process.returncode is not None:
-        return
-    # ripgrep, which it may have started, is in the same group.
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    await process.wait()
 
 
 @cache

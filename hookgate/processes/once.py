@@ -1,4 +1,4 @@
-"""Runs one program once: bytes in, what it prints out, capped; its whole group is gone when it returns."""
+"""Runs one program once: bytes in, what it prints out, capped; its whole group is gone then. Knows no tool."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _DRAIN_DEADLINE_S = 1.0
 @dataclass(frozen=True, slots=True)
 class Printed:
     """`status` is the exit status, negative for a signal, None where its time was up; `overflowed`: there was more
-    than 1 MiB, which is dropped."""
+    than it may print, which is dropped."""
 
     status: int | None
     output: bytes
     overflowed: bool
 
 
-async def run_once(command: Command, given: bytes) -> Printed:
-    """Give it `given` on stdin and read its stdout. Its stderr is our own unless the command sends it elsewhere.
+async def run_once(command: Command, given: bytes = b"", max_bytes: int = MAX_OUTPUT_BYTES) -> Printed:
+    """Give it `given` on stdin and read its stdout; its stderr goes nowhere.
 
     Raises OSError where it cannot be started. Cancelled, it kills the group and reaps.
     """
@@ -43,7 +43,7 @@ async def run_once(command: Command, given: bytes) -> Printed:
     )
     assert process.stdin is not None  # noqa: S101 - both are pipes, as asked for just above
     assert process.stdout is not None  # noqa: S101
-    output = _Output()
+    output = _Output(max_bytes)
     async with process.stdin, process.stdout, trio.open_nursery() as nursery:
         nursery.start_soon(_feed, process.stdin, given)
         nursery.start_soon(output.drain, process.stdout)
@@ -56,7 +56,8 @@ async def run_once(command: Command, given: bytes) -> Printed:
 
 
 class _Output:
-    def __init__(self) -> None:
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
         self.kept = bytearray()
         self.overflowed = False
         self.drained = trio.Event()
@@ -64,8 +65,8 @@ class _Output:
     async def drain(self, stream: trio.abc.ReceiveStream) -> None:
         """To the end, whatever there is: a child that cannot write would wait for ever."""
         while chunk := await stream.receive_some(_CHUNK_BYTES):
-            self.overflowed = self.overflowed or len(self.kept) + len(chunk) > MAX_OUTPUT_BYTES
-            self.kept += bytes(chunk)[: MAX_OUTPUT_BYTES - len(self.kept)]
+            self.overflowed = self.overflowed or len(self.kept) + len(chunk) > self._max_bytes
+            self.kept += bytes(chunk)[: self._max_bytes - len(self.kept)]
         self.drained.set()
 
 
