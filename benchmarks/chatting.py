@@ -10,7 +10,8 @@ from typing import Any
 
 import trio
 
-from hookgate.assembly.app import Runtime, Setup, open_runtime
+from hookgate.assembly.app import Runtime, open_runtime
+from hookgate.assembly.settings import Ports, Settings
 from hookgate.protocol.approval import ApprovalRequest, Decision
 from hookgate.protocol.values import Chat, Inbound, Outbound
 from hookgate.providers.scripted import Script, ScriptedProvider
@@ -59,7 +60,8 @@ async def open_chatting(hooks: Mapping[str, Mapping[str, Any]]) -> AsyncGenerato
         provider = {"scripted": {"kind": "scripted", "script": "none"}}
         config = Config.model_validate({"agent": agent, "providers": provider, "hooks": {"processes": hooks}})
         model = ScriptedProvider(Script.parse(SCRIPT))
-        async with open_runtime(Setup(config, Path(folder), (Mute(),), providers={"scripted": model})) as runtime:
+        ports = Ports((Mute(),), providers={"scripted": model})
+        async with open_runtime(Settings(config, Path(folder)), ports) as runtime:
             yield runtime
 
 
@@ -69,7 +71,7 @@ async def say(runtime: Runtime, chat_id: str, text: str) -> None:
     with trio.fail_after(TURN_S):
         await runtime.gateway.receive(Inbound(chat, text))
         await runtime.gateway.idle(chat.session_key)
-    channel = runtime.setup.channels[0]
+    channel = runtime.ports.channels[0]
     assert isinstance(channel, Mute)
     assert channel.last is not None
     assert channel.last.kind == "answer", channel.last.text

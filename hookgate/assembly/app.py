@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,13 +15,15 @@ import trio
 from hookgate import config as configuration
 from hookgate.approvals.desk import Desk
 from hookgate.assembly.context_files import ContextFiles
-from hookgate.assembly.extensions.extensions import ExtensionFlags, Extensions, Joints, looked
+from hookgate.assembly.extensions.extensions import Extensions, Joints
+from hookgate.assembly.extensions.looking import looked
 from hookgate.assembly.hooks import plans, restarts
 from hookgate.assembly.logs import redacted_logs
 from hookgate.assembly.models import model_of, unknown_of
 from hookgate.assembly.redacting import make_redactor
+from hookgate.assembly.settings import Ports, Settings
 from hookgate.assembly.skills import Joined, Skills, load_skills, switched_on
-from hookgate.assembly.tools import More, Place, Toolset, all_rules, open_more_tools, open_toolset
+from hookgate.assembly.tools import More, Toolset, all_rules, open_more_tools, open_toolset
 from hookgate.config import ConfigError, MissingKey
 from hookgate.hooks.children.mounts import Mounts, open_mounts
 from hookgate.hooks.gate import Gate
@@ -31,12 +33,11 @@ from hookgate.loop.gateway import Gateway
 from hookgate.processes.reaper import run_reaper
 from hookgate.protocol.delta import Delta
 from hookgate.protocol.errors import ProviderFailed
-from hookgate.protocol.interfaces import Channel, Provider, Tool
+from hookgate.protocol.interfaces import Provider, Tool
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.payloads import RegistryChanged
 from hookgate.protocol.stages import Stage
 from hookgate.protocol.values import LLMReply, LLMRequest
-from hookgate.protocol.zot.surface import Surface
 from hookgate.providers.patience import Deadlines
 from hookgate.sections import Config
 from hookgate.sections.agent import ProviderSection
@@ -52,32 +53,9 @@ log = structlog.get_logger("hookgate.config")
 
 
 @dataclass(frozen=True)
-class Setup:
-    """What to run: `base` is the folder that relative paths of the configuration count from. `recording`: keep what
-    files were before a turn changed them. `secrets`: values to redact besides those that the configuration names.
-    `extensions` None: no zot extensions; `surfaces`: by channel, those that show what extensions say.
-    `functions`: tools of the program that has hookgate inside it. `skills`, `context_files`: see `switched_on`.
-    `looking`: nobody begins to work here, and what was not brought back is no news."""
-
-    config: Config
-    base: Path
-    channels: Sequence[Channel]
-    inside: Sequence[Mount] = ()
-    providers: Mapping[str, Provider] = field(default_factory=dict[str, Provider])
-    file: Path | None = None
-    recording: bool = False
-    secrets: tuple[str, ...] = ()
-    extensions: ExtensionFlags | None = None
-    surfaces: Mapping[str, Surface] = field(default_factory=dict[str, Surface])
-    functions: tuple[Tool, ...] = ()
-    skills: bool | None = None
-    context_files: bool | None = None
-    looking: bool = False
-
-
-@dataclass(frozen=True)
 class Runtime:
-    setup: Setup
+    settings: Settings
+    ports: Ports
     agent: Agent
     gate: Gate
     mounts: Mounts
@@ -102,44 +80,42 @@ class Runtime:
 
 
 @asynccontextmanager
-async def open_runtime(setup: Setup) -> AsyncGenerator[Runtime]:
+async def open_runtime(settings: Settings, ports: Ports) -> AsyncGenerator[Runtime]:
     """Hooks started, tools registered, nothing asked yet. Raises ConfigError, RequiredHookFailed.
 
     Leaving stops every hook process and closes every connection.
     """
-    config = setup.config
+    config = settings.config
     if not config.agent.model:
         raise configuration.no_model(config)
     async with AsyncExitStack() as stack:
-        redactor = make_redactor(config, setup.secrets)
+        redactor = make_redactor(config, tuple(settings.keys.values()))
         stack.enter_context(redacted_logs(redactor))
-        named = setup.extensions.named if setup.extensions is not None else ()
-        place = Place(config, setup.base, setup.file, redactor, setup.recording, named)
-        gate = Gate(frozenset({*config.providers, *setup.providers}), redactor, spec_problem)
-        providers = await _open_providers(stack, setup)
-        tools = await open_toolset(stack, place)
+        gate = Gate(frozenset({*config.providers, *ports.providers}), redactor, spec_problem)
+        providers = await _open_providers(stack, settings, ports.providers)
+        tools = await open_toolset(stack, settings, redactor)
         if changed := await tools.rechecks.start():
             raise ConfigError(changed)
-        add_functions(tools.registry, setup.functions)
+        add_functions(tools.registry, settings.functions)
         tools.registry.listen(lambda change: gate.events.emit(_told(change)))
-        extensions = await make_extensions(setup, tools)
-        if not setup.looking:
-            await refuse_what_does_not_guard(setup, (config, setup.base), tools.registry)
-        skills = await load_skills(config, setup.skills, Joined(tools.registry, extensions, tools.rechecks.file))
-        context = make_context_files(setup, tools, lambda key: gateway.sessions.get(key))
+        extensions = await make_extensions(settings, ports, tools)
+        if not settings.looking:
+            await refuse_what_does_not_guard(settings, ports.inside, tools.registry)
+        skills = await load_skills(config, settings.skills, Joined(tools.registry, extensions, tools.rechecks.file))
+        context = make_context_files(settings, tools, lambda key: gateway.sessions.get(key))
         texts = [it.mount for it in (skills, context) if it is not None]
-        inside = (*own_guards(config, tools), *(extensions.inside if extensions else ()), *texts, *setup.inside)
+        inside = (*own_guards(config, tools), *(extensions.inside if extensions else ()), *texts, *ports.inside)
         mounts = Mounts(gate, restarts(config.hooks.defaults), inside)
-        hooks = plans(config, setup.base, tools.rechecks.hook)
+        hooks = plans(config, settings.base, tools.rechecks.hook)
         await stack.enter_async_context(open_mounts(mounts, extensions.beside(hooks) if extensions else hooks))
         agent = make_agent(config, providers, gate, tools)
         agent = context.applied(agent) if context is not None else agent
-        channels = {channel.name: channel for channel in setup.channels}
+        channels = {channel.name: channel for channel in ports.channels}
         journal = MemoryJournal()
         gateway = Gateway(lambda _chat: agent, channels, journal, extensions.commands if extensions else None)
-        more = await open_more_tools(stack, place, tools, gateway.tell)
+        more = await open_more_tools(stack, settings, tools, gateway.tell)
         agent.desk.adopt(all_rules(config, more.workshop))
-        if more.workshop is not None and not setup.looking:
+        if more.workshop is not None and not settings.looking:
             await more.workshop.warn()
         nursery = await stack.enter_async_context(trio.open_nursery())
         nursery.start_soon(gateway.run)
@@ -147,19 +123,24 @@ async def open_runtime(setup: Setup) -> AsyncGenerator[Runtime]:
         if extensions:
             extensions.tool_calls.gateway = gateway
             nursery.start_soon(extensions.surfaces.run, channels, gateway)
-        yield Runtime(setup, agent, gate, mounts, gateway, journal, tools, more, extensions, skills, context)
+        yield Runtime(
+            settings, ports, agent, gate, mounts, gateway, journal, tools, more, extensions, skills, context
+        )
         nursery.cancel_scope.cancel()
 
 
-async def _open_providers(stack: AsyncExitStack, setup: Setup) -> dict[str, Provider]:
+async def _open_providers(
+    stack: AsyncExitStack, settings: Settings, given: Mapping[str, Provider]
+) -> dict[str, Provider]:
     """The given ones, and those of the configuration that none is given for."""
-    providers = dict(setup.providers)
-    for name, section in setup.config.providers.items():
+    providers = dict(given)
+    for name, section in settings.config.providers.items():
         if name not in providers:
             try:
-                providers[name] = await open_provider(stack, name, section, setup.base)
+                key = settings.keys.get(name, "")
+                providers[name] = await open_provider(stack, name, section, settings.base, key)
             except MissingKey as error:
-                if name == setup.config.agent.model.partition("/")[0]:
+                if name == settings.config.agent.model.partition("/")[0]:
                     raise
                 providers[name] = Keyless(error)
     return providers
@@ -176,14 +157,15 @@ class Keyless:
         raise ProviderFailed("auth", f"it has no key: {self._why}")
 
 
-async def refuse_what_does_not_guard(setup: Setup, wanted: tuple[Config, Path], registry: Registry) -> None:
+async def refuse_what_does_not_guard(settings: Settings, inside: Sequence[Mount], registry: Registry) -> None:
     """Raises ConfigError; what its own policy covers, or may yet come, is a warning."""
     from hookgate.assembly.preflight.naming import refuse_faults, start_faults
 
     names = registry.snapshot().tools
-    adding = any(Stage.BEFORE_LLM in mount.rules.stages for mount in setup.inside)
-    loads = adding or bool(setup.extensions and setup.extensions.named)
-    for note in refuse_faults(await trio.to_thread.run_sync(lambda: start_faults(*wanted, names, loads=loads))):
+    adding = any(Stage.BEFORE_LLM in mount.rules.stages for mount in inside)
+    loads = adding or bool(settings.extensions and settings.extensions.named)
+    faults = partial(start_faults, settings.config, settings.base, names, loads=loads)
+    for note in refuse_faults(await trio.to_thread.run_sync(faults)):
         log.warning("configuration_covers_nothing", reason=note)
 
 
@@ -198,19 +180,21 @@ def add_functions(registry: Registry, functions: Sequence[Tool]) -> None:
             raise ConfigError(f"functions: {error}") from None
 
 
-async def make_extensions(setup: Setup, tools: Toolset) -> Extensions | None:
-    if setup.extensions is None:
+async def make_extensions(settings: Settings, ports: Ports, tools: Toolset) -> Extensions | None:
+    if settings.extensions is None:
         return None
-    names = [channel.name for channel in setup.channels]
-    joints = Joints(tools.registry, names, setup.surfaces, tools.around.redactor.text, tools.rechecks.folder)
-    found = setup.extensions.found or await looked(setup.config, setup.extensions)
-    return Extensions(setup.config, setup.extensions, joints, found)
+    names = [channel.name for channel in ports.channels]
+    joints = Joints(tools.registry, names, ports.surfaces, tools.around.redactor.text, tools.rechecks.folder)
+    found = settings.extensions.found or await looked(settings.config, settings.extensions)
+    return Extensions(settings.config, settings.extensions, joints, found)
 
 
-def make_context_files(setup: Setup, tools: Toolset, session: Callable[[str], Session | None]) -> ContextFiles | None:
-    if not switched_on(setup.config.agent.context_files, setup.context_files):
+def make_context_files(
+    settings: Settings, tools: Toolset, session: Callable[[str], Session | None]
+) -> ContextFiles | None:
+    if not switched_on(settings.config.agent.context_files, settings.context_files):
         return None
-    workspace, redact = configuration.workspace_folder(setup.config), tools.around.redactor.text
+    workspace, redact = settings.workspace, tools.around.redactor.text
     return ContextFiles(workspace, redact, session, tools.rechecks.file)
 
 

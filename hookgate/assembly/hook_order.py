@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hookgate import config as configuration
-from hookgate.assembly.extensions.extensions import ExtensionFlags, Extensions, Joints
+from hookgate.assembly.extensions.extensions import Extensions, Joints
 from hookgate.assembly.guards import guard_mounts
 from hookgate.assembly.hooks import plans
+from hookgate.assembly.settings import ExtensionFlags
 from hookgate.extensions.discovery import Found
 from hookgate.hooks.children.mounts import Plan
 from hookgate.hooks.rules import Mount, Rules

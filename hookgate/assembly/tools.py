@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import trio
@@ -18,6 +17,7 @@ from hookgate.assembly.hooks import approval_rules
 from hookgate.assembly.keeping.kept import Keeping, seals_folder
 from hookgate.assembly.keeping.rechecks import Rechecks
 from hookgate.assembly.keeping.seals import Seals
+from hookgate.assembly.settings import Settings
 from hookgate.config import ConfigError
 from hookgate.loop.execution_policy import Around, Run
 from hookgate.protocol.catalog import StoreFailed
@@ -53,19 +53,6 @@ NO_STORE = Without(StoreFailed("no store is open: nothing in the configuration n
 
 
 @dataclass(frozen=True)
-class Place:
-    """What the tools are opened for. `file`: the configuration's, if it stands elsewhere than usual. `extensions`:
-    folders that the command line names."""
-
-    config: Config
-    base: Path
-    file: Path | None
-    redactor: Redactor
-    recording: bool
-    extensions: tuple[Path, ...] = ()
-
-
-@dataclass(frozen=True)
 class Toolset:
     """`recorder`: only where somebody wants to see what a turn changed."""
 
@@ -89,15 +76,15 @@ class More:
     roster: Roster | None = None
 
 
-async def open_toolset(stack: AsyncExitStack, place: Place) -> Toolset:
+async def open_toolset(stack: AsyncExitStack, settings: Settings, redactor: Redactor) -> Toolset:
     """The built-ins that `tools.enabled` covers, and what surrounds the calls of all tools. Raises ConfigError."""
-    config, section = place.config, place.config.tools
+    config, section = settings.config, settings.config.tools
     environment = configuration.base_environment()
     folder = configuration.workspace_folder(config)
     # There from the first run on: what is not there a sandbox cannot hide.
     with suppress(OSError):
         configuration.runtime_directory().mkdir(mode=0o700, parents=True, exist_ok=True)
-    keeping = Keeping(config, place.file or place.base / configuration.FILE_NAME, place.extensions)
+    keeping = keeping_of(settings)
     limits = Limits(section.sandbox, section.sandbox_network == "open")
     sandbox = await stack.enter_async_context(open_shelter(folder, environment, limits, keeping))
     seals = Seals(keeping.sealed, seals_folder())
@@ -111,11 +98,18 @@ async def open_toolset(stack: AsyncExitStack, place: Place) -> Toolset:
     workspace = Workspace(folder, keeping)
     parts = Parts(workspace, sandbox, environment, background, section.web_fetch_private, section.output)
     _register(registry, builtin_tools(parts), Globs(section.enabled))
-    recorder = _recorder(workspace) if place.recording else None
-    around = replace(_around(place, workspace, background, recorder), running=partial(_running, seals))
+    recorder = _recorder(workspace) if settings.recording else None
+    around = _around(section, workspace, background)
+    around = replace(around, recorder=recorder, redactor=redactor, running=partial(_running, seals))
     chosen = selection(section, registry)
     rechecks = Rechecks(keeping, seals)
     return Toolset(registry, chosen, around, sandbox, catalog, descriptions, recorder, keeping, seals, rechecks)
+
+
+def keeping_of(settings: Settings) -> Keeping:
+    """What tools must not change."""
+    named = settings.extensions.named if settings.extensions is not None else ()
+    return Keeping(settings.config, settings.file or settings.base / configuration.FILE_NAME, named)
 
 
 def _running(seals: Seals, spec: ToolSpec) -> AbstractAsyncContextManager[None]:
@@ -144,14 +138,11 @@ def _register(registry: Registry, tools: tuple[Tool, ...], enabled: Globs) -> No
             registry.register(tool, reserved=True, checked=True)
 
 
-def _around(place: Place, workspace: Workspace, background: Background, recorder: Recorder | None) -> Around:
-    section = place.config.tools
+def _around(section: ToolsSection, workspace: Workspace, background: Background) -> Around:
     return Around(
         memo=Budget() if section.memo else None,
         pure=Globs(section.pure) if section.pure else None,
         observe=partial(_observed, workspace),
-        recorder=recorder,
-        redactor=place.redactor,
         busy=background.alive,
         forget=background.forget,
     )
@@ -187,9 +178,9 @@ async def _open_catalog(stack: AsyncExitStack, config: Config) -> Store | Withou
 # --- what makes and brings more tools -----------------------------------------------------------------------
 
 
-async def open_more_tools(stack: AsyncExitStack, place: Place, tools: Toolset, tell: Tell) -> More:
+async def open_more_tools(stack: AsyncExitStack, settings: Settings, tools: Toolset, tell: Tell) -> More:
     """Dynamic tools and MCP servers, each only where the configuration has them; nobody waits for a slow server."""
-    config, workshop, roster = place.config, None, None
+    config, workshop, roster = settings.config, None, None
     if config.dynamic.enabled:
         from hookgate.assembly.dynamic import open_dynamic
 
@@ -201,7 +192,7 @@ async def open_more_tools(stack: AsyncExitStack, place: Place, tools: Toolset, t
         told = Told(on_notification=lambda connection, _method, text: tell(f"mcp:{connection}", text))
         workspace, rechecks = configuration.workspace_folder(config), tools.rechecks
         parts = McpParts(tools.registry, workspace, told, tools.catalog, rechecks)
-        roster = await stack.enter_async_context(open_mcp(config, place.base, parts))
+        roster = await stack.enter_async_context(open_mcp(config, settings.base, parts))
     return More(workshop, roster)
 
 

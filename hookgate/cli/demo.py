@@ -12,8 +12,9 @@ from pathlib import Path
 import trio
 
 from hookgate import config as configuration
-from hookgate.assembly.app import Runtime, Setup, open_runtime
+from hookgate.assembly.app import Runtime, open_runtime
 from hookgate.assembly.logs import set_up_logs
+from hookgate.assembly.settings import Ports, Settings
 from hookgate.assembly.sinks import trace
 from hookgate.channels.terminal import Terminal
 from hookgate.cli.terminal.chat import CHAT, converse, seated
@@ -53,7 +54,8 @@ async def _run_typed(config: Config) -> Tally:
 
 async def _run(config: Config, terminal: Terminal, act: Callable[[Runtime], Awaitable[None]]) -> Tally:
     """Where the calls went, once the hooks have stopped and the observer's last line is on disk."""
-    async with open_runtime(Setup(config, HERE, (terminal,), (trace(terminal.between),))) as runtime:
+    ports = Ports((terminal,), inside=(trace(terminal.between),))
+    async with open_runtime(Settings(config, HERE), ports) as runtime:
         begun()
         await act(runtime)
     return runtime.agent.tally

@@ -54,15 +54,23 @@ def hookgate() -> None:
 @click.option("--no-context-files", is_flag=True, help="Do not tell the model what AGENTS.md says.")
 def chat(
     config_file: Path | None,
-    control: Path | None,
     once: str | None,
-    **more: Any,  # noqa: ANN401 - flags of several kinds
+    trace: bool,
+    events: Path | None,
+    control: Path | None,
+    yes_from_stdin: bool,
+    **above: Any,  # noqa: ANN401 - flags of several kinds
 ) -> None:
     """Talk to the configured model."""
-    from hookgate.cli.terminal.chat import Flags, run_chat
+    from hookgate.cli.terminal.chat import run_chat
+    from hookgate.cli.terminal.flags import Flags, settled
 
-    flags = Flags(config_file, once, control=control, **more)
-    run(lambda: run_chat(flags))
+    flags = Flags(once, trace, events, control, yes_from_stdin)
+
+    async def main() -> int:
+        return await run_chat(settled(config_file, **above), flags)
+
+    run(main)
 
 
 @hookgate.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})

@@ -19,15 +19,15 @@ log = structlog.get_logger("hookgate.control")
 
 
 @asynccontextmanager
-async def open_gateway_control(runtime: Runtime, config_file: Path | None, path: Path | None) -> AsyncGenerator[None]:
+async def open_gateway_control(runtime: Runtime, path: Path | None) -> AsyncGenerator[None]:
     """Serve the gateway's methods. Without an explicit path a socket that cannot be had is only logged.
 
     Raises ControlUnavailable for an explicit path.
     """
-    section = runtime.setup.config.control
+    section = runtime.settings.config.control
     explicit = path or (Path(section.path) if section.path else None)
     socket = explicit or socket_path(configuration.runtime_directory())
-    served = gateway_methods(runtime, config_file)
+    served = gateway_methods(runtime)
     async with AsyncExitStack() as stack:
         try:
             await stack.enter_async_context(open_control(socket, served))

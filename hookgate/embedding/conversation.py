@@ -17,7 +17,6 @@ from hookgate.embedding.history import History
 from hookgate.embedding.metered import Ledger, Room, metered
 from hookgate.embedding.reasoning import leveled, reasoned
 from hookgate.embedding.rpc_translator import Narration, Scene, Tell
-from hookgate.embedding.settings import Opening
 from hookgate.extensions.discovery import Problem
 from hookgate.loop.commands import Commands
 from hookgate.loop.jobs import Compaction, End, Job, Jobs, Prompt
@@ -80,9 +79,9 @@ class SeatChannel:
 class Conversation:
     """`jobs`: its queue, which may hold work already that was given before any of this was open."""
 
-    def __init__(self, runtime: Runtime, opening: Opening, channel: SeatChannel, jobs: Jobs) -> None:
+    def __init__(self, runtime: Runtime, channel: SeatChannel, jobs: Jobs) -> None:
         agent, seat = runtime.agent, channel.seat
-        self._runtime, self._opening, self._seat, self._channel = runtime, opening, seat, channel
+        self._runtime, self._seat, self._channel = runtime, seat, channel
         self._history = History()
         self._ledger = Ledger(agent.known_model)
         self._reasoning = ""
@@ -90,8 +89,8 @@ class Conversation:
         providers = metered(agent.providers, self._ledger, seat.room)
         self._session = runtime.gateway.session(seat.chat, jobs)
         self._session.agent = replace(agent, providers=providers)
-        if opening.reasoning:
-            self.set_reasoning(opening.reasoning)
+        if runtime.settings.reasoning:
+            self.set_reasoning(runtime.settings.reasoning)
 
     # --- what it does ---
 
@@ -187,7 +186,7 @@ class Conversation:
 
     def state(self) -> State:
         provider, _, model = self.model.partition("/")
-        workspace, length = str(self._opening.workspace), len(self._session.transcript)
+        workspace, length = str(self._runtime.settings.workspace), len(self._session.transcript)
         return State(provider, model, workspace, length, self._session.jobs.busy, self.cost, self._reasoning)
 
     def messages(self) -> tuple[TranscriptMessage, ...]:
@@ -195,7 +194,7 @@ class Conversation:
 
     def set_model(self, name: str) -> str:
         """The model that the next prompt asks, as PROVIDER/MODEL: any of a configured provider. Raises ValueError."""
-        named = named_model(self._opening.config, name, self.model)
+        named = named_model(self._runtime.settings.config, name, self.model)
         self._session.agent = replace(self._session.agent, model=named)
         if self._reasoning:
             self.set_reasoning(self._reasoning)
@@ -205,7 +204,7 @@ class Conversation:
     def set_reasoning(self, reasoning: str) -> str:
         """Raises ValueError."""
         self._reasoning = leveled(reasoning)
-        kind = self._opening.config.providers[self.model.partition("/")[0]].kind
+        kind = self._runtime.settings.config.providers[self.model.partition("/")[0]].kind
         options = reasoned(self._runtime.agent.options, kind, self._reasoning)
         self._session.agent = replace(self._session.agent, options=options)
         return self._reasoning

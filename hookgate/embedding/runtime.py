@@ -13,11 +13,12 @@ from typing import Unpack
 import trio
 
 from hookgate.assembly.models import model_of
+from hookgate.assembly.settings import Settings
 from hookgate.config import ConfigError
+from hookgate.embedding.above import Above, row, settled
 from hookgate.embedding.conversation import Approve, Conversation, Seat
 from hookgate.embedding.known import known_models
 from hookgate.embedding.opening import open_conversation
-from hookgate.embedding.settings import Above, Opening, Settings, row, settled
 from hookgate.embedding.tray import Tray
 from hookgate.hooks.children.supervise import RequiredHookFailed
 from hookgate.loop.jobs import Compaction, End, Job, Jobs, Prompt
@@ -107,8 +108,8 @@ def _soon(token: trio.lowlevel.TrioToken, leave: Callable[[], None]) -> None:
 class _Opened:
     """An open conversation and the work that waits for it."""
 
-    def __init__(self, opening: Opening) -> None:
-        self.opening = opening
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
         self.jobs = Jobs(MAX_QUEUED)
         self.tray = Tray()
         self.conversation: Conversation
@@ -119,7 +120,7 @@ class Runtime:
 
     `config`: a Config, the path of a hookgate.toml, or None for the usual values. What is given by name stands above
     it: `provider`, `model`, `api_key`, `base_url`, `workspace`, `system`, `system_more`, `reasoning`, `max_steps`,
-    `tools`; see Settings. `approve` is asked where a call needs a person's yes; without it such calls are denied.
+    `tools`; see Above. `approve` is asked where a call needs a person's yes; without it such calls are denied.
 
     Entering raises RequiredHookFailed, and ConfigError, also where a named extension does not come up; leaving ends
     what runs and stops every hook process.
@@ -133,13 +134,13 @@ class Runtime:
         channel: str = CHANNEL,
         **above: Unpack[Above],
     ) -> None:
-        self._settings = Settings(Path(config) if isinstance(config, str) else config, **above)
+        self._given, self._above = Path(config) if isinstance(config, str) else config, above
         self._approve, self._channel = approve or _deny, channel
         self._entered: AbstractAsyncContextManager[_Opened] | None = None
         self._open: _Opened | None = None
 
     async def __aenter__(self) -> Runtime:
-        entered = self._opening(settled(self._settings))
+        entered = self._opening(settled(self._given, **self._above))
         try:
             opened = await entered.__aenter__()
         except BaseExceptionGroup as group:
@@ -160,10 +161,10 @@ class Runtime:
         return entered.__aexit__(kind, error, trace)
 
     @asynccontextmanager
-    async def _opening(self, opening: Opening) -> AsyncGenerator[_Opened]:
-        opened = _Opened(opening)
+    async def _opening(self, settings: Settings) -> AsyncGenerator[_Opened]:
+        opened = _Opened(settings)
         seat = Seat(self._channel, lambda event: opened.tray.put(event), self._approve, lambda: opened.tray.room())
-        async with open_conversation(opening, seat, opened.jobs) as opened.conversation:
+        async with open_conversation(settings, seat, opened.jobs) as opened.conversation:
             yield opened
 
     # --- what it does ---
@@ -217,11 +218,11 @@ class Runtime:
 
     def list_models(self) -> tuple[Model, ...]:
         """Those of the provider in use."""
-        return known_models(self._there.opening.config, self._there.conversation.model)
+        return known_models(self._there.settings.config, self._there.conversation.model)
 
     def known_model(self, name: str) -> Model | None:
         """What is known of PROVIDER/MODEL."""
-        return model_of(self._there.opening.config, name)
+        return model_of(self._there.settings.config, name)
 
     @property
     def _there(self) -> _Opened:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from hookgate import config as configuration
 from hookgate.assembly.app import Runtime
@@ -14,15 +13,14 @@ from hookgate.operations.tool_methods import tool_methods
 from hookgate.protocol.values import Json
 
 
-def gateway_methods(runtime: Runtime, config_file: Path | None) -> Methods:
-    """`config_file`: the one that the command line named, if it did."""
+def gateway_methods(runtime: Runtime) -> Methods:
     tools = runtime.tools
 
     async def hooks_list() -> Json:
         return await hooks.list_hooks(runtime)
 
     async def hooks_reload() -> Json:
-        return await hooks.reload_hooks(runtime, config_file)
+        return await hooks.reload_hooks(runtime)
 
     async def hooks_restart(name: str) -> Json:
         return await hooks.restart_hook(runtime, name)
@@ -35,10 +33,10 @@ def gateway_methods(runtime: Runtime, config_file: Path | None) -> Methods:
 
     async def about() -> Json:
         """Whose gateway it is, and what can be asked of it: a command that finds several asks this."""
-        setup = runtime.setup
-        file = (config_file or setup.base / configuration.FILE_NAME).resolve()
+        settings = runtime.settings
+        file = (settings.file or settings.base / configuration.FILE_NAME).resolve()
         named: dict[str, Json] = {name: {"changes": it.changes} for name, it in sorted(methods.items())}
-        workspace = configuration.workspace_key(setup.config)
+        workspace = configuration.workspace_key(settings.config)
         return {"config": str(file), "workspace": workspace, "pid": os.getpid(), "methods": named}
 
     methods = {

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from pathlib import Path
+from dataclasses import asdict, replace
 
 from hookgate import config as configuration
 from hookgate.assembly.app import Runtime, refuse_what_does_not_guard
@@ -25,7 +24,7 @@ async def list_hooks(runtime: Runtime) -> Json:
     return [*inside, *(_row(runtime, hook) for hook in runtime.mounts.hooks)]
 
 
-async def reload_hooks(runtime: Runtime, config_file: Path | None) -> Json:
+async def reload_hooks(runtime: Runtime) -> Json:
     """Read the configuration again, exchange the hooks that differ, and the rules in the same moment: a call that
     either of them stops passes at no time. On any mistake nothing changes."""
     desk, extensions, changed = runtime.agent.desk, runtime.extensions, list[bool]()
@@ -33,8 +32,9 @@ async def reload_hooks(runtime: Runtime, config_file: Path | None) -> Json:
         rechecks = runtime.tools.rechecks
         if refused := await rechecks.configuration():
             raise ConfigError(refused)
-        config, file = configuration.load(config_file)
-        await refuse_what_does_not_guard(runtime.setup, (config, file.parent), runtime.agent.registry)
+        config, file = configuration.load(runtime.settings.file)
+        settings = replace(runtime.settings, config=config, base=file.parent)
+        await refuse_what_does_not_guard(settings, runtime.ports.inside, runtime.agent.registry)
         rules, wanted = all_rules(config, runtime.more.workshop), plans(config, file.parent, rechecks.hook)
         with runtime.tools.keeping.adopting(config):
             changes = await runtime.mounts.reload(
@@ -58,7 +58,7 @@ async def restart_hook(runtime: Runtime, name: str) -> Json:
 
 def _needing_restart(runtime: Runtime, config: Config) -> list[Json]:
     """Sections that differ from what runs and that only a new start takes over."""
-    runs = runtime.setup.config
+    runs = runtime.settings.config
     sections = sorted(type(config).model_fields.keys() - {"hooks", "approvals"})
     return [name for name in sections if getattr(config, name) != getattr(runs, name)]
 

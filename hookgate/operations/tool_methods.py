@@ -21,7 +21,7 @@ def tool_methods(
     rules: Callable[[], Sequence[Rule]],
 ) -> Methods:
     """`rules` gives the approval rules in force at that moment."""
-    workspace = workspace_key(runtime.setup.config)
+    workspace = workspace_key(runtime.settings.config)
 
     async def tools_list() -> Json:
         """A row per tool, the members of `Listed`."""

@@ -112,7 +112,7 @@ def _with_spec(line: Listed, spec: ToolSpec, runtime: Runtime) -> Listed:
         description=spec.description,
         timeout_s=spec.timeout_s,
         parameters=spec.parameters,
-        preference=_preference(spec, runtime.setup.config.tools.preferences),
+        preference=_preference(spec, runtime.settings.config.tools.preferences),
     )
 
 
@@ -142,7 +142,7 @@ def unstarted(runtime: Runtime, catalog: Kept, workspace: str) -> Iterator[Liste
     for tool in catalog.tools(workspace):
         holder = visible.get(tool.name, "")
         if holder != PROVIDER:
-            state, reason = _tool_state(tool, holder, runtime.setup.config.dynamic.enabled)
+            state, reason = _tool_state(tool, holder, runtime.settings.config.dynamic.enabled)
             yield Listed(tool.name, PROVIDER, state=state, reason=reason)
     providers = {row.provider for row in rows}
     for server in catalog.servers(workspace):

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
+from hookgate.embedding.above import Above, row
 from hookgate.embedding.reasoning import LEVELS
-from hookgate.embedding.settings import Settings
 from hookgate.skills import TOOL as SKILL
 
-Kind = Literal["text", "texts", "switch", "number"]
+Kind = Literal["text", "texts", "on", "off", "number"]
 
 _HELP = """Usage: {prog} rpc [FLAGS]
 
@@ -48,20 +47,22 @@ _FLAGS: Mapping[str, tuple[str, Kind]] = {
     "--append-system-prompt": ("system_more", "texts"),
     "--reasoning": ("reasoning", "text"),
     "--max-steps": ("max_steps", "number"),
-    "--no-tools": ("no_tools", "switch"),
+    "--no-tools": ("no_tools", "on"),
     "--tools": ("tools", "text"),
     "--ext": ("extensions", "texts"),
     "-e": ("extensions", "texts"),
-    "--no-ext": ("no_ext", "switch"),
-    "--no-skill": ("no_skill", "switch"),
-    "--with-skills": ("with_skills", "switch"),
-    "--no-yolo": ("no_yolo", "switch"),
-    "--no-context-files": ("no_context_files", "switch"),
-    "--rpc-approvals": ("approvals", "switch"),
+    "--no-ext": ("find_extensions", "off"),
+    "--no-skill": ("skills", "off"),
+    "--with-skills": ("with_skills", "on"),
+    "--no-yolo": ("no_yolo", "on"),
+    "--no-context-files": ("context_files", "off"),
+    "--rpc-approvals": ("approvals", "on"),
     "--config": ("config", "text"),
-    "--help": ("help", "switch"),
-    "-h": ("help", "switch"),
+    "--help": ("help", "on"),
+    "-h": ("help", "on"),
 }
+_OWN = ("cwd", "config", "approvals", "no_yolo", "help")
+_USUAL = Above(find_extensions=True, skills=True, context_files=True)
 
 
 def usage(program: str) -> str:
@@ -75,73 +76,48 @@ class BadFlags(Exception):
 
 @dataclass(frozen=True)
 class Flags:
-    """As given: empty, None or False where not."""
+    """`above`: what is said above the configuration; the rest is the process's. Empty or False where not given."""
 
-    provider: str = ""
-    model: str = ""
-    api_key: str = ""
-    base_url: str = ""
+    above: Above
     cwd: str = ""
-    system: str | None = None
-    system_more: tuple[str, ...] = ()
-    reasoning: str = ""
-    max_steps: int | None = None
-    no_tools: bool = False
-    tools: str | None = None
-    extensions: tuple[str, ...] = ()
-    no_ext: bool = False
-    no_skill: bool = False
-    with_skills: bool = False
-    no_yolo: bool = False
-    no_context_files: bool = False
-    approvals: bool = False
     config: str = ""
+    approvals: bool = False
+    no_yolo: bool = False
     help: bool = False
 
     @property
-    def named_tools(self) -> tuple[str, ...] | None:
-        """What `--tools` names, and `--with-skills` beside it or where there would be none; None for all."""
-        if self.tools is None and not self.no_tools:
-            return None
-        named = tuple(name.strip() for name in (self.tools or "").split(",") if name.strip())
-        return (*named, SKILL) if self.with_skills else named
-
-    def settings(self, file: Path | None) -> Settings:
-        """`file` is the configuration's, if there is one."""
-        return Settings(
-            config=file,
-            provider=self.provider,
-            model=self.model,
-            api_key=self.api_key,
-            base_url=self.base_url,
-            system=self.system,
-            system_more=self.system_more,
-            reasoning=self.reasoning,
-            max_steps=self.max_steps,
-            tools=self.named_tools,
-            no_tools=self.no_tools,
-            extensions=tuple(map(Path, self.extensions)),
-            find_extensions=not self.no_ext,
-            skills=not self.no_skill,
-            context_files=not self.no_context_files,
-        )
+    def tools(self) -> tuple[str, ...]:
+        """The built-in tools that it names."""
+        return row(self.above.get("tools") or ()) if not self.above.get("no_tools") else ()
 
 
 def parse_flags(arguments: Sequence[str]) -> Flags:
     """`--flag value` and `--flag=value`. Raises BadFlags."""
-    given: dict[str, Any] = {}
+    given: dict[str, Any] = dict(_USUAL)
     waiting = list(arguments)
     while waiting:
         word, equals, value = waiting.pop(0).partition("=")
         name, kind = _known(word)
-        if kind == "switch":
-            given[name] = True
+        if kind in ("on", "off"):
+            given[name] = kind == "on"
             continue
         if not equals and not waiting:
             raise BadFlags(f'flag "{word}" needs a value')
         value = value if equals else waiting.pop(0)
         given[name] = (*given.get(name, ()), value) if kind == "texts" else _read(word, kind, value)
-    return Flags(**given)
+    if (tools := _tools(given.pop("tools", None), given)) is not None:
+        given["tools"] = tools
+    own = {name: given.pop(name) for name in _OWN if name in given}
+    return Flags(cast("Above", given), **own)
+
+
+def _tools(listed: str | None, given: dict[str, Any]) -> tuple[str, ...] | None:
+    """What `--tools` names, and `--with-skills` beside it or where there would be none; None for all."""
+    skilled = given.pop("with_skills", False)
+    if listed is None and not given.get("no_tools"):
+        return None
+    named = tuple(name.strip() for name in (listed or "").split(",") if name.strip())
+    return (*named, SKILL) if skilled else named
 
 
 def _known(word: str) -> tuple[str, Kind]:

@@ -15,9 +15,9 @@ import trio
 
 from hookgate import __version__
 from hookgate.assembly.models import named_model, unknown_of
+from hookgate.assembly.settings import Settings
 from hookgate.embedding.known import known_models
 from hookgate.embedding.reasoning import leveled
-from hookgate.embedding.settings import Opening
 from hookgate.loop.jobs import Compaction, End, Job, Jobs, Prompt
 from hookgate.protocol.framing import MAX_MESSAGE_BYTES, Oversize
 from hookgate.protocol.rpc import commands, events
@@ -60,14 +60,14 @@ class Terms:
 class Server:
     """`write` takes a whole frame and never waits."""
 
-    def __init__(self, opening: Opening, terms: Terms, write: Callable[[bytes], None]) -> None:
+    def __init__(self, settings: Settings, terms: Terms, write: Callable[[bytes], None]) -> None:
         self.jobs = Jobs(MAX_QUEUED)
         self.approvals = Approvals(self.tell, enabled=terms.approvals)
         self.refused = False
         self.opened = trio.Event()
         self.conversation: Conversation | None = None
-        self._opening, self._token, self._write = opening, terms.token, write
-        self._model, self._reasoning = opening.config.agent.model, opening.reasoning
+        self._settings, self._token, self._write = settings, terms.token, write
+        self._model, self._reasoning = settings.config.agent.model, settings.reasoning
         self._trusted = not terms.token
         # Only extensions speak before anybody has said who they are.
         self._notes: deque[bytes] = deque()
@@ -154,7 +154,8 @@ class Server:
                 self._answer(request, {"messages": [message_members(message) for message in said]})
             case commands.GetModels():
                 self._answer(
-                    request, {"models": [model_members(it) for it in known_models(self._opening.config, self._model)]}
+                    request,
+                    {"models": [model_members(it) for it in known_models(self._settings.config, self._model)]},
                 )
             case commands.Approve():
                 self._approve(request, command)
@@ -183,7 +184,7 @@ class Server:
         """Raises ValueError, and then nothing has changed."""
         match command:
             case commands.SetModel(model=name):
-                self._model = named_model(self._opening.config, name, self._model)
+                self._model = named_model(self._settings.config, name, self._model)
             case commands.SetReasoning(reasoning=reasoning):
                 self._reasoning = leveled(reasoning)
             case _:
@@ -193,7 +194,7 @@ class Server:
             self.conversation.set_reasoning(self._reasoning)
         match command:
             case commands.SetModel():
-                note = unknown_of(self._opening.config, self._model)
+                note = unknown_of(self._settings.config, self._model)
                 return {"model": self._model.partition("/")[2], **({"note": note} if note else {})}
             case commands.SetReasoning():
                 return {"reasoning": self._reasoning}
@@ -207,7 +208,7 @@ class Server:
     def _state(self) -> State:
         if self.conversation is not None:
             return self.conversation.state()
-        workspace = str(self._opening.workspace)
+        workspace = str(self._settings.workspace)
         provider, _, model = self._model.partition("/")
         return State(provider, model, workspace, 0, self.jobs.busy, events.Spent(), self._reasoning)
 

@@ -13,8 +13,9 @@ from pathlib import Path
 import trio
 
 from hookgate import config as configuration
+from hookgate.assembly.settings import Settings
 from hookgate.config import ConfigError
-from hookgate.embedding.settings import Opening, settled
+from hookgate.embedding.above import settled
 from hookgate.program.signals import open_until_signal
 from hookgate.program.starting import begun
 from hookgate.protocol.rpc import events
@@ -42,16 +43,16 @@ def run_rpc(arguments: Sequence[str]) -> int:
         sys.stdout.write(usage(program))
         return 0
     try:
-        opening = _settled(flags)
+        settings = _settled(flags)
     except ConfigError as mistake:
         _say(f"{program}: rpc: {mistake}")
         return FAILED
     if flags.no_yolo:
         _say(f"{program}: rpc: --no-yolo has no effect: approvals are what the configuration says")
-    return _served(program, opening, flags)
+    return _served(program, settings, flags)
 
 
-def _settled(flags: Flags) -> Opening:
+def _settled(flags: Flags) -> Settings:
     """Everything that can be wrong before a frame is written. Raises ConfigError."""
     file = Path(flags.config).resolve() if flags.config else None
     if flags.cwd:
@@ -61,41 +62,39 @@ def _settled(flags: Flags) -> Opening:
             raise ConfigError(f"--cwd {flags.cwd}: {error.strerror}") from None
     if file is None and Path(configuration.FILE_NAME).is_file():
         file = Path(configuration.FILE_NAME)
-    opening = settled(flags.settings(file))
+    settings = settled(file, **flags.above)
     # Tools need it, and it is asked for again: better now than in the middle of a conversation.
-    _ = opening.workspace
-    return opening
+    _ = settings.workspace
+    return settings
 
 
-def _broken(flags: Flags) -> tuple[str, ...]:
+def _broken(settings: Settings) -> tuple[str, ...]:
     """A line for each extension of the command line that cannot be loaded: these are told before anything is open."""
-    if not flags.extensions:
+    if settings.extensions is None or not settings.extensions.named:
         return ()
-    from hookgate.assembly.extensions.extensions import unloaded
+    from hookgate.assembly.extensions.looking import unloaded
     from hookgate.extensions.discovery import find
 
-    return unloaded(find(tuple(map(Path, flags.extensions)), None))
+    return unloaded(find(settings.extensions.named, None))
 
 
-def _strangers(opening: Opening, flags: Flags) -> Iterator[str]:
+def _strangers(settings: Settings, flags: Flags) -> Iterator[str]:
     """A line for each name of `--tools` that covers nothing."""
     from hookgate.assembly.preflight.naming import known_names
 
-    if flags.tools is None or flags.no_tools:
-        return
-    known = known_names(opening.config)
-    for name in flags.named_tools or ():
+    known = known_names(settings.config)
+    for name in flags.tools:
         if why := known.stranger(name):
             yield f"--tools: {name!r} {why}"
 
 
-def _served(program: str, opening: Opening, flags: Flags) -> int:
+def _served(program: str, settings: Settings, flags: Flags) -> int:
     from hookgate.assembly.models import unknown_of
     from hookgate.program.endings import INTERRUPTED, ending
 
-    if note := unknown_of(opening.config, opening.config.agent.model):
+    if note := unknown_of(settings.config, settings.config.agent.model):
         _say(f"{program}: rpc: {note}")
-    service = Service(opening, Terms(configuration.rpc_token(), flags.approvals), flags)
+    service = Service(settings, Terms(configuration.rpc_token(), flags.approvals), flags)
     try:
         trio.run(service.run)
     except (Exception, BaseExceptionGroup) as error:
@@ -115,12 +114,12 @@ def _served(program: str, opening: Opening, flags: Flags) -> int:
 class Service:
     """One run, from the first line to the exit status."""
 
-    def __init__(self, opening: Opening, terms: Terms, flags: Flags) -> None:
+    def __init__(self, settings: Settings, terms: Terms, flags: Flags) -> None:
         self.status = FAILED
         self.writer = Writer(STDOUT)
-        self.server = Server(opening, terms, self.writer.write)
+        self.server = Server(settings, terms, self.writer.write)
         self.surface = RpcSurface(self.server.tell, lambda: self.writer.full)
-        self._opening, self._flags = opening, flags
+        self._settings, self._flags = settings, flags
 
     async def run(self) -> None:
         """Until stdin ends and everything asked for is done; until a signal; or until nobody reads.
@@ -147,23 +146,23 @@ class Service:
 
     async def _work(self) -> None:
         """Open the conversation, and do what is asked of it, until cancelled."""
-        told = await trio.to_thread.run_sync(_broken, self._flags, abandon_on_cancel=True)
+        told = await trio.to_thread.run_sync(_broken, self._settings, abandon_on_cancel=True)
         for problem in told:
             _say(problem)
         # Importing takes long, and whoever asks meanwhile is to be answered: so not in this thread.
-        await trio.to_thread.run_sync(_import, self._opening.kind, abandon_on_cancel=True)
+        await trio.to_thread.run_sync(_import, self._settings.kind, abandon_on_cancel=True)
         from hookgate.assembly.logs import set_up_logs
         from hookgate.embedding.conversation import Seat
         from hookgate.embedding.opening import open_conversation
 
-        set_up_logs(self._opening.config.log)
+        set_up_logs(self._settings.config.log)
         seat = Seat(CHANNEL, self._tell, self.server.approvals.ask, self.writer.room, self.surface)
-        async with open_conversation(self._opening, seat, self.server.jobs) as conversation:
+        async with open_conversation(self._settings, seat, self.server.jobs) as conversation:
             begun()
             for problem in conversation.problems:
                 if problem not in told:
                     _say(problem)
-            for stranger in _strangers(self._opening, self._flags):
+            for stranger in _strangers(self._settings, self._flags):
                 _say(f"{_program()}: rpc: {stranger}")
             self.server.use(conversation)
             await trio.sleep_forever()

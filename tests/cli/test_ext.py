@@ -17,7 +17,7 @@ import pytest
 import trio
 
 from hookgate import config as configuration
-from hookgate.assembly.extensions.extensions import unloaded
+from hookgate.assembly.extensions.looking import unloaded
 from hookgate.cli.ext.doctor import OUR_TOOLS
 from hookgate.cli.ext.installed import list_extensions, places_of, trust, untrust
 from hookgate.extensions.discovery import find

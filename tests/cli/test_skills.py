@@ -14,7 +14,7 @@ from hookgate import config as configuration
 from hookgate.assembly.keeping.kept import Keeping, told_files
 from hookgate.assembly.skills import Joined, load_skills
 from hookgate.assembly.tools import selection
-from hookgate.embedding.settings import settled
+from hookgate.embedding.above import settled
 from hookgate.rpc.flags import parse_flags
 from hookgate.tools.registry import Registry
 from tests.cli.program import DEADLINE_S, configured, environment, open_pipes, run
@@ -129,7 +129,7 @@ async def test_flags_and_configuration_decide_whether_it_is_offered(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     written(usual_places(tmp_path)[0], "deploy", "Do it.")
-    opening = settled(parse_flags(flags).settings(scripted(tmp_path, more=more) / "hookgate.toml"))
+    opening = settled(scripted(tmp_path, more=more) / "hookgate.toml", **parse_flags(flags).above)
     registry = Registry()
     await load_skills(opening.config, opening.skills, Joined(registry))
     offered = selection(opening.config.tools, registry).of(registry.snapshot(), "rpc")
@@ -159,8 +159,8 @@ async def test_a_programs_own_tool_of_the_name_stays(tmp_path: Path) -> None:
 
 
 def test_with_skills_brings_no_other_tool() -> None:
-    assert parse_flags(["--no-tools", "--with-skills"]).named_tools == ("skill",)
-    assert parse_flags(["--with-skills"]).named_tools is None
+    assert parse_flags(["--no-tools", "--with-skills"]).above.get("tools") == ("skill",)
+    assert parse_flags(["--with-skills"]).above.get("tools") is None
 
 
 async def test_a_chat_has_them_unless_it_is_told_otherwise(tmp_path: Path) -> None:

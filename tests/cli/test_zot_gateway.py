@@ -12,8 +12,8 @@ import pytest
 import trio
 
 from hookgate import config as configuration
-from hookgate.assembly.app import Setup, open_runtime
-from hookgate.assembly.extensions.extensions import ExtensionFlags
+from hookgate.assembly.app import open_runtime
+from hookgate.assembly.settings import ExtensionFlags, Ports, Settings
 from hookgate.assembly.sinks import EVERYTHING, observer
 from hookgate.hooks.rules import Mount
 from hookgate.protocol.answers import CONTINUE, Answer, Approve
@@ -67,8 +67,8 @@ async def open_gateway(
             parsed = configuration.parse(text, folder / "hookgate.toml")
             watcher = observer("watcher", EVERYTHING, events.append)
             flags = ExtensionFlags(tuple(named), search=False)
-            setup = Setup(parsed, folder, (room,), (watcher, *inside), extensions=flags)
-            async with open_runtime(setup) as runtime:
+            settings = Settings(parsed, folder, extensions=flags)
+            async with open_runtime(settings, Ports((room,), inside=(watcher, *inside))) as runtime:
                 yield Flow(runtime, room, server, events)
             assert runtime.agent.tally.balanced, runtime.agent.tally
     await none_left(folder)

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 import trio
 
-from hookgate.assembly.extensions.extensions import ExtensionFlags, Extensions, Joints
+from hookgate.assembly.extensions.extensions import Extensions, Joints
+from hookgate.assembly.settings import ExtensionFlags
 from hookgate.channels.dialogue import Dialogue
 from hookgate.cli.terminal.trust import introduce
 from hookgate.extensions import trust

@@ -23,7 +23,7 @@ async def main(folder: Path) -> None:
             runtime.agent.registry.unregister(name, "builtin")
         descriptions = StoredDescriptions(catalog)
         descriptions.subscribe(lambda revision: say(f"{revision} {descriptions.get('ls')}"))
-        rules = approval_rules(runtime.setup.config)
+        rules = approval_rules(runtime.settings.config)
         async with open_control(folder / "c.sock", tool_methods(runtime, catalog, descriptions, lambda: rules)):
             say("up")
             await trio.to_thread.run_sync(sys.stdin.read, abandon_on_cancel=True)

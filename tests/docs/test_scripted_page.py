@@ -13,7 +13,8 @@ import pytest
 import structlog
 import trio
 
-from hookgate.cli.terminal.chat import Flags, run_chat
+from hookgate.cli.terminal.chat import run_chat
+from hookgate.cli.terminal.flags import Flags, settled
 from hookgate.protocol.errors import PASSING, ProviderFault
 from hookgate.providers import scripted
 from tests.cli.program import DEADLINE_S, environment
@@ -46,7 +47,7 @@ async def test_the_commands_print_what_the_page_shows(
         assert (program, chat, once) == ("hookgate", "chat", "--once")
         with trio.fail_after(DEADLINE_S):
             # Here and not in a process of its own, which takes a second each time.
-            await run_chat(Flags(once=question))
+            await run_chat(settled(None), Flags(once=question))
         assert "".join(capsys.readouterr()).rstrip() == shown, command
     structlog.reset_defaults()
 

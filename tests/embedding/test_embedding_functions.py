@@ -81,7 +81,7 @@ async def test_one_alone_is_as_good_as_one_in_a_row(scripted: Scripted) -> None:
     config = scripted({"calls": [{"name": "ls"}]}, {"text": "done"})
     with trio.fail_after(DEADLINE_S):
         async with Runtime(config, tools="read", functions=ls, system_more="Be kind.") as runtime:
-            assert runtime._there.opening.config.agent.system.endswith("\n\nBe kind.")
+            assert runtime._there.settings.config.agent.system.endswith("\n\nBe kind.")
             events = [event async for event in runtime.prompt("go", images="https://example.org/a.png")]
     results = [event for event in events if isinstance(event, ToolResult)]
     assert [(result.is_error, "." in str(result.content)) for result in results] == [(False, True)]

@@ -10,8 +10,8 @@ import trio.testing
 
 from hookgate import config as configuration
 from hookgate.config import ConfigError
+from hookgate.embedding.above import Above, settled
 from hookgate.embedding.reasoning import leveled, reasoned
-from hookgate.embedding.settings import Settings, settled
 from hookgate.embedding.tray import Tray
 from hookgate.protocol.rpc.events import Done, TextDelta
 
@@ -47,39 +47,39 @@ def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"model": "anthropic/c", "api_key": "k"}, "anthropic/c"),
     ],
 )
-def test_the_model_is_the_one_that_is_meant(above: dict[str, str], model: str) -> None:
+def test_the_model_is_the_one_that_is_meant(above: Above, model: str) -> None:
     config = configuration.parse(TOML, Path("hookgate.toml"))
-    opening = settled(Settings(config, **above))
-    assert opening.config.agent.model == model
-    assert f"{opening.provider}/{opening.model}" == model
-    assert opening.provider in opening.config.providers
+    settings = settled(config, **above)
+    assert settings.config.agent.model == model
+    assert settings.kind in ("openai", "anthropic")
 
 
 def test_a_key_of_the_environment_chooses_the_provider_where_nothing_else_does(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
-    assert settled(Settings()).kind == "anthropic"
-    assert settled(Settings(model="claude-x")).config.agent.model == "anthropic/claude-x"
+    assert settled(None).kind == "anthropic"
+    assert settled(None, model="claude-x").config.agent.model == "anthropic/claude-x"
 
 
 def test_a_literal_key_is_in_no_representation() -> None:
-    settings = Settings(provider="openai", api_key="very secret")
-    assert "very secret" not in repr(settings) + repr(settled(settings))
+    settings = settled(None, provider="openai", api_key="very secret")
+    assert settings.keys == {"openai": "very secret"}
+    assert "very secret" not in repr(settings)
 
 
 def test_an_endpoint_of_ones_own_needs_no_key_and_the_usual_one_does() -> None:
-    assert settled(Settings(provider="openai", base_url="http://127.0.0.1:9/v1")).keys == {}
+    assert settled(None, provider="openai", base_url="http://127.0.0.1:9/v1").keys == {}
     with pytest.raises(ConfigError, match="OPENAI_API_KEY"):
-        settled(Settings(provider="openai"))
+        settled(None, provider="openai")
     with pytest.raises(ConfigError, match="http"):
-        settled(Settings(provider="openai", base_url="ftp://x"))
+        settled(None, provider="openai", base_url="ftp://x")
 
 
 def test_what_is_added_to_the_system_prompt_comes_after_it() -> None:
     config = configuration.parse(TOML, Path("hookgate.toml"))
-    assert settled(Settings(config, system_more=("A.", "B."))).config.agent.system == "Be.\n\nA.\n\nB."
-    assert settled(Settings(config, system="", system_more=("A.",))).config.agent.system == "A."
+    assert settled(config, system_more=("A.", "B.")).config.agent.system == "Be.\n\nA.\n\nB."
+    assert settled(config, system="", system_more=("A.",)).config.agent.system == "A."
 
 
 # --- reasoning ----------------------------------------------------------------------------------------------

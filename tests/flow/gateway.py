@@ -11,7 +11,8 @@ from pathlib import Path
 import trio
 
 from hookgate import config as configuration
-from hookgate.assembly.app import Runtime, Setup, open_runtime
+from hookgate.assembly.app import Runtime, open_runtime
+from hookgate.assembly.settings import Ports, Settings
 from hookgate.assembly.sinks import EVERYTHING, observer
 from hookgate.protocol.events import Event
 from hookgate.protocol.values import Inbound, Message
@@ -66,8 +67,8 @@ async def open_flow(folder: Path, config: str, answers: Sequence[Answer]) -> Asy
             text = HEAD.format(folder=folder, url=server.base_url) + config
             room, events = Room([]), list[Event]()
             parsed = configuration.parse(text, folder / "hookgate.toml")
-            setup = Setup(parsed, folder, (room,), (observer("watcher", EVERYTHING, events.append),))
-            async with open_runtime(setup) as runtime:
+            ports = Ports((room,), inside=(observer("watcher", EVERYTHING, events.append),))
+            async with open_runtime(Settings(parsed, folder), ports) as runtime:
                 yield Flow(runtime, room, server, events)
             assert runtime.agent.tally.balanced, runtime.agent.tally
 

@@ -10,7 +10,8 @@ import pytest
 import trio
 
 from hookgate import config as configuration
-from hookgate.assembly.app import Runtime, Setup, open_runtime
+from hookgate.assembly.app import Runtime, open_runtime
+from hookgate.assembly.settings import Ports, Settings
 from hookgate.control.client import call
 from hookgate.control.gateway import open_gateway_control
 from hookgate.protocol.approval import ApprovalRequest, Decision
@@ -88,9 +89,10 @@ async def test_no_reload_between_a_hook_and_a_rule_lets_a_call_through_that_nobo
     policies = (head + child("approver", tmp_path / "approver.py", APPROVER, asks), head + RULE)
     file, socket, room, tool = tmp_path / "hookgate.toml", tmp_path / "control.sock", Yes([]), Made("act")
     file.write_text(policies[0])
-    setup = Setup(configuration.load(file)[0], tmp_path, (room,), providers={"p": Busy()}, functions=(tool,))
+    settings = Settings(configuration.load(file)[0], tmp_path, file, functions=(tool,))
+    ports = Ports((room,), providers={"p": Busy()})
     with trio.fail_after(DEADLINE_S):
-        async with open_runtime(setup) as runtime, open_gateway_control(runtime, file, socket):
+        async with open_runtime(settings, ports) as runtime, open_gateway_control(runtime, socket):
             over = trio.Event()
             async with trio.open_nursery() as nursery:
                 for number in range(4):
@@ -125,9 +127,10 @@ async def test_a_reload_that_fails_leaves_hooks_and_rules_as_they_were(tmp_path:
     good = child("approver", tmp_path / "approver.py", APPROVER, 'intercept = ["approve_tool"]')
     file, socket = tmp_path / "hookgate.toml", tmp_path / "control.sock"
     file.write_text(head + good + RULE.replace("act", "bash"))
-    setup = Setup(configuration.load(file)[0], tmp_path, (Yes([]),), providers={"p": Busy()})
+    settings = Settings(configuration.load(file)[0], tmp_path, file)
+    ports = Ports((Yes([]),), providers={"p": Busy()})
     with trio.fail_after(DEADLINE_S):
-        async with open_runtime(setup) as runtime, open_gateway_control(runtime, file, socket):
+        async with open_runtime(settings, ports) as runtime, open_gateway_control(runtime, socket):
             before = (runtime.gate.mounts, runtime.agent.desk.rules)
             file.write_text(head + bad)
             with pytest.raises(Exception, match="nothing was changed: hook new: it exited with status 3"):

@@ -163,7 +163,7 @@ async def test_a_hook_that_a_reload_brought_is_kept_too(work: Path, loose: str) 
         (work / "later" / name).write_text((work / name).read_text())
     attack = bash("echo evil > later/guard.py"), calls(("c2", "write", '{"path": "later/x.py", "content": "x"}'))
     async with open_rig(work, [*attack, says("done")], loose, deadline_s=120) as rig:
-        tools, setup = rig.runtime.tools, rig.runtime.setup
+        tools, setup = rig.runtime.tools, rig.runtime.settings
         text = hook([sys.executable, "later/guard.py"])
         newer = configuration.parse(f'[agent]\nworkspace = "{work}"\n{text}', work / "hookgate.toml")
         with tools.keeping.adopting(newer):

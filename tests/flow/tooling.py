@@ -11,7 +11,8 @@ from typing import Any, TypeVar, cast
 import trio
 
 from hookgate import config as configuration
-from hookgate.assembly.app import Runtime, Setup, open_runtime
+from hookgate.assembly.app import Runtime, open_runtime
+from hookgate.assembly.settings import Ports, Settings
 from hookgate.assembly.sinks import EVERYTHING, observer
 from hookgate.hooks.inside import InsideHook
 from hookgate.hooks.rules import Mount, Rules
@@ -121,8 +122,8 @@ async def open_rig(folder: Path, replies: Sequence[Reply], config: str = "", **p
     with trio.fail_after(parts.get("deadline_s", DEADLINE_S)):
         async with open_model_server(*replies) as server:
             rig = await _parts(folder, server, config, parts)
-            setup, events, questions, room = rig
-            async with open_runtime(setup) as runtime:
+            settings, ports, room, events, questions = rig
+            async with open_runtime(settings, ports) as runtime:
                 made = Rig(runtime, room, server, events, questions)
                 made.add(*parts.get("tools", ()))
                 yield made
@@ -131,7 +132,7 @@ async def open_rig(folder: Path, replies: Sequence[Reply], config: str = "", **p
 
 async def _parts(
     folder: Path, server: ModelServer, config: str, parts: Mapping[str, Any]
-) -> tuple[Setup, list[Event], list[tuple[Stage, bytes]], Room]:
+) -> tuple[Settings, Ports, Room, list[Event], list[tuple[Stage, bytes]]]:
     head = HEAD.format(folder=folder, url=server.base_url)
     text = head.replace("[agent]\n", f"[agent]\n{parts.get('agent', '')}\n") + config
     parsed = configuration.parse(text, folder / "hookgate.toml")
@@ -139,9 +140,9 @@ async def _parts(
     events, questions = list[Event](), list[tuple[Stage, bytes]]()
     names = (*EVERYTHING, *(kind.kind for kind in INSIDE))
     mounts = (observer("watcher", names, events.append), _listening(questions), *parts.get("hooks", ()))
-    rooms, secrets = (room, *parts.get("rooms", ())), tuple(parts.get("secrets", ()))
-    setup = Setup(parsed, folder, rooms, mounts, parts.get("providers", {}), secrets=secrets)
-    return setup, events, questions, room
+    keys = {f"nobody's-{number}": secret for number, secret in enumerate(parts.get("secrets", ()))}
+    ports = Ports((room, *parts.get("rooms", ())), inside=mounts, providers=parts.get("providers", {}))
+    return Settings(parsed, folder, keys=keys), ports, room, events, questions
 
 
 def _listening(questions: list[tuple[Stage, bytes]]) -> Mount:

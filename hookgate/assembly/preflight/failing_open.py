@@ -27,7 +27,7 @@ def open_guard(name: str) -> str:
 def open_guards(runtime: Runtime) -> tuple[str, ...]:
     """A line each; those that have brought tools of their own are asked for these, not to guard."""
     brings = {mount.name for mount in runtime.gate.mounts if mount.hook.declared.tools}
-    return tuple(open_guard(name) for name in failing_open(runtime.setup.config) if name not in brings)
+    return tuple(open_guard(name) for name in failing_open(runtime.settings.config) if name not in brings)
 
 
 def _decided(section: HookSection) -> bool:

@@ -8,7 +8,8 @@ from contextlib import AsyncExitStack
 import trio
 
 from hookgate import config as configuration
-from hookgate.assembly.tools import Place, open_toolset
+from hookgate.assembly.settings import ExtensionFlags, Settings
+from hookgate.assembly.tools import open_toolset
 from hookgate.cli.doctor.finding import Examined, Finding, broken, note, ok
 from hookgate.cli.doctor.packages import found, install
 from hookgate.config import ConfigError
@@ -25,10 +26,10 @@ _NAMESPACES = (
 
 async def sandbox(it: Examined) -> list[Finding]:
     """The one that a start here would choose, with all that it would have to keep."""
-    place = Place(it.config, it.base, it.file, Unredacted(), False, it.extensions)
+    settings = Settings(it.config, it.base, it.file, extensions=ExtensionFlags(it.extensions))
     try:
         async with AsyncExitStack() as stack:
-            tools = await open_toolset(stack, place)
+            tools = await open_toolset(stack, settings, Unredacted())
             return [await _judged(it, await tools.sandbox.chosen())]
     except SandboxUnavailable as error:
         return [broken("sandbox", str(error), await _remedy())]

@@ -9,7 +9,8 @@ from pathlib import Path
 from shutil import which
 
 from hookgate import config as configuration
-from hookgate.assembly.extensions.extensions import ExtensionFlags, judge_of
+from hookgate.assembly.extensions.looking import judge_of
+from hookgate.assembly.settings import ExtensionFlags
 from hookgate.channels.printable import one_line
 from hookgate.extensions.discovery import Entry, Judge, Places, look
 from hookgate.extensions.folders import Refused, vanish

@@ -6,21 +6,20 @@ import signal
 import sys
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TextIO
 
 import trio
 
 from hookgate import config as configuration
-from hookgate.assembly.app import Runtime, Setup, open_runtime
-from hookgate.assembly.extensions.extensions import ExtensionFlags
-from hookgate.assembly.keeping.kept import Keeping
+from hookgate.assembly.app import Runtime, open_runtime
 from hookgate.assembly.logs import set_up_logs
 from hookgate.assembly.preflight.failing_open import open_guards
 from hookgate.assembly.prompt_logs import PromptLogs
+from hookgate.assembly.settings import Ports, Settings
 from hookgate.assembly.sinks import event_file, open_event_file, trace, warnings
+from hookgate.assembly.tools import keeping_of
 from hookgate.channels.dialogue import WHOLE, Write
 from hookgate.channels.once import Once
 from hookgate.channels.panels import PanelView
@@ -29,110 +28,58 @@ from hookgate.channels.surface import TerminalSurface
 from hookgate.channels.terminal import NAME, Terminal
 from hookgate.cli.terminal import extension_lines
 from hookgate.cli.terminal.commands import TerminalCommands
+from hookgate.cli.terminal.flags import Flags
 from hookgate.cli.terminal.help import at_the_prompt
 from hookgate.cli.terminal.keyboard import Keyboard, open_keyboard, screen_size
-from hookgate.cli.terminal.model import asked_for
 from hookgate.cli.terminal.printing import PROMPT, prompt_text, welcome
 from hookgate.cli.terminal.prompt import Prompt
 from hookgate.cli.terminal.trust import introduce
 from hookgate.cli.vouching import ask_about_changes
-from hookgate.extensions.discovery import Found
-from hookgate.extensions.trust import Trust
 from hookgate.hooks.rules import Mount
 from hookgate.program.endings import FAILED, INTERRUPTED
 from hookgate.program.signals import open_until_signal
 from hookgate.program.starting import begun
-from hookgate.protocol.interfaces import Channel
 from hookgate.protocol.values import Chat, Inbound
-from hookgate.protocol.zot.surface import Surface
-from hookgate.sections import Config
 
 CHAT = Chat(NAME, "terminal", sender="user")
 
 
-@dataclass(frozen=True)
-class Flags:
-    """What the command line said. `found`: the extensions, where they have been looked at right before."""
-
-    config_file: Path | None = None
-    once: str | None = None
-    model: str = ""
-    trace: bool = False
-    events: Path | None = None
-    control: Path | None = None
-    diff: bool = False
-    ext: tuple[Path, ...] = ()
-    no_ext: bool = False
-    no_skill: bool = False
-    no_context_files: bool = False
-    yes_from_stdin: bool = False
-    trust: Trust = field(default_factory=lambda: Trust(configuration.trust_folder()))
-    found: Found | None = None
-
-    @property
-    def extensions(self) -> ExtensionFlags:
-        return ExtensionFlags(self.ext, search=not self.no_ext, discover=True, trust=self.trust, found=self.found)
-
-
-async def run_chat(flags: Flags) -> int:
+async def run_chat(settings: Settings, flags: Flags) -> int:
     """The exit status. Raises ConfigError and RequiredHookFailed before anything is asked."""
-    config, file = configuration.load(flags.config_file)
-    config = asked_for(config, flags.model)
     logs = PromptLogs()
-    set_up_logs(config.log, logs)
+    set_up_logs(settings.config.log, logs)
     if flags.once is not None and not flags.once.strip():
         raise configuration.ConfigError("--once needs a question")
     if flags.once is not None:
-        return await _run_once(flags, config, file.parent)
-    return await _run_interactive(flags, (config, file.parent), logs)
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where the conversation takes place, and where extensions show what is beside it."""
-
-    channel: Channel
-    surface: Surface
+        return await _run_once(settings, flags)
+    return await _run_interactive(settings, flags, logs)
 
 
 @asynccontextmanager
 async def open_chat(
-    flags: Flags, setup: tuple[Config, Path], place: Place, tracer: Callable[[str], None]
+    settings: Settings, flags: Flags, ports: Ports, tracer: Callable[[str], None]
 ) -> AsyncGenerator[Runtime]:
     """A runtime with the sinks that the flags ask for and, if configured, its control socket."""
-    config, base = setup
     async with AsyncExitStack() as stack:
         inside: list[Mount] = [trace(tracer)] if flags.trace else [warnings(tracer)]
         if flags.events:
             inside.append(event_file(stack.enter_context(open_event_file(flags.events))))
-        whole = Setup(config, base, (place.channel,), inside, file=flags.config_file, recording=flags.diff)
-        beside = {place.channel.name: place.surface}
-        runtime = await stack.enter_async_context(
-            open_runtime(
-                replace(
-                    whole,
-                    extensions=flags.extensions,
-                    surfaces=beside,
-                    skills=not flags.no_skill,
-                    context_files=not flags.no_context_files,
-                )
-            )
-        )
+        runtime = await stack.enter_async_context(open_runtime(settings, replace(ports, inside=inside)))
         _report(runtime)
-        if config.control.enabled or flags.control:
+        if settings.config.control.enabled or flags.control:
             from hookgate.control.gateway import open_gateway_control
 
-            await stack.enter_async_context(open_gateway_control(runtime, flags.config_file, flags.control))
+            await stack.enter_async_context(open_gateway_control(runtime, flags.control))
         begun()
         yield runtime
 
 
-async def _run_once(flags: Flags, config: Config, base: Path) -> int:
+async def _run_once(settings: Settings, flags: Flags) -> int:
     channel = Once(_to_stderr)
-    beside = Terminal(_stderr, None)
+    ports = Ports((channel,), {channel.name: TerminalSurface(Terminal(_stderr, None))})
     async with (
         open_until_signal(signal.SIGINT, signal.SIGTERM, signal.SIGHUP),
-        open_chat(flags, (config, base), Place(channel, TerminalSurface(beside)), _to_stderr) as runtime,
+        open_chat(settings, flags, ports, _to_stderr) as runtime,
     ):
         # It ends with its answer, so it begins with every tool that there will be.
         await runtime.tried()
@@ -170,19 +117,19 @@ def _stderr(text: str) -> None:
 # --- interactive --------------------------------------------------------------------------------------------
 
 
-async def _run_interactive(flags: Flags, setup: tuple[Config, Path], logs: PromptLogs) -> int:
+async def _run_interactive(settings: Settings, flags: Flags, logs: PromptLogs) -> int:
     async with open_until_signal(signal.SIGTERM, signal.SIGHUP), open_keyboard() as keyboard:
         terminal = seated(_write, keyboard, piped=flags.yes_from_stdin)
         surface = TerminalSurface(terminal, PanelView(_write, screen_size) if keyboard.person else None)
-        if keyboard.person:
-            file = flags.config_file or setup[1] / configuration.FILE_NAME
-            await ask_about_changes(Keeping(setup[0], file, flags.ext), terminal.put)
-            found = await introduce(setup[0], flags.extensions, terminal.put)
-            flags = replace(flags, found=found)
+        if keyboard.person and (extensions := settings.extensions) is not None:
+            await ask_about_changes(keeping_of(settings), terminal.put)
+            found = await introduce(settings.config, extensions, terminal.put)
+            settings = replace(settings, extensions=replace(extensions, found=found))
+        ports = Ports((terminal,), {terminal.name: surface})
         # A log that goes to a file goes on doing so.
         above = logs.above(terminal.between) if keyboard.person and sys.stderr.isatty() else nullcontext()
         with above:
-            async with open_chat(flags, setup, Place(terminal, surface), terminal.beside) as runtime:
+            async with open_chat(settings, flags, ports, terminal.beside) as runtime:
                 if runtime.skills is not None:
                     runtime.skills.tell = terminal.between if keyboard.person else _to_stderr
                 await converse(runtime, terminal, keyboard, surface)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from hookgate.assembly.app import Runtime
-from hookgate.assembly.extensions.extensions import unloaded
+from hookgate.assembly.extensions.looking import unloaded
 from hookgate.cli.terminal.trust import Put, introduce
 from hookgate.loop.commands import Commands
 from hookgate.protocol.values import Inbound
@@ -48,7 +48,7 @@ async def reloaded(runtime: Runtime, put: Put | None) -> str:
     """Stop them all, load what is there now; a line about it. `put` asks about those that nobody knows yet."""
     if runtime.extensions is not None:
         found = None
-        if put is not None and runtime.setup.extensions is not None:
-            found = await introduce(runtime.setup.config, runtime.setup.extensions, put)
+        if put is not None and runtime.settings.extensions is not None:
+            found = await introduce(runtime.settings.config, runtime.settings.extensions, put)
         await runtime.extensions.reload(runtime.mounts, found)
     return f"· Extensions: {', '.join(loaded(runtime)) or 'none'}."

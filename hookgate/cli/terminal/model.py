@@ -1,4 +1,4 @@
-"""Which model answers in a chat: the one of `--model`, and what `/model` says and does."""
+"""Which model answers in a chat: what `/model` says and does."""
 
 from __future__ import annotations
 
@@ -6,25 +6,12 @@ from dataclasses import replace
 
 from hookgate.assembly.app import Runtime
 from hookgate.assembly.models import models_of, named_model, unknown_of
-from hookgate.config import ConfigError
 from hookgate.protocol.values import Chat
-from hookgate.sections import Config
-
-
-def asked_for(config: Config, name: str) -> Config:
-    """The configuration with this model instead of its own; as it is without a name. Raises ConfigError."""
-    if not name:
-        return config
-    try:
-        model = named_model(config, name, config.agent.model)
-    except ValueError as error:
-        raise ConfigError(f"--model: {error}") from None
-    return config.model_copy(update={"agent": config.agent.model_copy(update={"model": model})})
 
 
 def model(runtime: Runtime, chat: Chat, name: str) -> str:
     """What `/model` answers. With a name, that model answers in this chat from the next message on."""
-    config, agent = runtime.setup.config, runtime.gateway.agent_of(chat)
+    config, agent = runtime.settings.config, runtime.gateway.agent_of(chat)
     if not name:
         provider = agent.model.partition("/")[0]
         known = ", ".join(it.id for it in models_of(config, provider))

@@ -18,7 +18,7 @@ def welcome(runtime: Runtime) -> str:
     running = counted(len(hooks), "hook") + (f", {counted(loaded, 'extension')}" if loaded else "")
     lines = [f"hookgate: {runtime.agent.model}; {running}; /help for help, Ctrl-D to leave"]
     lines.extend(f"! hook {hook.name} is {hook.state}: {hook.reason}" for hook in hooks if not hook.pid)
-    lines.extend(f"! {note}" for note in (unknown_of(runtime.setup.config, runtime.agent.model),) if note)
+    lines.extend(f"! {note}" for note in (unknown_of(runtime.settings.config, runtime.agent.model),) if note)
     return printable("\n".join(lines)) + "\n"
 
 

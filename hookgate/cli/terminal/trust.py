@@ -6,7 +6,8 @@ import shlex
 import sys
 from collections.abc import Awaitable, Callable
 
-from hookgate.assembly.extensions.extensions import ExtensionFlags, looked
+from hookgate.assembly.extensions.looking import looked
+from hookgate.assembly.settings import ExtensionFlags
 from hookgate.channels.dialogue import YES_OR_NO, Dialogue
 from hookgate.channels.printable import named, printable
 from hookgate.channels.question import Part, Question, measured

@@ -77,7 +77,7 @@ async def _started_rows(config_file: Path | None) -> Sequence[Members]:
 
     rows: Sequence[Members] = ()
     async with open_until_signal(signal.SIGTERM, signal.SIGHUP), open_without_model(config_file) as runtime:
-        config = runtime.setup.config
+        config = runtime.settings.config
         file = configuration.store_file(config)
         # Looking makes no file.
         async with open_catalog(file) if file.exists() else nullcontext() as catalog:

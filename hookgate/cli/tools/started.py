@@ -5,13 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 
 from hookgate import config as configuration
-from hookgate.assembly.app import Runtime, Setup, open_runtime
-from hookgate.assembly.extensions.extensions import ExtensionFlags
+from hookgate.assembly.app import Runtime, open_runtime
 from hookgate.assembly.logs import set_up_logs
+from hookgate.assembly.settings import ExtensionFlags, Ports, Settings
 from hookgate.channels.once import Once
 from hookgate.channels.printable import printable
 from hookgate.cli.terminal.extension_lines import problems
@@ -41,11 +40,16 @@ async def open_without_model(
     model = config.agent.model or UNSET
     agent = config.agent.model_copy(update={"model": model})
     providers = dict.fromkeys({*config.providers, model.partition("/")[0]}, NoModel())
-    setup = Setup(
-        config.model_copy(update={"agent": agent}), file.parent, (channel or Once(),), inside, providers, config_file
+    settings = Settings(
+        config.model_copy(update={"agent": agent}),
+        file.parent,
+        config_file,
+        extensions=ExtensionFlags(discover=True),
+        skills=True,
+        looking=True,
     )
-    setup = replace(setup, extensions=ExtensionFlags(discover=True), skills=True, looking=True)
-    async with open_runtime(setup) as runtime:
+    ports = Ports((channel or Once(),), inside=inside, providers=providers)
+    async with open_runtime(settings, ports) as runtime:
         # Whoever looks, or calls, wants the tools that hooks declare.
         await runtime.tried()
         for line in (*problems(runtime), *runtime.text_problems()):

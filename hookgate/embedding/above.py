@@ -1,13 +1,13 @@
-"""What a conversation is opened with: a configuration, and what a caller sets above it. Opens nothing."""
+"""What a caller sets above a configuration, as the one value that a run is told. Opens nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, TypedDict, Unpack
 
 from hookgate import config as configuration
+from hookgate.assembly.settings import ExtensionFlags, Settings
 from hookgate.config import USUAL_MODELS, ConfigError
 from hookgate.embedding.reasoning import leveled
 from hookgate.protocol.interfaces import Tool
@@ -24,9 +24,8 @@ KEYS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
 _NO_TOOL = ("!*",)
 
 
-@dataclass(frozen=True)
-class Settings:
-    """None or empty: as the configuration says. `config` None: no file. One alone is as good as one in a row.
+class Above(TypedDict, total=False):
+    """What is not named, None or empty: as the configuration says. One alone is as good as one in a row.
 
     `model` is a bare name or PROVIDER/MODEL; `provider` is one of the configuration's, or openai or anthropic;
     `system_more` is added to the system prompt. `tools`: globs over built-in tools; `no_tools`: none of these, and of
@@ -35,28 +34,6 @@ class Settings:
     `skills`, `context_files`: True: those in the usual places, unless the configuration says no; False: none,
     whatever it says.
     """
-
-    config: Config | Path | None = None
-    provider: str = ""
-    model: str = ""
-    api_key: str = field(default="", repr=False)
-    base_url: str = ""
-    workspace: Path | None = None
-    system: str | None = None
-    system_more: str | Iterable[str] = ()
-    reasoning: str = ""
-    max_steps: int | None = None
-    tools: str | Iterable[str] | None = None
-    no_tools: bool = False
-    extensions: Path | str | Iterable[Path | str] = ()
-    find_extensions: bool = False
-    functions: Tool | Iterable[Tool] = ()
-    skills: bool | None = None
-    context_files: bool | None = None
-
-
-class Above(TypedDict, total=False):
-    """The members of Settings that stand above a configuration, for callers who name them."""
 
     provider: str
     model: str
@@ -76,65 +53,38 @@ class Above(TypedDict, total=False):
     context_files: bool | None
 
 
-@dataclass(frozen=True)
-class Opening:
-    """Settings that fit together. `keys`: literal API keys by the name of their provider."""
-
-    config: Config
-    base: Path
-    file: Path | None = None
-    keys: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
-    reasoning: str = ""
-    extensions: tuple[Path, ...] = ()
-    find_extensions: bool = False
-    functions: tuple[Tool, ...] = ()
-    skills: bool | None = None
-    context_files: bool | None = None
-
-    @property
-    def provider(self) -> str:
-        return self.config.agent.model.partition("/")[0]
-
-    @property
-    def kind(self) -> str:
-        return self.config.providers[self.provider].kind
-
-    @property
-    def model(self) -> str:
-        """The bare name."""
-        return self.config.agent.model.partition("/")[2]
-
-    @property
-    def workspace(self) -> Path:
-        """Raises ConfigError."""
-        return configuration.workspace_folder(self.config)
-
-
-def settled(settings: Settings) -> Opening:
-    """Raises ConfigError: no such file, no model, no key, no tool."""
-    settings = replace(settings, tools=None if settings.tools is None else row(settings.tools))
-    config, file = _configured(settings.config)
-    base = file.parent if file is not None else Path.cwd()
-    model = _model(config, settings)
+def settled(given: Config | Path | None, **above: Unpack[Above]) -> Settings:
+    """`given` None: no file. Raises ConfigError: no such file, no model, no key, no tool."""
+    config, file = _configured(given)
+    model = _model(config, above.get("model", ""), above.get("provider", ""))
     provider = model.partition("/")[0]
-    section = _provider(config, settings, provider)
-    keys = {provider: settings.api_key} if settings.api_key else {}
+    section = _provider(config, provider, above.get("base_url", ""))
+    keys = {provider: key} if (key := above.get("api_key")) else {}
     if not keys:
         _check_key(provider, section)
-    agent = config.agent.model_copy(update=_agent(config, settings, model))
     changed = {
-        "agent": agent,
+        "agent": config.agent.model_copy(update={"model": model, **_agent(config, above)}),
         "providers": {**config.providers, provider: section},
-        "tools": config.tools.model_copy(update=_tools(config, settings)),
+        "tools": config.tools.model_copy(update=_tools(config, above)),
     }
-    found = (_folders(settings.extensions), settings.find_extensions, _functions(settings.functions))
-    more = (*found, settings.skills, settings.context_files)
-    return Opening(config.model_copy(update=changed), base, file, keys, _level(settings), *more)
+    return Settings(
+        config.model_copy(update=changed),
+        file.parent if file is not None else Path.cwd(),
+        file,
+        keys,
+        _level(above.get("reasoning", "")),
+        _extensions(above.get("extensions", ()), find=above.get("find_extensions", False)),
+        _functions(above.get("functions", ())),
+        above.get("skills"),
+        above.get("context_files"),
+    )
 
 
-def _folders(given: Path | str | Iterable[Path | str]) -> tuple[Path, ...]:
-    """One alone is as good as one in a row, for a str is a row of letters."""
-    return tuple(Path(it) for it in ((given,) if isinstance(given, str | Path) else given))
+def _extensions(given: Path | str | Iterable[Path | str], *, find: bool) -> ExtensionFlags | None:
+    # One alone is as good as one in a row, for a str is a row of letters.
+    named = tuple(Path(it) for it in ((given,) if isinstance(given, str | Path) else given))
+    # There is nobody to ask: what a program looks for, it wants.
+    return ExtensionFlags(named, find, find, trusting=True) if find or named else None
 
 
 def row(given: str | Iterable[str]) -> tuple[str, ...]:
@@ -152,9 +102,9 @@ def _functions(given: Tool | Iterable[Tool]) -> tuple[Tool, ...]:
     return tools
 
 
-def _level(settings: Settings) -> str:
+def _level(reasoning: str) -> str:
     try:
-        return leveled(settings.reasoning)
+        return leveled(reasoning)
     except ValueError as error:
         raise ConfigError(str(error)) from None
 
@@ -173,10 +123,9 @@ def _configured(config: object) -> tuple[Config, Path | None]:
             )
 
 
-def _model(config: Config, settings: Settings) -> str:
+def _model(config: Config, model: str, named: str) -> str:
     """PROVIDER/MODEL."""
     configured, _, bare = config.agent.model.partition("/")
-    model, named = settings.model, settings.provider
     if not named and "/" in model and model.partition("/")[0] in {*config.providers, *KEYS}:
         return model
     provider = named or configured or _with_a_key()
@@ -198,19 +147,19 @@ def _with_a_key() -> str:
     raise ConfigError(f"no model and no credentials: name a provider, or set {' or '.join(KEYS.values())}")
 
 
-def _provider(config: Config, settings: Settings, name: str) -> ProviderSection:
+def _provider(config: Config, name: str, base_url: str) -> ProviderSection:
     section = config.providers.get(name)
     if section is None:
         found = configuration.named_secrets((KEYS[name],))
         # A server of one's own may want no key.
-        variable = KEYS[name] if found or not settings.base_url else ""
+        variable = KEYS[name] if found or not base_url else ""
         section = ProviderSection.model_validate({"kind": name, "api_key_env": variable})
-    if not settings.base_url:
+    if not base_url:
         return section
     try:
-        return ProviderSection.model_validate({**section.model_dump(), "base_url": settings.base_url})
+        return ProviderSection.model_validate({**section.model_dump(), "base_url": base_url})
     except ValueError as error:
-        raise ConfigError(f"base URL {settings.base_url!r}: it must start with http:// or https://") from error
+        raise ConfigError(f"base URL {base_url!r}: it must start with http:// or https://") from error
 
 
 def _check_key(name: str, section: ProviderSection) -> None:
@@ -219,26 +168,27 @@ def _check_key(name: str, section: ProviderSection) -> None:
         raise ConfigError(f'no credentials for provider "{name}": set {variable} or give an API key')
 
 
-def _tools(config: Config, settings: Settings) -> dict[str, Any]:
-    if settings.no_tools:
-        named = (f"!{name}" for name in settings.tools or ())
-        others = PreferenceSection(tools=("*", *named), enabled=False)
+def _tools(config: Config, above: Above) -> dict[str, Any]:
+    given = above.get("tools")
+    named = None if given is None else row(given)
+    if above.get("no_tools"):
+        others = PreferenceSection(tools=("*", *(f"!{name}" for name in named or ())), enabled=False)
         # Skills are text of the person's or the project's: no built-in tool of this kind.
-        enabled = (SKILL,) if SKILL in (settings.tools or ()) else _NO_TOOL
+        enabled = (SKILL,) if SKILL in (named or ()) else _NO_TOOL
         return {"enabled": enabled, "preferences": (*config.tools.preferences, others)}
-    return {} if settings.tools is None else {"enabled": settings.tools or _NO_TOOL}
+    return {} if named is None else {"enabled": named or _NO_TOOL}
 
 
-def _agent(config: Config, settings: Settings, model: str) -> dict[str, Any]:
-    system = config.agent.system if settings.system is None else settings.system
+def _agent(config: Config, above: Above) -> dict[str, Any]:
+    given, steps, workspace = above.get("system"), above.get("max_steps"), above.get("workspace")
+    system = config.agent.system if given is None else given
     changed: dict[str, Any] = {
-        "model": model,
-        "system": "\n\n".join(part for part in (system, *row(settings.system_more)) if part),
+        "system": "\n\n".join(part for part in (system, *row(above.get("system_more", ()))) if part),
     }
-    if settings.max_steps is not None:
-        if settings.max_steps < 1:
-            raise ConfigError(f"max_steps: a number from 1 on, not {settings.max_steps}")
-        changed["max_steps"] = settings.max_steps
-    if settings.workspace is not None:
-        changed["workspace"] = str(settings.workspace)
+    if steps is not None:
+        if steps < 1:
+            raise ConfigError(f"max_steps: a number from 1 on, not {steps}")
+        changed["max_steps"] = steps
+    if workspace is not None:
+        changed["workspace"] = str(workspace)
     return changed

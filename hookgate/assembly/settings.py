@@ -1,0 +1,77 @@
+"""What one run is told, whoever tells it: its configuration with what was said above that, and what it is joined to.
+
+A command line, a caller's arguments or an RPC client each have one reader that makes these. Opens nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hookgate import config as configuration
+from hookgate.sections import Config
+
+if TYPE_CHECKING:
+    from hookgate.extensions.discovery import Found
+    from hookgate.extensions.trust import Trust
+    from hookgate.hooks.rules import Mount
+    from hookgate.protocol.interfaces import Channel, Provider, Tool
+    from hookgate.protocol.zot.surface import Surface
+
+
+@dataclass(frozen=True)
+class ExtensionFlags:
+    """Which zot extensions. `named`: folders of `--ext`; `search` False: `--no-ext`; `discover`: the project's
+    too, where the configuration does not say; `trusting`: all of them, whoever wrote them. `trust`: what somebody has
+    agreed to, in this run too. `found`: what a look right before the start has found."""
+
+    named: tuple[Path, ...] = ()
+    search: bool = True
+    discover: bool = False
+    trusting: bool = False
+    trust: Trust | None = None
+    found: Found | None = None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """`base`: the folder that relative paths of the configuration count from. `file`: the configuration's, if it was
+    named. `keys`: literal API keys by the name of their provider. `extensions` None: no zot extensions. `functions`:
+    tools of the program that has hookgate inside it. `skills`, `context_files`: see `switched_on`. `recording`: keep
+    what files were before a turn changed them. `looking`: nobody begins to work here, and what was not brought back
+    is no news."""
+
+    config: Config
+    base: Path
+    file: Path | None = None
+    keys: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    reasoning: str = ""
+    extensions: ExtensionFlags | None = None
+    functions: tuple[Tool, ...] = ()
+    skills: bool | None = None
+    context_files: bool | None = None
+    recording: bool = False
+    looking: bool = False
+
+    @property
+    def kind(self) -> str:
+        """Of the provider in use. Raises KeyError where the configuration has none of this name."""
+        return self.config.providers[self.config.agent.model.partition("/")[0]].kind
+
+    @property
+    def workspace(self) -> Path:
+        """Raises ConfigError."""
+        return configuration.workspace_folder(self.config)
+
+
+@dataclass(frozen=True)
+class Ports:
+    """`surfaces`: by channel, those that show what extensions say. `inside`: mounts of this process. `providers`:
+    instead of the configuration's of the same names."""
+
+    channels: Sequence[Channel]
+    surfaces: Mapping[str, Surface] = field(default_factory=dict[str, "Surface"])
+    inside: Sequence[Mount] = ()
+    providers: Mapping[str, Provider] = field(default_factory=dict[str, "Provider"])
