@@ -405,9 +405,9 @@ def test_a_cut_call_is_never_made(arguments: dict[str, Any], data: st.DataObject
     ],
 )
 @pytest.mark.parametrize("before", ["", "x ", "<tool_call>", "```json\n", '{"a":['])
-def test_an_eighth_of_a_mebibyte_of_anything_is_answered(before: str, piece: str) -> None:
+def test_32_kibibytes_of_anything_are_answered(before: str, piece: str) -> None:
     """A walk that is not linear would not come back from this."""
-    text = before + piece * (128 * 1024 // len(piece))
+    text = before + piece * (32 * 1024 // len(piece))
     with linear():
         assert not extract_calls(text, NAMES, "all").calls
         assert not extract_calls(text, NAMES, "tags").calls
@@ -427,5 +427,5 @@ def test_an_eighth_of_a_mebibyte_of_anything_is_answered(before: str, piece: str
     ],
 )
 def test_openers_without_end_are_problems_and_no_calls(piece: str) -> None:
-    found = extract_calls(piece * (128 * 1024 // len(piece)), NAMES, "all")
+    found = extract_calls(piece * (32 * 1024 // len(piece)), NAMES, "all")
     assert (found.klass, found.calls) == ("MALFORMED", ())

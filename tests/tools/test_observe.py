@@ -15,6 +15,7 @@ from hookgate.protocol.effects import Effect, FileEffect, ProcessEffect
 from hookgate.protocol.values import Json, ToolCall, ToolResult
 from hookgate.tools.builtin.bash import Bash
 from hookgate.tools.dispatch import execute
+from hookgate.tools.files import observe
 from hookgate.tools.files.observe import merged, observed
 from hookgate.tools.files.observe_paths import named_paths, shown_path
 from hookgate.tools.files.observe_scan import Limits, changes, scan
@@ -50,6 +51,12 @@ def delete(path: str) -> FileEffect:
 
 def rename(old: str, new: str, size: int) -> FileEffect:
     return FileEffect("rename", new, old, size, "observed")
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is looked at in vain on a busy machine is another matter."""
+    monkeypatch.setattr(observe, "PATIENCE_S", 20.0)
 
 
 # --- commands -----------------------------------------------------------------------------------------------
