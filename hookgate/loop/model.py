@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -10,6 +9,7 @@ import structlog
 import trio
 
 from hookgate.loop.agent import Agent, Retries
+from hookgate.processes.backoff import backoff_s
 from hookgate.protocol.delta import Delta
 from hookgate.protocol.errors import PASSING, ProviderFailed
 from hookgate.protocol.payloads import LlmRequest, LlmResponse, LlmRetry
@@ -70,14 +70,13 @@ async def _once(agent: Agent, request: LLMRequest, on_text: Callable[[Delta], No
 
 
 def _wait_s(retries: Retries, attempt: int, error: ProviderFailed) -> float | None:
-    """None: not worth another try. What the endpoint asks for is honoured; else it doubles, half of it chance."""
+    """None: not worth another try. What the endpoint asks for is honoured."""
     limit = min(retries.limit, 1) if error.kind == "empty" else retries.limit
     if error.final or error.kind not in PASSING or attempt > limit:
         return None
     if error.retry_after_s is not None:
         return error.retry_after_s if error.retry_after_s <= retries.longest_s else None
-    longest = min(retries.first_s * 2 ** (attempt - 1), retries.longest_s)
-    return longest * random.uniform(0.5, 1.0)  # noqa: S311 - jitter, no secret
+    return backoff_s(attempt, retries.first_s, retries.longest_s)
 
 
 def _announce(agent: Agent, step: Step, failed: tuple[int, ProviderFailed, float]) -> None:

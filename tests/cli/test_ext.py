@@ -18,13 +18,13 @@ import trio
 
 from hookgate import config as configuration
 from hookgate.assembly.extensions.looking import unloaded
-from hookgate.cli.ext.doctor import OUR_TOOLS
 from hookgate.cli.ext.installed import list_extensions, places_of, trust, untrust
 from hookgate.extensions.discovery import find
 from hookgate.extensions.logs import ExtensionLog
 from hookgate.extensions.trust import Trust
 from hookgate.tools.builtin import Parts, builtin_tools
 from hookgate.tools.files.workspace import Workspace
+from hookgate.tools.names import BUILTINS
 from hookgate.tools.shell.background import open_background
 from hookgate.tools.shell.sandbox import Sandbox
 from tests.cli.program import DEADLINE_S, HOOKGATE, environment, open_terminal, run
@@ -503,11 +503,11 @@ async def test_a_healthy_set_is_no_failure_and_a_named_folder_is_looked_at_too(t
     assert "  off: the configuration does not enable it\n" in ended.out
 
 
-async def test_the_doctor_knows_all_tools_of_ours(tmp_path: Path) -> None:
+async def test_all_built_in_tools_are_known_by_name(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path)
     async with open_background(tmp_path) as background:
         parts = Parts(workspace, Sandbox("none", workspace.root, workspace.root, ""), {}, background)
-        assert {tool.spec.name for tool in builtin_tools(parts)} <= set(OUR_TOOLS)
+        assert {tool.spec.name for tool in builtin_tools(parts)} == set(BUILTINS) - {"skill"}
 
 
 async def test_the_doctor_of_nothing_says_so(tmp_path: Path) -> None:

@@ -15,12 +15,10 @@ from hookgate.protocol.stages import Question, Stage
 from hookgate.protocol.values import LLMRequest, Step
 from hookgate.protocol.zot.names import EXTENSION
 from hookgate.tools.errors import BadSpec, NameConflict
+from hookgate.tools.names import RESERVED
 from hookgate.tools.registry import Registry
 
 log = structlog.get_logger("hookgate.extensions")
-
-RESERVED = frozenset({"read", "write", "edit", "bash", "skill"})
-"""hookgate's own, also where they are switched off: a model must not take a stranger for them."""
 
 Covers = Callable[[str, Step], bool]
 """Whether an extension, by its name, takes part in this step."""

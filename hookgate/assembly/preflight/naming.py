@@ -21,11 +21,8 @@ from hookgate.protocol.zot.names import EXTENSION
 from hookgate.sections import Config
 from hookgate.sections.hooks import HookSection
 from hookgate.sections.section import KNOWN_CHANNELS
+from hookgate.tools.names import ALL
 
-BUILTINS = (
-    *("bash", "bash_kill", "bash_output", "edit", "glob", "grep", "ls", "read", "skill", "web_fetch", "write"),
-    *("new_tool", "unregister_tool", "mcp_connect", "mcp_disconnect", "mcp_list"),
-)
 _NAME, _PROVIDER = "name:", "provider:"
 _SAY_SO = "; on_failure says what shall happen without it"
 GUARDED = {Stage.BEFORE_TOOL, Stage.APPROVE_TOOL}
@@ -150,9 +147,9 @@ class Known:
         if glob.startswith(_PROVIDER):
             return "" if self._provides(glob.removeprefix(_PROVIDER)) else "covers no provider of tools"
         glob = glob.removeprefix(_NAME)
-        if any(fnmatchcase(tool, glob) for tool in (*BUILTINS, *self.more)) or self._of_server(glob):
+        if any(fnmatchcase(tool, glob) for tool in (*ALL, *self.more)) or self._of_server(glob):
             return ""
-        hint = close(glob, BUILTINS) or "; is it a tool that a hook adds?"
+        hint = close(glob, ALL) or "; is it a tool that a hook adds?"
         return f"covers no built-in tool{hint}"
 
     def _of_server(self, glob: str) -> bool:

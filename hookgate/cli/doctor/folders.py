@@ -12,10 +12,10 @@ from hookgate.config import ConfigError
 from hookgate.control.client import socket_path
 from hookgate.control.place import ControlUnavailable, check_private
 from hookgate.protocol.match import Globs
+from hookgate.tools.names import WRITERS
 
 SOCKET_PATH_BYTES = 107
 """What the kernel has room for."""
-_WRITERS = ("bash", "write", "edit")
 
 
 async def folders(it: Examined) -> list[Finding]:
@@ -37,7 +37,7 @@ def _workspace(it: Examined) -> Finding:
         folder = configuration.workspace_folder(it.config)
     except ConfigError as error:
         return broken("workspace", str(error), "make the folder, or name another in [agent] workspace")
-    writers = [name for name in _WRITERS if Globs(it.config.tools.enabled).covers(name)]
+    writers = [name for name in WRITERS if Globs(it.config.tools.enabled).covers(name)]
     return _folder("workspace", folder, f"{', '.join(writers)} can change nothing", needed=bool(writers))
 
 

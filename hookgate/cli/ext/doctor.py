@@ -31,13 +31,8 @@ from hookgate.protocol.interfaces import Tool
 from hookgate.protocol.values import Chat
 from hookgate.protocol.zot.frames import Level, Panel
 from hookgate.sections import Config
+from hookgate.tools.names import BUILTINS
 from hookgate.tools.registry import Registry
-
-OUR_TOOLS: tuple[str, ...] = (
-    *("bash", "bash_kill", "bash_output", "edit", "glob", "grep", "ls", "read", "web_fetch", "write"),
-    # Also where there are no skills: a model must not take a stranger for it.
-    "skill",
-)
 
 READY: dict[HowReady | None, str] = {
     "frame": "it said so",
@@ -124,7 +119,7 @@ def _about(it: Visit) -> Iterator[str]:
 
 def conflicts(visited: Iterable[Visit]) -> Iterator[str]:
     """Names that an extension does not get: another comes first in load order."""
-    tools, commands = dict.fromkeys(OUR_TOOLS, "hookgate"), dict.fromkeys(OUR_COMMANDS, "hookgate")
+    tools, commands = dict.fromkeys(BUILTINS, "hookgate"), dict.fromkeys(OUR_COMMANDS, "hookgate")
     for it in visited:
         if it.started is None:
             continue

@@ -95,11 +95,11 @@ async def _edit(config: Config, wording: Wording) -> int:
 
 async def _note(config: Config, name: str, socket: Path | None) -> int:
     """A tool may come later; it may also be mistyped. Nothing is started to find that out."""
-    from hookgate.assembly.preflight.naming import BUILTINS
+    from hookgate.tools.names import ALL
 
     async with open_kept(config) as store:
         kept = store.tools(str(configuration.workspace_folder(config))) if store else ()
-    known = {*BUILTINS, *(row.name for row in kept), *_of_running(socket)}
+    known = {*ALL, *(row.name for row in kept), *_of_running(socket)}
     if name not in known:
         where = "" if socket else "; hooks, extensions and MCP servers were not asked"
         sys.stderr.write(f"note: no tool of this name is known here{where}\n")

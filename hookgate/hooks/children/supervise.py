@@ -6,7 +6,6 @@ failure policy.
 
 from __future__ import annotations
 
-import random
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -18,6 +17,7 @@ from typing import Any, Literal, Protocol
 import structlog
 import trio
 
+from hookgate.processes.backoff import backoff_s
 from hookgate.processes.child import HelloFailed, NotAgain
 from hookgate.processes.deadlines import Deadlines
 from hookgate.processes.last_words import Redact, ended
@@ -98,11 +98,10 @@ class Restarts:
     probe_s: float = 60.0
 
     def delay(self, crashes: int) -> float:
-        """Doubles with every crash in the window; half of it is chance, so that hooks do not restart in step."""
+        """Counted are the crashes in the window."""
         if crashes >= self.crash_limit:
             return self.probe_s
-        longest = min(self.first_delay_s * 2 ** max(0, crashes - 1), self.longest_delay_s)
-        return longest * random.uniform(0.5, 1.0)  # noqa: S311 - jitter, no secret
+        return backoff_s(crashes, self.first_delay_s, self.longest_delay_s)
 
 
 class RequiredHookFailed(Exception):

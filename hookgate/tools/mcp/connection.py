@@ -5,13 +5,13 @@ A single task owns it (`run`); its tools, and whoever lists or ends it, only loo
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping
 from time import monotonic
 
 import structlog
 import trio
 
+from hookgate.processes.backoff import backoff_s
 from hookgate.protocol.values import JsonObject, ToolCall, ToolResult, ToolSpec
 from hookgate.tools.errors import BadSpec, NameConflict, ToolError
 from hookgate.tools.mcp.ending import Ending
@@ -152,9 +152,7 @@ class Connection:
         return not (self._leaving.is_set() or self._lasting or (self.spec.origin == "model" and not self._was_up))
 
     async def _pause(self, losses: int) -> None:
-        """Doubles with every loss; half of it is chance, so that many connections do not come back in step."""
-        delay = min(FIRST_DELAY_S * 2.0 ** min(losses, 16), LONGEST_DELAY_S)
-        delay *= random.uniform(0.5, 1.0)  # noqa: S311 - jitter, no secret
+        delay = backoff_s(losses + 1, FIRST_DELAY_S, LONGEST_DELAY_S)
         # Of a series of attempts only the first is news.
         self._missed = self._missed or not losses
         tell = log.info if losses else log.warning

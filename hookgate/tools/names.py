@@ -1,0 +1,15 @@
+"""The names of hookgate's own tools, for whoever must know them without making one. Knows no tool."""
+
+from __future__ import annotations
+
+WRITERS = ("bash", "write", "edit")
+BUILTINS = (
+    *("bash", "bash_kill", "bash_output", "edit", "glob", "grep", "ls", "read", "web_fetch", "write"),
+    # There only where there are skills, hookgate's own everywhere: a model must not take a stranger for it.
+    "skill",
+)
+ALL = (*BUILTINS, "new_tool", "unregister_tool", "mcp_connect", "mcp_disconnect", "mcp_list")
+"""With those that change the tools while hookgate runs."""
+
+RESERVED = frozenset({*WRITERS, "read", "skill"})
+"""Of these no extension brings its own, also where they are switched off."""
