@@ -11,6 +11,7 @@ from hookgate.hooks.decision import (
     denial,
     fitting,
     injected,
+    let_through,
     modified,
     qualified,
     refusal,
@@ -32,13 +33,16 @@ from hookgate.protocol.answers import (
     Refuse,
     Respond,
 )
-from hookgate.protocol.stages import Stage
+from hookgate.protocol.stages import Question, Stage, Subject
 from hookgate.protocol.values import (
+    Chat,
     Fault,
     Finished,
+    Inbound,
     LLMReply,
     LLMRequest,
     Message,
+    Step,
     ToolCall,
     ToolResult,
     ToolSpec,
@@ -79,6 +83,25 @@ def test_a_failure_becomes_what_the_policy_makes_of_it(policy: Policy, stage: St
 @pytest.mark.parametrize("policy", ["continue", "deny", "abort"])
 def test_no_configuration_lets_a_failed_approver_pass(policy: Policy) -> None:
     assert Rules(on_failure={S.APPROVE_TOOL: policy}).policy(S.APPROVE_TOOL) == "deny"
+
+
+def test_a_reply_that_an_extension_should_have_judged_is_withheld_in_its_name() -> None:
+    failed = settled("zot:guard", S.AFTER_LLM, Failed("it died"), "withhold")
+    assert failed == Modify({"shown": "", "withheld_by": "guard withheld the reply: it died"})
+
+
+@pytest.mark.parametrize(
+    ("stage", "subject", "said"),
+    [
+        (S.BEFORE_TOOL, ToolCall("c1", "act", {}), "the call of act"),
+        (S.APPROVE_TOOL, ToolCall("c1", "act", {}), "the call of act"),
+        (S.AFTER_TOOL, Finished(ToolCall("c1", "act", {}), ToolResult("x"), 1), "the result of act"),
+        (S.BEFORE_LLM, LLMRequest("p/m", ()), "the request to p/m"),
+    ],
+)
+def test_what_goes_on_without_its_judge_is_named(stage: Stage, subject: Subject, said: str) -> None:
+    step = Step("a", "t", Inbound(Chat("cli", "1", "me"), "x"), model="p/m")
+    assert let_through(Question(stage, step, subject)) == said
 
 
 def test_interceptors_continue_by_default_and_wait_as_long_as_the_design_says() -> None:
@@ -172,11 +195,13 @@ def test_a_new_tool_belongs_to_the_hook_and_a_known_one_stays_what_it_is() -> No
 
 
 def test_a_rewritten_description_does_not_make_a_tool_the_hooks_own() -> None:
-    written = (ToolSpec("bash", "runs anything", {"type": "object"}, mutates=False, provider=""), READ)
+    closed = {"type": "object", "additionalProperties": False}
+    written = (ToolSpec("bash", "runs anything", closed, mutates=False, provider=""), READ)
     after, names = modified(REQUEST, {"tools": written}, Author("sky"))
     assert isinstance(after, LLMRequest)
     bash = after.tools[0]
-    assert (bash.description, bash.owner, bash.mutates, bash.timeout_s) == ("runs anything", "", True, 7)
+    assert (bash.description, bash.parameters) == ("runs anything", closed)
+    assert (bash.owner, bash.mutates, bash.timeout_s) == ("", True, 7)
     assert names == ("tools",)
 
 
@@ -197,10 +222,12 @@ def test_a_tool_of_another_hook_stays_that_hooks_tool() -> None:
         ("anything/x", set[str](), "anything/x"),
         ("x", set[str](), "openai/x"),
         ("openai/gpt", {"openai"}, "openai/gpt"),
+        ("openai/meta/llama", {"openai"}, "openai/meta/llama"),
     ],
 )
 def test_a_bare_model_means_the_current_provider(model: str, providers: set[str], full: str) -> None:
     assert qualified(model, "openai/gpt", frozenset(providers)) == full
+    assert qualified(model, "openai/meta/llama", frozenset(providers)) == full
 
 
 def test_an_echoed_model_is_no_change() -> None:
