@@ -26,6 +26,7 @@ from tests.cli.program import (
 )
 from tests.machine import with_and_without
 from tests.model_server import Answer, ModelServer, calls, hang, open_model_server, says
+from tests.processes import until
 
 RULE = '[[approvals]]\nname = "shell"\ntools = ["bash"]\n'
 # No other process sleeps for so long: found by its command line.
@@ -155,7 +156,7 @@ async def test_sigterm_in_the_middle_of_a_turn_ends_it_cleanly(tmp_path: Path) -
     ):
         await screen.line("go")
         await tool.rings()
-        assert processes_of(NAP)
+        await until(lambda: processes_of(NAP))
         screen.process.send_signal(signal.SIGTERM)
         await left_cleanly(screen, tmp_path)
 
@@ -189,7 +190,7 @@ async def test_ctrl_c_ends_the_turn_and_kills_what_it_runs_and_the_chat_goes_on(
     ):
         await screen.line("go")
         await tool.rings()
-        assert processes_of(NAP)
+        await until(lambda: processes_of(NAP))
         await screen.type("\x03")
         await screen.sees("Stopped.")
         await none_left(NAP)
@@ -222,7 +223,7 @@ async def test_ctrl_c_twice_at_the_prompt_leaves(tmp_path: Path) -> None:
         await screen.type("\x03")
         await screen.sees("Ctrl-C again")
         await screen.sees(PROMPT)
-        assert processes_of(tmp_path)
+        await until(lambda: processes_of(tmp_path))
         await screen.type("\x03")
         await left_cleanly(screen, tmp_path)
 

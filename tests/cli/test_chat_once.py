@@ -17,6 +17,7 @@ import trio
 from hookgate.config import ConfigError, parse
 from tests.cli.program import DEADLINE_S, configured, hook, none_left, open_pipes, processes_of, run
 from tests.model_server import Answer, calls, cut, fails, hang, open_model_server, says
+from tests.processes import until
 
 NOBODY = "http://127.0.0.1:9/v1"
 
@@ -172,7 +173,7 @@ async def test_a_signal_ends_it_with_one_line_and_leaves_no_process_behind(
         async with open_pipes(folder, "chat", "--once", "go") as screen:
             with trio.fail_after(DEADLINE_S):
                 await server.arrived.wait()
-            assert processes_of(tmp_path)
+            await until(lambda: processes_of(tmp_path))
             screen.process.send_signal(number)
             assert await screen.ends() == 130
             await screen.sees("hookgate: it was interrupted before an answer\n")

@@ -62,7 +62,7 @@ async def test_a_signal_leaves_no_child_behind(tmp_path: Path, number: signal.Si
     async with open_rpc(scripted(tmp_path, silent(tmp_path), more=more)) as client:
         await client.send("prompt", message="go")
         await client.until("tool_progress")
-        assert processes_of(tmp_path)
+        await until(lambda: processes_of(tmp_path))
         client.process.send_signal(number)
         assert await client.exits() == 128 + number
         await none_left(tmp_path)

@@ -137,7 +137,7 @@ async def test_a_command_that_is_stopped_leaves_no_process(tmp_path: Path) -> No
         async with trio.open_nursery() as nursery:
             nursery.start_soon(rig.say, "go")
             await until(lambda: (tmp_path / "pid.txt").exists() and (tmp_path / "pid.txt").read_text().strip())
-            assert processes_of(SLEEP)
+            await until(lambda: processes_of(SLEEP))
             await rig.say("/stop")
         await rig.runtime.gateway.idle("test:1")
         await none_left(SLEEP)
