@@ -73,7 +73,9 @@ def _placed(config: Config, base: Path) -> Config:
         "argv_roots": tuple(place(root) for root in config.dynamic.argv_roots),
     }
     placed = {
-        "store": config.store.model_copy(update={"path": place(config.store.path)}),
+        "store": config.store.model_copy(
+            update={"path": place(config.store.path), "journal": place(config.store.journal)}
+        ),
         "dynamic": config.dynamic.model_copy(update=dynamic),
         "zot": config.zot.model_copy(update={"home": place(config.zot.home)}),
         "skills": config.skills.model_copy(update={"folders": tuple(map(place, config.skills.folders))}),
@@ -212,6 +214,11 @@ def state_directory() -> Path:
 def store_file(config: Config) -> Path:
     """The SQLite file of the tool catalog and the descriptions; it need not exist."""
     return Path(config.store.path).expanduser() if config.store.path else state_directory() / "hookgate.db"
+
+
+def journal_file(config: Config) -> Path:
+    """The SQLite file of stored conversations; it need not exist."""
+    return Path(config.store.journal).expanduser() if config.store.journal else state_directory() / "journal.db"
 
 
 def dynamic_folder(config: Config) -> Path:

@@ -12,6 +12,7 @@ import click
 
 from hookgate import __version__
 from hookgate.cli.ext.commands import ext
+from hookgate.cli.journal.commands import sessions, store
 from hookgate.cli.mcp.commands import mcp
 from hookgate.cli.options import FILE, FOLDER, config_option, control_option
 from hookgate.cli.tools.commands import tools
@@ -224,6 +225,8 @@ def control(method: str, params: str, config_file: Path | None, control: Path | 
 hookgate.add_command(tools)
 hookgate.add_command(ext)
 hookgate.add_command(mcp)
+hookgate.add_command(store)
+hookgate.add_command(sessions)
 
 
 # --- how every command ends ---------------------------------------------------------------------------------

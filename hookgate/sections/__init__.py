@@ -18,6 +18,7 @@ from hookgate.sections.zot import ZotSection
 
 class StoreSection(Section):
     path: str = ""
+    journal: str = ""
 
 
 class LogSection(Section):

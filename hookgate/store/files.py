@@ -92,6 +92,17 @@ def _number(connection: sqlite3.Connection, pragma: str) -> int:
 @contextmanager
 def named(path: Path) -> Generator[None]:
     """Every failure becomes a StoreFailed whose line begins with the file's path."""
+    try:
+        with faults_named(path):
+            yield
+    except OSError as error:
+        kind = StoreFull if error.errno == 28 else StoreReadOnly
+        raise kind(f"{error.filename or path} cannot be made: {error.strerror or error}") from error
+
+
+@contextmanager
+def faults_named(path: Path) -> Generator[None]:
+    """As `named`, of the database alone."""
     import sqlite3
 
     try:
@@ -101,9 +112,6 @@ def named(path: Path) -> Generator[None]:
         raise type(error)(said if said.startswith(f"{path} ") else f"{path} {said}") from None
     except sqlite3.Error as error:
         raise meaning(path, error) from error
-    except OSError as error:
-        kind = StoreFull if error.errno == 28 else StoreReadOnly
-        raise kind(f"{error.filename or path} cannot be made: {error.strerror or error}") from error
 
 
 def meaning(path: Path, error: sqlite3.Error) -> StoreFailed:

@@ -154,7 +154,7 @@ def told_files(config: Config) -> tuple[Path, ...]:
 
 
 def hidden_paths(config: Config) -> tuple[Path, ...]:
-    """The control sockets and the store."""
+    """The control sockets, the store and the journal."""
     socket = (Path(config.control.path),) if config.control.path else ()
     return (configuration.runtime_directory(), *socket, *store_files(config))
 
@@ -165,5 +165,5 @@ def seals_folder() -> Path:
 
 
 def store_files(config: Config) -> tuple[Path, ...]:
-    store = configuration.store_file(config)
-    return tuple(Path(f"{store}{end}") for end in ("", "-wal", "-shm"))
+    files = (configuration.store_file(config), configuration.journal_file(config))
+    return tuple(Path(f"{file}{end}") for file in files for end in ("", "-wal", "-shm"))

@@ -133,6 +133,8 @@ def open_to_write(path: Path) -> sqlite3.Connection:
         connection = _connect(path, "rw")
         try:
             migrate(connection, JOURNAL)
+            # A backup that takes the journal's place has none.
+            connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.execute(f"PRAGMA journal_size_limit = {WAL_LIMIT_BYTES}")
         except BaseException:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hookgate.store.journal.engine import Engine
-from hookgate.store.journal.forgetting import drop_old, drop_oldest
+from hookgate.store.journal.forgetting import drop_old, drop_oldest, used_bytes
 
 
 class Retention:
@@ -19,3 +19,6 @@ class Retention:
         if most_bytes:
             while await self._engine.write(lambda tables: drop_oldest(tables, most_bytes)):
                 pass
+
+    async def used_bytes(self) -> int:
+        return await self._engine.read(used_bytes)

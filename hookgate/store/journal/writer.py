@@ -18,7 +18,7 @@ import outcome
 import trio
 
 from hookgate.protocol.catalog import StoreFailed
-from hookgate.store.files import named
+from hookgate.store.files import faults_named
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -106,7 +106,7 @@ class Writer(Generic[S]):
     def _together(self, group: Sequence[_Call]) -> list[outcome.Outcome[object]]:
         """Empty: one of them has failed after it had changed something, or all of them have."""
         try:
-            with named(self._path):
+            with faults_named(self._path):
                 self._begin(any(call.barrier for call in group))
         except StoreFailed as error:
             return [outcome.Error(type(error)(str(error))) for _ in group]
@@ -129,7 +129,7 @@ class Writer(Generic[S]):
         return outcome.capture(self._transact, call)
 
     def _transact(self, call: _Call) -> object:
-        with named(self._path):
+        with faults_named(self._path):
             self._begin(call.barrier)
             try:
                 result = call.act(self._subject)
@@ -140,7 +140,7 @@ class Writer(Generic[S]):
         return result
 
     def _act(self, call: _Call) -> object:
-        with named(self._path):
+        with faults_named(self._path):
             return call.act(self._subject)
 
     def _begin(self, barrier: bool) -> None:

@@ -1,0 +1,1 @@
+"""`hookgate store` and `hookgate sessions`: the journal of stored conversations."""

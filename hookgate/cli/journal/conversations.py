@@ -1,0 +1,93 @@
+"""`hookgate sessions`: stored conversations, one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hookgate.channels.printable import printable
+from hookgate.cli.hooks.inspect import counted, say
+from hookgate.cli.journal.file import journal_of, write_lines
+from hookgate.program.endings import FAILED
+from hookgate.protocol.codec import encode
+
+if TYPE_CHECKING:
+    from hookgate.protocol.journal.values import Entry, SessionRow
+
+
+def list_sessions(config_file: Path | None, *, as_json: bool) -> int:
+    """Raises ConfigError and StoreFailed, as all do."""
+    from hookgate.store.journal.listing import read_sessions
+    from hookgate.store.journal.looking import open_look
+
+    with open_look(journal_of(config_file)) as tables:
+        rows = read_sessions(tables)
+    if as_json:
+        say(encode([{"id": it.conversation.id, **asdict(it)} for it in rows]).decode())
+        return 0
+    for row in rows:
+        say(printable(_listed(row)))
+    if not rows:
+        say("no conversation is stored")
+    return 0
+
+
+def _listed(row: SessionRow) -> str:
+    unfinished = f", {row.unfinished} unfinished" if row.unfinished else ""
+    return f"{row.conversation.id}  {_when(row.last_at)}  {counted(row.entries, 'message')}{unfinished}"
+
+
+def _when(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%MZ")
+
+
+def show_session(id_: str, config_file: Path | None) -> int:
+    from hookgate.store.journal.looking import conversation_of, open_look
+    from hookgate.store.journal.transcripts import read_entries
+
+    with open_look(journal_of(config_file)) as tables:
+        number, _conversation = conversation_of(tables, id_)
+        entries, _upto = read_entries(tables, number)
+    for entry in entries:
+        for line in _shown(entry):
+            say(printable(line))
+    return 0
+
+
+def _shown(entry: Entry) -> Iterator[str]:
+    message = entry.message
+    role = "summary" if entry.upto else message.role
+    first, *more = message.content.split("\n")
+    yield f"{entry.number} {role}: {first}"
+    yield from (f"    {line}" for line in more)
+    yield from (f"    calls {call.name} {call.arguments}" for call in message.tool_calls)
+    yield from (f"    with {url[:80]}" for url in message.media)
+
+
+def export_session(id_: str, config_file: Path | None) -> int:
+    from hookgate.store.journal.looking import conversation_of, exported_conversation, open_look
+
+    with open_look(journal_of(config_file)) as tables:
+        write_lines(exported_conversation(tables, conversation_of(tables, id_)[0]))
+    return 0
+
+
+async def forget_session(id_: str, config_file: Path | None, *, yes: bool) -> int:
+    from hookgate.channels.question import Part, Question, measured
+    from hookgate.cli.agreeing import agreed
+    from hookgate.store.journal import open_journal
+    from hookgate.store.journal.looking import conversation_of, open_look
+
+    file = journal_of(config_file)
+    with open_look(file) as tables:
+        _number, conversation = conversation_of(tables, id_)
+    parts = (Part("conversation", printable(id_)),)
+    if not yes and not agreed(Question("Forget this?", parts, (measured(id_, parts),), "  forget it? [y/N] ")):
+        return FAILED
+    async with open_journal(file) as journal:
+        await journal.books.forget(conversation)
+    say(printable(f"forgot {id_}"))
+    return 0

@@ -1,0 +1,179 @@
+"""`hookgate store` and `hookgate sessions` as a person types them, beside a gateway and without one."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
+
+import pytest
+
+from hookgate.protocol.journal.values import Arrival
+from hookgate.protocol.values import Chat, Inbound
+from hookgate.store.journal import open_journal
+from tests.cli import program
+from tests.store.journals import ANN, CARL, fill
+
+MISSING = "is not there: nothing has been stored yet"
+
+
+@pytest.fixture
+async def folder(tmp_path: Path) -> Path:
+    """One with a journal that holds two conversations."""
+    write_config(tmp_path)
+    await fill(tmp_path / "journal.db")
+    return tmp_path
+
+
+def write_config(folder: Path) -> None:
+    (folder / "hookgate.toml").write_text('[store]\njournal = "journal.db"\n')
+
+
+async def hookgate(folder: Path, *arguments: str) -> CompletedProcess[str]:
+    ended = await program.run(folder, *arguments)
+    return CompletedProcess(ended.args, ended.returncode, ended.stdout.decode(), ended.stderr.decode())
+
+
+async def said(folder: Path, *arguments: str) -> str:
+    ended = await hookgate(folder, *arguments)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    return ended.stdout
+
+
+def names(folder: Path) -> list[str]:
+    return [it.name for it in folder.iterdir()]
+
+
+def lines(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+async def test_conversations_are_listed_shown_and_found_by_the_id_that_is_listed(folder: Path) -> None:
+    listed = (await said(folder, "sessions", "list")).splitlines()
+    assert listed[0].startswith(f"{ANN.id}  2026-09-21 ")
+    assert listed[0].endswith("  4 messages")
+    assert listed[1].startswith(f"{CARL.id}  2026-09-22 ")
+    assert listed[1].endswith("  0 messages, 1 unfinished")
+    rows = json.loads(await said(folder, "sessions", "list", "--json"))
+    assert [(it["id"], it["entries"], it["unfinished"]) for it in rows] == [(ANN.id, 4, 0), (CARL.id, 0, 1)]
+    assert await said(folder, "sessions", "show", ANN.id) == (
+        "1 user: Remove notes.txt\n    please\n"
+        '2 assistant: I will.\n    calls bash {"command": "rm notes.txt"}\n'
+        "3 tool: removed\n4 assistant: Done.\n"
+    )
+
+
+async def test_what_is_written_out_is_all_that_is_stored(folder: Path) -> None:
+    exported = lines(await said(folder, "store", "export"))
+    kinds = [it["kind"] for it in exported]
+    assert {kind: kinds.count(kind) for kind in kinds} == {
+        **{"conversation": 2, "message": 2, "entry": 4, "call": 1, "request": 1, "row": 2, "grant": 1},
+    }
+    by_kind = {it["kind"]: it for it in reversed(exported)}
+    assert [it["what"] for it in by_kind["message"]["passages"]][-2:] == ["delivered", "delivered"]
+    assert by_kind["request"]["votes"] == [{"person": "bob", "approved": True, "reason": "", "grant": "session"}]
+    assert (by_kind["call"]["id"], by_kind["call"]["result"]["for_llm"]) == ("2.0", "removed")
+    one = lines(await said(folder, "sessions", "export", CARL.id))
+    assert [(it["kind"], it.get("inbound", {}).get("text")) for it in one] == [
+        ("conversation", None),
+        ("message", "hello?"),
+    ]
+
+
+async def test_a_conversation_is_forgotten_and_the_other_is_not(folder: Path) -> None:
+    ended = await hookgate(folder, "sessions", "forget", ANN.id)
+    assert (ended.returncode, "--yes does it without a question" in ended.stderr) == (1, True)
+    assert await said(folder, "sessions", "forget", ANN.id, "--yes") == f"forgot {ANN.id}\n"
+    assert CARL.id in await said(folder, "sessions", "list")
+    assert "notes.txt" not in await said(folder, "store", "export")
+    async with open_journal(folder / "journal.db") as journal:
+        known = await journal.intake.accept(Arrival(Inbound(Chat("telegram", "42"), "again"), "default", "u1"))
+        assert known.known
+
+
+async def test_the_file_is_checked_copied_and_looked_at_while_a_gateway_writes_it(folder: Path) -> None:
+    file = folder / "journal.db"
+    async with open_journal(file) as journal:
+        await journal.intake.accept(Arrival(Inbound(Chat("telegram", "8"), "new"), "default", "u3"))
+        whole = await said(folder, "store", "check")
+        assert whole.startswith(f"{file} is whole: 3 conversations, 3 messages (2 unfinished), 0 to be sent, ")
+        assert (await said(folder, "store", "backup", "copy.db")).startswith("copy.db is a whole copy: ")
+        assert "telegram:8/default/0" in await said(folder, "sessions", "list")
+        for refused in (("sessions", "forget", ANN.id, "--yes"), ("store", "trim", "--days", "1")):
+            ended = await hookgate(folder, *refused)
+            assert (ended.returncode, ended.stdout) == (1, "")
+            assert ended.stderr.startswith(f"hookgate: {file} is in use by another hookgate (process ")
+    async with open_journal(folder / "copy.db") as copy:
+        assert len(await copy.books.sessions()) == 3
+    assert (folder / "copy.db").stat().st_mode & 0o777 == 0o600
+
+
+async def test_a_backup_overwrites_nothing_and_leaves_no_half(folder: Path) -> None:
+    (folder / "mine").write_text("mine")
+    for to in ("mine", "no/such/folder"):
+        ended = await hookgate(folder, "store", "backup", to)
+        assert (ended.returncode, ended.stdout) == (1, "")
+        assert ended.stderr.startswith(f"hookgate: {folder}/{to}")
+    assert (folder / "mine").read_text() == "mine"
+    assert [name for name in names(folder) if name.endswith(".new")] == []
+
+
+async def test_what_is_old_and_what_is_too_much_is_dropped_but_not_what_somebody_waits_for(folder: Path) -> None:
+    assert (await said(folder, "store", "trim", "--days", "36500")).startswith("2 conversations left, ")
+    assert (await said(folder, "store", "trim", "--mb", "0.001")).startswith("1 conversation left, ")
+    exported = await said(folder, "store", "export")
+    assert "notes.txt" not in exported
+    assert "hello?" in exported
+    assert (await hookgate(folder, "store", "trim")).returncode == 2
+
+
+async def test_damage_is_said_line_by_line_and_mended_by_nobody(folder: Path) -> None:
+    file = folder / "journal.db"
+    with closing(sqlite3.connect(file)) as other:
+        other.execute("UPDATE messages SET inbound = '[1'")
+        other.execute("UPDATE conversations SET written = 1")
+        other.execute("DELETE FROM passages WHERE what = 'answered'")
+        other.commit()
+    before = file.read_bytes()
+    ended = await hookgate(folder, "store", "check")
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr.splitlines() == [
+        f"hookgate: {file}: 2 of messages.inbound cannot be read",
+        f"hookgate: {file}: 3 entries beyond the last number that was given",
+        f"hookgate: {file}: 1 ended messages whose outcome nobody can see",
+    ]
+    data = bytearray(before)
+    data[8192 : len(data) // 2] = b"\xa5" * (len(data) // 2 - 8192)
+    file.write_bytes(data)
+    ended = await hookgate(folder, "store", "check")
+    assert ended.returncode == 1
+    assert str(file) in ended.stderr
+    assert file.read_bytes() == data
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(["store", it] for it in ("check", "export")),
+        ["store", "backup", "x"],
+        ["store", "trim", "--days", "1"],
+        *(["sessions", it, "telegram:1/default/0"] for it in ("show", "export", "forget")),
+        ["sessions", "list"],
+    ],
+    ids=" ".join,
+)
+async def test_a_journal_that_is_not_there_is_said_and_not_made(tmp_path: Path, command: list[str]) -> None:
+    write_config(tmp_path)
+    ended = await hookgate(tmp_path, *command)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (1, "", f"hookgate: {tmp_path}/journal.db {MISSING}\n")
+    assert [name for name in names(tmp_path) if name.startswith("journal")] == []
+
+
+@pytest.mark.parametrize("command", ["show", "export", "forget"])
+async def test_a_conversation_that_is_not_there_is_said(folder: Path, command: str) -> None:
+    ended = await hookgate(folder, "sessions", command, "telegram:1/x/0")
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr == f"hookgate: {folder}/journal.db holds no conversation telegram:1/x/0\n"

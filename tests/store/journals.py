@@ -1,0 +1,87 @@
+"""Journals with something in them, for tests of what is done with stored ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hookgate.protocol.answers import CONTINUE, Deny, Modify, Respond
+from hookgate.protocol.effects import FileEffect, ProcessEffect
+from hookgate.protocol.journal.values import (
+    Arrival,
+    Asked,
+    CallRecord,
+    Conversation,
+    Draft,
+    Intent,
+    StoredGrant,
+    StoredRequest,
+    Vote,
+)
+from hookgate.protocol.values import (
+    Chat,
+    Decode,
+    Fault,
+    Inbound,
+    Message,
+    Outbound,
+    ProposedCall,
+    ToolCall,
+    ToolResult,
+)
+from hookgate.store.journal import StoredJournal, open_journal
+
+DAY_S = 86400.0
+BEGUN = 1_790_000_040.0
+"""A full minute; the journal's clock goes on from there, by what all this really takes."""
+
+
+async def fill(file: Path) -> None:
+    """Ann asks for a file to be removed, which Bob allows; a day later Carl says something that nobody answers."""
+    async with open_journal(file, wall=lambda: BEGUN) as journal:
+        await _removed(journal)
+    async with open_journal(file, wall=lambda: BEGUN + DAY_S) as journal:
+        await journal.intake.accept(Arrival(Inbound(Chat("telegram", "7", "carl"), "hello?"), "default", "u2"))
+
+
+async def _removed(journal: StoredJournal) -> None:
+    chat = Chat("telegram", "42", "ann")
+    accepted = await journal.intake.accept(
+        Arrival(Inbound(chat, "Remove notes.txt\nplease", ("data:x",)), "default", "u1", offset="1")
+    )
+    claim = await journal.work.claim("gateway", 60)
+    assert claim is not None
+    asked = Asked(accepted.id, "on_message", "guard", "c", "h")
+    for answer in (CONTINUE, Modify({"text": "Remove it"}), Deny("no"), Respond(ToolResult("x"), {"name": "ls"})):
+        await journal.work.answered(claim, asked, answer)
+        assert await journal.work.answer(asked) == answer
+    call = ToolCall(
+        "c1", "bash", {"command": "rm notes.txt", "big": 1 << 80}, "text", Decode(("json",), guessed=True)
+    )
+    unreadable = ToolResult("ERROR", is_error=True, error=Fault("validation", "decode", "no JSON"))
+    records = (
+        CallRecord("2.0", call, None, "default", 1, "builtin", "", "ab"),
+        CallRecord("2.1", None, unreadable, "default", 1),
+    )
+    asks = Message("assistant", "I will.", (ProposedCall("c1", "bash", '{"command": "rm notes.txt"}'),))
+    await journal.work.append(claim, [Draft(Message("user", "Remove notes.txt\nplease")), Draft(asks, records)])
+    request = StoredRequest("A1", accepted.conversation, accepted.id, "2.0", "d", "p", "rule:shell", 1, BEGUN + DAY_S)
+    await journal.decisions.request(claim, request, [Outbound(chat, "May I?", kind="notice")])
+    await journal.decisions.decide("A1", Vote("bob", True, grant="session"))
+    await journal.decisions.grant(StoredGrant("G1", "scope", "bob", accepted.conversation.session))
+    await journal.work.intend(claim, Intent("2.0", "d", "p", ("A1",), ("G1",)))
+    effects = (FileEffect("delete", "notes.txt", source="observed"), ProcessEffect("rm notes.txt", 0))
+    result = ToolResult("removed", effects=effects, data={"lines": [1, 2]}, artifact_tags=("a",))
+    await journal.work.finish(claim, "2.0", result, 1_000_000)
+    stored = await journal.work.load(accepted.conversation)
+    assert (stored.entries[1].calls, stored.call("2.0").result) == (records, result)
+    told = Message("tool", "removed", tool_call_id="c1")
+    await journal.work.complete(
+        claim, "answered", [Draft(told), Draft(Message("assistant", "Done."))], [Outbound(chat, "Done.")]
+    )
+    for _ in range(2):
+        (row,) = await journal.posting.outgoing("telegram")
+        await journal.posting.sent(row.id, "tg-1")
+
+
+ANN = Conversation("telegram:42", "default")
+CARL = Conversation("telegram:7", "default")
