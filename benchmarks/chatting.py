@@ -12,7 +12,7 @@ import trio
 
 from hookgate.assembly.app import Runtime, open_runtime
 from hookgate.assembly.settings import Ports, Settings
-from hookgate.protocol.approval import ApprovalRequest, Decision
+from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide
 from hookgate.protocol.values import Chat, Inbound, Outbound
 from hookgate.providers.scripted import Script, ScriptedProvider
 from hookgate.sections import Config
@@ -47,8 +47,8 @@ class Mute:
     def restart_stream(self, chat: Chat) -> None:
         pass
 
-    async def approve(self, request: ApprovalRequest) -> Decision:
-        return Decision(False, CHANNEL, "nobody is here")
+    async def ask(self, request: ApprovalRequest, decide: Decide) -> None:
+        raise CannotAsk("nobody is here")
 
 
 @asynccontextmanager

@@ -9,12 +9,12 @@ import trio
 from pydantic import BaseModel, ConfigDict
 
 from benchmarks.figures import Bar, Figure, Pair, Run
-from hookgate.approvals.desk import Desk
+from hookgate.approvals.requests import Approvals, Surroundings
 from hookgate.hooks.gate import Gate
 from hookgate.loop.agent import Agent
 from hookgate.loop.batch import Batch
 from hookgate.loop.calls import run_calls
-from hookgate.protocol.approval import ApprovalRequest, Decision
+from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide
 from hookgate.protocol.journal.values import Claim, Conversation
 from hookgate.protocol.values import (
     Chat,
@@ -27,6 +27,7 @@ from hookgate.protocol.values import (
     ToolResult,
     ToolSpec,
 )
+from hookgate.store.memory import MemoryJournal
 from hookgate.tools.decode import read_calls
 from hookgate.tools.functions.typed import tool
 from hookgate.tools.memo import Memo
@@ -79,8 +80,8 @@ class Nowhere:
 
     def restart_stream(self, chat: Chat) -> None: ...
 
-    async def approve(self, request: ApprovalRequest) -> Decision:
-        return Decision(False, "nobody")
+    async def ask(self, request: ApprovalRequest, decide: Decide) -> None:
+        raise CannotAsk("nobody is here")
 
 
 async def measure(run: Run) -> list[Figure]:
@@ -108,7 +109,8 @@ def _snapshot() -> Pair:
 def _batch() -> Batch:
     registry, gate = Registry(), Gate()
     registry.register(tool(mutates=False, affects_workspace=False)(nothing))
-    agent = Agent("main", "p/m", "", {}, gate, registry, Desk((), gate.events.emit))
+    approvals = Approvals((), MemoryJournal(), Surroundings(gate.events.emit))
+    agent = Agent("main", "p/m", "", {}, gate, registry, approvals)
     step, snapshot = Step("main", "t", Inbound(Chat("bench", "1"), "")), registry.snapshot()
     return Batch(agent, Nowhere(), CLAIM, step, LLMRequest("p/m", (), snapshot.specs), snapshot, Memo())
 

@@ -13,7 +13,7 @@ import structlog
 import trio
 
 from hookgate import config as configuration
-from hookgate.approvals.desk import Desk
+from hookgate.approvals.requests import Approvals, Surroundings
 from hookgate.assembly.context_files import ContextFiles
 from hookgate.assembly.extensions.extensions import Extensions, Joints
 from hookgate.assembly.extensions.looking import looked
@@ -108,13 +108,13 @@ async def open_runtime(settings: Settings, ports: Ports) -> AsyncGenerator[Runti
         mounts = Mounts(gate, restarts(config.hooks.defaults), inside)
         hooks = plans(config, settings.base, tools.rechecks.hook)
         await stack.enter_async_context(open_mounts(mounts, extensions.beside(hooks) if extensions else hooks))
-        agent = make_agent(config, providers, gate, tools)
+        journal = MemoryJournal()
+        agent = make_agent(config, providers, tools, make_judges(config, gate, journal, tools))
         agent = context.applied(agent) if context is not None else agent
         channels = {channel.name: channel for channel in ports.channels}
-        journal = MemoryJournal()
         gateway = Gateway(lambda _chat: agent, channels, journal, extensions.commands if extensions else None)
         more = await open_more_tools(stack, settings, tools, gateway.tell)
-        agent.desk.adopt(all_rules(config, more.workshop))
+        agent.approvals.adopt(all_rules(config, more.workshop))
         if more.workshop is not None and not settings.looking:
             await more.workshop.warn()
         nursery = await stack.enter_async_context(trio.open_nursery())
@@ -210,16 +210,30 @@ def _told(change: Change) -> RegistryChanged:
     return RegistryChanged(change.version, change.added, change.removed, change.shadowed)
 
 
-def make_agent(config: Config, providers: Mapping[str, Provider], gate: Gate, tools: Toolset) -> Agent:
+@dataclass(frozen=True)
+class Judges:
+    """Who has a say in a call: hooks, then people."""
+
+    gate: Gate
+    approvals: Approvals
+
+
+def make_judges(config: Config, gate: Gate, journal: Journal, tools: Toolset) -> Judges:
+    workspace = str(configuration.workspace_folder(config))
+    around = Surroundings(gate.events.emit, tools.around.redactor, workspace)
+    return Judges(gate, Approvals(all_rules(config), journal, around))
+
+
+def make_agent(config: Config, providers: Mapping[str, Provider], tools: Toolset, judges: Judges) -> Agent:
     section = config.agent
     return Agent(
         name=section.name,
         model=section.model,
         system=section.system,
         providers=providers,
-        gate=gate,
+        gate=judges.gate,
         registry=tools.registry,
-        desk=Desk(all_rules(config), gate.events.emit, tools.around.redactor),
+        approvals=judges.approvals,
         max_steps=section.max_steps,
         options=section.request_options,
         retries=Retries(section.retries, section.retry_first_ms / 1000, section.retry_longest_ms / 1000),

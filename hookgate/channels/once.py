@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from hookgate.channels.printable import named
 from hookgate.channels.terminal import NAME
-from hookgate.protocol.approval import ApprovalRequest, Decision
+from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide
 from hookgate.protocol.values import Chat, Outbound
 
 NOBODY = "nobody can be asked in a one-shot run"
@@ -46,6 +46,6 @@ class Once:
     def restart_stream(self, chat: Chat) -> None:
         pass
 
-    async def approve(self, request: ApprovalRequest) -> Decision:
+    async def ask(self, request: ApprovalRequest, decide: Decide) -> None:
         self._tell(f"! {named(request.call.name)} is refused: {NOBODY}; hookgate chat asks")
-        return Decision(False, NAME, NOBODY)
+        raise CannotAsk(NOBODY)

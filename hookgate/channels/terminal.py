@@ -16,7 +16,7 @@ from hookgate.channels.approving import YES, asking
 from hookgate.channels.dialogue import WHOLE, Ask, Console, Dialogue, Size, Write, hold
 from hookgate.channels.panels import AWAITS, PanelView
 from hookgate.channels.printable import named, printable
-from hookgate.protocol.approval import ApprovalRequest, Decision
+from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide, Decision
 from hookgate.protocol.values import Chat, Outbound
 
 if TYPE_CHECKING:
@@ -139,15 +139,16 @@ class Terminal:
         if waiting is not None:
             self._out(waiting)
 
-    async def approve(self, request: ApprovalRequest) -> Decision:
+    async def ask(self, request: ApprovalRequest, decide: Decide) -> None:
         if self._ask is None:
             self.between(f"! {named(request.call.name)} is refused: {NOBODY}")
-            return Decision(False, NAME, NOBODY)
+            raise CannotAsk(NOBODY)
         answer = await self.put(asking(request))
         if answer is None:
-            return Decision(False, NAME, "nobody answered")
+            raise CannotAsk("nobody answered")
         grant = YES.get(answer)
-        return Decision(False, NAME, "the user said no") if grant is None else Decision(True, NAME, grant=grant)
+        said = Decision(False, NAME, "the user said no") if grant is None else Decision(True, NAME, grant=grant)
+        await decide(said)
 
     async def put(self, dialogue: Dialogue) -> str | None:
         """The answer to a question, one at a time: a line typed for one is none for another. None where nobody can

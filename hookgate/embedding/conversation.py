@@ -20,7 +20,7 @@ from hookgate.embedding.rpc_translator import Narration, Scene, Tell
 from hookgate.extensions.discovery import Problem
 from hookgate.loop.commands import Commands
 from hookgate.loop.jobs import Compaction, End, Job, Jobs, Prompt
-from hookgate.protocol.approval import ApprovalRequest, Decision
+from hookgate.protocol.approval import ApprovalRequest, Decide
 from hookgate.protocol.events import Event as Told
 from hookgate.protocol.inside import CallEnded
 from hookgate.protocol.rpc import events
@@ -28,19 +28,20 @@ from hookgate.protocol.rpc.responses import State, TranscriptMessage
 from hookgate.protocol.values import Chat, Inbound, Outbound
 from hookgate.protocol.zot.surface import Surface
 
-Approve = Callable[[ApprovalRequest], Awaitable[Decision]]
+Ask = Callable[[ApprovalRequest, Decide], Awaitable[None]]
+"""As a channel's `ask`."""
 
 
 @dataclass(frozen=True)
 class Seat:
-    """Who is at the other end: where events go, who says yes, when there is room for more.
+    """Who is at the other end: where events go, who is asked, when there is room for more.
 
     `name` is the channel that hooks and rules match; `surface` shows what extensions say to people.
     """
 
     name: str
     tell: Tell
-    approve: Approve
+    ask: Ask
     room: Room
     surface: Surface | None = None
 
@@ -72,8 +73,8 @@ class SeatChannel:
     def restart_stream(self, chat: Chat) -> None:
         """The message that ends the reply has the whole text."""
 
-    async def approve(self, request: ApprovalRequest) -> Decision:
-        return await self.seat.approve(request)
+    async def ask(self, request: ApprovalRequest, decide: Decide) -> None:
+        await self.seat.ask(request, decide)
 
 
 class Conversation:
@@ -124,7 +125,7 @@ class Conversation:
 
     def clear(self) -> None:
         """Forget what was said; only while nothing runs. What it has cost stays counted."""
-        self._runtime.agent.desk.forget(self._session.key)
+        self._runtime.agent.approvals.forget(self._session.key)
         self._session.renew()
         self._forget_prompt()
 

@@ -16,19 +16,21 @@ from hookgate.assembly.models import model_of
 from hookgate.assembly.settings import Settings
 from hookgate.config import ConfigError
 from hookgate.embedding.above import Above, row, settled
-from hookgate.embedding.conversation import Approve, Conversation, Seat
+from hookgate.embedding.conversation import Conversation, Seat
 from hookgate.embedding.known import known_models
 from hookgate.embedding.opening import open_conversation
 from hookgate.embedding.tray import Tray
 from hookgate.hooks.children.supervise import RequiredHookFailed
 from hookgate.loop.jobs import Compaction, End, Job, Jobs, Prompt
-from hookgate.protocol.approval import ApprovalRequest, Decision
+from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide, Decision
 from hookgate.protocol.models import Model
 from hookgate.protocol.rpc.events import Event, Spent
 from hookgate.protocol.rpc.responses import State, TranscriptMessage
 from hookgate.sections import Config
 
 CHANNEL = "embedded"
+NOBODY = "nobody can be asked in this program"
+Approve = Callable[[ApprovalRequest], Awaitable[Decision]]
 MAX_QUEUED = 64
 
 
@@ -135,7 +137,7 @@ class Runtime:
         **above: Unpack[Above],
     ) -> None:
         self._given, self._above = Path(config) if isinstance(config, str) else config, above
-        self._approve, self._channel = approve or _deny, channel
+        self._approve, self._channel = approve, channel
         self._entered: AbstractAsyncContextManager[_Opened] | None = None
         self._open: _Opened | None = None
 
@@ -163,9 +165,14 @@ class Runtime:
     @asynccontextmanager
     async def _opening(self, settings: Settings) -> AsyncGenerator[_Opened]:
         opened = _Opened(settings)
-        seat = Seat(self._channel, lambda event: opened.tray.put(event), self._approve, lambda: opened.tray.room())
+        seat = Seat(self._channel, lambda event: opened.tray.put(event), self._ask, lambda: opened.tray.room())
         async with open_conversation(settings, seat, opened.jobs) as opened.conversation:
             yield opened
+
+    async def _ask(self, request: ApprovalRequest, decide: Decide) -> None:
+        if self._approve is None:
+            raise CannotAsk(NOBODY)
+        await decide(await self._approve(request))
 
     # --- what it does ---
 
@@ -247,8 +254,3 @@ def _only(group: BaseExceptionGroup[BaseException]) -> BaseException:
             return found if isinstance(found, ConfigError | RequiredHookFailed) else group
         case _:
             return group
-
-
-async def _deny(_request: ApprovalRequest) -> Decision:
-    await trio.lowlevel.checkpoint()
-    return Decision(False, CHANNEL, "nobody can be asked in this program")

@@ -12,7 +12,7 @@ from hookgate.protocol.values import Json, JsonObject
 from hookgate.tools.select import Selection
 
 if TYPE_CHECKING:
-    from hookgate.approvals.desk import Desk
+    from hookgate.approvals.requests import Approvals
     from hookgate.hooks.gate import Gate
     from hookgate.loop.reply_calls import TextCalls
     from hookgate.protocol.interfaces import Provider
@@ -64,7 +64,7 @@ class Agent:
     providers: Mapping[str, Provider]
     gate: Gate
     registry: Registry
-    desk: Desk
+    approvals: Approvals
     max_steps: int = 50
     options: JsonObject = field(default_factory=dict[str, Json])
     retries: Retries = field(default_factory=Retries)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from hookgate.approvals.binding import Permit
 from hookgate.loop.agent import Agent
 from hookgate.protocol.interfaces import Channel, Tool
 from hookgate.protocol.journal.values import Claim
@@ -43,11 +44,12 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """Allowed and approved: this frozen call is the one that runs."""
+    """Allowed and approved: this frozen call is the one that runs. `permit`: where people had to say yes."""
 
     call: ToolCall
     spec: ToolSpec
     tool: Tool
+    permit: Permit | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,7 @@ class Owned:
 
     call: ToolCall
     spec: ToolSpec
+    permit: Permit | None = None
 
 
 @dataclass(frozen=True, slots=True)

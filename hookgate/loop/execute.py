@@ -13,6 +13,7 @@ from hookgate.loop.batch import Batch, Owned, Ready, Settled
 from hookgate.loop.execution_policy import Around
 from hookgate.loop.extensions import call_scope
 from hookgate.loop.finish import cut_off, owned, started
+from hookgate.loop.prepare import spent
 from hookgate.protocol.inside import CallProgressed
 from hookgate.protocol.payloads import ToolExecStart
 from hookgate.protocol.redacting import presentable, redacted
@@ -40,11 +41,16 @@ async def execute_all(batch: Batch, items: Sequence[Ready | Owned]) -> dict[str,
 
     async def do(item: Ready | Owned) -> None:
         nonlocal begun
-        if isinstance(item, Owned):
-            done[item.call.id] = await owned(batch, item)
+        refused = await spent(batch, item.permit) if item.permit is not None else None
+        if refused is not None:
+            done[item.call.id] = Settled(item.call, refused, refused.for_llm)
             return
-        begun += 1
-        done[item.call.id] = await _execute(batch, item)
+        begun += isinstance(item, Ready)
+        started_at = perf_counter_ns()
+        ended = await (owned(batch, item) if isinstance(item, Owned) else _execute(batch, item))
+        done[item.call.id] = ended
+        if item.permit is not None:
+            await batch.agent.approvals.finish(item.permit, ended.result, perf_counter_ns() - started_at)
 
     try:
         if len(items) > 1 and all(isinstance(item, Ready) and item.spec.read_only for item in items):

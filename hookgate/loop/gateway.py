@@ -166,7 +166,7 @@ class Gateway:
     async def _renewed(self, invocation: Invocation) -> Outcome:
         await trio.lowlevel.checkpoint()
         key = invocation.session
-        self.agent_of(invocation.inbound.chat).desk.forget(key)
+        self.agent_of(invocation.inbound.chat).approvals.forget(key)
         self.commands.forget(key)
         session = self.sessions.get(key)
         dropped = session.renew() if session else 0

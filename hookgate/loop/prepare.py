@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from secrets import token_hex
 
 import structlog
 
+from hookgate.approvals.binding import Permit, Subject
+from hookgate.approvals.requests import Refused
 from hookgate.hooks.decision import refusal
 from hookgate.hooks.verdicts import Allowed, Answered, Denied
 from hookgate.loop.batch import Batch, Owned, Ready, Settled
@@ -17,6 +20,7 @@ from hookgate.loop.finish import answered
 from hookgate.protocol.approval import Wish
 from hookgate.protocol.codec import canonical
 from hookgate.protocol.inside import CallDecided, PersonAsked
+from hookgate.protocol.journal.values import AlreadyIntended, PolicyChanged
 from hookgate.protocol.redacting import presentable
 from hookgate.protocol.values import Fault, Outbound, ToolCall, ToolResult, ToolSpec
 from hookgate.tools.decode import ReadCall, incomplete
@@ -37,7 +41,12 @@ async def prepare(batch: Batch, read: ReadCall) -> Ready | Owned | Settled:
     settled = _settled(batch, spec, call)
     if isinstance(settled, ToolResult):
         return Settled(call, settled, "its arguments do not fit the tool")
-    return await _judged(batch, settled, spec)
+    while True:
+        try:
+            return await _judged(batch, settled, spec)
+        except PolicyChanged as error:
+            # Whoever was asked did not know of it, so hooks and people are asked again.
+            log.info("call_judged_again", session=batch.step.session_key, tool=call.name, reason=str(error))
 
 
 def _settled(batch: Batch, spec: ToolSpec, call: ToolCall) -> ToolCall | ToolResult:
@@ -90,14 +99,19 @@ async def _answered(batch: Batch, verdict: Answered) -> Settled:
     """A hook that does not own the tool gave its result: a rule's person is still asked, unless config trusts it."""
     tally, call = batch.agent.tally, verdict.call
     # By the name that was judged: what an answer says was called must not talk a rule away.
-    wishes = () if verdict.unapproved else batch.agent.desk.wishes(batch.step, verdict.judged)
-    refused = await _refused(batch, verdict.judged, wishes)
-    if refused is not None:
-        return await _denied(batch, call, refused)
+    approvals, judged = batch.agent.approvals, verdict.judged
+    wishes = () if verdict.unapproved else approvals.wishes(batch.step, judged)
+    permit = await _permitted(batch, judged, batch.spec(judged.name), wishes)
+    if isinstance(permit, ToolResult):
+        return await _denied(batch, call, permit)
+    if permit is not None and (late := await spent(batch, permit)):
+        return await _denied(batch, call, late)
     tally.calls += 1
     tally.answered += 1
 
     async def result() -> ToolResult:
+        if permit is not None:
+            await approvals.finish(permit, verdict.result, 0)
         return verdict.result
 
     return await answered(batch, call, result)
@@ -106,37 +120,59 @@ async def _answered(batch: Batch, verdict: Answered) -> Settled:
 async def _approved(batch: Batch, call: ToolCall, spec: ToolSpec) -> Ready | Owned | Settled:
     agent = batch.agent
     # Before anybody is asked: hooks and rules change in one step, and the call is judged by those of one moment.
-    wishes = agent.desk.wishes(batch.step, call)
+    wishes = agent.approvals.wishes(batch.step, call)
     verdict = await agent.gate.approve_tool(batch.step, call)
     if isinstance(verdict, ToolResult):
         return await _denied(batch, call, verdict)
-    refused = await _refused(batch, call, (*wishes, *verdict))
-    if refused is not None:
-        return await _denied(batch, call, refused)
+    permit = await _permitted(batch, call, spec, (*wishes, *verdict))
+    if isinstance(permit, ToolResult):
+        return await _denied(batch, call, permit)
     agent.tally.calls += 1
     if spec.owner:
         agent.tally.answered += 1
-        return Owned(call, spec)
+        return Owned(call, spec, permit)
     tool = batch.snapshot.get(call.name)
     if tool is None or not agent.registry.holds(spec):
         agent.tally.denied += 1
         return _unknown(batch, call) if tool is None else Settled(call, removed(call.name), "it has been removed")
     agent.tally.allowed += 1
-    return Ready(call, spec, tool)
+    return Ready(call, spec, tool, permit)
 
 
-async def _refused(batch: Batch, call: ToolCall, wishes: Sequence[Wish]) -> ToolResult | None:
-    """The result of a call that nobody lets through; None where every wish is granted, or there is none."""
+def _subject(batch: Batch, call: ToolCall, spec: ToolSpec | None) -> Subject:
+    step = batch.step
+    # An extension names its calls as it likes, one like another too.
+    again = f"/{token_hex(8)}" if step.extension else ""
+    return Subject(batch.claim, step, call, f"call/{step.turn_id}/{step.iteration}/{call.id}{again}", spec)
+
+
+async def _permitted(
+    batch: Batch, call: ToolCall, spec: ToolSpec | None, wishes: Sequence[Wish]
+) -> Permit | ToolResult | None:
+    """What the call may run on, or its result where somebody does not let it through; None: nobody has to be asked.
+    Raises PolicyChanged."""
     if not wishes:
         return None
-    events, seen = batch.agent.gate.events, presentable(batch.agent.around.redactor, call)
-    events.emit(PersonAsked(seen, "; ".join(wish.title or wish.text or call.name for wish in wishes)), batch.step)
-    refused = await batch.agent.desk.settle(batch.step, call, wishes, batch.channel)
-    if refused is None:
-        events.emit(CallDecided(seen, "approved", "user"), batch.step)
-        return None
-    events.emit(CallDecided(seen, "denied", "user", refused.reason), batch.step)
-    return refusal(refused.denied_by, refused.reason)
+    step, events = batch.step, batch.agent.gate.events
+    seen = presentable(batch.agent.around.redactor, call)
+    events.emit(PersonAsked(seen, "; ".join(wish.title or wish.text or call.name for wish in wishes)), step)
+    match await batch.agent.approvals.settle(_subject(batch, call, spec), wishes, batch.channel):
+        case Refused(denied_by=by, reason=reason):
+            events.emit(CallDecided(seen, "denied", "user", reason), step)
+            return refusal(by, reason)
+        case permit:
+            events.emit(CallDecided(seen, "approved", "user"), step)
+            return permit
+
+
+async def spent(batch: Batch, permit: Permit) -> ToolResult | None:
+    """Uses up what people have allowed; the result of a call that may run no more."""
+    try:
+        await batch.agent.approvals.spend(permit)
+    except (PolicyChanged, AlreadyIntended) as error:
+        asked = next((it.request for it in permit.approvals), "")
+        return refusal(f"approval:{asked}", str(error))
+    return None
 
 
 async def _denied(batch: Batch, call: ToolCall, result: ToolResult) -> Settled:

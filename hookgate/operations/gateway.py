@@ -7,6 +7,7 @@ import os
 from hookgate import config as configuration
 from hookgate.assembly.app import Runtime
 from hookgate.operations import hooks, sessions
+from hookgate.operations.approvals import approval_methods
 from hookgate.operations.mcp import mcp_methods
 from hookgate.operations.methods import Method, Methods
 from hookgate.operations.tool_methods import tool_methods
@@ -40,8 +41,9 @@ def gateway_methods(runtime: Runtime) -> Methods:
         return {"config": str(file), "workspace": workspace, "pid": os.getpid(), "methods": named}
 
     methods = {
-        **tool_methods(runtime, tools.catalog, tools.descriptions, lambda: runtime.agent.desk.rules),
+        **tool_methods(runtime, tools.catalog, tools.descriptions, lambda: runtime.agent.approvals.rules),
         **mcp_methods(runtime.more.roster),
+        **approval_methods(runtime.agent.approvals),
         "gateway.about": Method(about, changes=False),
         "hooks.list": Method(hooks_list, changes=False),
         "hooks.reload": Method(hooks_reload, changes=True),

@@ -27,7 +27,7 @@ async def list_hooks(runtime: Runtime) -> Json:
 async def reload_hooks(runtime: Runtime) -> Json:
     """Read the configuration again, exchange the hooks that differ, and the rules in the same moment: a call that
     either of them stops passes at no time. On any mistake nothing changes."""
-    desk, extensions, changed = runtime.agent.desk, runtime.extensions, list[bool]()
+    approvals, extensions, changed = runtime.agent.approvals, runtime.extensions, list[bool]()
     try:
         rechecks = runtime.tools.rechecks
         if refused := await rechecks.configuration():
@@ -39,7 +39,7 @@ async def reload_hooks(runtime: Runtime) -> Json:
         with runtime.tools.keeping.adopting(config):
             changes = await runtime.mounts.reload(
                 lambda _running: extensions.beside(wanted) if extensions else wanted,
-                lambda: changed.append(desk.adopt(rules)),
+                lambda: changed.append(approvals.adopt(rules)),
             )
     except (ConfigError, ReloadFailed) as error:
         raise ControlError(f"nothing was changed: {error}") from None

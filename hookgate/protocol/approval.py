@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
 from hookgate.protocol.values import Chat, ToolCall
 
 Grant = Literal["once", "session", "always"]
+RequestState = Literal["open", "approved", "refused", "expired", "void", "spent"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,3 +80,35 @@ class Decision:
     by: str
     reason: str = ""
     grant: Grant = "once"
+
+
+class CannotAsk(Exception):
+    """Nobody can be asked here; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Voter:
+    """Who decides, by the id that the way in has established, never by a name that they give themselves."""
+
+    channel: str
+    id: str
+
+
+OPERATOR = Voter("", "operator")
+"""Whoever has the gateway itself in hand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What has become of a request, for whoever has just tried to decide it. `counted`: that was the decision.
+
+    `text` is one line for them.
+    """
+
+    counted: bool
+    state: RequestState | Literal["unknown"]
+    text: str
+
+
+Decide = Callable[[Decision], Awaitable[Outcome]]
+"""Takes what somebody pressed or typed about one request."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from hookgate.protocol.answers import Answer
-    from hookgate.protocol.approval import ApprovalRequest, Decision
+    from hookgate.protocol.approval import ApprovalRequest, Decide
     from hookgate.protocol.delta import Delta
     from hookgate.protocol.events import Event
     from hookgate.protocol.hello import Hello
@@ -108,6 +108,7 @@ class Channel(Protocol):
         """What was streamed since the last message is void; the answer starts again."""
         ...
 
-    async def approve(self, request: ApprovalRequest) -> Decision:
-        """Ask a person. A channel that cannot ask refuses at once and says why."""
+    async def ask(self, request: ApprovalRequest, decide: Decide) -> None:
+        """Show the request, and hand what somebody presses or types to `decide`, now or later. It is cancelled once
+        somebody has decided, here or elsewhere, or nobody can any more. Raises CannotAsk."""
         ...

@@ -1,18 +1,29 @@
-"""Approvals over RPC: a request goes out as an event, a command brings the answer. Fails closed."""
+"""Approvals over RPC: a request goes out as an event, a command brings the answer, which somebody else judges."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import trio
 
-from hookgate.protocol.approval import ApprovalRequest, Decision
+from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide, Decision, Outcome
 from hookgate.protocol.rpc.commands import Approve
 from hookgate.protocol.rpc.events import Event, approval_asked
 
 BY = "rpc"
 NOBODY = "it needs an approval, and nobody can be asked here (start with --rpc-approvals)"
 GONE = "nobody is there to ask any more"
+Told = Callable[[Outcome | None], None]
+"""Hears what has come of an answer; None: it came too late."""
+
+
+@dataclass
+class _Waiting:
+    request: ApprovalRequest
+    decision: Decision | None = None
+    told: Told = lambda _outcome: None
+    answered: trio.Event = field(default_factory=trio.Event)
 
 
 class Approvals:
@@ -21,38 +32,40 @@ class Approvals:
     def __init__(self, tell: Callable[[Event], None], *, enabled: bool) -> None:
         self._tell = tell
         self._refusal = "" if enabled else NOBODY
-        self._waiting: dict[str, tuple[ApprovalRequest, trio.Event]] = {}
-        self._given: dict[str, Decision] = {}
+        self._waiting: dict[str, _Waiting] = {}
 
-    async def ask(self, request: ApprovalRequest) -> Decision:
-        await trio.lowlevel.checkpoint()
+    async def ask(self, request: ApprovalRequest, decide: Decide) -> None:
         if self._refusal:
-            return Decision(False, BY, self._refusal)
-        answered = trio.Event()
-        self._waiting[request.id] = request, answered
+            raise CannotAsk(self._refusal)
+        waiting = self._waiting[request.id] = _Waiting(request)
         self._tell(approval_asked(request))
+        outcome = None
         try:
-            await answered.wait()
+            await waiting.answered.wait()
+            if waiting.decision is None:
+                raise CannotAsk(GONE)
+            outcome = await decide(waiting.decision)
         finally:
             del self._waiting[request.id]
-        return self._given.pop(request.id, Decision(False, BY, GONE))
+            waiting.told(outcome)
 
-    def answer(self, answer: Approve) -> bool:
-        """Whether such a request waits. The first answer counts."""
-        if self.waiting(answer.approval) is None:
-            return False
+    def answer(self, answer: Approve, told: Told) -> None:
+        """The first answer to a request that waits goes on."""
+        waiting = self._waiting.get(answer.approval)
+        if waiting is None or waiting.answered.is_set():
+            told(None)
+            return
         reason = answer.reason or ("" if answer.approved else "the user said no")
-        self._given[answer.approval] = Decision(answer.approved, BY, reason, answer.grant)
-        self._waiting[answer.approval][1].set()
-        return True
+        waiting.decision, waiting.told = Decision(answer.approved, BY, reason, answer.grant), told
+        waiting.answered.set()
 
     def waiting(self, approval: str) -> ApprovalRequest | None:
         """A request that nobody has answered yet."""
-        request, answered = self._waiting.get(approval, (None, None))
-        return None if answered is None or answered.is_set() else request
+        waiting = self._waiting.get(approval)
+        return None if waiting is None or waiting.answered.is_set() else waiting.request
 
     def close(self) -> None:
         """Nobody answers any more: what waits is denied, and so is what comes."""
         self._refusal = self._refusal or GONE
-        for _request, answered in self._waiting.values():
-            answered.set()
+        for waiting in self._waiting.values():
+            waiting.answered.set()

@@ -19,6 +19,7 @@ from hookgate.assembly.settings import Settings
 from hookgate.embedding.known import known_models
 from hookgate.embedding.reasoning import leveled
 from hookgate.loop.jobs import Compaction, End, Job, Jobs, Prompt
+from hookgate.protocol.approval import Outcome
 from hookgate.protocol.framing import MAX_MESSAGE_BYTES, Oversize
 from hookgate.protocol.rpc import commands, events
 from hookgate.protocol.rpc.commands import Request, malformed, read_request
@@ -213,10 +214,14 @@ class Server:
         return State(provider, model, workspace, 0, self.jobs.busy, events.Spent(), self._reasoning)
 
     def _approve(self, request: Request, command: commands.Approve) -> None:
-        if self.approvals.answer(command):
-            self._answer(request)
-        else:
-            self._refuse(request, f'no approval "{command.approval}" waits')
+        def told(outcome: Outcome | None) -> None:
+            if outcome is not None and outcome.counted:
+                self._answer(request)
+            else:
+                became = f": {outcome.text}" if outcome is not None else ""
+                self._refuse(request, f'no approval "{command.approval}" waits{became}')
+
+        self.approvals.answer(command, told)
 
     def _reveal(self, request: Request, command: commands.Reveal) -> None:
         waiting = self.approvals.waiting(command.approval)

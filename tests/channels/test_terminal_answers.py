@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -11,7 +12,7 @@ import trio.testing
 from hookgate.channels.approving import asking
 from hookgate.channels.dialogue import WHOLE
 from hookgate.channels.terminal import GONE, MAX_HELD, NOBODY, Terminal
-from hookgate.protocol.approval import ApprovalRequest, Grant
+from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decision, Grant, Outcome
 from hookgate.protocol.values import Chat, Outbound, ToolCall
 
 REQUEST = ApprovalRequest(
@@ -19,6 +20,20 @@ REQUEST = ApprovalRequest(
 )
 ONCE = replace(REQUEST, once=True)
 LASTING = replace(ONCE, always="probe comes back\nas it is")
+
+
+async def decided(terminal: Terminal, request: ApprovalRequest) -> Decision:
+    """What the terminal hands on."""
+    heard: list[Decision] = []
+
+    async def decide(decision: Decision) -> Outcome:
+        await trio.lowlevel.checkpoint()
+        heard.append(decision)
+        return Outcome(True, "approved", "Allowed.")
+
+    await terminal.ask(request, decide)
+    [decision] = heard
+    return decision
 
 
 @pytest.mark.parametrize(
@@ -41,7 +56,7 @@ async def test_only_the_answers_that_are_offered_count(
         prompts.append(prompt)
         return typed.pop(0)
 
-    decision = await Terminal(written.append, ask).approve(request_)
+    decision = await decided(Terminal(written.append, ask), request_)
     assert (decision.approved, decision.grant, typed) == (True, grant, [])
     assert set(prompts) == {f"  allow? {offers}: "}
     shown = "".join(written)
@@ -62,7 +77,7 @@ async def test_what_comes_while_a_question_stands_open_waits_for_the_answer() ->
         return "n"
 
     terminal = Terminal(written.append, ask)
-    await terminal.approve(REQUEST)
+    assert not (await decided(terminal, REQUEST)).approved
     before, _, after = "".join(written).partition("<answered>")
     assert "Run ls" not in before
     assert after.startswith("! 2 lines that came while the question stood open were dropped\n? Run ls?\n")
@@ -71,7 +86,7 @@ async def test_what_comes_while_a_question_stands_open_waits_for_the_answer() ->
 
 async def test_of_two_questions_at_once_each_gets_its_own_answer() -> None:
     asked, answers = list[str](), iter(["n", "y"])
-    decided: dict[str, bool] = {}
+    said: dict[str, bool] = {}
 
     async def ask(_prompt: str) -> str:
         await trio.testing.wait_all_tasks_blocked()
@@ -80,8 +95,8 @@ async def test_of_two_questions_at_once_each_gets_its_own_answer() -> None:
     terminal = Terminal(asked.append, ask)
 
     async def approve(tool: str) -> None:
-        decision = await terminal.approve(replace(REQUEST, call=ToolCall("1", tool, {})))
-        decided[tool] = decision.approved
+        decision = await decided(terminal, replace(REQUEST, call=ToolCall("1", tool, {})))
+        said[tool] = decision.approved
 
     with trio.fail_after(20):
         async with trio.open_nursery() as nursery:
@@ -90,13 +105,13 @@ async def test_of_two_questions_at_once_each_gets_its_own_answer() -> None:
             nursery.start_soon(approve, "second")
     order = [text.split("?")[1] for text in asked if text.startswith("? ")]
     assert order == [" Run first", " Run second"]
-    assert decided == {"first": False, "second": True}
+    assert said == {"first": False, "second": True}
 
 
 async def test_where_nobody_can_be_asked_it_is_refused_and_said() -> None:
     written: list[str] = []
-    decision = await Terminal(written.append, None).approve(REQUEST)
-    assert (decision.approved, decision.reason) == (False, NOBODY)
+    with pytest.raises(CannotAsk, match=re.escape(NOBODY)):
+        await decided(Terminal(written.append, None), REQUEST)
     assert written == [f"! new_tool is refused: {NOBODY}\n"]
 
 
@@ -140,7 +155,7 @@ async def test_what_is_hidden_is_revealed_by_r() -> None:
         prompts.append(prompt)
         return typed.pop(0)
 
-    assert (await Terminal(written.append, ask).approve(hidden)).approved
+    assert (await decided(Terminal(written.append, ask), hidden)).approved
     assert ["| [REDACTED:1f0c]\n" in text for text in written] == [True, False]
     assert ["| ghp_1\n" in text for text in written] == [False, True]
     assert ["[r]eveal" in prompt for prompt in prompts] == [True, False]
@@ -154,6 +169,6 @@ async def test_a_question_that_nobody_waits_for_any_more_says_so() -> None:
 
     terminal = Terminal(written.append, ask)
     with trio.move_on_after(0.01):
-        await terminal.approve(REQUEST)
+        await decided(terminal, REQUEST)
     terminal.between("next")
     assert written[1:] == [GONE, "next\n"]

@@ -206,14 +206,18 @@ async def test_every_method_says_what_it_is_given_that_is_of_another_type(folder
         about = json.loads((await run(folder, "control", "gateway.about")).stdout)
         methods = about["methods"]
         takes = {"hooks.restart": "name", "mcp.approve": "name", "mcp.forget": "name", "mcp.show": "name"}
-        takes["turn.stop"] = "session"
+        takes |= {"approvals.decide": "request", "approvals.revoke": "grant", "turn.stop": "session"}
+        whole: dict[str, dict[str, Json]] = {
+            "mcp.approve": {"name": [], "row": "", "tools": {}},
+            "approvals.decide": {"request": [], "approved": True},
+        }
         assert {name for name, it in methods.items() if it["changes"]} == {
-            *("hooks.reload", "hooks.restart", "mcp.approve", "mcp.forget", "tools.refresh", "turn.stop"),
+            *("approvals.decide", "approvals.revoke", "hooks.reload", "hooks.restart"),
+            *("mcp.approve", "mcp.forget", "tools.refresh", "turn.stop"),
         }
         (path,) = (folder / "hookgate").glob("*.sock")
         for method in methods:
-            given: dict[str, Json] = {"name": [], "row": "", "tools": {}} if method == "mcp.approve" else {}
-            given = given or {takes.get(method, "no_such"): []}
+            given = whole.get(method, {takes.get(method, "no_such"): []})
             with pytest.raises(ControlFailed) as failed:
                 await trio.to_thread.run_sync(call, path, method, given)
             assert failed.value.code == -32602, method

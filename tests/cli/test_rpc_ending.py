@@ -227,7 +227,7 @@ async def test_what_an_approval_request_hides_is_revealed_while_it_waits(tmp_pat
         await client.send("approve", id="9", approval=asked["approval"], approved=False)
         await client.until("done")
         await client.send("reveal", id="10", approval=asked["approval"])
-        assert (await client.until("response"))[-1]["error"] == 'no approval "A1" waits'
+        assert (await client.until("response"))[-1]["error"] == f'no approval "{asked["approval"]}" waits'
 
 
 async def test_an_approval_that_waits_at_the_end_of_stdin_is_denied(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import trio
 
-from hookgate.approvals.desk import Desk
+from hookgate.approvals.requests import Approvals, Surroundings
 from hookgate.hooks.children.process import ProcessSpec, open_process
 from hookgate.hooks.gate import Gate
 from hookgate.hooks.inside import InsideHook
@@ -20,13 +20,14 @@ from hookgate.loop.agent import Agent
 from hookgate.loop.transcript import Transcript
 from hookgate.loop.turn import Turn, run_turn
 from hookgate.processes.deadlines import Deadlines
-from hookgate.protocol.approval import ApprovalRequest, Decision
+from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide
 from hookgate.protocol.events import Event
 from hookgate.protocol.journal.values import Claim, Conversation
 from hookgate.protocol.match import Observed
 from hookgate.protocol.stages import Stage
 from hookgate.protocol.values import Chat, Inbound, Outbound, ToolCall, ToolResult, ToolSpec
 from hookgate.providers.scripted import Script, ScriptedProvider
+from hookgate.store.memory import MemoryJournal
 from hookgate.tools.registry import Registry
 
 DEADLINE_S = 20.0
@@ -74,9 +75,8 @@ class Telegram:
 
     def restart_stream(self, chat: Chat) -> None: ...
 
-    async def approve(self, request: ApprovalRequest) -> Decision:
-        await trio.lowlevel.checkpoint()
-        return Decision(False, "nobody")
+    async def ask(self, request: ApprovalRequest, decide: Decide) -> None:
+        raise CannotAsk
 
 
 async def play(program: Path, hear: Callable[[Event], None]) -> tuple[list[str], list[Outbound]]:
@@ -112,6 +112,6 @@ def _agent(gate: Gate) -> Agent:
         providers={"openai": ScriptedProvider(Script.parse(SCRIPT))},
         gate=gate,
         registry=registry,
-        desk=Desk((), gate.events.emit),
+        approvals=Approvals((), MemoryJournal(), Surroundings(gate.events.emit)),
         options={"temperature": 0.2},
     )

@@ -11,6 +11,7 @@ from typing import Any
 from tests.cli.rpc_client import Client
 from tests.docs.page import Page
 
+_APPROVAL, _DIGEST = re.compile(r'"approval": "[0-9a-f]{16}"'), re.compile(r'"digest": "[0-9a-f]{64}"')
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 
 
@@ -23,17 +24,22 @@ def write_files(page: Page, folder: Path, *names: str) -> None:
 
 
 async def play(client: Client, lines: Iterable[str]) -> None:
-    skipping = False
+    skipping, ids = False, dict[str, str]()
     for line in lines:
         match line[0]:
             case "→":
-                await client.raw(line[2:].encode())
+                sent = line[2:]
+                for shown, true in ids.items():
+                    sent = sent.replace(shown, true)
+                await client.raw(sent.encode())
             case "←":
                 expected = json.loads(line[2:])
                 found = await client.next()
                 while skipping and found["type"] != expected["type"]:
                     found = await client.next()
                 skipping = False
+                if "approval" in expected:
+                    ids[expected["approval"]] = found["approval"]
                 assert masked(found) == masked(expected), (found, expected)
             case _:
                 skipping = True
@@ -42,6 +48,7 @@ async def play(client: Client, lines: Iterable[str]) -> None:
 def masked(frame: dict[str, Any]) -> dict[str, Any]:
     """Without what differs from run to run."""
     text = _TIME.sub("TIME", json.dumps(frame))
+    text = _APPROVAL.sub('"approval": "ID"', _DIGEST.sub('"digest": "SHA"', text))
     members = json.loads(text)
     if "cwd" in members.get("data", {}):
         members["data"]["cwd"] = "CWD"

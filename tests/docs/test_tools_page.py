@@ -17,7 +17,6 @@ import pytest
 import trio
 from pydantic import BaseModel
 
-from hookgate.approvals.desk import digest
 from hookgate.channels.approving import asking
 from hookgate.cli.main import hookgate
 from hookgate.config import parse
@@ -233,8 +232,8 @@ def test_a_question_looks_as_it_is_shown() -> None:
     command = "make test && cp build/report.txt /tmp/report-of-the-last-run-in-this-workspace.txt"
     call = ToolCall("1", "bash", {"command": command})
     request = ApprovalRequest(
-        *("A1", Chat("cli", "terminal"), call, "rule:shell", "Run bash?", "", (), 600.0),
-        digest("cli:terminal", call, "rule:shell"),
+        *("5f1d8c3ab0e94726", Chat("cli", "terminal"), call, "rule:shell", "Run bash?", "", (), 600.0),
+        "18e3ba2d21e6" + 52 * "0",
     )
     asked = asking(request)
     assert PAGE.one("asking").lines == (*asked.text((64, 24)).splitlines(), asked.prompt)

@@ -14,7 +14,7 @@ from hookgate.assembly.app import Runtime, open_runtime
 from hookgate.assembly.settings import Ports, Settings
 from hookgate.control.client import call
 from hookgate.control.gateway import open_gateway_control
-from hookgate.protocol.approval import ApprovalRequest, Decision
+from hookgate.protocol.approval import ApprovalRequest, Decide, Decision
 from hookgate.protocol.stages import Stage
 from hookgate.protocol.values import (
     Chat,
@@ -74,10 +74,10 @@ class Busy:
 class Yes(Room):
     """A person who says yes at once."""
 
-    async def approve(self, request: ApprovalRequest) -> Decision:
+    async def ask(self, request: ApprovalRequest, decide: Decide) -> None:
         self.asked.append(request)
         await trio.lowlevel.checkpoint()
-        return Decision(True, "test")
+        await decide(Decision(True, "test"))
 
 
 @pytest.mark.parametrize("stage", [Stage.APPROVE_TOOL, Stage.BEFORE_TOOL])
@@ -131,12 +131,12 @@ async def test_a_reload_that_fails_leaves_hooks_and_rules_as_they_were(tmp_path:
     ports = Ports((Yes([]),), providers={"p": Busy()})
     with trio.fail_after(DEADLINE_S):
         async with open_runtime(settings, ports) as runtime, open_gateway_control(runtime, socket):
-            before = (runtime.gate.mounts, runtime.agent.desk.rules)
+            before = (runtime.gate.mounts, runtime.agent.approvals.rules)
             file.write_text(head + bad)
             with pytest.raises(Exception, match="nothing was changed: hook new: it exited with status 3"):
                 await trio.to_thread.run_sync(call, socket, "hooks.reload")
-            assert (runtime.gate.mounts, runtime.agent.desk.rules) == before
+            assert (runtime.gate.mounts, runtime.agent.approvals.rules) == before
             file.write_text(head + good + RULE.replace("act", "bsah"))
             with pytest.raises(Exception, match=r"nothing was changed: .*'bsah' covers no built-in tool"):
                 await trio.to_thread.run_sync(call, socket, "hooks.reload")
-            assert (runtime.gate.mounts, runtime.agent.desk.rules) == before
+            assert (runtime.gate.mounts, runtime.agent.approvals.rules) == before

@@ -12,7 +12,7 @@ import trio
 from pydantic import Field
 
 from hookgate.protocol.answers import CONTINUE, Answer, Approve, Ask, Modify, Respond
-from hookgate.protocol.approval import Decision
+from hookgate.protocol.approval import ApprovalRequest, Decide, Decision
 from hookgate.protocol.match import Globs, Matcher
 from hookgate.protocol.payloads import ApprovalRequested, ToolExecStart
 from hookgate.protocol.stages import Question, Stage
@@ -70,10 +70,10 @@ class Late(Room):
         super().__init__([])
         self.answered = trio.Event()
 
-    async def approve(self, request: Any) -> Decision:
+    async def ask(self, request: ApprovalRequest, decide: Decide) -> None:
         self.asked.append(request)
         await self.answered.wait()
-        return SESSION
+        await decide(SESSION)
 
 
 async def test_a_yes_that_comes_with_a_stop_runs_nothing(tmp_path: Path) -> None:

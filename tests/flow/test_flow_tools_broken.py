@@ -10,7 +10,7 @@ import pytest
 import trio
 
 from hookgate.protocol.answers import Deny
-from hookgate.protocol.approval import Decision
+from hookgate.protocol.approval import ApprovalRequest, Decide
 from hookgate.protocol.stages import Stage
 from hookgate.protocol.values import LLMRequest, Message
 from hookgate.providers.openai import open_openai
@@ -76,7 +76,7 @@ async def test_a_chat_that_cannot_be_told_of_a_denial_does_not_end_the_turn(tmp_
 
 
 class Deaf(Room):
-    async def approve(self, request: Any) -> Decision:
+    async def ask(self, request: ApprovalRequest, decide: Decide) -> None:
         self.asked.append(request)
         raise OSError("the chat is gone")
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import trio
 
-from hookgate.approvals.desk import Desk
+from hookgate.approvals.requests import Approvals, Surroundings
 from hookgate.approvals.rules import Rule
 from hookgate.hooks.gate import Gate
 from hookgate.hooks.inside import InsideHook
@@ -20,7 +20,7 @@ from hookgate.hooks.rules import Mount, Rules
 from hookgate.loop.agent import Agent, Retries
 from hookgate.loop.gateway import Gateway
 from hookgate.protocol.answers import CONTINUE, Answer, Approve
-from hookgate.protocol.approval import ApprovalRequest, Decision
+from hookgate.protocol.approval import ApprovalRequest, Decide, Decision
 from hookgate.protocol.events import Event
 from hookgate.protocol.interfaces import Provider
 from hookgate.protocol.match import Observed
@@ -82,14 +82,14 @@ class Room:
     def restart_stream(self, chat: Chat) -> None:
         self.streamed += "<again>"
 
-    async def approve(self, request: ApprovalRequest) -> Decision:
+    async def ask(self, request: ApprovalRequest, decide: Decide) -> None:
         self._log.append(f"ask {request.call.name}")
         self.asked.append(request)
         self.asking.set()
         if not self.answers:
             await trio.sleep_forever()
         await trio.lowlevel.checkpoint()
-        return self.answers.pop(0)
+        await decide(self.answers.pop(0))
 
 
 @dataclass
@@ -170,10 +170,10 @@ class Bench:
         gate.mount([*hooks, _listener("watcher", self._hear)])
         rules: Sequence[Rule] = agent.pop("rules", ())
         providers: Mapping[str, Provider] = agent.pop("providers", {"p": self.provider})
-        desk = Desk(rules, gate.events.emit)
-        usual = Agent("main", "p/m", "", providers, gate, _registry(tools), desk, retries=Retries(2, 0.001, 0.5))
-        self.agent = replace(usual, **agent)
         self.journal = MemoryJournal()
+        approvals = Approvals(rules, self.journal, Surroundings(gate.events.emit))
+        usual = Agent("main", "p/m", "", providers, gate, _registry(tools), approvals, retries=Retries(2, 0.001, 0.5))
+        self.agent = replace(usual, **agent)
         self.gateway = Gateway(lambda _chat: self.agent, {"test": self.room}, self.journal)
 
     @asynccontextmanager

@@ -41,9 +41,11 @@ async def test_a_rule_has_a_person_asked_about_the_very_call_that_then_runs(benc
     assert tool.seen == [request.call]
     assert (request.asked_by, request.title, request.chat) == ("rule:sensitive", "Run t?", CHAT)
     assert made.payloads(ApprovalRequested) == [
-        ApprovalRequested("A1", "t", "rule:sensitive", "Run t?", 600.0, request.digest)
+        ApprovalRequested(request.id, "t", "rule:sensitive", "Run t?", 600.0, request.digest)
     ]
-    assert made.payloads(ApprovalDecided) == [ApprovalDecided("A1", "t", True, "ann", request.digest, None, "once")]
+    assert made.payloads(ApprovalDecided) == [
+        ApprovalDecided(request.id, "t", True, "ann", request.digest, None, "once")
+    ]
 
 
 async def test_a_refused_call_never_runs(bench: MakeBench) -> None:
@@ -54,8 +56,8 @@ async def test_a_refused_call_never_runs(bench: MakeBench) -> None:
     assert tool.seen == []
     assert made.results() == ["Tool execution denied by approval: not today"]
     assert made.agent.tally.denied == 1
-    [decided] = made.payloads(ApprovalDecided)
-    assert decided == ApprovalDecided("A1", "t", False, "ann", made.room.asked[0].digest, "not today", None)
+    [decided], [request] = made.payloads(ApprovalDecided), made.room.asked
+    assert decided == ApprovalDecided(request.id, "t", False, "ann", request.digest, "not today", None)
 
 
 async def test_a_rule_that_gives_way_to_a_hook_still_asks_about_a_call_that_the_hook_has_not_judged(
@@ -65,7 +67,7 @@ async def test_a_rule_that_gives_way_to_a_hook_still_asks_about_a_call_that_the_
 
     async def reloads(_question: Question) -> Answer:
         made.agent.gate.mount([refuses])
-        made.agent.desk.adopt([])
+        made.agent.approvals.adopt([])
         await trio.lowlevel.checkpoint()
         return Approve()
 
@@ -126,8 +128,8 @@ async def test_a_grant_for_one_who_asks_is_none_for_another(bench: MakeBench) ->
     assert (made.room.asked[1].title, made.room.asked[1].text) == ("Really?", "it is live")
 
 
-async def test_other_arguments_are_another_request(bench: MakeBench) -> None:
-    """The digest binds an approval to tool, arguments, conversation and who asked."""
+async def test_every_call_is_another_request(bench: MakeBench) -> None:
+    """The digest binds an approval to this very call, though another has the same arguments."""
     script = [asks_for(call("a")), asks_for(call("b")), asks_for(call("a")), says("x")]
     made = bench(*script, asks_for(call("a")), says("x"), tools=[FunctionTool("t")], rules=[RULE])
     made.room.answers = [YES] * 4
@@ -136,9 +138,8 @@ async def test_other_arguments_are_another_request(bench: MakeBench) -> None:
         await made.idle()
         await made.say("two", OTHER)
         await made.idle(OTHER)
-    first, second, third, elsewhere = (request.digest for request in made.room.asked)
-    assert first == third
-    assert len({first, second, elsewhere}) == 3
+    assert len({request.digest for request in made.room.asked}) == len(made.room.asked) == 4
+    assert len({request.id for request in made.room.asked}) == 4
 
 
 async def test_a_hook_that_refuses_is_final_and_nobody_is_asked(bench: MakeBench) -> None:

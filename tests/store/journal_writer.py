@@ -39,7 +39,7 @@ async def turns(journal: StoredJournal, name: str) -> None:
         draft = Draft(Message("assistant", "", ()), (CallRecord("0", ToolCall("c", "ls", {}), None, "agent", 0),))
         (entry,) = await journal.work.append(claim, [draft])
         call = f"{entry.number}.0"
-        await journal.work.intend(claim, Intent(call, "d", "p"))
+        await journal.work.intend(claim, Intent(call, "p"))
         say(f"intended {call} {accepted.conversation.session}")
         await journal.work.finish(claim, call, ToolResult("done"), 5)
         answer = Outbound(chat, f"answer to {accepted.id}")

@@ -57,7 +57,7 @@ async def found(journal: StoredJournal, said: Sequence[str]) -> None:
                 assert claim is not None
                 claims[session] = claim
             with pytest.raises(AlreadyIntended):
-                await journal.work.intend(claims[session], Intent(name, "d", "p"))
+                await journal.work.intend(claims[session], Intent(name, "p"))
         else:
             passages = [it.what for it in await journal.books.where(name)]
             assert word in passages, (word, name, passages)

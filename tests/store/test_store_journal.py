@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeVar, cast
@@ -14,9 +14,11 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
 
+from hookgate.protocol.approval import ApprovalRequest
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import (
     AlreadyIntended,
+    Approval,
     Arrival,
     Claim,
     Draft,
@@ -26,7 +28,7 @@ from hookgate.protocol.journal.values import (
     StoredRequest,
     Vote,
 )
-from hookgate.protocol.values import Chat, Inbound, Message, Outbound, ToolResult
+from hookgate.protocol.values import Chat, Inbound, Message, Outbound, ToolCall, ToolResult
 from hookgate.store.attempts import GIVEN_UP, MAX_ATTEMPTS
 from hookgate.store.journal import open_journal
 from hookgate.store.memory import MemoryJournal
@@ -194,14 +196,17 @@ class JournalMachine(RuleBasedStateMachine):
         self.calls += 1
         self.requests += 1
         call_id, id_ = f"r{self.calls}.0", f"A{self.requests}"
-        request = StoredRequest(id_, claim.conversation, claim.message, call_id, f"d{call_id}", "p1", "rule:r")
+        call, chat = ToolCall(call_id, "t", {}), Chat("test", self._chat(claim))
+        shown = ApprovalRequest(id_, chat, call, "rule:r", "Run t?", "", (), 60.0, f"d{call_id}")
+        bound = (claim.conversation, claim.message, call_id, f"d{call_id}", "p1", "rule:r")
+        request = StoredRequest(id_, *bound, shown)
         if not self._written(claim, self.journal.decisions.request, claim, request):
             return
         self.guest.call(self.journal.decisions.decide, id_, Vote("ann", approve))
         late = self.guest.call(self.journal.decisions.decide, id_, Vote("bob", not approve))
         assert late is not None
         assert not late.counted
-        intent = Intent(call_id, f"d{call_id}", "p1", (id_,))
+        intent = Intent(call_id, "p1", (Approval(id_, f"d{call_id}"),))
         if not approve:
             with pytest.raises(PolicyChanged):
                 self.guest.call(self.journal.work.intend, claim, intent)
@@ -214,7 +219,7 @@ class JournalMachine(RuleBasedStateMachine):
             with pytest.raises(AlreadyIntended):
                 self.guest.call(self.journal.work.intend, claim, intent)
             with pytest.raises(PolicyChanged):
-                self.guest.call(self.journal.work.intend, claim, Intent(f"{call_id}x", f"d{call_id}", "p1", (id_,)))
+                self.guest.call(self.journal.work.intend, claim, replace(intent, call_id=f"{call_id}x"))
         self.guest.call(self.journal.work.finish, claim, call_id, ToolResult("done"), 5)
         state = self.guest.call(self.journal.work.load, claim.conversation).call(call_id)
         assert (state.intended, state.result) == (True, ToolResult("done"))

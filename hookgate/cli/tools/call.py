@@ -22,7 +22,7 @@ from hookgate.loop.claims import open_claim
 from hookgate.operations.tools import declared_specs
 from hookgate.program.signals import open_until_signal
 from hookgate.program.starting import begun
-from hookgate.protocol.approval import ApprovalRequest, Decision
+from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide, Decision
 from hookgate.protocol.errors import TurnAborted
 from hookgate.protocol.journal.values import Conversation
 from hookgate.protocol.values import (
@@ -77,10 +77,13 @@ class _Asker:
     def restart_stream(self, chat: Chat) -> None:
         pass
 
-    async def approve(self, request: ApprovalRequest) -> Decision:
+    async def ask(self, request: ApprovalRequest, decide: Decide) -> None:
         if self._yes:
-            return Decision(True, "--yes")
-        return await self._person.approve(request) if self._person else Decision(False, "nobody", NOBODY)
+            await decide(Decision(True, "--yes"))
+        elif self._person is not None:
+            await self._person.ask(request, decide)
+        else:
+            raise CannotAsk(NOBODY)
 
 
 async def call_tool(flags: CallFlags) -> int:

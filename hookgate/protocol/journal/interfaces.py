@@ -135,8 +135,8 @@ class Decisions(Protocol):
 
     async def revoke(self, grant: str) -> bool: ...
 
-    async def grants(self, session: str) -> tuple[StoredGrant, ...]:
-        """Those that hold there now."""
+    async def grants(self, session: str = "") -> tuple[StoredGrant, ...]:
+        """Those that hold now; in one session or all."""
         ...
 
 

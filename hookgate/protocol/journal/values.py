@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from hookgate.protocol.approval import ApprovalRequest, RequestState
 from hookgate.protocol.values import Inbound, Message, Outbound, ToolCall, ToolResult
 
 ArrivalKind = Literal["message", "command", "decision"]
@@ -119,13 +120,20 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class Approval:
+    """The id of a request that was approved, and the digest that binds it to the call."""
+
+    request: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
 class Intent:
     """A call is about to run: the approvals that it spends, the grants that it stands on, the policy it passed."""
 
     call_id: str
-    digest: str
     policy: str
-    approvals: tuple[str, ...] = ()
+    approvals: tuple[Approval, ...] = ()
     grants: tuple[str, ...] = ()
 
 
@@ -164,7 +172,8 @@ class Asked:
 @dataclass(frozen=True, slots=True)
 class StoredRequest:
     """A call that waits for people. `digest` binds it to that very call, `policy` to the rules it was asked under;
-    `required` of those who may decide have to say yes. `expires_at` 0: never."""
+    `asker`: the hook, or the digest of what the rule says. `required` of those who may decide have to say yes.
+    `expires_at` 0: never. `shown` is what people read."""
 
     id: str
     conversation: Conversation
@@ -172,7 +181,8 @@ class StoredRequest:
     call_id: str
     digest: str
     policy: str
-    asked_by: str
+    asker: str
+    shown: ApprovalRequest
     required: int = 1
     expires_at: float = 0.0
 
@@ -185,9 +195,6 @@ class Vote:
     approved: bool
     reason: str = ""
     grant: str = ""
-
-
-RequestState = Literal["open", "approved", "refused", "expired", "void", "spent"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,12 +211,15 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class StoredGrant:
-    """A yes that covers later calls. `scope` is what it is bound to, a digest without the call's id; `session` empty:
-    every conversation. `until` 0: no end."""
+    """A yes that covers later calls. `scope` is what it is bound to, a digest without the call's id; `asker` is whose
+    question it answers, `text` says for people what it covers. `session` empty: every conversation. `until` 0: no
+    end."""
 
     id: str
     scope: str
     by: str
+    asker: str
+    text: str
     session: str = ""
     until: float = 0.0
 

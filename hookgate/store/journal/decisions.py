@@ -67,9 +67,12 @@ class Decisions:
         sql = "DELETE FROM grants WHERE id = ?"
         return await self._engine.write(lambda tables: tables.run(sql, grant) > 0, barrier=True)
 
-    async def grants(self, session: str) -> tuple[StoredGrant, ...]:
-        sql = "SELECT format, body FROM grants WHERE session IN ('', ?) AND (ends_at = 0 OR ends_at > ?) ORDER BY id"
-        rows = await self._engine.read(lambda tables: tables.all(sql, session, tables.clock()))
+    async def grants(self, session: str = "") -> tuple[StoredGrant, ...]:
+        sql = (
+            "SELECT format, body FROM grants "
+            "WHERE (? = '' OR session IN ('', ?)) AND (ends_at = 0 OR ends_at > ?) ORDER BY id"
+        )
+        rows = await self._engine.read(lambda tables: tables.all(sql, session, session, tables.clock()))
         return tuple(decoded(StoredGrant, format_, body) for format_, body in rows)
 
 
@@ -111,7 +114,7 @@ def _request(tables: Tables, claim: Claim, request: StoredRequest, outbox: Seque
     )
     for found in (_found(tables, row) for row in stored):
         its = found.standing.request
-        if its.asked_by != request.asked_by or found.standing.state == "expired":
+        if its.asker != request.asker or found.standing.state == "expired":
             continue
         if (its.digest, its.policy) == (request.digest, request.policy):
             return found.standing

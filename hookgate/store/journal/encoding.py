@@ -75,6 +75,10 @@ def _one_of(kinds: list[type]) -> Callable[[dict[str, Any]], Any]:
 
 
 def _of_class(kind: type) -> Callable[[Mapping[str, Any]], Any]:
-    hints = get_type_hints(kind)
-    readers = {field.name: _reader(hints[field.name]) for field in fields(kind) if field.init}
-    return lambda members: kind(**{name: read(members[name]) for name, read in readers.items() if name in members})
+    @cache
+    def readers() -> dict[str, Callable[[Any], Any]]:
+        """Not before one is read: a class may have a field of its own kind."""
+        hints = get_type_hints(kind)
+        return {field.name: _reader(hints[field.name]) for field in fields(kind) if field.init}
+
+    return lambda members: kind(**{name: read(members[name]) for name, read in readers().items() if name in members})

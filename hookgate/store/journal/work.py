@@ -207,7 +207,7 @@ def _intend(tables: Tables, claim: Claim, intent: Intent) -> None:
         raise AlreadyIntended(intent.call_id)
     _compare(tables, intent)
     sql = "UPDATE requests SET state = 'spent' WHERE id = ?"
-    tables.connection.executemany(sql, [(id_,) for id_ in intent.approvals])
+    tables.connection.executemany(sql, [(it.request,) for it in intent.approvals])
     tables.run(
         "INSERT INTO calls (conversation, id, reply, intended, format) VALUES (?, ?, ?, 1, ?) "
         "ON CONFLICT (conversation, id) DO UPDATE SET intended = 1, gone = 0",
@@ -221,12 +221,12 @@ def _intend(tables: Tables, claim: Claim, intent: Intent) -> None:
 
 def _compare(tables: Tables, intent: Intent) -> None:
     """Raises PolicyChanged."""
-    for id_ in intent.approvals:
-        found = find_request(tables, id_)
+    for approval in intent.approvals:
+        found = find_request(tables, approval.request)
         if found is None or found.standing.state != "approved":
             raise PolicyChanged("an approval does not hold any more")
         asked = found.standing.request
-        if (asked.digest, asked.policy) != (intent.digest, intent.policy):
+        if (asked.digest, asked.policy) != (approval.digest, intent.policy):
             raise PolicyChanged("an approval was given for something else, or under other rules")
     for id_ in intent.grants:
         sql = "SELECT 1 FROM grants WHERE id = ? AND (ends_at = 0 OR ends_at > ?)"

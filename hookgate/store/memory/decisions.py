@@ -19,9 +19,9 @@ class Decisions:
             its = row.request
             if its.conversation != request.conversation or self._now(row) not in ("open", "approved", "refused"):
                 continue
-            if (its.digest, its.policy, its.asked_by) == (request.digest, request.policy, request.asked_by):
+            if (its.digest, its.policy, its.asker) == (request.digest, request.policy, request.asker):
                 return _standing(row)
-            if its.call_id == request.call_id and its.asked_by == request.asked_by:
+            if its.call_id == request.call_id and its.asker == request.asker:
                 row.state, row.why = "void", "the call, or the rules for it, changed meanwhile"
         row = self._tables.requests[request.id] = RequestRow(request)
         self._tables.post(thread, outbox, request.message)
@@ -68,10 +68,10 @@ class Decisions:
     async def revoke(self, grant: str) -> bool:
         return self._tables.grants.pop(grant, None) is not None
 
-    async def grants(self, session: str) -> tuple[StoredGrant, ...]:
+    async def grants(self, session: str = "") -> tuple[StoredGrant, ...]:
         now = self._tables.clock()
         held = (it for it in self._tables.grants.values() if not it.until or it.until > now)
-        return tuple(it for it in held if it.session in ("", session))
+        return tuple(it for it in held if not session or it.session in ("", session))
 
     def _now(self, row: RequestRow) -> str:
         """Its state, expiry included."""

@@ -135,11 +135,11 @@ class Work:
         tables, thread = self._tables, self._tables.fenced(claim)
         if thread.calls.get(intent.call_id, CallState()).intended:
             raise AlreadyIntended(intent.call_id)
-        spent = [tables.requests.get(id_) for id_ in intent.approvals]
-        for row in spent:
+        spent = [tables.requests.get(it.request) for it in intent.approvals]
+        for row, approval in zip(spent, intent.approvals, strict=True):
             if row is None or row.state != "approved":
                 raise PolicyChanged("an approval does not hold any more")
-            if (row.request.digest, row.request.policy) != (intent.digest, intent.policy):
+            if (row.request.digest, row.request.policy) != (approval.digest, intent.policy):
                 raise PolicyChanged("an approval was given for something else, or under other rules")
         now = tables.clock()
         for id_ in intent.grants:

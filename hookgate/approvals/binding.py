@@ -1,0 +1,65 @@
+"""What a yes is bound to: digests of one very call, of what a grant covers, and of the rules that were in force."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from hashlib import sha256
+
+from hookgate.protocol.approval import Wish
+from hookgate.protocol.codec import canonical
+from hookgate.protocol.journal.values import Approval, Claim
+from hookgate.protocol.values import Step, ToolCall, ToolSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A call that somebody wants a person asked about, and the work that it belongs to. `id` names it in its
+    conversation; `spec` None: a hook has answered for a tool that nobody offers."""
+
+    claim: Claim
+    step: Step
+    call: ToolCall
+    id: str
+    spec: ToolSpec | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Permit:
+    """What lets a call run: the approvals that it spends, the grants that it stands on, the rules that were asked."""
+
+    subject: Subject
+    policy: str
+    approvals: tuple[Approval, ...] = ()
+    grants: tuple[str, ...] = ()
+
+
+def request_digest(subject: Subject, asker: str, directory: str) -> str:
+    """SHA-256, in hex: with any of this different it is another request."""
+    claim, step, call = subject.claim, subject.step, subject.call
+    where = [claim.conversation.id, claim.message or step.turn_id, subject.id, directory]
+    what = [call.name, *_tool(subject.spec), call.arguments]
+    return _digest([*where, *what, step.agent, step.extension, asker])
+
+
+def grant_scope(subject: Subject, asker: str) -> str:
+    """What a yes for more than one call covers: a yes to the model is none to an extension, and one to a native call
+    none to a call in the text."""
+    step, call = subject.step, subject.call
+    return _digest([step.session_key, asker, call.name, step.extension, call.origin])
+
+
+def policy(wishes: Iterable[Wish]) -> str:
+    """The rules that cover a call, by what they say; hooks are no part of it."""
+    return _digest(sorted(wish.content for wish in wishes if wish.content))
+
+
+def _tool(spec: ToolSpec | None) -> list[str]:
+    if spec is None:
+        return ["", ""]
+    flags = [spec.mutates, spec.affects_workspace, spec.timeout_s]
+    return [spec.provider, _digest([spec.name, spec.description, spec.parameters, flags])]
+
+
+def _digest(value: object) -> str:
+    return sha256(canonical(value)).hexdigest()

@@ -1,0 +1,92 @@
+"""What waits for people in a running gateway, and what they allowed for longer: looked at, decided, taken back."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+from hookgate.approvals.requests import Approvals
+from hookgate.operations.methods import Method, Methods
+from hookgate.protocol.approval import OPERATOR, Decision, Grant, Outcome
+from hookgate.protocol.journal.values import StoredGrant, StoredRequest
+from hookgate.protocol.values import Json, JsonObject
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A request as people are shown it, secrets hidden; `digest` is of the true call. `expires_at`: seconds of the
+    wall clock, from which on it is a no."""
+
+    request: str
+    session: str
+    tool: str
+    arguments: JsonObject
+    asked_by: str
+    title: str
+    text: str
+    approvers: tuple[str, ...]
+    extension: str
+    always: str
+    digest: str
+    expires_at: float
+
+
+@dataclass(frozen=True)
+class Granted:
+    """A yes that covers later calls; `by` is who gave it."""
+
+    grant: str
+    session: str
+    text: str
+    by: str
+
+
+async def pending(approvals: Approvals, session: str = "") -> tuple[Waiting, ...]:
+    """Oldest first; of one session or all."""
+    return tuple(_waiting(stored) for stored in await approvals.pending(session))
+
+
+async def decide(approvals: Approvals, request: str, decision: Decision) -> Outcome:
+    """An operator's word, wherever the request was shown; what became of it where that is not the first."""
+    return await approvals.decide(request, decision, OPERATOR)
+
+
+async def grants(approvals: Approvals, session: str = "") -> tuple[Granted, ...]:
+    """Of one session or all."""
+    return tuple(_granted(stored) for stored in await approvals.grants.held(session))
+
+
+async def revoke(approvals: Approvals, grant: str) -> bool:
+    """People are asked again from here on. Whether there was such a grant."""
+    return await approvals.grants.revoke(grant)
+
+
+def approval_methods(approvals: Approvals) -> Methods:
+    async def approvals_pending(session: str = "") -> Json:
+        return [asdict(row) for row in await pending(approvals, session)]
+
+    async def approvals_decide(request: str, approved: bool, reason: str = "", grant: Grant = "once") -> Json:
+        return asdict(await decide(approvals, request, Decision(approved, OPERATOR.id, reason, grant)))
+
+    async def approvals_grants(session: str = "") -> Json:
+        return [asdict(row) for row in await grants(approvals, session)]
+
+    async def approvals_revoke(grant: str) -> Json:
+        return await revoke(approvals, grant)
+
+    return {
+        "approvals.pending": Method(approvals_pending, changes=False),
+        "approvals.decide": Method(approvals_decide, changes=True),
+        "approvals.grants": Method(approvals_grants, changes=False),
+        "approvals.revoke": Method(approvals_revoke, changes=True),
+    }
+
+
+def _waiting(stored: StoredRequest) -> Waiting:
+    shown = stored.shown
+    who = (shown.asked_by, shown.title, shown.text, shown.approvers, shown.extension, shown.always, shown.digest)
+    session = stored.conversation.session
+    return Waiting(shown.id, session, shown.call.name, shown.call.arguments, *who, stored.expires_at)
+
+
+def _granted(stored: StoredGrant) -> Granted:
+    return Granted(stored.id, stored.session, stored.text, stored.by)

@@ -1,0 +1,109 @@
+"""Deciding: who may, what of a decision counts, and what each who tries reads."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from hookgate.approvals.decide import counted, may, not_yours, outcome, refusal_reason
+from hookgate.protocol.approval import OPERATOR, ApprovalRequest, Decision, RequestState, Voter
+from hookgate.protocol.journal.values import Conversation, Standing, StoredRequest, Vote
+from hookgate.protocol.values import Chat
+from tests.approvals.asking import CALL
+
+REQUEST = ApprovalRequest("f", Chat("telegram", "42", sender="7"), CALL, "rule:a", "Run bash?", "", (), 30.0, "d")
+NAMED = replace(REQUEST, approvers=("7", "8"))
+
+
+@pytest.mark.parametrize(
+    ("request_", "voter", "may_decide"),
+    [
+        (REQUEST, Voter("telegram", "7"), True),
+        (REQUEST, Voter("telegram", "8"), False),
+        (REQUEST, Voter("slack", "7"), False),
+        (REQUEST, Voter("telegram", "operator"), False),
+        (REQUEST, OPERATOR, True),
+        (NAMED, Voter("telegram", "8"), True),
+        (NAMED, Voter("telegram", "9"), False),
+        (NAMED, Voter("slack", "8"), False),
+        (replace(NAMED, approvers=("8",)), Voter("telegram", "7"), False),
+        (replace(NAMED, approvers=("8",)), OPERATOR, True),
+    ],
+)
+def test_whoever_is_named_decides_else_whoever_the_turn_answers(
+    request_: ApprovalRequest, voter: Voter, may_decide: bool
+) -> None:
+    assert may(request_, voter) is may_decide
+
+
+@pytest.mark.parametrize(
+    ("request_", "decision", "vote"),
+    [
+        (REQUEST, Decision(True, "ann"), Vote("ann", True, grant="once")),
+        (REQUEST, Decision(False, "ann", "no"), Vote("ann", False, "no")),
+        (REQUEST, Decision(False, "ann", grant="session"), Vote("ann", False)),
+        (REQUEST, Decision(1, "ann"), Vote("ann", False)),  # type: ignore[arg-type]
+        (REQUEST, Decision("yes", "ann"), Vote("ann", False)),  # type: ignore[arg-type]
+        (REQUEST, Decision(True, "ann", grant="session"), Vote("ann", True, grant="session")),
+        (REQUEST, Decision(True, "ann", grant="always"), Vote("ann", True, grant="once")),
+        (REQUEST, Decision(True, "ann", grant="for ever"), Vote("ann", True, grant="once")),  # type: ignore[arg-type]
+        (replace(REQUEST, once=True), Decision(True, "ann", grant="session"), Vote("ann", True, grant="once")),
+        (replace(REQUEST, always="it"), Decision(True, "ann", grant="always"), Vote("ann", True, grant="always")),
+        (REQUEST, True, Vote("nobody", False, "what was asked gave no decision")),
+        (REQUEST, None, Vote("nobody", False, "what was asked gave no decision")),
+    ],
+)
+def test_only_true_is_a_yes_and_only_for_what_was_offered(
+    request_: ApprovalRequest, decision: object, vote: Vote
+) -> None:
+    assert counted(request_, decision) == vote
+
+
+def standing(state: RequestState, *votes: Vote, why: str = "", counts: bool = False) -> Standing:
+    stored = StoredRequest("f", Conversation("telegram:42", "main"), "M1", "c1", "d", "p", "rule:a", REQUEST)
+    return Standing(stored, state, votes, why, counts)
+
+
+ANN, NO, LATE = Vote("ann", True), Vote("ann", False, "not today"), Vote("nobody", False, "nobody answered")
+
+
+@pytest.mark.parametrize(
+    ("became", "text"),
+    [
+        (standing("approved", ANN, counts=True), "Allowed."),
+        (standing("refused", NO, counts=True), "Refused."),
+        (standing("approved", ANN), "ann has allowed it already."),
+        (standing("spent", ANN), "ann has allowed it already."),
+        (standing("refused", NO), "ann has refused it already: not today."),
+        (standing("refused", replace(NO, reason="")), "ann has refused it already."),
+        (standing("refused", LATE), "It is too late: nobody answered."),
+        (standing("expired"), "It is too late: nobody answered within 30 s."),
+        (standing("void", why="the turn was stopped"), "It is too late: the turn was stopped."),
+        (standing("void", ANN, why="the turn was stopped"), "It is too late: the turn was stopped."),
+        (standing("open", ANN, counts=True), "It waits for somebody else as well."),
+    ],
+)
+def test_whoever_decides_reads_what_became_of_it(became: Standing, text: str) -> None:
+    read = outcome(became)
+    assert (read.text, read.counted, read.state) == (text, became.counted, became.state)
+
+
+def test_who_has_no_say_reads_who_has() -> None:
+    assert not_yours(standing("open")).text == "Only whoever asked for it may decide this."
+    named = standing("open")
+    named = replace(named, request=replace(named.request, shown=NAMED))
+    assert not_yours(named).text == "Only 7, 8 may decide this."
+
+
+@pytest.mark.parametrize(
+    ("became", "reason"),
+    [
+        (standing("refused", NO), "not today"),
+        (standing("refused", replace(NO, reason="")), "ann said no"),
+        (standing("expired"), "nobody answered within 30 s"),
+        (standing("void", ANN, why="the rules changed"), "the rules changed"),
+    ],
+)
+def test_the_model_reads_why_it_was_refused(became: Standing, reason: str) -> None:
+    assert refusal_reason(became) == reason
