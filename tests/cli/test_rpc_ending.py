@@ -299,10 +299,10 @@ async def test_a_required_hook_that_fails_is_one_line_and_status_1(tmp_path: Pat
 
 
 def test_flags_are_read_in_both_spellings() -> None:
-    flags = parse_flags(["--model=m=1", "-e", "a", "--ext=b", "--append-system-prompt", "x", "--no-tools"])
-    assert (flags.model, flags.extensions, flags.system_more) == ("m=1", ("a", "b"), ("x",))
-    assert flags.settings(None).no_tools
-    assert parse_flags(["--tools", "read, ls,"]).settings(None).tools == ("read", "ls")
+    above = parse_flags(["--model=m=1", "-e", "a", "--ext=b", "--append-system-prompt", "x", "--no-tools"]).above
+    assert (above["model"], above["extensions"], above["system_more"]) == ("m=1", ("a", "b"), ("x",))
+    assert above["no_tools"] is True
+    assert parse_flags(["--tools", "read, ls,"]).tools == ("read", "ls")
     with pytest.raises(BadFlags):
         parse_flags(["-x"])
 
