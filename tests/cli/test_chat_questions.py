@@ -8,9 +8,13 @@ import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
+import trio
 
+from hookgate.channels.terminal import GONE
+from hookgate.control.client import call
 from tests.cli.program import PLUGINS, Screen, configured, open_terminal
 from tests.model_server import Answer, calls, open_model_server, says
 
@@ -152,3 +156,28 @@ async def test_what_a_hook_says_is_behind_the_gutter_and_the_call_is_shown_all_t
         await screen.type("n\r")
     rows = [row for row in screen.window(100, COLUMNS) if row.startswith(("? ", "  hook", "  command:", "| touch"))]
     assert rows == ["? Run bash?  (hook:asker asks)", "  hook:asker says:", "  command:", "| touch made"]
+
+
+async def test_a_question_that_an_operator_decides_is_over_at_the_terminal(
+    tmp_path: Path,
+) -> None:
+    socket = tmp_path / "control" / "chat.sock"
+    async with (
+        open_model_server(bash("touch made"), says("Done.")) as server,
+        open_terminal(configured(tmp_path, server.base_url, RULE), "chat", "--control", str(socket)) as screen,
+    ):
+        await screen.line("go")
+        await screen.sees(ASKED)
+        [waiting] = await operated(socket, "approvals.pending")
+        decided = await operated(socket, "approvals.decide", request=waiting["request"], approved=True)
+        assert (decided["counted"], decided["text"]) == (True, "Allowed.")
+        await screen.sees(GONE.strip())
+        await screen.sees("Done.")
+        await screen.line("/quit")
+        assert await screen.ends() == 0
+    assert (tmp_path / "made").exists()
+
+
+async def operated(socket: Path, method: str, **params: Any) -> Any:
+    with trio.fail_after(60):
+        return await trio.to_thread.run_sync(call, socket, method, params)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 import trio
+import trio.testing
 from trio.testing import MockClock
 
 from hookgate.approvals.rules import Rule
-from hookgate.protocol.answers import Answer, Approve, Ask, Modify, Refuse, Respond
-from hookgate.protocol.approval import Decision
+from hookgate.protocol.answers import CONTINUE, Answer, Approve, Ask, Modify, Refuse, Respond
+from hookgate.protocol.approval import OPERATOR, Decision, Voter
+from hookgate.protocol.journal.values import CallState, Conversation
 from hookgate.protocol.match import Globs, Matcher
 from hookgate.protocol.payloads import ApprovalDecided, ApprovalRequested
 from hookgate.protocol.stages import Question, Stage
-from hookgate.protocol.values import ToolResult, ToolSpec
+from hookgate.protocol.values import ToolCall, ToolResult, ToolSpec
 from hookgate.providers.scripted import ScriptedCall
 from tests.loop.recording import CHAT, OBJECT, OTHER, Bench, FunctionTool, asks_for, hook, says
 
@@ -208,3 +211,122 @@ async def test_while_one_conversation_waits_for_a_person_another_goes_on(bench: 
         assert made.lines == ["hello"]
         await made.say("/stop")
         await made.idle()
+
+
+@pytest.mark.parametrize("rules", [[RULE], []], ids=["a rule", "a hook"])
+async def test_while_a_call_waits_for_a_person_it_holds_no_lease_of_the_workspace(
+    bench: MakeBench, rules: list[Rule]
+) -> None:
+    script = [asks_for("t"), asks_for("u"), says("written")]
+    asker = hook("h", {Stage.APPROVE_TOOL: Ask()}, match=Matcher({"tools": Globs(("t",))}))
+    writes = FunctionTool("u")
+    made = bench(*script, tools=[FunctionTool("t"), writes], rules=rules, hooks=[] if rules else [asker])
+    async with made.opened():
+        await made.say("one")
+        await made.room.asking.wait()
+        await made.say("two", OTHER)
+        await made.idle(OTHER)
+        assert (len(writes.seen), made.lines) == (1, ["written"])
+        await made.say("/stop")
+        await made.idle()
+
+
+async def test_whoever_decides_first_decides_wherever_they_are(bench: MakeBench) -> None:
+    tool = FunctionTool("t")
+    made = bench(asks_for("t"), says("x"), tools=[tool], rules=[RULE])
+    approvals = made.agent.approvals
+    async with made.opened():
+        await made.say("go")
+        await made.room.asking.wait()
+        [waiting] = await approvals.pending()
+        other = await approvals.decide(waiting.id, YES, Voter("test", "bob"))
+        first = await approvals.decide(waiting.id, YES, Voter("test", "ann"))
+        late = await approvals.decide(waiting.id, NO, OPERATOR)
+        await made.idle()
+        used = await approvals.decide(waiting.id, NO, OPERATOR)
+    assert [it.counted for it in (other, first, late, used)] == [False, True, False, False]
+    assert late.text == used.text == "ann has allowed it already."
+    assert (len(tool.seen), used.state) == (1, "spent")
+
+
+async def test_an_approved_call_is_on_record_before_it_runs_and_with_what_it_came_to(bench: MakeBench) -> None:
+    states: list[CallState] = []
+
+    async def look(_call: ToolCall) -> str:
+        states.extend(await recorded(made))
+        return "looked"
+
+    made = bench(asks_for("t"), says("x"), tools=[FunctionTool("t", look)], rules=[RULE])
+    made.room.answers = [YES]
+    await made.play()
+    assert states == [CallState(intended=True)]
+    [state] = await recorded(made)
+    assert (state.intended, state.result) == (True, ToolResult("looked"))
+
+
+async def recorded(made: Bench) -> list[CallState]:
+    stored = await made.journal.work.load(Conversation(CHAT.session_key, "main"))
+    return [state for _, state in stored.calls]
+
+
+async def test_a_turn_that_is_stopped_leaves_no_question_behind(bench: MakeBench) -> None:
+    made = bench(asks_for("t"), tools=[FunctionTool("t")], rules=[RULE])
+    approvals = made.agent.approvals
+    async with made.opened():
+        await made.say("go")
+        await made.room.asking.wait()
+        [waiting] = await approvals.pending(CHAT.session_key)
+        await made.say("/stop")
+        await made.idle()
+        assert await approvals.pending() == ()
+        became = await approvals.decide(waiting.id, YES, OPERATOR)
+    assert (became.counted, became.text) == (False, "It is too late: the turn was stopped.")
+    assert made.lines == ["Stopped."]
+
+
+async def test_a_rule_that_only_moves_leaves_the_open_question_and_one_that_changes_has_the_call_judged_again(
+    bench: MakeBench,
+) -> None:
+    judged = list[str]()
+
+    async def note(question: Question) -> Answer:
+        await trio.lowlevel.checkpoint()
+        judged.append(question.tool)
+        return CONTINUE
+
+    other, tool = Rule("other", Matcher({"tools": Globs(("u",))})), FunctionTool("t")
+    hooks = [hook("h", {Stage.BEFORE_TOOL: note})]
+    made = bench(asks_for("t"), says("x"), tools=[tool], rules=[RULE, other], hooks=hooks)
+    approvals = made.agent.approvals
+    async with made.opened():
+        await made.say("go")
+        await made.room.asking.wait()
+        assert not approvals.adopt([other, replace(RULE, name="moved")])
+        await trio.testing.wait_all_tasks_blocked()
+        assert (len(made.room.asked), len(await approvals.pending())) == (1, 1)
+        made.room.answers = [YES]
+        assert approvals.adopt([replace(RULE, ttl_s=7.0)])
+        await made.idle()
+    assert [request.ttl_s for request in made.room.asked] == [600.0, 7.0]
+    assert (judged, len(tool.seen), made.agent.tally.calls) == (["t", "t"], 1, 1)
+    first = await approvals.decide(made.room.asked[0].id, YES, OPERATOR)
+    assert first.text == "It is too late: the rules for it have changed."
+
+
+async def test_what_was_allowed_does_not_run_where_the_rules_change_before_it_begins(bench: MakeBench) -> None:
+    """Of two calls that read, the first is allowed already while a person thinks about the second."""
+    tools = [FunctionTool("t", reads_only=True), FunctionTool("u", reads_only=True)]
+    made = bench(asks_for("t", "u"), says("x"), tools=tools, rules=[RULE])
+    asker = hook("h", {Stage.APPROVE_TOOL: Ask()}, match=Matcher({"tools": Globs(("u",))}))
+    made.agent.gate.mount([asker])
+    made.room.answers = [YES]
+    async with made.opened():
+        await made.say("go")
+        while len(made.room.asked) < 2:
+            await trio.testing.wait_all_tasks_blocked()
+        made.agent.approvals.adopt([replace(RULE, ttl_s=7.0)])
+        [waiting] = await made.agent.approvals.pending()
+        await made.agent.approvals.decide(waiting.id, YES, OPERATOR)
+        await made.idle()
+    assert made.results() == ["Tool execution denied by approval: the rules for it have changed", "u ran"]
+    assert made.agent.tally.balanced
