@@ -9,7 +9,7 @@ from time import perf_counter_ns
 from benchmarks.echo import STEP, frame_of, open_floor, open_gate, plan, tool_call
 from benchmarks.figures import Bar, Figure, Pair, Run
 from hookgate.hooks.rules import Rules
-from hookgate.protocol.stages import Question, Stage
+from hookgate.protocol.hook.stages import Question, Stage
 
 CALLS = 20
 SLOW = [sys.executable, "-IS", str(Path(__file__).with_name("slow_hook.py"))]

@@ -8,7 +8,7 @@ from benchmarks.echo import STEP, Floor, frame_of, open_floor, open_gate, plan
 from benchmarks.figures import Bar, Figure, Pair, Run
 from hookgate.hooks.gate import Gate
 from hookgate.hooks.rules import Rules
-from hookgate.protocol.stages import Question, Stage
+from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values import LLMRequest, Message, ProposedCall
 
 CALLS = 40

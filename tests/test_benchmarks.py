@@ -17,7 +17,7 @@ from benchmarks.figures import Bar, Run, quantile
 from benchmarks.report import BEGIN, END, rewritten, row
 from hookgate.hooks.children.supervise import RequiredHookFailed
 from hookgate.hooks.rules import Rules
-from hookgate.protocol.stages import Question, Stage
+from hookgate.protocol.hook.stages import Question, Stage
 
 ROOT = Path(__file__).parents[1]
 

@@ -24,7 +24,7 @@ from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decision, Out
 from hookgate.protocol.interfaces import Channel, Redactor
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import Approval, Intent, PolicyChanged, Standing, StoredRequest, Vote
-from hookgate.protocol.payloads import ApprovalDecided, ApprovalRequested, Payload
+from hookgate.protocol.events.payloads import ApprovalDecided, ApprovalRequested, Payload
 from hookgate.protocol.redacting import presentable_request
 from hookgate.protocol.values import Step, ToolCall, ToolResult
 

@@ -33,10 +33,10 @@ from hookgate.loop.gateway import Gateway
 from hookgate.processes.reaper import run_reaper
 from hookgate.protocol.delta import Delta
 from hookgate.protocol.errors import ProviderFailed
+from hookgate.protocol.events.payloads import RegistryChanged
+from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.interfaces import Provider, Tool
 from hookgate.protocol.journal.interfaces import Journal
-from hookgate.protocol.payloads import RegistryChanged
-from hookgate.protocol.stages import Stage
 from hookgate.protocol.values import LLMReply, LLMRequest
 from hookgate.providers.patience import Deadlines
 from hookgate.sections import Config

@@ -17,8 +17,8 @@ import structlog
 
 from hookgate.assembly.sinks import observer
 from hookgate.hooks.rules import Mount
-from hookgate.protocol.events import Event
-from hookgate.protocol.inside import SessionBegan
+from hookgate.protocol.events.event import Event
+from hookgate.protocol.events.inside import SessionBegan
 from hookgate.tools.errors import ToolError
 from hookgate.tools.files.files import opened
 from hookgate.tools.files.workspace import Workspace

@@ -16,11 +16,11 @@ from hookgate.approvals.rules import Rule
 from hookgate.assembly.keeping.kept import hidden_paths
 from hookgate.hooks.children.process import HelloFailed, HookProcess, ProcessSpec, open_process
 from hookgate.processes.deadlines import Deadlines
-from hookgate.protocol.answers import Failed, Respond
 from hookgate.protocol.approval import Lasting
 from hookgate.protocol.catalog import Catalog
+from hookgate.protocol.hook.answers import Failed, Respond
+from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.match import Globs, Matcher
-from hookgate.protocol.stages import Question, Stage
 from hookgate.protocol.values import Chat, Inbound, JsonObject, Step, ToolCall, ToolResult, ToolSpec
 from hookgate.sections import Config
 from hookgate.tools.dynamic.asking import approval_text, lasting

@@ -14,7 +14,7 @@ from hookgate.assembly.settings import ExtensionFlags
 from hookgate.extensions.discovery import Found
 from hookgate.hooks.children.mounts import Plan
 from hookgate.hooks.rules import Mount, Rules
-from hookgate.protocol.stages import Stage
+from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.values import Json
 from hookgate.protocol.zot.names import EXTENSION
 from hookgate.sections import Config

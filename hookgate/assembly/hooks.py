@@ -11,8 +11,8 @@ from hookgate.config import hook_environment
 from hookgate.hooks.children.mounts import Plan
 from hookgate.hooks.children.supervise import Restarts
 from hookgate.hooks.rules import Rules
+from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.match import CRITERIA, Globs, Matcher, Observed
-from hookgate.protocol.stages import Stage
 from hookgate.sections import Config
 from hookgate.sections.hooks import HookDefaults, HookSection
 from hookgate.sections.section import MatchSection

@@ -13,10 +13,9 @@ from hookgate.channels.printable import printable
 from hookgate.config import ConfigError
 from hookgate.hooks.inside import InsideHook
 from hookgate.hooks.rules import Mount, Rules
-from hookgate.protocol.events import Event
-from hookgate.protocol.inside import FailedOpen
-from hookgate.protocol.match import Observed
-from hookgate.protocol.payloads import (
+from hookgate.protocol.events.event import Event
+from hookgate.protocol.events.inside import FailedOpen
+from hookgate.protocol.events.payloads import (
     ApprovalDecided,
     GateDecision,
     HookFailed,
@@ -31,6 +30,7 @@ from hookgate.protocol.payloads import (
     ToolExecStart,
     ToolInjected,
 )
+from hookgate.protocol.match import Observed
 from hookgate.protocol.values import JsonObject
 
 log = structlog.get_logger("hookgate.events")

@@ -17,8 +17,8 @@ import trio
 from hookgate import config as configuration
 from hookgate.assembly.sinks import observer
 from hookgate.hooks.rules import Mount
-from hookgate.protocol.events import Event
-from hookgate.protocol.inside import StepBegan
+from hookgate.protocol.events.event import Event
+from hookgate.protocol.events.inside import StepBegan
 from hookgate.protocol.match import Globs
 from hookgate.sections import Config
 from hookgate.skills import TOOL

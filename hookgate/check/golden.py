@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import cast
 
 from hookgate.protocol.codec import encode
-from hookgate.protocol.events import Event
-from hookgate.protocol.payloads import LlmRequest, LlmResponse, ToolExecEnd, ToolExecStart, TurnEnd, TurnStart
-from hookgate.protocol.stages import Question, Stage
+from hookgate.protocol.events.event import Event
+from hookgate.protocol.events.payloads import LlmRequest, LlmResponse, ToolExecEnd, ToolExecStart, TurnEnd, TurnStart
+from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values import (
     Chat,
     Finished,

@@ -21,12 +21,12 @@ from hookgate.check.golden import (
 from hookgate.check.mailbox import Answered, ErrorAnswer, Result
 from hookgate.check.report import Finding, failed, ok, skipped, warned
 from hookgate.check.subject import Subject
-from hookgate.protocol.answers import Answer, Continue, Modify, Refuse, Respond, parse_answer
 from hookgate.protocol.codec import encode
 from hookgate.protocol.errors import BadMessage
-from hookgate.protocol.hello import Hello, hello_params, parse_hello
+from hookgate.protocol.hook.answers import Answer, Continue, Modify, Refuse, Respond, parse_answer
+from hookgate.protocol.hook.hello import Hello, hello_params, parse_hello
+from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.peer import METHOD_NOT_FOUND, notification_frame
-from hookgate.protocol.stages import Question, Stage
 from hookgate.protocol.values import ToolSpec
 
 ALL_STAGES = frozenset(Stage)

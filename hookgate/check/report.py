@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from hookgate.protocol.hello import Hello
-from hookgate.protocol.stages import Stage
+from hookgate.protocol.hook.hello import Hello
+from hookgate.protocol.hook.stages import Stage
 
 Verdict = Literal["ok", "warn", "FAIL", "skip"]
 

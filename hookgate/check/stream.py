@@ -30,8 +30,8 @@ from hookgate.processes.outbox import hook_event_frame
 from hookgate.processes.pipes import exit_text
 from hookgate.protocol.codec import encode
 from hookgate.protocol.errors import BadMessage
+from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.peer import notification_frame
-from hookgate.protocol.stages import Stage
 
 CALLS = 50
 EVENTS = 100

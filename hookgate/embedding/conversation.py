@@ -21,8 +21,8 @@ from hookgate.extensions.discovery import Problem
 from hookgate.loop.commands import Commands
 from hookgate.loop.jobs import Compaction, End, Job, Jobs, Prompt
 from hookgate.protocol.approval import ApprovalRequest, Decide
-from hookgate.protocol.events import Event as Told
-from hookgate.protocol.inside import CallEnded
+from hookgate.protocol.events.event import Event as Told
+from hookgate.protocol.events.inside import CallEnded
 from hookgate.protocol.rpc import events
 from hookgate.protocol.rpc.responses import State, TranscriptMessage
 from hookgate.protocol.values import Chat, Inbound, Outbound

@@ -14,7 +14,7 @@ from hookgate.assembly.sinks import observer
 from hookgate.embedding.conversation import Conversation, Seat, SeatChannel
 from hookgate.embedding.rpc_translator import HEARS
 from hookgate.loop.jobs import Jobs
-from hookgate.protocol.events import Event
+from hookgate.protocol.events.event import Event
 
 
 @asynccontextmanager

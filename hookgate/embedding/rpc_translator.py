@@ -15,13 +15,13 @@ from hookgate.embedding.metered import Ledger
 from hookgate.loop.transcript import NO_RESULT
 from hookgate.protocol.codec import encode
 from hookgate.protocol.delta import CallPiece
-from hookgate.protocol.events import Event as Told
-from hookgate.protocol.inside import CallEnded, CallProgressed, CallWritten, Prompted, ReplyEnded, StepBegan
+from hookgate.protocol.events.event import Event as Told
+from hookgate.protocol.events.inside import CallEnded, CallProgressed, CallWritten, Prompted, ReplyEnded, StepBegan
+from hookgate.protocol.events.payloads import GateDecision, LlmRetry, Payload, TurnEnd
+from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.interfaces import Redactor
-from hookgate.protocol.payloads import GateDecision, LlmRetry, Payload, TurnEnd
 from hookgate.protocol.rpc import events
 from hookgate.protocol.rpc.blocks import CallBlock, Text, result_content, said
-from hookgate.protocol.stages import Stage
 from hookgate.protocol.values import Outbound, ToolCall
 from hookgate.protocol.zot.names import EXTENSION
 

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from hookgate.protocol.codec import decode
 from hookgate.protocol.errors import BadMessage
-from hookgate.protocol.kinds import kind_of
+from hookgate.protocol.hook.kinds import kind_of
 
 FILE_NAME = "extension.json"
 MAX_BYTES = 1024 * 1024

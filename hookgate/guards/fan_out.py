@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from hookgate.guards.kept import CallKey, Kept, Signature, SpecOf, called, finished, key_of, signature
-from hookgate.protocol.answers import CONTINUE, Answer, Deny
-from hookgate.protocol.events import Event
-from hookgate.protocol.payloads import ToolExecSkipped, TurnEnd
-from hookgate.protocol.stages import Question
+from hookgate.protocol.events.event import Event
+from hookgate.protocol.events.payloads import ToolExecSkipped, TurnEnd
+from hookgate.protocol.hook.answers import CONTINUE, Answer, Deny
+from hookgate.protocol.hook.stages import Question
 
 
 @dataclass

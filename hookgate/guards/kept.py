@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Generic, TypeAlias, TypeVar
 
 from hookgate.protocol.codec import canonical
-from hookgate.protocol.stages import Question
+from hookgate.protocol.hook.stages import Question
 from hookgate.protocol.values import Finished, Step, ToolCall, ToolSpec
 
 T = TypeVar("T")

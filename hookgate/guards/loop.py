@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from hookgate.guards.kept import CallKey, Kept, Signature, SpecOf, advised, called, finished, key_of, signature
-from hookgate.protocol.answers import CONTINUE, Answer, Deny, Modify
-from hookgate.protocol.events import Event
-from hookgate.protocol.payloads import ToolExecEnd, ToolExecSkipped, TurnEnd
-from hookgate.protocol.stages import Question
+from hookgate.protocol.events.event import Event
+from hookgate.protocol.events.payloads import ToolExecEnd, ToolExecSkipped, TurnEnd
+from hookgate.protocol.hook.answers import CONTINUE, Answer, Deny, Modify
+from hookgate.protocol.hook.stages import Question
 from hookgate.protocol.values import LLMRequest, Message, ProposedCall
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hookgate.guards.kept import Kept, SpecOf, called, finished
-from hookgate.protocol.answers import CONTINUE, Answer, Deny
-from hookgate.protocol.events import Event
+from hookgate.protocol.events.event import Event
+from hookgate.protocol.events.payloads import TurnEnd
+from hookgate.protocol.hook.answers import CONTINUE, Answer, Deny
+from hookgate.protocol.hook.stages import Question
 from hookgate.protocol.match import Globs
-from hookgate.protocol.payloads import TurnEnd
-from hookgate.protocol.stages import Question
 
 
 @dataclass

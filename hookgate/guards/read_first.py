@@ -11,9 +11,9 @@ import trio
 
 from hookgate.guards.kept import MAX_KEPT, Kept, SpecOf, advised, called, finished
 from hookgate.guards.paths import are_pair, inside, written_path
-from hookgate.protocol.answers import CONTINUE, Answer, Deny, Modify
 from hookgate.protocol.effects import FileEffect
-from hookgate.protocol.stages import Question
+from hookgate.protocol.hook.answers import CONTINUE, Answer, Deny, Modify
+from hookgate.protocol.hook.stages import Question
 from hookgate.protocol.values import Finished, Step
 
 _LISTING = frozenset({"ls", "glob"})

@@ -14,11 +14,11 @@ from hookgate.hooks import decision
 from hookgate.hooks.emitter import Emitter
 from hookgate.hooks.rules import Mount
 from hookgate.hooks.stats import Stats
-from hookgate.protocol.answers import CONTINUE, Answer, Continue, Failed, Modify, Respond
-from hookgate.protocol.inside import FailedOpen
+from hookgate.protocol.events.inside import FailedOpen
+from hookgate.protocol.events.payloads import GateDecision, HookFailed
+from hookgate.protocol.hook.answers import CONTINUE, Answer, Continue, Failed, Modify, Respond
+from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.interfaces import Hook
-from hookgate.protocol.payloads import GateDecision, HookFailed
-from hookgate.protocol.stages import Question, Stage
 
 log = structlog.get_logger("hookgate.hooks")
 

@@ -9,7 +9,7 @@ import structlog
 import trio
 
 from hookgate.hooks.rules import Mount
-from hookgate.protocol.stages import Question
+from hookgate.protocol.hook.stages import Question
 
 log = structlog.get_logger("hookgate.hooks")
 

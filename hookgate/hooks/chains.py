@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hookgate.hooks.rules import Mount
-from hookgate.protocol.stages import Question, Stage
+from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values import Chat
 
 MAX_KNOWN_MATCHES = 4096

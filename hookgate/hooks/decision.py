@@ -10,8 +10,19 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from hookgate.hooks.rules import AnyPolicy
-from hookgate.protocol.answers import Abort, Answer, Approve, Ask, Continue, Deny, Failed, Modify, Refuse, Respond
-from hookgate.protocol.stages import Question, Stage, Subject
+from hookgate.protocol.hook.answers import (
+    Abort,
+    Answer,
+    Approve,
+    Ask,
+    Continue,
+    Deny,
+    Failed,
+    Modify,
+    Refuse,
+    Respond,
+)
+from hookgate.protocol.hook.stages import Question, Stage, Subject
 from hookgate.protocol.values import Fault, Finished, LLMRequest, ToolResult, ToolSpec
 
 WIRE_NAMES: Mapping[str, str] = {"name": "tool", "is_async": "async", "reasoning": "reasoning_content"}

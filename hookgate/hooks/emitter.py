@@ -9,9 +9,9 @@ from itertools import count
 from time import time_ns
 
 from hookgate.hooks.rules import Mount
-from hookgate.protocol.events import Event
+from hookgate.protocol.events.event import Event
+from hookgate.protocol.events.payloads import Payload
 from hookgate.protocol.interfaces import Redactor
-from hookgate.protocol.payloads import Payload
 from hookgate.protocol.values import Step
 
 FREE_TEXT = frozenset(

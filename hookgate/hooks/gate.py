@@ -22,13 +22,13 @@ from hookgate.hooks.offered import Offered
 from hookgate.hooks.rules import Mount
 from hookgate.hooks.stats import Stats
 from hookgate.hooks.verdicts import Allowed, Answered, Denied
-from hookgate.protocol.answers import CONTINUE, Abort, Answer, Ask, Deny, Modify, Refuse, Respond
 from hookgate.protocol.approval import Wish
 from hookgate.protocol.errors import SessionAborted, TurnAborted
+from hookgate.protocol.events.payloads import HookModified, ToolInjected
+from hookgate.protocol.hook.answers import CONTINUE, Abort, Answer, Ask, Deny, Modify, Refuse, Respond
+from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.interfaces import Redactor
-from hookgate.protocol.payloads import HookModified, ToolInjected
 from hookgate.protocol.redacting import redacted
-from hookgate.protocol.stages import Question, Stage
 from hookgate.protocol.values import (
     Fault,
     Finished,

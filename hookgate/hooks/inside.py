@@ -7,10 +7,10 @@ from collections.abc import Awaitable, Callable, Mapping
 import structlog
 import trio
 
-from hookgate.protocol.answers import CONTINUE, Answer, Failed
-from hookgate.protocol.events import Event
-from hookgate.protocol.hello import Hello
-from hookgate.protocol.stages import Question, Stage
+from hookgate.protocol.events.event import Event
+from hookgate.protocol.hook.answers import CONTINUE, Answer, Failed
+from hookgate.protocol.hook.hello import Hello
+from hookgate.protocol.hook.stages import Question, Stage
 
 log = structlog.get_logger("hookgate.hooks")
 

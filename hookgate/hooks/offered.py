@@ -8,8 +8,8 @@ from dataclasses import replace
 import structlog
 
 from hookgate.hooks.rules import Mount
-from hookgate.protocol.payloads import HookFailed
-from hookgate.protocol.stages import Question, Stage
+from hookgate.protocol.events.payloads import HookFailed
+from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values import LLMRequest, Step, ToolSpec
 
 log = structlog.get_logger("hookgate.hooks")

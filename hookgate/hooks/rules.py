@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
-from hookgate.protocol.events import Event
+from hookgate.protocol.events.event import Event
+from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.interfaces import Hook
 from hookgate.protocol.match import Matcher, Observed
-from hookgate.protocol.stages import Question, Stage
 
 Policy = Literal["continue", "deny", "abort"]
 AnyPolicy = Policy | Literal["withhold"]

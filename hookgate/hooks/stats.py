@@ -6,7 +6,7 @@ from collections import deque
 from dataclasses import dataclass
 from time import monotonic
 
-from hookgate.protocol.stages import Stage
+from hookgate.protocol.hook.stages import Stage
 
 KEPT = 1024
 QUIET_S = 10.0

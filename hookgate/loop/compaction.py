@@ -14,8 +14,8 @@ from hookgate.loop.agent import Agent
 from hookgate.loop.model import complete
 from hookgate.loop.transcript import Transcript
 from hookgate.protocol.errors import ProviderFailed, TurnAborted
-from hookgate.protocol.inside import CompactionBegan, CompactionEnded
-from hookgate.protocol.payloads import SessionCompacted
+from hookgate.protocol.events.inside import CompactionBegan, CompactionEnded
+from hookgate.protocol.events.payloads import SessionCompacted
 from hookgate.protocol.values import LLMRequest, Message, Step, Usage
 
 log = structlog.get_logger("hookgate.loop")

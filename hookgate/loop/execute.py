@@ -14,8 +14,8 @@ from hookgate.loop.execution_policy import Around
 from hookgate.loop.extensions import call_scope
 from hookgate.loop.finish import cut_off, owned, started
 from hookgate.loop.prepare import spent
-from hookgate.protocol.inside import CallProgressed
-from hookgate.protocol.payloads import ToolExecStart
+from hookgate.protocol.events.inside import CallProgressed
+from hookgate.protocol.events.payloads import ToolExecStart
 from hookgate.protocol.redacting import presentable, redacted
 from hookgate.protocol.values import Finished, ToolResult
 from hookgate.protocol.zot.names import EXTENSION

@@ -11,11 +11,11 @@ import structlog
 from hookgate.loop.batch import Batch, Owned, Ready, Settled
 from hookgate.loop.transcript import NO_RESULT
 from hookgate.protocol.effects import effect_members
-from hookgate.protocol.inside import CallEnded, CallStatus
-from hookgate.protocol.payloads import ToolExecEnd, ToolExecSkipped, ToolExecStart
+from hookgate.protocol.events.inside import CallEnded, CallStatus
+from hookgate.protocol.events.payloads import ToolExecEnd, ToolExecSkipped, ToolExecStart
+from hookgate.protocol.hook.wire import decode_members
 from hookgate.protocol.redacting import presentable, redacted
 from hookgate.protocol.values import Fault, Finished, Outbound, ProposedCall, ToolCall, ToolResult
-from hookgate.protocol.wire import decode_members
 from hookgate.tools.dispatch import rendered, sound
 
 log = structlog.get_logger("hookgate.loop")

@@ -12,7 +12,7 @@ from hookgate.loop.agent import Agent, Retries
 from hookgate.processes.backoff import backoff_s
 from hookgate.protocol.delta import Delta
 from hookgate.protocol.errors import PASSING, ProviderFailed
-from hookgate.protocol.payloads import LlmRequest, LlmResponse, LlmRetry
+from hookgate.protocol.events.payloads import LlmRequest, LlmResponse, LlmRetry
 from hookgate.protocol.values import LLMReply, LLMRequest, Step
 
 log = structlog.get_logger("hookgate.loop")

@@ -19,7 +19,7 @@ from hookgate.loop.batch import Batch, Owned, Ready, Settled
 from hookgate.loop.finish import answered
 from hookgate.protocol.approval import Wish
 from hookgate.protocol.codec import canonical
-from hookgate.protocol.inside import CallDecided, PersonAsked
+from hookgate.protocol.events.inside import CallDecided, PersonAsked
 from hookgate.protocol.journal.values import AlreadyIntended, PolicyChanged
 from hookgate.protocol.redacting import presentable
 from hookgate.protocol.values import Fault, Outbound, ToolCall, ToolResult, ToolSpec

@@ -13,7 +13,7 @@ from hookgate.loop.jobs import Compaction, End, Job, Jobs, Prompt
 from hookgate.loop.transcript import Transcript
 from hookgate.loop.turn import Turn, run_turn
 from hookgate.protocol.errors import ProviderFailed, SessionAborted, TurnAborted
-from hookgate.protocol.inside import SessionBegan, SessionEnded
+from hookgate.protocol.events.inside import SessionBegan, SessionEnded
 from hookgate.protocol.interfaces import Channel
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import Arrival, Claim, Conversation, Fenced

@@ -21,10 +21,10 @@ from hookgate.loop.streaming.shown import Everything, Shown, Watching
 from hookgate.loop.transcript import Transcript
 from hookgate.protocol.delta import CallPiece
 from hookgate.protocol.errors import ProviderFailed, SessionAborted, StepLimitReached, TurnAborted
-from hookgate.protocol.inside import CallWritten, ModelAsked, Prompted, ReplyEnded, StepBegan
+from hookgate.protocol.events.inside import CallWritten, ModelAsked, Prompted, ReplyEnded, StepBegan
+from hookgate.protocol.events.payloads import ErrorEvent, Payload, SteeringInjected, TurnEnd, TurnStart
 from hookgate.protocol.interfaces import Channel
 from hookgate.protocol.journal.values import Claim
-from hookgate.protocol.payloads import ErrorEvent, Payload, SteeringInjected, TurnEnd, TurnStart
 from hookgate.protocol.redacting import presentable
 from hookgate.protocol.values import (
     Inbound,

@@ -10,7 +10,7 @@ from pathlib import Path
 from hookgate.approvals.rules import Rule
 from hookgate.assembly.app import Runtime
 from hookgate.protocol.catalog import RowState, ServerRow, ToolRow
-from hookgate.protocol.stages import Stage
+from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.values import Json, JsonObject, Step, ToolSpec
 from hookgate.sections.tools import PreferenceSection
 from hookgate.store import Store, Without

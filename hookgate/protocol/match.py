@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fnmatch import translate
 from functools import cached_property
 
-from hookgate.protocol.payloads import INSIDE, ON_DEMAND, PAYLOADS
+from hookgate.protocol.events.payloads import INSIDE, ON_DEMAND, PAYLOADS
 from hookgate.protocol.values import Step
 
 CRITERIA = ("channels", "chats", "chat_types", "senders", "tools", "models", "agents")

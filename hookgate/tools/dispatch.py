@@ -8,8 +8,8 @@ from typing import Protocol, cast
 import structlog
 import trio
 
-from hookgate.protocol.answers import NO_OUTPUT
 from hookgate.protocol.codec import decode, encode
+from hookgate.protocol.hook.answers import NO_OUTPUT
 from hookgate.protocol.interfaces import Tool
 from hookgate.protocol.values import Fault, Json, ToolCall, ToolResult, ToolSpec
 from hookgate.tools.arguments import NO_RULES, ArgumentRules

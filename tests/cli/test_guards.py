@@ -12,11 +12,11 @@ import pytest
 from hookgate.assembly.guards import guard_mounts
 from hookgate.hooks.inside import InsideHook
 from hookgate.hooks.rules import Mount, Rules
-from hookgate.protocol.answers import Answer, Deny, Failed
-from hookgate.protocol.events import Event
+from hookgate.protocol.events.event import Event
+from hookgate.protocol.events.payloads import GateDecision, HookFailed, ToolExecSkipped
+from hookgate.protocol.hook.answers import Answer, Deny, Failed
+from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.match import Observed
-from hookgate.protocol.payloads import GateDecision, HookFailed, ToolExecSkipped
-from hookgate.protocol.stages import Question, Stage
 from hookgate.protocol.values import ToolCall, ToolResult
 from hookgate.providers.scripted import ScriptedCall, ScriptStep
 from hookgate.sections.guards import GuardsSection

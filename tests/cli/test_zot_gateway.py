@@ -16,10 +16,10 @@ from hookgate.assembly.app import open_runtime
 from hookgate.assembly.settings import ExtensionFlags, Ports, Settings
 from hookgate.assembly.sinks import EVERYTHING, observer
 from hookgate.hooks.rules import Mount
-from hookgate.protocol.answers import CONTINUE, Answer, Approve
-from hookgate.protocol.events import Event
-from hookgate.protocol.payloads import HookFailed
-from hookgate.protocol.stages import Question, Stage
+from hookgate.protocol.events.event import Event
+from hookgate.protocol.events.payloads import HookFailed
+from hookgate.protocol.hook.answers import CONTINUE, Answer, Approve
+from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values import Inbound, Outbound
 from tests.cli.program import none_left
 from tests.cli.zot_folders import extension, panel_extension, tool

@@ -20,12 +20,12 @@ from hookgate.processes import outbox, pipes
 from hookgate.processes.outbox import hook_event_frame, runtime_event_frame
 from hookgate.protocol.codec import encode
 from hookgate.protocol.effects import FileEffect
-from hookgate.protocol.events import Event
-from hookgate.protocol.hello import hello_params
+from hookgate.protocol.events.event import Event
+from hookgate.protocol.events.payloads import PAYLOADS, GateDecision, Payload
+from hookgate.protocol.hook.hello import hello_params
+from hookgate.protocol.hook.stages import SOURCES, Question, Stage
 from hookgate.protocol.match import CRITERIA
-from hookgate.protocol.payloads import PAYLOADS, GateDecision, Payload
 from hookgate.protocol.peer import notification_frame
-from hookgate.protocol.stages import SOURCES, Question, Stage
 from hookgate.protocol.values import (
     TOOL_TIMEOUT_S,
     Chat,

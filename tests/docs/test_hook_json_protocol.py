@@ -14,11 +14,11 @@ import pytest
 
 from hookgate.hooks.decision import denial, refusal, settled
 from hookgate.hooks.rules import Policy
-from hookgate.protocol.answers import Abort, Continue, Deny, Failed, Modify, Respond, parse_answer
 from hookgate.protocol.errors import BadMessage, SessionAborted, TurnAborted
-from hookgate.protocol.hello import Hello, parse_hello
+from hookgate.protocol.hook.answers import Abort, Continue, Deny, Failed, Modify, Respond, parse_answer
+from hookgate.protocol.hook.hello import Hello, parse_hello
+from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.peer import Peer
-from hookgate.protocol.stages import Stage
 from hookgate.protocol.values import (
     FaultKind,
 )

@@ -14,7 +14,7 @@ from hookgate import config as configuration
 from hookgate.assembly.app import Runtime, open_runtime
 from hookgate.assembly.settings import Ports, Settings
 from hookgate.assembly.sinks import EVERYTHING, observer
-from hookgate.protocol.events import Event
+from hookgate.protocol.events.event import Event
 from hookgate.protocol.values import Inbound, Message
 from tests.loop.recording import CHAT, Room
 from tests.model_server import Answer, ModelServer, open_model_server

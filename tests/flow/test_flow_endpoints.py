@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hookgate.protocol.payloads import LlmRetry
+from hookgate.protocol.events.payloads import LlmRetry
 from tests.flow.gateway import open_flow
 from tests.loop.recording import is_valid
 from tests.model_server import Answer, calls, cut, fails, says

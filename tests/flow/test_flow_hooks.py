@@ -9,7 +9,7 @@ import pytest
 import trio
 
 from hookgate.protocol.approval import Decision
-from hookgate.protocol.payloads import GateDecision, HookFailed
+from hookgate.protocol.events.payloads import GateDecision, HookFailed
 from tests.flow.gateway import Flow, child, open_flow, plugin
 from tests.loop.recording import is_valid
 from tests.model_server import calls, hang, says

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import trio
 
-from hookgate.protocol.answers import CONTINUE, Answer, Deny, Failed, Modify, Respond
-from hookgate.protocol.payloads import GateDecision, ToolExecEnd
-from hookgate.protocol.stages import Question, Stage
+from hookgate.protocol.events.payloads import GateDecision, ToolExecEnd
+from hookgate.protocol.hook.answers import CONTINUE, Answer, Deny, Failed, Modify, Respond
+from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values import Finished, Json, ToolCall, ToolResult
 from tests.flow.tooling import RAN, Made, called, endings, open_rig
 from tests.loop.recording import OTHER, hook

@@ -15,7 +15,7 @@ from hookgate.assembly.settings import Ports, Settings
 from hookgate.control.client import call
 from hookgate.control.gateway import open_gateway_control
 from hookgate.protocol.approval import ApprovalRequest, Decide, Decision
-from hookgate.protocol.stages import Stage
+from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.values import (
     Chat,
     Inbound,

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import trio
 
-from hookgate.protocol.answers import CONTINUE, Abort, Answer, Deny, Modify, Respond
 from hookgate.protocol.approval import Decision
-from hookgate.protocol.stages import Question, Stage
+from hookgate.protocol.hook.answers import CONTINUE, Abort, Answer, Deny, Modify, Respond
+from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values import ToolCall, ToolResult
 from tests.flow.tooling import RAN, SKIPPED, Made, Rig, called, endings, open_rig
 from tests.loop.recording import OTHER, hook

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import trio
 
-from hookgate.protocol.answers import Deny
+from hookgate.protocol.hook.answers import Deny
 from hookgate.protocol.approval import ApprovalRequest, Decide
-from hookgate.protocol.stages import Stage
+from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.values import LLMRequest, Message
 from hookgate.providers.openai import open_openai
 from tests.flow.tooling import Made, endings, open_rig

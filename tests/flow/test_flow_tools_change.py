@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import trio
 
-from hookgate.protocol.answers import CONTINUE, Answer, Modify, Respond
-from hookgate.protocol.payloads import HookFailed, RegistryChanged, ToolExecSkipped
-from hookgate.protocol.stages import Question, Stage
+from hookgate.protocol.events.payloads import HookFailed, RegistryChanged, ToolExecSkipped
+from hookgate.protocol.hook.answers import CONTINUE, Answer, Modify, Respond
+from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values import LLMRequest, ToolCall, ToolResult, ToolSpec
 from tests.flow.tooling import Made, open_rig
 from tests.loop.recording import OTHER, hook

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from hookgate.protocol.payloads import ToolExecSkipped, ToolExecStart
-from hookgate.protocol.stages import Stage
+from hookgate.protocol.events.payloads import ToolExecSkipped, ToolExecStart
+from hookgate.protocol.hook.stages import Stage
 from tests.flow.tooling import Made, Rig, open_rig
 from tests.model_server import DONE, Answer, calls, chunk, event, events, says, usage
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import trio
 
-from hookgate.protocol.answers import CONTINUE, Answer, Modify, Respond
-from hookgate.protocol.payloads import HookFailed
-from hookgate.protocol.stages import Question, Stage
+from hookgate.protocol.events.payloads import HookFailed
+from hookgate.protocol.hook.answers import CONTINUE, Answer, Modify, Respond
+from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values import LLMRequest, ToolResult, ToolSpec
 from tests.flow.gateway import child
 from tests.flow.tooling import Made, called, open_rig

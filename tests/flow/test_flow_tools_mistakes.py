@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from hookgate.protocol.payloads import ToolExecStart
-from hookgate.protocol.stages import Stage
+from hookgate.protocol.events.payloads import ToolExecStart
+from hookgate.protocol.hook.stages import Stage
 from hookgate.tools.errors import NameConflict
 from tests.flow.tooling import Made, open_rig
 from tests.model_server import Answer, calls, says

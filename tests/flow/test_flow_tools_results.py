@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 import trio
 
-from hookgate.protocol.answers import Deny, Modify, Respond
-from hookgate.protocol.payloads import ToolExecEnd
-from hookgate.protocol.stages import Stage
+from hookgate.protocol.events.payloads import ToolExecEnd
+from hookgate.protocol.hook.answers import Deny, Modify, Respond
+from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.values import ToolCall, ToolResult
 from hookgate.tools.errors import ToolError
 from tests.flow.tooling import Made, endings, open_rig

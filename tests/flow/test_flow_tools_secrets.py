@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 import trio
 
-from hookgate.protocol.answers import Abort, Deny, Modify, Respond
 from hookgate.protocol.approval import Decision
-from hookgate.protocol.inside import CallProgressed
-from hookgate.protocol.payloads import Payload
-from hookgate.protocol.stages import Stage
+from hookgate.protocol.events.inside import CallProgressed
+from hookgate.protocol.events.payloads import Payload
+from hookgate.protocol.hook.answers import Abort, Deny, Modify, Respond
+from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.values import Fault, Outbound, ToolCall, ToolResult
 from hookgate.tools import call_context
 from hookgate.tools.errors import ToolError

@@ -9,7 +9,7 @@ import pytest
 import trio
 
 from hookgate.hooks.zot import tool as zot_tool
-from hookgate.protocol.payloads import HookFailed
+from hookgate.protocol.events.payloads import HookFailed
 from tests.cli.program import DEADLINE_S, none_left
 from tests.cli.rpc_client import Frame, one, open_rpc, scripted, types
 from tests.cli.test_zot_gateway import asks as asked

@@ -16,12 +16,12 @@ from hookgate.assembly.settings import Ports, Settings
 from hookgate.assembly.sinks import EVERYTHING, observer
 from hookgate.hooks.inside import InsideHook
 from hookgate.hooks.rules import Mount, Rules
-from hookgate.protocol.answers import CONTINUE, Answer, Approve
-from hookgate.protocol.events import Event
-from hookgate.protocol.inside import INSIDE
+from hookgate.protocol.events.event import Event
+from hookgate.protocol.events.inside import INSIDE
+from hookgate.protocol.events.payloads import Payload, ToolExecEnd, ToolExecSkipped, ToolExecStart
+from hookgate.protocol.hook.answers import CONTINUE, Answer, Approve
+from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.interfaces import Tool
-from hookgate.protocol.payloads import Payload, ToolExecEnd, ToolExecSkipped, ToolExecStart
-from hookgate.protocol.stages import Question, Stage
 from hookgate.protocol.values import (
     Chat,
     Finished,

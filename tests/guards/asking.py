@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Protocol
 
-from hookgate.protocol.answers import Answer, Continue, Deny, Modify
-from hookgate.protocol.events import Event
-from hookgate.protocol.payloads import Payload, ToolExecSkipped, TurnEnd
-from hookgate.protocol.stages import Question, Stage
+from hookgate.protocol.events.event import Event
+from hookgate.protocol.events.payloads import Payload, ToolExecSkipped, TurnEnd
+from hookgate.protocol.hook.answers import Answer, Continue, Deny, Modify
+from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values import (
     Chat,
     Fault,

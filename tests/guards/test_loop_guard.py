@@ -9,9 +9,9 @@ import pytest
 
 from hookgate.guards.kept import MAX_KEPT
 from hookgate.guards.loop import Limits, LoopGuard
-from hookgate.protocol.answers import CONTINUE, Modify
-from hookgate.protocol.payloads import ToolExecEnd
-from hookgate.protocol.stages import Question, Stage
+from hookgate.protocol.events.payloads import ToolExecEnd
+from hookgate.protocol.hook.answers import CONTINUE, Modify
+from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values import FaultKind, LLMRequest, Message, ProposedCall, ToolCall, ToolResult
 from tests.guards.asking import STEP, Told, Turn, call, failure, spec_of
 

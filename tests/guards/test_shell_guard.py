@@ -10,8 +10,8 @@ import pytest
 from hookgate.guards.shell.guard import ShellGuard
 from hookgate.guards.shell.policy import Profile, judge
 from hookgate.guards.shell.tree import MAX_BYTES, MAX_OPERATORS
-from hookgate.protocol.answers import CONTINUE, Deny
-from hookgate.protocol.stages import Question, Stage
+from hookgate.protocol.hook.answers import CONTINUE, Deny
+from hookgate.protocol.hook.stages import Question, Stage
 from tests.cost import linear
 from tests.guards.asking import STEP, call
 from tests.guards.shell_lines import CHANGES, LOOKS, NEVER, RELAXED, lines

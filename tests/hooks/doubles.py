@@ -11,10 +11,10 @@ import trio
 from hookgate.hooks.gate import Gate
 from hookgate.hooks.inside import InsideHook, Judge
 from hookgate.hooks.rules import Mount, Rules
-from hookgate.protocol.answers import CONTINUE, Answer
-from hookgate.protocol.events import Event
+from hookgate.protocol.events.event import Event
+from hookgate.protocol.hook.answers import CONTINUE, Answer
+from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.match import Globs, Matcher, Observed
-from hookgate.protocol.stages import Question, Stage
 from hookgate.protocol.values import Chat, Inbound, LLMRequest, Message, Step, ToolCall, ToolSpec
 
 CHAT = Chat("telegram", "-42", sender="501", chat_type="group")

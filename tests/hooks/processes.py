@@ -13,9 +13,9 @@ import trio
 
 from hookgate.hooks.children.process import HookProcess, ProcessSpec, open_process
 from hookgate.processes.deadlines import Deadlines
-from hookgate.protocol.answers import Answer, Respond
+from hookgate.protocol.hook.answers import Answer, Respond
+from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.interfaces import Hook
-from hookgate.protocol.stages import Question, Stage
 from hookgate.protocol.values import ToolCall
 from tests.hooks.doubles import STEP
 from tests.processes import living as living

@@ -9,9 +9,9 @@ import trio
 
 from hookgate.hooks.inside import InsideHook
 from hookgate.hooks.rules import Mount, Rules
-from hookgate.protocol.answers import CONTINUE, Answer, Approve, Ask, Deny, Failed, Modify, Refuse, Respond
 from hookgate.protocol.approval import Wish
-from hookgate.protocol.stages import Question, Stage
+from hookgate.protocol.hook.answers import CONTINUE, Answer, Approve, Ask, Deny, Failed, Modify, Refuse, Respond
+from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values import ToolResult
 from tests.hooks.doubles import CALL, STEP, Asked, gate_of, hook, matching, never
 

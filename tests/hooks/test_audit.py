@@ -10,12 +10,19 @@ from hookgate.hooks.audit import MAX_ASKED
 from hookgate.hooks.gate import Allowed
 from hookgate.hooks.inside import InsideHook
 from hookgate.hooks.rules import Mount, Rules
-from hookgate.protocol.answers import CONTINUE, Abort, Answer, Approve, Deny, Failed, Modify, Refuse, Respond
-from hookgate.protocol.events import Event
-from hookgate.protocol.hello import Hello
+from hookgate.protocol.events.event import Event
+from hookgate.protocol.events.payloads import (
+    GateDecision,
+    HookFailed,
+    HookModified,
+    HookState,
+    ToolExecEnd,
+    TurnStart,
+)
+from hookgate.protocol.hook.answers import CONTINUE, Abort, Answer, Approve, Deny, Failed, Modify, Refuse, Respond
+from hookgate.protocol.hook.hello import Hello
+from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.match import Observed
-from hookgate.protocol.payloads import GateDecision, HookFailed, HookModified, HookState, ToolExecEnd, TurnStart
-from hookgate.protocol.stages import Question, Stage
 from hookgate.protocol.values import ToolResult
 from tests.hooks.doubles import CALL, STEP, Asked, auditing, gate_of, hook, matching, never, sink
 from tests.hooks.processes import until

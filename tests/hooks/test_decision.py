@@ -20,7 +20,7 @@ from hookgate.hooks.decision import (
     withheld,
 )
 from hookgate.hooks.rules import Policy, Rules
-from hookgate.protocol.answers import (
+from hookgate.protocol.hook.answers import (
     CONTINUE,
     Abort,
     Answer,
@@ -33,7 +33,7 @@ from hookgate.protocol.answers import (
     Refuse,
     Respond,
 )
-from hookgate.protocol.stages import Question, Stage, Subject
+from hookgate.protocol.hook.stages import Question, Stage, Subject
 from hookgate.protocol.values import (
     Chat,
     Fault,

@@ -11,12 +11,12 @@ import pytest
 from hookgate.hooks.gate import Allowed, Answered, Denied
 from hookgate.hooks.inside import InsideHook
 from hookgate.hooks.rules import Mount, Policy, Rules
-from hookgate.protocol.answers import CONTINUE, Abort, Answer, Approve, Deny, Modify, Respond
 from hookgate.protocol.errors import SessionAborted, TurnAborted
-from hookgate.protocol.events import Event
-from hookgate.protocol.hello import Hello
-from hookgate.protocol.payloads import HookFailed
-from hookgate.protocol.stages import Question, Stage
+from hookgate.protocol.events.event import Event
+from hookgate.protocol.events.payloads import HookFailed
+from hookgate.protocol.hook.answers import CONTINUE, Abort, Answer, Approve, Deny, Modify, Respond
+from hookgate.protocol.hook.hello import Hello
+from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values import Chat, Finished, Inbound, LLMReply, Step, ToolCall, ToolResult
 from tests.hooks.doubles import CALL, REQUEST, STEP, Asked, gate_of, hook, matching, never, sink
 

@@ -10,12 +10,12 @@ import trio
 from hookgate.hooks.gate import Allowed, Denied
 from hookgate.hooks.inside import InsideHook
 from hookgate.hooks.rules import Mount, Rules
-from hookgate.protocol.answers import CONTINUE, Abort, Answer, Deny, Modify, Respond
 from hookgate.protocol.errors import TurnAborted
-from hookgate.protocol.events import Event
-from hookgate.protocol.hello import Hello
-from hookgate.protocol.payloads import HookModified, ToolInjected
-from hookgate.protocol.stages import Question, Stage
+from hookgate.protocol.events.event import Event
+from hookgate.protocol.events.payloads import HookModified, ToolInjected
+from hookgate.protocol.hook.answers import CONTINUE, Abort, Answer, Deny, Modify, Respond
+from hookgate.protocol.hook.hello import Hello
+from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values import Message, ToolResult, ToolSpec
 from tests.hooks.doubles import BASH, CALL, REQUEST, STEP, Asked, gate_of, hook, matching, never, sink
 

@@ -18,9 +18,9 @@ from hookgate.hooks.children.supervise import RequiredHookFailed, Restarts
 from hookgate.hooks.gate import Denied, Gate
 from hookgate.hooks.rules import Rules
 from hookgate.processes import pipes
-from hookgate.protocol.answers import CONTINUE, Deny
+from hookgate.protocol.hook.answers import CONTINUE, Deny
+from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.match import Observed
-from hookgate.protocol.stages import Stage
 from hookgate.protocol.values import ToolCall, ToolResult
 from tests.hooks.doubles import CALL, STEP, Asked, hook, matching
 from tests.hooks.processes import ALL, DEADLINE_S, ask, gone, spec, told, until

@@ -13,9 +13,9 @@ import trio.testing
 
 from hookgate.hooks.children.process import HookProcess
 from hookgate.processes.outbox import MAX_WAITING_EVENTS
-from hookgate.protocol.answers import Failed
-from hookgate.protocol.events import Event
-from hookgate.protocol.payloads import TurnStart
+from hookgate.protocol.events.event import Event
+from hookgate.protocol.events.payloads import TurnStart
+from hookgate.protocol.hook.answers import Failed
 from tests.hooks.doubles import STEP
 from tests.hooks.processes import ask, open_child, spec, told
 

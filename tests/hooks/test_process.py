@@ -12,8 +12,8 @@ import pytest
 import trio
 import trio.testing
 
-from hookgate.protocol.answers import CONTINUE, Approve, Failed, Modify, Refuse, Respond
-from hookgate.protocol.stages import Question, Stage
+from hookgate.protocol.hook.answers import CONTINUE, Approve, Failed, Modify, Refuse, Respond
+from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values import LLMReply, ToolResult
 from tests.hooks.doubles import CALL, REQUEST, STEP
 from tests.hooks.processes import (

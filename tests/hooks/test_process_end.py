@@ -15,7 +15,7 @@ import trio.testing
 
 from hookgate.hooks.children.process import HelloFailed, open_process
 from hookgate.processes import pipes
-from hookgate.protocol.answers import Failed
+from hookgate.protocol.hook.answers import Failed
 from tests.hooks.processes import (
     DEADLINE_S,
     alive,

@@ -13,8 +13,8 @@ import trio.testing
 
 from hookgate.hooks.children.process import HelloFailed, HookProcess, open_process
 from hookgate.processes.child import FLOOD_BYTES, FLOOD_LINE_BYTES, READ_BYTES, TURN_READS
-from hookgate.protocol.answers import Failed
-from hookgate.protocol.stages import Question, Stage
+from hookgate.protocol.hook.answers import Failed
+from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values import ToolCall
 from tests.hooks.doubles import STEP
 from tests.hooks.processes import (

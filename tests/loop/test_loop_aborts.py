@@ -8,9 +8,9 @@ import pytest
 import trio
 
 from hookgate.loop.transcript import NO_RESULT
-from hookgate.protocol.answers import CONTINUE, Abort, Answer
-from hookgate.protocol.payloads import TurnEnd
-from hookgate.protocol.stages import Question, Stage
+from hookgate.protocol.events.payloads import TurnEnd
+from hookgate.protocol.hook.answers import CONTINUE, Abort, Answer
+from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values import ToolCall
 from tests.loop.recording import CHAT, INTERCEPTORS, OTHER, Bench, FunctionTool, asks_for, hook, says
 

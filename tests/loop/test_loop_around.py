@@ -8,11 +8,11 @@ import trio
 import trio.testing
 
 from hookgate.loop.execution_policy import Around, Run
-from hookgate.protocol.answers import CONTINUE, Answer, Respond
 from hookgate.protocol.effects import FileEffect
+from hookgate.protocol.events.payloads import ToolExecEnd, ToolExecSkipped, ToolExecStart
+from hookgate.protocol.hook.answers import CONTINUE, Answer, Respond
+from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.match import Globs
-from hookgate.protocol.payloads import ToolExecEnd, ToolExecSkipped, ToolExecStart
-from hookgate.protocol.stages import Question, Stage
 from hookgate.protocol.values import Finished, Json, ToolCall, ToolResult, ToolSpec
 from hookgate.providers.scripted import ScriptedCall
 from tests.loop.recording import OTHER, Bench, FunctionTool, asks_for, hook, says

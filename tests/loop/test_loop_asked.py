@@ -11,8 +11,8 @@ import pytest
 import trio
 
 from hookgate.loop.reply_calls import asked
-from hookgate.protocol.answers import CONTINUE, Answer, Deny, Modify
-from hookgate.protocol.stages import Question, Stage
+from hookgate.protocol.hook.answers import CONTINUE, Answer, Deny, Modify
+from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values import LLMReply, LLMRequest, ProposedCall, ToolCall, ToolSpec
 from tests.loop.recording import Bench, FunctionTool, asks_for, hook, says
 

@@ -8,9 +8,9 @@ import pytest
 import trio
 
 from hookgate.loop.finish import DELIVERED
-from hookgate.protocol.answers import CONTINUE, Answer, Modify, Respond
-from hookgate.protocol.payloads import ToolExecEnd, ToolExecSkipped, TurnEnd
-from hookgate.protocol.stages import Question, Stage
+from hookgate.protocol.events.payloads import ToolExecEnd, ToolExecSkipped, TurnEnd
+from hookgate.protocol.hook.answers import CONTINUE, Answer, Modify, Respond
+from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values import LLMRequest, ToolCall, ToolResult
 from hookgate.providers.scripted import ScriptedCall
 from tests.loop.recording import Bench, FunctionTool, asks_for, hook, logging_hook, says

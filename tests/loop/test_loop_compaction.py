@@ -9,11 +9,11 @@ import pytest
 
 from hookgate.loop.compaction import HEADING, boundary
 from hookgate.loop.transcript import Transcript
-from hookgate.protocol.answers import CONTINUE, Abort, Answer
 from hookgate.protocol.errors import ProviderFailed
+from hookgate.protocol.events.payloads import SessionCompacted
+from hookgate.protocol.hook.answers import CONTINUE, Abort, Answer
+from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.models import Model, Prices
-from hookgate.protocol.payloads import SessionCompacted
-from hookgate.protocol.stages import Question, Stage
 from hookgate.protocol.values import LLMReply, LLMRequest, Message, ProposedCall, Usage
 from hookgate.providers.models import known_model, known_models
 from tests.loop.recording import Bench, FunctionTool, asks_for, hook, is_valid, says

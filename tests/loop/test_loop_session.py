@@ -11,9 +11,9 @@ from hookgate.loop.gateway import BUSY
 from hookgate.loop.jobs import MAX_QUEUED
 from hookgate.loop.session import MAX_NEWS
 from hookgate.loop.transcript import NO_RESULT
-from hookgate.protocol.answers import CONTINUE, Answer, Ask
-from hookgate.protocol.payloads import SteeringInjected, TurnEnd
-from hookgate.protocol.stages import Question, Stage
+from hookgate.protocol.events.payloads import SteeringInjected, TurnEnd
+from hookgate.protocol.hook.answers import CONTINUE, Answer, Ask
+from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values import Chat, ToolCall
 from hookgate.providers.scripted import ScriptStep
 from tests.loop.recording import CHAT, OTHER, Bench, FunctionTool, asks_for, hook, says

@@ -18,12 +18,12 @@ from hookgate.hooks.rules import Mount, Rules
 from hookgate.loop.execution_policy import Around, Unredacted
 from hookgate.loop.streaming.shown import Everything, Holding, Shown, Watching
 from hookgate.loop.streaming.written import Written
-from hookgate.protocol.answers import Answer, Modify
 from hookgate.protocol.delta import CallPiece, Delta
-from hookgate.protocol.events import Event
-from hookgate.protocol.inside import CallEnded, CallProposed, CallWritten, ReplyEnded
+from hookgate.protocol.events.event import Event
+from hookgate.protocol.events.inside import CallEnded, CallProposed, CallWritten, ReplyEnded
+from hookgate.protocol.hook.answers import Answer, Modify
+from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.match import Observed
-from hookgate.protocol.stages import Question, Stage
 from hookgate.providers.scripted import ScriptedCall
 from hookgate.redaction import Redactor
 from hookgate.tools.extract import Held

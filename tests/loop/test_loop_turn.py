@@ -9,9 +9,16 @@ import pytest
 import trio
 
 from hookgate.loop.reply_calls import with_ids
-from hookgate.protocol.answers import CONTINUE, Answer, Deny, Modify, Respond
-from hookgate.protocol.payloads import HookFailed, HookModified, ToolExecEnd, ToolExecSkipped, ToolInjected, TurnEnd
-from hookgate.protocol.stages import Question, Stage
+from hookgate.protocol.events.payloads import (
+    HookFailed,
+    HookModified,
+    ToolExecEnd,
+    ToolExecSkipped,
+    ToolInjected,
+    TurnEnd,
+)
+from hookgate.protocol.hook.answers import CONTINUE, Answer, Deny, Modify, Respond
+from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values import Finished, LLMRequest, Message, ProposedCall, ToolCall, ToolResult, ToolSpec
 from hookgate.providers.scripted import ScriptedCall
 from tests.loop.recording import OBJECT, Bench, FunctionTool, asks_for, hook, logging_hook, says

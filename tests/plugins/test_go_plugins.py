@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import trio
 
-from hookgate.protocol.answers import CONTINUE, Ask, Deny, Modify, parse_answer
-from hookgate.protocol.hello import parse_hello
-from hookgate.protocol.stages import Stage
+from hookgate.protocol.hook.answers import CONTINUE, Ask, Deny, Modify, parse_answer
+from hookgate.protocol.hook.hello import parse_hello
+from hookgate.protocol.hook.stages import Stage
 from tests.gotool import run_go
 from tests.wire import ErrorReply, open_child
 

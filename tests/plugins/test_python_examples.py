@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from hookgate.protocol.answers import Respond, parse_answer
-from hookgate.protocol.hello import parse_hello
-from hookgate.protocol.stages import Stage
+from hookgate.protocol.hook.answers import Respond, parse_answer
+from hookgate.protocol.hook.hello import parse_hello
+from hookgate.protocol.hook.stages import Stage
 from tests.wire import Child, ErrorReply, open_child
 
 PLUGINS = Path(__file__).parents[2] / "plugins" / "python"

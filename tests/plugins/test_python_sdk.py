@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 import trio
 
-from hookgate.protocol.hello import parse_hello
-from hookgate.protocol.stages import Stage
+from hookgate.protocol.hook.hello import parse_hello
+from hookgate.protocol.hook.stages import Stage
 from tests.wire import Child, ErrorReply, open_child
 
 SDK = Path(__file__).parents[2] / "plugins" / "python" / "hookgate_plugin.py"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from hookgate.protocol.events.payloads import PAYLOADS, GateDecision
 from hookgate.protocol.match import CRITERIA, Globs, Matcher, Observed, unknown_event
-from hookgate.protocol.payloads import PAYLOADS, GateDecision
 from hookgate.protocol.values import Chat, Inbound, Step
 
 CHAT = Chat("telegram", "-42", sender="501", chat_type="group", thread="7")

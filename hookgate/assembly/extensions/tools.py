@@ -9,9 +9,9 @@ import structlog
 
 from hookgate.hooks.inside import InsideHook
 from hookgate.hooks.rules import Mount, Rules
-from hookgate.protocol.answers import CONTINUE, Answer, Modify
+from hookgate.protocol.hook.answers import CONTINUE, Answer, Modify
+from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.interfaces import Tool
-from hookgate.protocol.stages import Question, Stage
 from hookgate.protocol.values import LLMRequest, Step
 from hookgate.protocol.zot.names import EXTENSION
 from hookgate.tools.errors import BadSpec, NameConflict

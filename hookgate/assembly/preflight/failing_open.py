@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hookgate.protocol.stages import Stage
+from hookgate.protocol.hook.stages import Stage
 from hookgate.sections import Config
 from hookgate.sections.hooks import HookSection
 

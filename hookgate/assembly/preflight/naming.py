@@ -16,7 +16,7 @@ from hookgate.assembly.preflight.startable import missing
 from hookgate.config import ConfigError
 from hookgate.extensions.discovery import Places
 from hookgate.mistakes import close
-from hookgate.protocol.stages import Stage
+from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.zot.names import EXTENSION
 from hookgate.sections import Config
 from hookgate.sections.hooks import HookSection

@@ -19,8 +19,8 @@ from hookgate.hooks.decision import fitting
 from hookgate.hooks.rules import Rules
 from hookgate.processes.child import HelloFailed
 from hookgate.processes.deadlines import Deadlines
-from hookgate.protocol.answers import Failed
-from hookgate.protocol.stages import Question, Stage
+from hookgate.protocol.hook.answers import Failed
+from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.sections.hooks import HookSection
 
 APPROVER_S = 15.0

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from hookgate.assembly.preflight.check import built_in
 from hookgate.check.golden import sample
+from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.match import Globs
-from hookgate.protocol.stages import Question, Stage
 from hookgate.protocol.values import (
     Chat,
     Finished,

@@ -13,7 +13,7 @@ from hookgate import config as configuration
 from hookgate.assembly.hooks import plans
 from hookgate.assembly.tools import all_rules
 from hookgate.config import ConfigError
-from hookgate.protocol.stages import Stage
+from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.values import Chat, Inbound, Step
 from hookgate.sections import Config
 

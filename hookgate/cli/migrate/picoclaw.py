@@ -12,8 +12,8 @@ from hookgate.cli.migrate.toml import key, string
 from hookgate.config import ConfigError
 from hookgate.protocol.codec import decode
 from hookgate.protocol.errors import BadMessage
-from hookgate.protocol.payloads import PAYLOADS
-from hookgate.protocol.stages import Stage
+from hookgate.protocol.events.payloads import PAYLOADS
+from hookgate.protocol.hook.stages import Stage
 
 PAIRS = ((Stage.BEFORE_LLM, Stage.AFTER_LLM), (Stage.BEFORE_TOOL, Stage.AFTER_TOOL))
 ALL_EVENTS = ("", "*", "all")

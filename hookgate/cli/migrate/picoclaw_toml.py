@@ -12,7 +12,7 @@ from hookgate import config as configuration
 from hookgate.cli.migrate.picoclaw import PAIRS, Defaults, Hooks, Modes, Process, Refused, modes, read
 from hookgate.cli.migrate.toml import Value, key, value
 from hookgate.config import ConfigError
-from hookgate.protocol.stages import Stage
+from hookgate.protocol.hook.stages import Stage
 from hookgate.sections.hooks import HookDefaults
 
 LONGEST_MS = 86_400_000

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import trio
 
 from hookgate.guards.kept import called
-from hookgate.protocol.answers import CONTINUE, Answer, Deny
-from hookgate.protocol.stages import Question
+from hookgate.protocol.hook.answers import CONTINUE, Answer, Deny
+from hookgate.protocol.hook.stages import Question
 
 if TYPE_CHECKING:
     from hookgate.guards.shell.policy import Profile

@@ -15,9 +15,9 @@ import trio
 from hookgate.processes.deadlines import Deadlines
 from hookgate.processes.outbox import Frame, Outbox
 from hookgate.processes.slot import Slot
-from hookgate.protocol.answers import Failed
 from hookgate.protocol.codec import encode
-from hookgate.protocol.events import Event
+from hookgate.protocol.events.event import Event
+from hookgate.protocol.hook.answers import Failed
 from hookgate.protocol.peer import ErrorReply, Params, Peer, Reply, notification_frame, request_parts
 
 FEW_CALLS = 2

@@ -30,13 +30,13 @@ from hookgate.processes.child import (
 from hookgate.processes.deadlines import Deadlines
 from hookgate.processes.outbox import Outbox, hook_event_frame, runtime_event_frame
 from hookgate.processes.pipes import TakeLines, logged_lines, open_pipes
-from hookgate.protocol.answers import Answer, Failed, parse_answer
 from hookgate.protocol.errors import BadMessage
-from hookgate.protocol.events import Event
+from hookgate.protocol.events.event import Event
 from hookgate.protocol.framing import MAX_MESSAGE_BYTES, Oversize
-from hookgate.protocol.hello import Hello, hello_params, parse_hello
+from hookgate.protocol.hook.answers import Answer, Failed, parse_answer
+from hookgate.protocol.hook.hello import Hello, hello_params, parse_hello
+from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.peer import ErrorReply, Noise, Peer, Refused, Reply, Stray
-from hookgate.protocol.stages import Question, Stage
 
 log = structlog.get_logger("hookgate.hooks")
 

@@ -21,12 +21,12 @@ from hookgate.processes.backoff import backoff_s
 from hookgate.processes.child import HelloFailed, NotAgain
 from hookgate.processes.deadlines import Deadlines
 from hookgate.processes.last_words import Redact, ended
-from hookgate.protocol.answers import Answer, Failed
-from hookgate.protocol.events import Event
-from hookgate.protocol.hello import Hello
+from hookgate.protocol.events.event import Event
+from hookgate.protocol.events.payloads import HookState
+from hookgate.protocol.hook.answers import Answer, Failed
+from hookgate.protocol.hook.hello import Hello
+from hookgate.protocol.hook.stages import Question
 from hookgate.protocol.interfaces import Hook
-from hookgate.protocol.payloads import HookState
-from hookgate.protocol.stages import Question
 
 log = structlog.get_logger("hookgate.hooks")
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from hookgate.hooks.zot.calls import Calls, Lost
-from hookgate.protocol.answers import CONTINUE, Abort, Answer, Failed, Modify
-from hookgate.protocol.stages import Question, Stage
+from hookgate.protocol.hook.answers import CONTINUE, Abort, Answer, Failed, Modify
+from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values import Chat, LLMReply, LLMRequest, Step, ToolCall
 from hookgate.protocol.zot.answers import (
     judged_call,

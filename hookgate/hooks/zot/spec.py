@@ -12,9 +12,9 @@ from hookgate.hooks.rules import AnyPolicy, Rules
 from hookgate.hooks.zot.roster import Roster
 from hookgate.processes.child import Recheck
 from hookgate.processes.deadlines import Deadlines
-from hookgate.protocol.hello import Hello
+from hookgate.protocol.hook.hello import Hello
+from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.match import Matcher, Observed
-from hookgate.protocol.stages import Stage
 from hookgate.protocol.zot.heard import OBSERVED
 from hookgate.protocol.zot.names import EXTENSION
 from hookgate.protocol.zot.surface import Journal

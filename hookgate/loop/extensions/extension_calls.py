@@ -18,7 +18,7 @@ from hookgate.loop.extensions import call_scope
 from hookgate.loop.gateway import Gateway
 from hookgate.protocol.codec import encode
 from hookgate.protocol.errors import SessionAborted, TurnAborted
-from hookgate.protocol.inside import CallProposed
+from hookgate.protocol.events.inside import CallProposed
 from hookgate.protocol.journal.values import Claim, Conversation
 from hookgate.protocol.redacting import presentable
 from hookgate.protocol.values import Inbound, LLMRequest, ProposedCall, Step, ToolCall, ToolResult, ToolSpec

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from hookgate.protocol.answers import Answer
+    from hookgate.protocol.hook.answers import Answer
     from hookgate.protocol.journal.values import (
         Accepted,
         Arrival,

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from hookgate.protocol.answers import CONTINUE, Abort, Answer, Deny, Modify
 from hookgate.protocol.codec import encode
+from hookgate.protocol.hook.answers import CONTINUE, Abort, Answer, Deny, Modify
 from hookgate.protocol.values import LLMRequest, Message
 
 if TYPE_CHECKING:

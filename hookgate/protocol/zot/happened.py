@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hookgate.protocol.events import Event
-from hookgate.protocol.inside import (
+from hookgate.protocol.events.event import Event
+from hookgate.protocol.events.inside import (
     CallDecided,
     CallEnded,
     CallProposed,
@@ -13,9 +13,9 @@ from hookgate.protocol.inside import (
     SessionBegan,
     StepBegan,
 )
-from hookgate.protocol.inside import CompactionEnded as CompactionDone
-from hookgate.protocol.inside import SessionEnded as SessionDone
-from hookgate.protocol.payloads import TurnStart
+from hookgate.protocol.events.inside import CompactionEnded as CompactionDone
+from hookgate.protocol.events.inside import SessionEnded as SessionDone
+from hookgate.protocol.events.payloads import TurnStart
 from hookgate.protocol.values import bare_text
 from hookgate.protocol.zot.blocks import result_members
 from hookgate.protocol.zot.events import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hookgate.protocol.inside import (
+from hookgate.protocol.events.inside import (
     CallDecided,
     CallEnded,
     CallProposed,
@@ -14,7 +14,7 @@ from hookgate.protocol.inside import (
     SessionEnded,
     StepBegan,
 )
-from hookgate.protocol.payloads import Payload, TurnStart
+from hookgate.protocol.events.payloads import Payload, TurnStart
 
 HEARD: tuple[type[Payload], ...] = (
     SessionBegan,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from hookgate.protocol.errors import BadMessage
-from hookgate.protocol.kinds import kind_of
+from hookgate.protocol.hook.kinds import kind_of
 from hookgate.protocol.zot.frames import (
     Block,
     ClearNotes,

@@ -12,11 +12,11 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
-from hookgate.protocol.answers import Answer
 from hookgate.protocol.catalog import StoreCorrupt, StoreTooNew
 from hookgate.protocol.codec import decode, encode
 from hookgate.protocol.effects import Effect
 from hookgate.protocol.errors import BadMessage
+from hookgate.protocol.hook.answers import Answer
 from hookgate.store.journal.schema import FORMAT
 
 T = TypeVar("T")

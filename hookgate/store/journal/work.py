@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from hookgate.protocol.answers import Answer
 from hookgate.protocol.codec import canonical
+from hookgate.protocol.hook.answers import Answer
 from hookgate.protocol.journal.values import (
     AlreadyIntended,
     Asked,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import trio
 
-from hookgate.protocol.answers import Answer
+from hookgate.protocol.hook.answers import Answer
 from hookgate.protocol.journal.values import (
     ArrivalKind,
     Asked,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from hookgate.protocol.answers import Answer
+from hookgate.protocol.hook.answers import Answer
 from hookgate.protocol.journal.values import (
     AlreadyIntended,
     Asked,

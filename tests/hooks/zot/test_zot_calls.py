@@ -15,8 +15,8 @@ from hookgate.hooks.zot import extension as zot
 from hookgate.hooks.zot import tool as zot_tool
 from hookgate.hooks.zot.whose import current_chat, working_for
 from hookgate.processes import pipes
-from hookgate.protocol.answers import CONTINUE, Abort, Answer, Deny, Failed, Modify
-from hookgate.protocol.stages import Question, Stage
+from hookgate.protocol.hook.answers import CONTINUE, Abort, Answer, Deny, Failed, Modify
+from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values import Finished, LLMReply, Message, ToolCall, ToolResult
 from hookgate.protocol.zot.answers import CommandAnswer
 from hookgate.protocol.zot.frames import Panel

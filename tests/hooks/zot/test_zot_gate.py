@@ -21,12 +21,12 @@ from hookgate.hooks.zot.spec import extension_plan
 from hookgate.hooks.zot.tool import ZotTool
 from hookgate.processes import pipes
 from hookgate.protocol.errors import TurnAborted
-from hookgate.protocol.events import Event
-from hookgate.protocol.inside import ReplyEnded, StepBegan
+from hookgate.protocol.events.event import Event
+from hookgate.protocol.events.inside import ReplyEnded, StepBegan
+from hookgate.protocol.events.payloads import HookFailed
+from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.interfaces import Tool
 from hookgate.protocol.match import Globs, Matcher
-from hookgate.protocol.payloads import HookFailed
-from hookgate.protocol.stages import Stage
 from hookgate.protocol.values import LLMReply, ToolCall
 from hookgate.protocol.zot.frames import RegisterTool
 from hookgate.tools.registry import Registry

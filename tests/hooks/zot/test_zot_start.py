@@ -14,7 +14,7 @@ from hookgate.hooks.zot.spec import extension_environment
 from hookgate.hooks.zot.start import open_extension
 from hookgate.processes import pipes
 from hookgate.processes.child import HelloFailed
-from hookgate.protocol.stages import Stage
+from hookgate.protocol.hook.stages import Stage
 from tests.hooks.processes import DEADLINE_S, gone, living, open_deadlines, until
 from tests.hooks.zot.extensions import Theatre, open_ext, received, run, told
 

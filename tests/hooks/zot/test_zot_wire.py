@@ -13,10 +13,10 @@ import trio.testing
 from hookgate.hooks.zot import extension as zot
 from hookgate.processes import pipes
 from hookgate.processes.outbox import Bounds
-from hookgate.protocol.answers import CONTINUE, Failed
-from hookgate.protocol.events import Event
-from hookgate.protocol.inside import CallEnded, ReplyEnded, SessionBegan, StepBegan
-from hookgate.protocol.stages import Question, Stage
+from hookgate.protocol.events.event import Event
+from hookgate.protocol.events.inside import CallEnded, ReplyEnded, SessionBegan, StepBegan
+from hookgate.protocol.hook.answers import CONTINUE, Failed
+from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values import ToolCall, ToolResult
 from tests.hooks.doubles import STEP
 from tests.hooks.processes import until

@@ -6,7 +6,7 @@ from base64 import b64encode
 
 import pytest
 
-from hookgate.protocol.answers import CONTINUE, Abort, Answer, Deny, Modify
+from hookgate.protocol.hook.answers import CONTINUE, Abort, Answer, Deny, Modify
 from hookgate.protocol.values import Fault, LLMRequest, Message, ToolResult
 from hookgate.protocol.zot.answers import (
     CommandAnswer,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hookgate.protocol.events import Event
-from hookgate.protocol.inside import (
+from hookgate.protocol.events.event import Event
+from hookgate.protocol.events.inside import (
     CallDecided,
     CallEnded,
     CallProposed,
@@ -15,9 +15,9 @@ from hookgate.protocol.inside import (
     SessionBegan,
     StepBegan,
 )
-from hookgate.protocol.inside import CompactionEnded as CompactionDone
-from hookgate.protocol.inside import SessionEnded as SessionDone
-from hookgate.protocol.payloads import LlmRequest, Payload, TurnEnd, TurnStart
+from hookgate.protocol.events.inside import CompactionEnded as CompactionDone
+from hookgate.protocol.events.inside import SessionEnded as SessionDone
+from hookgate.protocol.events.payloads import LlmRequest, Payload, TurnEnd, TurnStart
 from hookgate.protocol.values import Fault, ToolCall, ToolResult
 from hookgate.protocol.zot.events import (
     AssistantSaid,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from hookgate.protocol.own_payloads import (
+from hookgate.protocol.events.own_payloads import (
     ApprovalDecided,
     ApprovalRequested,
     GateDecision,
@@ -20,7 +20,7 @@ from hookgate.protocol.own_payloads import (
     SessionCompacted,
     ToolInjected,
 )
-from hookgate.protocol.payload import Payload, Severity
+from hookgate.protocol.events.payload import Payload, Severity
 from hookgate.protocol.values import JsonObject
 
 _END_SEVERITY: dict[str, Severity] = {"error": "error", "aborted": "warn"}

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from hookgate.protocol.delta import CallPiece
-from hookgate.protocol.payloads import Payload
+from hookgate.protocol.events.payloads import Payload
 from hookgate.protocol.values import Inbound, ToolCall, ToolResult, Usage
 
 Stop = Literal["end", "tool_use", "length", "error", "aborted"]

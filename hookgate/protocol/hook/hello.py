@@ -9,11 +9,11 @@ from pydantic import Field
 
 from hookgate.protocol.codec import encode
 from hookgate.protocol.errors import BadMessage
-from hookgate.protocol.kinds import kind_of
-from hookgate.protocol.patches import Patch, checked
-from hookgate.protocol.stages import Stage
+from hookgate.protocol.hook.kinds import kind_of
+from hookgate.protocol.hook.patches import Patch, checked
+from hookgate.protocol.hook.stages import Stage
+from hookgate.protocol.hook.wire import parse_tools
 from hookgate.protocol.values import ToolSpec
-from hookgate.protocol.wire import parse_tools
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from functools import cached_property
 
 from hookgate.protocol.codec import Encoded, encode
-from hookgate.protocol.payloads import Payload
+from hookgate.protocol.events.payloads import Payload
+from hookgate.protocol.hook.wire import inbound_members, meta_members
 from hookgate.protocol.values import Step
-from hookgate.protocol.wire import inbound_members, meta_members
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ import pytest
 
 from hookgate.protocol.codec import decode
 from hookgate.protocol.errors import BadMessage
-from hookgate.protocol.hello import Hello, hello_params, parse_hello
-from hookgate.protocol.stages import Stage
+from hookgate.protocol.hook.hello import Hello, hello_params, parse_hello
+from hookgate.protocol.hook.stages import Stage
 
 ALL = frozenset(Stage)
 TOOL = {"type": "function", "function": {"name": "weather", "description": "d", "parameters": {"type": "object"}}}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hookgate.protocol.payload import Payload, Severity
+from hookgate.protocol.events.payload import Payload, Severity
 
 _STATE_SEVERITY: dict[str, Severity] = {"restarting": "warn", "quarantined": "error"}
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from hookgate.protocol.answers import (
+from hookgate.protocol.errors import BadMessage
+from hookgate.protocol.hook.answers import (
     CONTINUE,
     Abort,
     Approve,
@@ -18,8 +19,7 @@ from hookgate.protocol.answers import (
     Respond,
     parse_answer,
 )
-from hookgate.protocol.errors import BadMessage
-from hookgate.protocol.stages import Stage
+from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.values import Fault, ToolResult
 
 INTERCEPTORS = [stage for stage in Stage if stage is not Stage.APPROVE_TOOL]

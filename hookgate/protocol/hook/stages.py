@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from hookgate.protocol.codec import encode
-from hookgate.protocol.values import STRICT, Finished, LLMReply, LLMRequest, Step, ToolCall
-from hookgate.protocol.wire import (
+from hookgate.protocol.hook.wire import (
     context_members,
     message_members,
     meta_members,
@@ -19,6 +18,7 @@ from hookgate.protocol.wire import (
     result_members,
     tool_members,
 )
+from hookgate.protocol.values import STRICT, Finished, LLMReply, LLMRequest, Step, ToolCall
 
 
 class Stage(StrEnum):

@@ -8,14 +8,14 @@ from typing import Annotated, Any, cast
 
 from pydantic import BeforeValidator, Field
 
-from hookgate.protocol.answers import NO_OUTPUT
 from hookgate.protocol.effects import read_effects
 from hookgate.protocol.errors import BadMessage
-from hookgate.protocol.kinds import kind_of, near_miss
-from hookgate.protocol.patches import Patch, Texts, checked
-from hookgate.protocol.stages import Stage
+from hookgate.protocol.hook.answers import NO_OUTPUT
+from hookgate.protocol.hook.kinds import kind_of, near_miss
+from hookgate.protocol.hook.patches import Patch, Texts, checked
+from hookgate.protocol.hook.stages import Stage
+from hookgate.protocol.hook.wire import parse_messages, parse_proposed, parse_tools
 from hookgate.protocol.values import Fault, FaultKind, ToolResult
-from hookgate.protocol.wire import parse_messages, parse_proposed, parse_tools
 
 _OBJECT: Mapping[Stage, str] = {
     Stage.BEFORE_LLM: "request",

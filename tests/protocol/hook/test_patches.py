@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from hookgate.protocol.answers import (
+from hookgate.protocol.codec import decode, encode
+from hookgate.protocol.errors import BadMessage
+from hookgate.protocol.hook.answers import (
     Modify,
     parse_answer,
 )
-from hookgate.protocol.codec import decode, encode
-from hookgate.protocol.errors import BadMessage
-from hookgate.protocol.stages import Stage
+from hookgate.protocol.hook.stages import Stage
+from hookgate.protocol.hook.wire import message_members, reply_members, result_members, tool_members
 from hookgate.protocol.values import Fault, LLMReply, LLMRequest, Message, ProposedCall, ToolResult, ToolSpec
-from hookgate.protocol.wire import message_members, reply_members, result_members, tool_members
 
 # --- the two shapes of after_llm and after_tool ---
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, cast
 
 from hookgate.protocol.errors import BadMessage
-from hookgate.protocol.kinds import kind_of, near_miss
-from hookgate.protocol.stages import Stage
+from hookgate.protocol.hook.kinds import kind_of, near_miss
+from hookgate.protocol.hook.stages import Stage
+from hookgate.protocol.hook.wire import text
 from hookgate.protocol.values import FaultKind, ToolResult
-from hookgate.protocol.wire import text
 
 NO_OUTPUT = "(no output)"
 
@@ -167,13 +167,13 @@ def _reason(members: dict[str, Any]) -> str:
 
 
 def _parse_modify(stage: Stage, members: dict[str, Any]) -> Modify:
-    from hookgate.protocol.changes import read_changes
+    from hookgate.protocol.hook.changes import read_changes
 
     return Modify(read_changes(stage, members))
 
 
 def _parse_respond(members: dict[str, Any]) -> Respond:
-    from hookgate.protocol.changes import read_call, read_result
+    from hookgate.protocol.hook.changes import read_call, read_result
 
     result, dropped = read_result(members)
     return Respond(result, read_call(members), dropped)
@@ -181,7 +181,7 @@ def _parse_respond(members: dict[str, Any]) -> Respond:
 
 def _parse_approval(members: dict[str, Any]) -> Answer:
     """An empty result refuses; only the JSON value true approves; refuse beats ask beats approve."""
-    from hookgate.protocol.changes import read_approval
+    from hookgate.protocol.hook.changes import read_approval
 
     unknown = next((name for name in members if name not in _APPROVAL), None)
     if unknown is not None and not {"approved", "ask"} & members.keys():

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from hookgate.protocol import payloads as p
-from hookgate.protocol.events import Event
+from hookgate.protocol.events.event import Event
+from hookgate.protocol.events.event import payloads as p
 from hookgate.protocol.values import Chat, Inbound, Step
 
-LINES = (Path(__file__).parent / "golden" / "requests.jsonl").read_text().splitlines()
+LINES = (Path(__file__).parents[1] / "golden" / "requests.jsonl").read_text().splitlines()
 GOLDEN: dict[str, dict[str, Any]] = {json.loads(line)["method"]: json.loads(line)["params"] for line in LINES}
 
 CHAT = Chat("telegram", "-42", sender="501", chat_type="group", thread="7")

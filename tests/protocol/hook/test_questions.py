@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from hookgate.protocol import stages
-from hookgate.protocol.hello import hello_params
+from hookgate.protocol.hook import stages
+from hookgate.protocol.hook.hello import hello_params
+from hookgate.protocol.hook.stages import Question, Stage, Subject
 from hookgate.protocol.peer import notification_frame, request_frame
-from hookgate.protocol.stages import Question, Stage, Subject
 from hookgate.protocol.values import (
     Chat,
     Decode,
@@ -30,7 +30,7 @@ from hookgate.protocol.values import (
     Usage,
 )
 
-LINES = (Path(__file__).parent / "golden" / "requests.jsonl").read_text().splitlines()
+LINES = (Path(__file__).parents[1] / "golden" / "requests.jsonl").read_text().splitlines()
 GOLDEN: dict[str, dict[str, Any]] = {json.loads(line)["method"]: json.loads(line) for line in LINES}
 
 CHAT = Chat("telegram", "-42", sender="501", chat_type="group", thread="7")
