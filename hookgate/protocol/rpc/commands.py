@@ -162,7 +162,7 @@ def malformed(reason: str) -> Request:
 
 
 def _command(name: str, members: Mapping[str, Any]) -> Command | Refused:
-    read = _READERS.get(name)
+    read = COMMANDS.get(name)
     if read is None:
         return Refused(UNKNOWN)
     try:
@@ -214,7 +214,7 @@ def _given(members: Mapping[str, Any], name: str, kind: type[Any], usual: object
     return value
 
 
-_READERS: Mapping[str, Callable[[Mapping[str, Any]], Command]] = {
+COMMANDS: Mapping[str, Callable[[Mapping[str, Any]], Command]] = {
     "hello": lambda members: Hello(_text(members, "token")),
     "prompt": _prompt,
     "abort": lambda _members: Abort(),
@@ -231,4 +231,3 @@ _READERS: Mapping[str, Callable[[Mapping[str, Any]], Command]] = {
     "approve": _approve,
     "reveal": lambda members: Reveal(_text(members, "approval")),
 }
-COMMANDS = tuple(_READERS)
