@@ -21,10 +21,10 @@ from hookgate.approvals.decide import NOBODY, UNKNOWN, counted, deciding, may, n
 from hookgate.approvals.grants import Grants
 from hookgate.approvals.rules import TTL_S, Rule
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decision, Outcome, Voter, Wish, usual_title
+from hookgate.protocol.events.payloads import ApprovalDecided, ApprovalRequested, Payload
 from hookgate.protocol.interfaces import Channel, Redactor
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import Approval, Intent, PolicyChanged, Standing, StoredRequest, Vote
-from hookgate.protocol.events.payloads import ApprovalDecided, ApprovalRequested, Payload
 from hookgate.protocol.redacting import presentable_request
 from hookgate.protocol.values import Step, ToolCall, ToolResult
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from hookgate.protocol.hook.answers import Answer
     from hookgate.protocol.approval import ApprovalRequest, Decide
     from hookgate.protocol.delta import Delta
     from hookgate.protocol.events.event import Event
+    from hookgate.protocol.hook.answers import Answer
     from hookgate.protocol.hook.hello import Hello
     from hookgate.protocol.hook.stages import Question
     from hookgate.protocol.values import (

@@ -12,9 +12,9 @@ from hookgate.approvals.binding import Permit, Subject
 from hookgate.approvals.requests import Approvals, Refused, Surroundings
 from hookgate.approvals.rules import Rule
 from hookgate.protocol.approval import ApprovalRequest, Decide, Decision, Outcome, Wish
+from hookgate.protocol.events.payloads import Payload
 from hookgate.protocol.interfaces import Redactor
 from hookgate.protocol.journal.values import Claim, Conversation
-from hookgate.protocol.events.payloads import Payload
 from hookgate.protocol.values import Chat, Inbound, Outbound, Step, ToolCall
 from hookgate.store.memory import MemoryJournal
 

@@ -22,9 +22,9 @@ from hookgate.loop.turn import Turn, run_turn
 from hookgate.processes.deadlines import Deadlines
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide
 from hookgate.protocol.events.event import Event
+from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.journal.values import Claim, Conversation
 from hookgate.protocol.match import Observed
-from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.values import Chat, Inbound, Outbound, ToolCall, ToolResult, ToolSpec
 from hookgate.providers.scripted import Script, ScriptedProvider
 from hookgate.store.memory import MemoryJournal

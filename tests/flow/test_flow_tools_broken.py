@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import trio
 
-from hookgate.protocol.hook.answers import Deny
 from hookgate.protocol.approval import ApprovalRequest, Decide
+from hookgate.protocol.hook.answers import Deny
 from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.values import LLMRequest, Message
 from hookgate.providers.openai import open_openai

@@ -19,13 +19,13 @@ from hookgate.hooks.inside import InsideHook
 from hookgate.hooks.rules import Mount, Rules
 from hookgate.loop.agent import Agent, Retries
 from hookgate.loop.gateway import Gateway
-from hookgate.protocol.hook.answers import CONTINUE, Answer, Approve
 from hookgate.protocol.approval import ApprovalRequest, Decide, Decision
 from hookgate.protocol.events.event import Event
+from hookgate.protocol.events.payloads import Payload
+from hookgate.protocol.hook.answers import CONTINUE, Answer, Approve
+from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.interfaces import Provider
 from hookgate.protocol.match import Observed
-from hookgate.protocol.events.payloads import Payload
-from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values import (
     Chat,
     Inbound,

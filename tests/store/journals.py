@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hookgate.protocol.hook.answers import CONTINUE, Deny, Modify, Respond
 from hookgate.protocol.effects import FileEffect, ProcessEffect
+from hookgate.protocol.hook.answers import CONTINUE, Deny, Modify, Respond
 from hookgate.protocol.journal.values import (
     Arrival,
     Asked,
