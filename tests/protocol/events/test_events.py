@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from hookgate.protocol.events.event import Event
 from hookgate.protocol.events import payloads as p
+from hookgate.protocol.events.event import Event
 from hookgate.protocol.values import Chat, Inbound, Step
 
 LINES = (Path(__file__).parents[1] / "golden" / "requests.jsonl").read_text().splitlines()
