@@ -14,13 +14,9 @@ from hookgate.assembly.settings import ExtensionFlags
 from hookgate.extensions.discovery import Found
 from hookgate.hooks.children.mounts import Plan
 from hookgate.hooks.rules import Mount, Rules
-from hookgate.protocol.hook.stages import Stage
-from hookgate.protocol.values import Json
 from hookgate.protocol.zot.names import EXTENSION
 from hookgate.sections import Config
 from hookgate.tools.registry import Registry
-
-LATER = "known when running"
 
 
 @dataclass(frozen=True)
@@ -38,23 +34,6 @@ class Link:
         """As in the gate: guards, then by priority; at the same one extensions first, in load order."""
         place = self.name if self.rank is None else f"\0{self.rank:06}"
         return (not self.rules.inside, self.rules.priority, place)
-
-    def row(self) -> dict[str, Json]:
-        """The members that `hooks.list` has of a running one; `stages` None: only its handshake tells."""
-        return {
-            "name": self.name,
-            "state": self.state,
-            "priority": self.rules.priority,
-            "mode": self.rules.mode,
-            "stages": standing(self.rules.stages) if self.rank is None else None,
-            "observe": list(self.rules.observe.patterns) if self.rank is None else None,
-            "command": list(self.command),
-        }
-
-
-def standing(stages: frozenset[Stage]) -> list[Json]:
-    """In the order of a turn."""
-    return [stage for stage in Stage if stage in stages]
 
 
 def guard_link(mount: Mount) -> Link:

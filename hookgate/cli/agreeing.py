@@ -1,4 +1,4 @@
-"""A question of a command that is not a chat: whether somebody at the terminal agrees to what they are shown."""
+"""Whether somebody at the terminal agrees to what a command, or a chat before it begins, is about to do."""
 
 from __future__ import annotations
 
@@ -6,16 +6,22 @@ import sys
 import termios
 
 from hookgate.channels.dialogue import YES_OR_NO, Dialogue
+from hookgate.channels.printable import one_line
 from hookgate.channels.question import Question
-from hookgate.cli.terminal.keyboard import screen_size
+from hookgate.cli.printing import failed, screen_size
 
 NOBODY = "nobody can be asked here; --yes does it without a question"
+
+
+def yes_or_no(what: str) -> str:
+    """The prompt below a question."""
+    return f"  {what} [y/N] "
 
 
 def agreed(question: Question) -> bool:
     """Waits for the person. Where none sits there it is a no, which is said."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        sys.stderr.write(f"hookgate: {NOBODY}\n")
+        failed(NOBODY)
         return False
     dialogue = Dialogue(question, YES_OR_NO)
     answer = None
@@ -33,3 +39,14 @@ def agreed(question: Question) -> bool:
         else:
             dialogue.again()
     return answer == "yes"
+
+
+def agreed_line(what: str) -> bool:
+    """A question of one line on stderr, which a line of any stdin answers: zot's commands ask so."""
+    sys.stderr.write(one_line(f"{what} [y/N] "))
+    sys.stderr.flush()
+    typed = sys.stdin.readline()
+    if not (sys.stdin.isatty() and typed.endswith("\n")):
+        # Nobody has seen an Enter here.
+        sys.stderr.write("\n")
+    return typed.strip() in ("y", "Y")

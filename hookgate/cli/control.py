@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import cast
 
-from hookgate.cli.hooks.inspect import say
+from hookgate.cli.printing import say
 from hookgate.cli.running import running_for
 from hookgate.config import ConfigError
 from hookgate.control.client import call

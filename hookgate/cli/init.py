@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from hookgate.cli.printing import failed
 from hookgate.config import FILE_NAME
 
 HERE = Path(__file__).parent
@@ -26,12 +27,12 @@ def run_init(folder: Path, *, force: bool) -> int:
     """The exit status: 1 with one line on stderr, and nothing written, where a file is in the way."""
     present = [name for name in FILES if os.path.lexists(folder / name)]
     if present and not force:
-        return _failed(f"{folder / present[0]} exists; --force overwrites it")
+        return failed(f"{folder / present[0]} exists; --force overwrites it")
     contents = {folder / name: (HERE / source).read_text(encoding="utf-8") for name, source in FILES.items()}
     try:
         _write(contents)
     except OSError as error:
-        return _failed(f"cannot write {error.filename or folder}: {error.strerror or error}")
+        return failed(f"cannot write {error.filename or folder}: {error.strerror or error}")
     sys.stdout.write(_next_steps(folder))
     return 0
 
@@ -52,8 +53,3 @@ def _next_steps(folder: Path) -> str:
         "hookgate chat",
     )
     return f"Wrote {' and '.join(FILES)}.\n{GATED}\nWhat to do next:\n" + "".join(f"  {step}\n" for step in steps)
-
-
-def _failed(what: str) -> int:
-    sys.stderr.write(f"hookgate: {what}\n")
-    return 1

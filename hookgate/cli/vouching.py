@@ -15,9 +15,10 @@ from hookgate.assembly.keeping.seals import Seals
 from hookgate.channels.dialogue import YES_OR_NO, Dialogue
 from hookgate.channels.printable import one_line, printable
 from hookgate.channels.question import Part, Question
-from hookgate.cli.hooks.inspect import say
+from hookgate.cli.agreeing import agreed, yes_or_no
+from hookgate.cli.printing import say
 
-QUESTION = "  Go by them as they are now? [y/N] "
+QUESTION = yes_or_no("Go by them as they are now?")
 HEAD = "These files guard hookgate, and changed while a command of a tool was running:"
 Put = Callable[[Dialogue], Awaitable[str | None]]
 """Asks a person; None where nobody can answer any more."""
@@ -28,10 +29,8 @@ async def ask_about_changes(keeping: Keeping, put: Put) -> None:
     seals = Seals(keeping.sealed, seals_folder())
     digests = await trio.to_thread.run_sync(_changed, seals)
     try:
-        if digests:
-            question = Question(HEAD, (Part("files", "\n".join(_lines(digests))),), (), QUESTION)
-            if await put(Dialogue(question, YES_OR_NO)) == "yes":
-                await trio.to_thread.run_sync(_vouch, seals, digests)
+        if digests and await put(Dialogue(_question(digests), YES_OR_NO)) == "yes":
+            await trio.to_thread.run_sync(_vouch, seals, digests)
     finally:
         seals.close()
 
@@ -44,11 +43,10 @@ def accept_changes(*, yes: bool) -> int:
         if not digests:
             say("Nothing that guards hookgate has changed while a command of a tool was running.")
             return 0
-        say(f"? {HEAD}")
-        for line in _lines(digests):
-            say(f"  {line}")
-        if not yes and not _is_yes(input(QUESTION) if sys.stdin.isatty() else None):
-            say("Nothing was accepted." if sys.stdin.isatty() else "Nothing was accepted: --yes does it unasked.")
+        if not yes and not agreed(_question(digests)):
+            say("Nothing was accepted:")
+            for line in _lines(digests):
+                say(f"  {line}")
             return 1
         return 0 if _vouch(seals, digests) else 1
     finally:
@@ -74,8 +72,8 @@ def _vouch(seals: Seals, digests: dict[str, str]) -> bool:
     return True
 
 
-def _is_yes(answer: str | None) -> bool:
-    return (answer or "").strip().lower() in ("y", "yes")
+def _question(digests: dict[str, str]) -> Question:
+    return Question(HEAD, (Part("files", "\n".join(_lines(digests))),), (), QUESTION)
 
 
 def _lines(digests: dict[str, str]) -> list[str]:

@@ -9,9 +9,10 @@ import os
 import socket
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import fields
 from pathlib import Path
 from time import monotonic
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from hookgate.control.place import ControlUnavailable, check_private, is_live
 from hookgate.protocol.codec import decode, encode
@@ -23,6 +24,9 @@ DEADLINE_S = 70.0
 READ_BYTES = 1 << 16
 NO_ANSWER = 0
 """The code of a ControlFailed that the other side did not send."""
+
+
+T = TypeVar("T")
 
 
 class NothingRunning(Exception):
@@ -83,6 +87,17 @@ def call(
         except OSError as error:
             raise ControlFailed(NO_ANSWER, f"the connection broke: {error.strerror or error}") from None
     return _result(line)
+
+
+def read_rows(shape: type[T], answer: Json) -> tuple[T, ...]:
+    """The frozen values that an operation gave, of their members in JSON; a gateway of an older version may lack
+    those that have a usual value, one of a newer version has more. Raises ControlFailed."""
+    known = {it.name for it in fields(cast("type[Any]", shape))}
+    try:
+        rows = cast("list[dict[str, Any]]", answer)
+        return tuple(shape(**{name: value for name, value in row.items() if name in known}) for row in rows)
+    except (TypeError, AttributeError):
+        raise ControlFailed(NO_ANSWER, f"the answer is no list of {shape.__name__}") from None
 
 
 def _newest_first(directory: Path) -> list[Path]:

@@ -9,8 +9,8 @@ from contextlib import suppress
 
 import trio
 
+from hookgate.control.methods import Methods, throttled
 from hookgate.control.rpc import INVALID_REQUEST, dispatch, error_frame
-from hookgate.operations.methods import Methods, throttled
 from hookgate.protocol.framing import LineSplitter, Oversize
 
 MAX_LINE_BYTES = 1 << 20

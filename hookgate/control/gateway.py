@@ -1,19 +1,26 @@
-"""The control socket of a running gateway: what operators may ask, served to them."""
+"""The control socket of a running gateway: every operation under the name by which operators ask for it."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+import os
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import structlog
 
 from hookgate import config as configuration
+from hookgate.approvals.requests import Approvals
 from hookgate.assembly.app import Runtime
+from hookgate.assembly.settings import Settings
 from hookgate.control.client import socket_path
+from hookgate.control.methods import Method, Methods
 from hookgate.control.place import ControlUnavailable
 from hookgate.control.serve import open_control
-from hookgate.operations.gateway import gateway_methods
+from hookgate.operations import approvals, hooks, mcp, sessions, tools
+from hookgate.protocol.approval import OPERATOR, Decision, Grant, Outcome
 
 log = structlog.get_logger("hookgate.control")
 
@@ -36,3 +43,61 @@ async def open_gateway_control(runtime: Runtime, path: Path | None) -> AsyncGene
                 raise
             log.warning("no_control_socket", reason=str(error))
         yield
+
+
+def gateway_methods(runtime: Runtime) -> Methods:
+    """What each operation is about is given here, the rest by whoever calls it."""
+    gateway, more = runtime.gateway, runtime.more
+    methods = {
+        **approval_methods(runtime.agent.approvals),
+        "hooks.list": Method(partial(hooks.list_hooks, runtime), changes=False),
+        "hooks.reload": Method(partial(hooks.reload_hooks, runtime), changes=True),
+        "hooks.restart": Method(partial(hooks.restart_hook, runtime), changes=True),
+        "mcp.list": Method(partial(mcp.list_connections, more), changes=False),
+        "mcp.show": Method(partial(mcp.show_connection, more), changes=False),
+        "mcp.approve": Method(partial(mcp.approve_connection, more), changes=True),
+        "mcp.forget": Method(partial(mcp.forget_connection, more), changes=True),
+        "sessions.list": Method(partial(sessions.list_sessions, gateway), changes=False),
+        "tools.list": Method(partial(tools.list_tools, runtime), changes=False),
+        "tools.refresh": Method(partial(tools.refresh_tools, runtime), changes=True),
+        "turn.stop": Method(partial(sessions.stop_turn, gateway), changes=True),
+    }
+
+    async def about() -> About:
+        return _about(runtime.settings, methods)
+
+    methods["gateway.about"] = Method(about, changes=False)
+    return methods
+
+
+def approval_methods(held: Approvals) -> Methods:
+    async def decide(request: str, approved: bool, reason: str = "", grant: Grant = "once") -> Outcome:
+        return await approvals.decide(held, request, Decision(approved, OPERATOR.id, reason, grant))
+
+    return {
+        "approvals.pending": Method(partial(approvals.pending, held), changes=False),
+        "approvals.decide": Method(decide, changes=True),
+        "approvals.grants": Method(partial(approvals.grants, held), changes=False),
+        "approvals.revoke": Method(partial(approvals.revoke, held), changes=True),
+    }
+
+
+@dataclass(frozen=True)
+class Changes:
+    changes: bool
+
+
+@dataclass(frozen=True)
+class About:
+    """Whose gateway it is, and what can be asked of it: a command that finds several asks this."""
+
+    config: str
+    workspace: str
+    pid: int
+    methods: Mapping[str, Changes]
+
+
+def _about(settings: Settings, methods: Methods) -> About:
+    file = (settings.file or settings.base / configuration.FILE_NAME).resolve()
+    named = {name: Changes(methods[name].changes) for name in sorted(methods)}
+    return About(str(file), configuration.workspace_key(settings.config), os.getpid(), named)

@@ -6,9 +6,11 @@ is not used: that gathers with asyncio, fails a whole batch for one bad entry, a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import cache, wraps
-from inspect import Signature, signature
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, is_dataclass
+from functools import cache, partial, wraps
+from inspect import BoundArguments, signature, unwrap
 from typing import Any, cast
 
 from jsonrpcserver import Error, InvalidParams, Result, Success
@@ -24,7 +26,8 @@ from jsonrpcserver.response import (
 from jsonrpcserver.sentinels import NOCONTEXT
 from pydantic import TypeAdapter, ValidationError
 
-from hookgate.operations.methods import ControlError, Method, Methods
+from hookgate.control.methods import Method, Methods
+from hookgate.operations.refused import OperationRefused
 from hookgate.protocol.values import Json
 
 Members = dict[str, Any]
@@ -40,7 +43,7 @@ def invalid_request(reason: str, request_id: Json) -> Members:
 
 
 async def answer(request: Members, methods: Methods) -> Members | None:
-    """What a well-formed request is answered; None for a notification. The methods raise ControlError at most."""
+    """What a well-formed request is answered; None for a notification. The methods raise OperationRefused at most."""
     served = {name: _served(method) for name, method in methods.items()}
     handled = await dispatch_request(served, NOCONTEXT, create_request(request))
     if not not_notification(handled):
@@ -50,26 +53,42 @@ async def answer(request: Members, methods: Methods) -> Members | None:
 
 
 def _served(method: Method) -> Any:  # noqa: ANN401 - the library types its methods as synchronous
-    shape = signature(method.call, eval_str=True)
+    shape, names = signature(method.call), _names(method.call)
 
     # wraps, so that the library checks the params against the signature of the method itself.
     @wraps(method.call)
     async def call(*args: Json, **params: Json) -> Result:
-        if faults := list(_faults(shape, args, params)):
+        if faults := list(_faults(shape.bind(*args, **params), names)):
             return InvalidParams("; ".join(faults))
         try:
-            return Success(await method.call(*args, **params))
-        except ControlError as error:
+            return Success(_members(await method.call(*args, **params)))
+        except OperationRefused as error:
             return Error(ERROR_SERVER_ERROR, str(error))
 
     return call
 
 
-def _faults(shape: Signature, args: tuple[Json, ...], params: Members) -> Iterator[str]:
+def _members(result: Any) -> Any:  # noqa: ANN401 - what an operation returns
+    """Values as their members."""
+    if isinstance(result, tuple):
+        return [_members(it) for it in cast("tuple[Any, ...]", result)]
+    return asdict(result) if is_dataclass(result) and not isinstance(result, type) else result
+
+
+def _names(call: Callable[..., object]) -> dict[str, Any]:
+    """What annotations of its parameters stand on."""
+    function = unwrap(call)
+    return vars(sys.modules[(function.func if isinstance(function, partial) else function).__module__])
+
+
+def _faults(given: BoundArguments, names: dict[str, Any]) -> Iterator[str]:
     """What is not of the type that the method's annotation says; the names fit already."""
-    for name, value in shape.bind(*args, **params).arguments.items():
+    for name, value in given.arguments.items():
         try:
-            _reader(shape.parameters[name].annotation).validate_python(value, strict=True)
+            annotation = given.signature.parameters[name].annotation
+            # One by one: a result may be of a type that is imported for type checkers alone.
+            kind = eval(annotation, names) if isinstance(annotation, str) else annotation  # noqa: S307 - our own text
+            _reader(kind).validate_python(value, strict=True)
         except ValidationError as error:
             for fault in error.errors(include_url=False):
                 place = ".".join(map(str, (name, *fault["loc"])))

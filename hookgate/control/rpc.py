@@ -12,7 +12,7 @@ from typing import Any, Protocol, cast
 import structlog
 import trio
 
-from hookgate.operations.methods import INTERNAL, Methods, guarded
+from hookgate.control.methods import INTERNAL, Methods, guarded
 from hookgate.protocol.codec import decode, encode
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.values import Json

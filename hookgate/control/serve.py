@@ -17,9 +17,9 @@ import structlog
 import trio
 
 from hookgate.control.connection import Connection
+from hookgate.control.methods import Methods
 from hookgate.control.place import claimed
 from hookgate.control.rpc import SERVER_ERROR, error_frame
-from hookgate.operations.methods import Methods
 
 log = structlog.get_logger("hookgate.control")
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from hookgate.approvals.requests import Approvals
-from hookgate.operations.methods import Method, Methods
-from hookgate.protocol.approval import OPERATOR, Decision, Grant, Outcome
+from hookgate.protocol.approval import OPERATOR, Decision, Outcome
 from hookgate.protocol.journal.values import StoredGrant, StoredRequest
-from hookgate.protocol.values import Json, JsonObject
+from hookgate.protocol.values import JsonObject
 
 
 @dataclass(frozen=True)
@@ -58,27 +57,6 @@ async def grants(approvals: Approvals, session: str = "") -> tuple[Granted, ...]
 async def revoke(approvals: Approvals, grant: str) -> bool:
     """People are asked again from here on. Whether there was such a grant."""
     return await approvals.grants.revoke(grant)
-
-
-def approval_methods(approvals: Approvals) -> Methods:
-    async def approvals_pending(session: str = "") -> Json:
-        return [asdict(row) for row in await pending(approvals, session)]
-
-    async def approvals_decide(request: str, approved: bool, reason: str = "", grant: Grant = "once") -> Json:
-        return asdict(await decide(approvals, request, Decision(approved, OPERATOR.id, reason, grant)))
-
-    async def approvals_grants(session: str = "") -> Json:
-        return [asdict(row) for row in await grants(approvals, session)]
-
-    async def approvals_revoke(grant: str) -> Json:
-        return await revoke(approvals, grant)
-
-    return {
-        "approvals.pending": Method(approvals_pending, changes=False),
-        "approvals.decide": Method(approvals_decide, changes=True),
-        "approvals.grants": Method(approvals_grants, changes=False),
-        "approvals.revoke": Method(approvals_revoke, changes=True),
-    }
 
 
 def _waiting(stored: StoredRequest) -> Waiting:

@@ -2,29 +2,79 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from hookgate import config as configuration
 from hookgate.assembly.app import Runtime, refuse_what_does_not_guard
 from hookgate.assembly.guards import GUARD
-from hookgate.assembly.hook_order import Link, guard_link, standing
+from hookgate.assembly.hook_order import Link, chain, guard_link
 from hookgate.assembly.hooks import plans
 from hookgate.assembly.tools import all_rules
 from hookgate.config import Config, ConfigError
 from hookgate.hooks.children.mounts import ReloadFailed
 from hookgate.hooks.children.supervise import SupervisedHook
-from hookgate.operations.methods import ControlError
-from hookgate.protocol.values import Json
+from hookgate.operations.refused import OperationRefused
+from hookgate.protocol.hook.stages import Stage
 
 
-async def list_hooks(runtime: Runtime) -> Json:
+@dataclass(frozen=True)
+class HookStatus:
+    """One hook, in the order of asking. `stages` and `observe` None: only its handshake tells. What a guard, or a
+    hook that does not run, has none of is None or empty; times are of the last calls."""
+
+    name: str
+    state: str
+    priority: int | None = None
+    mode: str | None = None
+    stages: tuple[str, ...] | None = ()
+    observe: tuple[str, ...] | None = ()
+    command: tuple[str, ...] = ()
+    reason: str = ""
+    pid: int | None = None
+    restarts: int | None = None
+    calls: int | None = None
+    failures: int | None = None
+    failing: str = ""
+    p50_ms: float | None = None
+    p99_ms: float | None = None
+    audits_missed: int | None = None
+    events_dropped: int | None = None
+
+
+@dataclass(frozen=True)
+class Reloaded:
+    """What a reload did, by hook name; `changed` hooks kept their process. `needs_restart`: sections that differ from
+    what runs and that only a new start takes over."""
+
+    added: tuple[str, ...]
+    dropped: tuple[str, ...]
+    restarted: tuple[str, ...]
+    changed: tuple[str, ...]
+    approvals_changed: bool
+    needs_restart: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Restarted:
+    restarted: tuple[str, ...]
+
+
+async def list_hooks(runtime: Runtime) -> tuple[HookStatus, ...]:
     """The guards, then processes and extensions, each as it is asked."""
     guards = [m for m in runtime.gate.mounts if m.rules.inside and m.name.startswith(GUARD)]
-    inside = [{**guard_link(mount).row(), **_counted(runtime, mount.name)} for mount in guards]
-    return [*inside, *(_row(runtime, hook) for hook in runtime.mounts.hooks)]
+    inside = (_counted(runtime, _planned(guard_link(mount))) for mount in guards)
+    return (*inside, *(_running(runtime, hook) for hook in runtime.mounts.hooks))
 
 
-async def reload_hooks(runtime: Runtime) -> Json:
+def planned_hooks(config: Config, base: Path) -> tuple[HookStatus, ...]:
+    """What a configuration would start, and what it would not. Raises ConfigError."""
+    laid = chain(config, base)
+    out = (HookStatus(name, "out", reason=why) for name, why in laid.out.items())
+    return (*map(_planned, laid.links), *out)
+
+
+async def reload_hooks(runtime: Runtime) -> Reloaded:
     """Read the configuration again, exchange the hooks that differ, and the rules in the same moment: a call that
     either of them stops passes at no time. On any mistake nothing changes."""
     approvals, extensions, changed = runtime.agent.approvals, runtime.extensions, list[bool]()
@@ -42,49 +92,59 @@ async def reload_hooks(runtime: Runtime) -> Json:
                 lambda: changed.append(approvals.adopt(rules)),
             )
     except (ConfigError, ReloadFailed) as error:
-        raise ControlError(f"nothing was changed: {error}") from None
-    done: dict[str, Json] = {name: list(hooks) for name, hooks in asdict(changes).items()}
-    return {**done, "approvals_changed": changed == [True], "needs_restart": _needing_restart(runtime, config)}
+        raise OperationRefused(f"nothing was changed: {error}") from None
+    done = (changes.added, changes.dropped, changes.restarted, changes.changed)
+    return Reloaded(*done, changed == [True], _needing_restart(runtime, config))
 
 
-async def restart_hook(runtime: Runtime, name: str) -> Json:
+async def restart_hook(runtime: Runtime, name: str) -> Restarted:
     """A new process for one hook, whose program has changed; on any mistake the old one stays."""
     try:
         changes = await runtime.mounts.restart(name)
     except ReloadFailed as error:
-        raise ControlError(f"nothing was changed: {error}") from None
-    return {"restarted": list(changes.restarted)}
+        raise OperationRefused(f"nothing was changed: {error}") from None
+    return Restarted(changes.restarted)
 
 
-def _needing_restart(runtime: Runtime, config: Config) -> list[Json]:
-    """Sections that differ from what runs and that only a new start takes over."""
+def _needing_restart(runtime: Runtime, config: Config) -> tuple[str, ...]:
     runs = runtime.settings.config
     sections = sorted(type(config).model_fields.keys() - {"hooks", "approvals"})
-    return [name for name in sections if getattr(config, name) != getattr(runs, name)]
+    return tuple(name for name in sections if getattr(config, name) != getattr(runs, name))
 
 
-def _row(runtime: Runtime, hook: SupervisedHook) -> dict[str, Json]:
+def _planned(link: Link) -> HookStatus:
+    rules, known = link.rules, link.rank is None
+    stages, observe = (_standing(rules.stages), rules.observe.patterns) if known else (None, None)
+    return HookStatus(link.name, link.state, rules.priority, rules.mode, stages, observe, link.command)
+
+
+def _running(runtime: Runtime, hook: SupervisedHook) -> HookStatus:
     plan, declared = runtime.mounts.plan(hook.name), hook.declared.stages
     stages = plan.rules.stages if declared is None else plan.rules.stages & declared
-    return {
-        **Link(plan.name, plan.rules, hook.state, tuple(plan.spec.command)).row(),
-        "stages": standing(stages),
-        "reason": hook.reason,
-        "pid": hook.pid,
-        "restarts": hook.restarts,
-        **_counted(runtime, hook.name),
-        "events_dropped": hook.events_dropped,
-    }
+    row = replace(
+        _planned(Link(plan.name, plan.rules, hook.state, tuple(plan.spec.command))),
+        stages=_standing(stages),
+        reason=hook.reason,
+        pid=hook.pid,
+        restarts=hook.restarts,
+        events_dropped=hook.events_dropped,
+    )
+    return _counted(runtime, row)
 
 
-def _counted(runtime: Runtime, name: str) -> dict[str, Json]:
-    gate = runtime.gate
-    stats = gate.stats[name]
-    return {
-        "calls": stats.calls,
-        "failures": stats.failures,
-        "failing": stats.failing,
-        "p50_ms": stats.quantile_ms(0.50),
-        "p99_ms": stats.quantile_ms(0.99),
-        "audits_missed": gate.audits.missed[name],
-    }
+def _counted(runtime: Runtime, row: HookStatus) -> HookStatus:
+    gate, stats = runtime.gate, runtime.gate.stats[row.name]
+    return replace(
+        row,
+        calls=stats.calls,
+        failures=stats.failures,
+        failing=stats.failing,
+        p50_ms=stats.quantile_ms(0.50),
+        p99_ms=stats.quantile_ms(0.99),
+        audits_missed=gate.audits.missed[row.name],
+    )
+
+
+def _standing(stages: frozenset[Stage]) -> tuple[str, ...]:
+    """In the order of a turn."""
+    return tuple(stage for stage in Stage if stage in stages)

@@ -1,20 +1,79 @@
-"""The control methods about MCP connections, for a running gateway: `mcp.list`, `mcp.show`, `mcp.approve` and
-`mcp.forget`."""
+"""MCP connections of a running gateway, or of a configuration whose roster is open: seen, approved, forgotten."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hookgate.operations.methods import ControlError, Method, Methods
-from hookgate.protocol.values import Json
+from hookgate.assembly.tools import More
+from hookgate.operations.refused import OperationRefused
 from hookgate.tools.errors import ToolError
 
 if TYPE_CHECKING:
+    from hookgate.tools.mcp.overview import ConnectionStatus
     from hookgate.tools.mcp.roster import Roster
 
 OPERATOR = "operator"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What there is to approve: `text` for a person, `row` and `tools` for approving just that."""
+
+    name: str
+    text: str
+    row: str
+    tools: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Approved:
+    """`tools`: how many can be called; `waiting`: those that were not shown yet."""
+
+    name: str
+    tools: int
+    waiting: tuple[str, ...]
+
+
+async def list_connections(more: More) -> tuple[ConnectionStatus, ...]:
+    """By name."""
+    if more.roster is None:
+        return ()
+    from hookgate.tools.mcp.overview import overview
+
+    return overview(more.roster)
+
+
+async def show_connection(more: More, name: str) -> Shown:
+    from hookgate.tools.mcp.review import review
+
+    with _refusals():
+        roster = _roster(more)
+        shown = roster.shown(name)
+        return Shown(name, review(roster, name), shown.row, dict(shown.tools))
+
+
+async def approve_connection(more: More, name: str, row: str, tools: dict[str, str]) -> Approved:
+    """Take what was shown, now and after every restart; anything else is refused."""
+    from hookgate.tools.mcp.roster import Shown as Seen
+
+    with _refusals():
+        status = await _roster(more).approve(Seen(name, row, tools), OPERATOR)
+    return Approved(name, len(status.tools), tuple(status.waiting))
+
+
+async def forget_connection(more: More, name: str) -> bool:
+    """End a connection that is not the configuration's, and keep it no more. Whether there was one."""
+    with _refusals():
+        return await _roster(more).forget(name)
+
+
+def _roster(more: More) -> Roster:
+    if more.roster is None:
+        raise OperationRefused("there are no MCP connections here: the configuration asks for none")
+    return more.roster
 
 
 @contextmanager
@@ -22,48 +81,4 @@ def _refusals() -> Generator[None]:
     try:
         yield
     except ToolError as error:
-        raise ControlError(error.reason) from None
-
-
-def mcp_methods(roster: Roster | None) -> Methods:
-    """`roster` None: the configuration has no MCP connections."""
-
-    def there() -> Roster:
-        if roster is None:
-            raise ControlError("there are no MCP connections here: the configuration asks for none")
-        return roster
-
-    async def mcp_list() -> Json:
-        """A row per connection, the members of `overview`."""
-        from hookgate.tools.mcp.overview import overview
-
-        return list[Json](overview(roster)) if roster is not None else []
-
-    async def mcp_show(name: str) -> Json:
-        """What there is to approve: `text` for a person, `row` and `tools` for `mcp.approve`."""
-        from hookgate.tools.mcp.review import review
-
-        with _refusals():
-            shown = there().shown(name)
-        return {"name": name, "text": review(there(), name), "row": shown.row, "tools": dict(shown.tools)}
-
-    async def mcp_approve(name: str, row: str, tools: dict[str, str]) -> Json:
-        """Take what `mcp.show` gave, now and after every restart; anything else is refused. `tools`: how many can be
-        called; `waiting`: those that were not shown yet."""
-        from hookgate.tools.mcp.roster import Shown
-
-        with _refusals():
-            status = await there().approve(Shown(name, row, tools), OPERATOR)
-        return {"name": name, "tools": len(status.tools), "waiting": list[Json](status.waiting)}
-
-    async def mcp_forget(name: str) -> Json:
-        """End a connection that is not the configuration's, and keep it no more. Whether there was one."""
-        with _refusals():
-            return await there().forget(name)
-
-    return {
-        "mcp.list": Method(mcp_list, changes=False),
-        "mcp.show": Method(mcp_show, changes=False),
-        "mcp.approve": Method(mcp_approve, changes=True),
-        "mcp.forget": Method(mcp_forget, changes=True),
-    }
+        raise OperationRefused(error.reason) from None

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from hookgate.assembly.app import Runtime
-from hookgate.operations.methods import ControlError
-from hookgate.protocol.values import Json
+from dataclasses import dataclass
+
+from hookgate.loop.gateway import Gateway
+from hookgate.operations.refused import OperationRefused
 
 
-async def list_sessions(runtime: Runtime) -> Json:
-    sessions = runtime.gateway.sessions.values()
-    return [
-        {"key": s.key, "busy": s.busy, "waiting": s.jobs.waiting, "messages": len(s.transcript)} for s in sessions
-    ]
+@dataclass(frozen=True)
+class SessionStatus:
+    """`waiting`: jobs behind the one that runs; `messages`: of the transcript."""
+
+    key: str
+    busy: bool
+    waiting: int
+    messages: int
 
 
-async def stop_turn(runtime: Runtime, session: str) -> Json:
+async def list_sessions(gateway: Gateway) -> tuple[SessionStatus, ...]:
+    sessions = gateway.sessions.values()
+    return tuple(SessionStatus(s.key, s.busy, s.jobs.waiting, len(s.transcript)) for s in sessions)
+
+
+async def stop_turn(gateway: Gateway, session: str) -> bool:
     """True when a turn was running there and now ends."""
-    if session not in runtime.gateway.sessions:
-        raise ControlError(f"there is no session {session!r}")
-    return runtime.gateway.stop(session)
+    if session not in gateway.sessions:
+        raise OperationRefused(f"there is no session {session!r}")
+    return gateway.stop(session)

@@ -1,4 +1,4 @@
-"""What there is to say about the tools of a runtime: those registered, those that hooks declare, those kept back."""
+"""The tools of a running gateway: those registered, those that hooks declare, those kept back; new descriptions."""
 
 from __future__ import annotations
 
@@ -9,16 +9,13 @@ from pathlib import Path
 
 from hookgate.approvals.rules import Rule
 from hookgate.assembly.app import Runtime
-from hookgate.protocol.catalog import RowState, ServerRow, ToolRow
+from hookgate.config import workspace_key
+from hookgate.operations.refused import OperationRefused
+from hookgate.protocol.catalog import RowState, ServerRow, StoreFailed, ToolRow
 from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.values import Json, JsonObject, Step, ToolSpec
 from hookgate.sections.tools import PreferenceSection
-from hookgate.store import Store, Without
-from hookgate.tools.dynamic.identity import PROVIDER, digest
-from hookgate.tools.dynamic.standing import Facts, standing
 from hookgate.tools.select import Selector
-
-Kept = Store | Without
 
 
 @dataclass(frozen=True)
@@ -53,13 +50,28 @@ class Listed:
         return (*(name for name, is_set in named.items() if is_set), *(["approval"] if self.approval else []))
 
 
-def listed(runtime: Runtime, rules: Sequence[Rule], catalog: Kept | None, workspace: str) -> tuple[Listed, ...]:
+@dataclass(frozen=True)
+class Refreshed:
+    """`revision`: of the descriptions."""
+
+    revision: int
+
+
+async def list_tools(runtime: Runtime) -> tuple[Listed, ...]:
     """Every tool by name, what a model sees before what is shadowed; then the rows of the catalog that do not run."""
-    overrides = {name: row.text for name, row in catalog.descriptions.items()} if catalog else {}
+    overrides = {name: row.text for name, row in runtime.tools.catalog.descriptions.items()}
     registered = [*_registered(runtime, overrides), *_declared(runtime)]
-    asked = [_asked(row, rules) for row in registered]
+    asked = [_asked(row, runtime.agent.approvals.rules) for row in registered]
     asked.sort(key=lambda row: (row.name, row.shadowed_by != "", row.provider))
-    return (*asked, *(unstarted(runtime, catalog, workspace) if catalog else ()))
+    return (*asked, *unstarted(runtime))
+
+
+async def refresh_tools(runtime: Runtime) -> Refreshed:
+    """Take over what another process wrote to the store."""
+    try:
+        return Refreshed(await runtime.tools.descriptions.refresh())
+    except StoreFailed as error:
+        raise OperationRefused(str(error)) from None
 
 
 def _registered(runtime: Runtime, overrides: Mapping[str, str]) -> Iterator[Listed]:
@@ -135,9 +147,12 @@ def _asked(row: Listed, rules: Sequence[Rule]) -> Listed:
 # --- the catalog --------------------------------------------------------------------------------------------
 
 
-def unstarted(runtime: Runtime, catalog: Kept, workspace: str) -> Iterator[Listed]:
+def unstarted(runtime: Runtime) -> Iterator[Listed]:
     """The rows of the catalog whose tools are not what a model sees, and why."""
-    rows = runtime.agent.registry.rows()
+    from hookgate.tools.dynamic.identity import PROVIDER
+
+    rows, catalog = runtime.agent.registry.rows(), runtime.tools.catalog
+    workspace = workspace_key(runtime.settings.config)
     visible = {row.name: row.provider for row in rows if not row.shadowed_by}
     for tool in catalog.tools(workspace):
         holder = visible.get(tool.name, "")
@@ -152,6 +167,8 @@ def unstarted(runtime: Runtime, catalog: Kept, workspace: str) -> Iterator[Liste
 
 
 def _tool_state(row: ToolRow, holder: str, dynamic: bool) -> tuple[RowState, str]:
+    from hookgate.tools.dynamic.standing import Facts, standing
+
     if not dynamic:
         return "disabled", "dynamic.enabled is off"
     found = standing(row, Facts(_digest(row), holder))
@@ -160,6 +177,8 @@ def _tool_state(row: ToolRow, holder: str, dynamic: bool) -> tuple[RowState, str
 
 def _digest(row: ToolRow) -> str | None:
     """Of what lies on disk now, in the terms of the row's kind."""
+    from hookgate.tools.dynamic.identity import digest
+
     try:
         program = Path(row.source).read_bytes()
         source = program.decode() if row.kind == "process" else sha256(program).hexdigest()

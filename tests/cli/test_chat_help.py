@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import Any
 
+from hookgate.cli.printing import aligned
 from hookgate.cli.terminal.chat import CHAT
 from hookgate.cli.terminal.commands import TerminalCommands
-from hookgate.cli.terminal.help import aligned, help_text
+from hookgate.cli.terminal.help import help_text
 from hookgate.loop.commands import RESERVED, Command, Invocation
 from hookgate.loop.gateway import Gateway
 from hookgate.protocol.values import Chat

@@ -20,8 +20,8 @@ from hookgate.cli.control import call_gateway
 from hookgate.cli.hooks.inspect import check_config, explain, list_hooks
 from hookgate.config import ConfigError, parse
 from hookgate.control.client import ControlFailed, NothingRunning, call, socket_path
+from hookgate.control.methods import Method
 from hookgate.control.serve import open_control
-from hookgate.operations.methods import Method
 from hookgate.protocol.values import Json
 from hookgate.tools.mcp import sdk
 from tests.cli.program import PROMPT, Screen, configured, hook, open_pipes, run

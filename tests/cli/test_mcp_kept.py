@@ -15,9 +15,10 @@ import pytest
 import structlog
 import trio
 
+from hookgate.assembly.tools import More
 from hookgate.cli.mcp.kept import approve_connection, forget_connection, list_connections
-from hookgate.operations.mcp import mcp_methods
-from hookgate.operations.methods import ControlError
+from hookgate.operations import mcp
+from hookgate.operations.refused import OperationRefused
 from hookgate.protocol.catalog import ServerRow
 from hookgate.store import open_store
 from tests.cli.program import DEADLINE_S, environment
@@ -136,7 +137,6 @@ async def in_thread(command: Callable[[], T]) -> T:
 
 
 async def test_a_gateway_without_connections_has_none_to_approve() -> None:
-    methods = mcp_methods(None)
-    assert await methods["mcp.list"].call() == []
-    with pytest.raises(ControlError, match="the configuration asks for none"):
-        await methods["mcp.show"].call("odd")
+    assert await mcp.list_connections(More()) == ()
+    with pytest.raises(OperationRefused, match="the configuration asks for none"):
+        await mcp.show_connection(More(), "odd")

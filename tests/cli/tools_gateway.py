@@ -1,4 +1,4 @@
-"""A program that serves the control methods about tools: `tools_gateway.py FOLDER`, until its stdin ends.
+"""A gateway whose tools can be asked about: `tools_gateway.py FOLDER`, until its stdin ends.
 
 Says `up` once it listens; every description that it takes over is a line.
 """
@@ -10,21 +10,22 @@ from pathlib import Path
 
 import trio
 
-from hookgate.assembly.hooks import approval_rules
 from hookgate.cli.tools.started import open_without_model
+from hookgate.control.gateway import gateway_methods
 from hookgate.control.serve import open_control
-from hookgate.operations.tool_methods import tool_methods
-from hookgate.store import StoredDescriptions, open_catalog
+from hookgate.store import open_store
 
 
 async def main(folder: Path) -> None:
-    async with open_without_model(folder / "hookgate.toml") as runtime, open_catalog(folder / "store.db") as catalog:
+    # A gateway that finds no store keeps none open.
+    async with open_store(folder / "store.db"):
+        pass
+    async with open_without_model(folder / "hookgate.toml") as runtime:
         for name in ("bash", "edit", "read", "write"):
             runtime.agent.registry.unregister(name, "builtin")
-        descriptions = StoredDescriptions(catalog)
+        descriptions = runtime.tools.descriptions
         descriptions.subscribe(lambda revision: say(f"{revision} {descriptions.get('ls')}"))
-        rules = approval_rules(runtime.settings.config)
-        async with open_control(folder / "c.sock", tool_methods(runtime, catalog, descriptions, lambda: rules)):
+        async with open_control(folder / "c.sock", gateway_methods(runtime)):
             say("up")
             await trio.to_thread.run_sync(sys.stdin.read, abandon_on_cancel=True)
 

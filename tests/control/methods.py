@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from hookgate.operations.methods import Method, Methods
+from hookgate.control.methods import Method, Methods
 
 
 def looking(**functions: Callable[..., Awaitable[Any]]) -> Methods:

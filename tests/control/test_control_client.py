@@ -15,7 +15,7 @@ import trio
 from hookgate.control import client
 from hookgate.control.client import NO_ANSWER, ControlFailed, NothingRunning, find_socket, socket_path
 from hookgate.control.serve import open_control
-from hookgate.operations.methods import ControlError
+from hookgate.operations.refused import OperationRefused
 from tests.control.methods import looking
 
 pytestmark = pytest.mark.usefixtures("deadline")
@@ -56,7 +56,7 @@ async def echo(*, value: Any = "nothing") -> Any:
 
 
 async def fetch(session: str) -> None:
-    raise ControlError(f"there is no session {session}")
+    raise OperationRefused(f"there is no session {session}")
 
 
 METHODS = looking(echo=echo, fetch=fetch)

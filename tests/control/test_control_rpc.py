@@ -13,9 +13,9 @@ import pytest
 import trio
 from structlog.testing import capture_logs
 
+from hookgate.control import methods as methods_module
 from hookgate.control.rpc import MAX_BATCH, dispatch
-from hookgate.operations import methods as methods_module
-from hookgate.operations.methods import ControlError
+from hookgate.operations.refused import OperationRefused
 from hookgate.protocol.codec import decode
 from tests.control.methods import looking
 
@@ -32,7 +32,7 @@ async def named(*, session: str) -> str:
 
 
 async def refuse() -> None:
-    raise ControlError("no session by that name")
+    raise OperationRefused("no session by that name")
 
 
 async def crash() -> None:
@@ -360,7 +360,7 @@ async def test_two_first_requests_at_once_are_both_answered() -> None:
     script = """
 import sys, trio
 import hookgate.control.serve
-from hookgate.operations.methods import Method
+from hookgate.control.methods import Method
 from hookgate.control.rpc import dispatch
 assert not {"jsonrpcserver", "oslash", "jsonschema"} & set(sys.modules), "imported too early"
 async def ping(): return "pong"

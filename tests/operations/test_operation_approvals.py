@@ -12,8 +12,8 @@ from hookgate.approvals.binding import Permit
 from hookgate.approvals.requests import Refused
 from hookgate.approvals.rules import Rule
 from hookgate.control.client import ControlFailed, call
+from hookgate.control.gateway import approval_methods
 from hookgate.control.serve import open_control
-from hookgate.operations.approvals import approval_methods
 from hookgate.protocol.match import Globs, Matcher
 from hookgate.protocol.values import Json, ToolCall
 from hookgate.redaction import Redactor

@@ -19,7 +19,7 @@ from hookgate.cli.doctor.printing import lines, members, summary
 from hookgate.cli.doctor.providers import keys, providers
 from hookgate.cli.doctor.sandbox import sandbox
 from hookgate.cli.doctor.servers import servers
-from hookgate.cli.hooks.inspect import say
+from hookgate.cli.printing import say
 from hookgate.config import ConfigError
 from hookgate.program.endings import FAILED, INTERRUPTED, ending
 from hookgate.program.signals import open_until_signal

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from shutil import which
 
@@ -12,6 +12,8 @@ from hookgate import config as configuration
 from hookgate.assembly.extensions.looking import judge_of
 from hookgate.assembly.settings import ExtensionFlags
 from hookgate.channels.printable import one_line
+from hookgate.cli.agreeing import agreed_line
+from hookgate.cli.printing import table
 from hookgate.extensions.discovery import Entry, Judge, Places, look
 from hookgate.extensions.folders import Refused, vanish
 from hookgate.extensions.git import Git
@@ -53,7 +55,7 @@ def list_extensions(config_file: Path | None) -> int:
     if entries:
         judge = judge_of(config, ExtensionFlags())
         rows = [_row(entry, judge) for entry in entries]
-        sys.stdout.writelines(f"{line}\n" for line in _aligned([COLUMNS, *rows]))
+        sys.stdout.writelines(f"{line}\n" for line in table([COLUMNS, *rows]))
     elif not problems:
         tell("no extensions installed")
     return FAILED if problems else 0
@@ -85,7 +87,7 @@ def remove(name: str, places: Places, *, yes: bool) -> int:
 
     def removed() -> str:
         directory = _named(name, places).directory
-        if not (yes or _agreed(f"remove {directory} ? [y/N] ")):
+        if not (yes or agreed_line(f"remove {directory} ?")):
             return "aborted"
         vanish(directory)
         return f"removed {directory}"
@@ -166,16 +168,6 @@ def _named_here(name: str, places: Places) -> Entry:
     return named(name, ours or entries)
 
 
-def _agreed(question: str) -> bool:
-    sys.stderr.write(one_line(question))
-    sys.stderr.flush()
-    typed = sys.stdin.readline()
-    if not (sys.stdin.isatty() and typed.endswith("\n")):
-        # Nobody has seen an Enter here.
-        tell("")
-    return typed.strip() in ("y", "Y")
-
-
 def _row(entry: Entry, judge: Judge) -> Sequence[str]:
     manifest = entry.manifest
     if manifest is None:
@@ -195,14 +187,3 @@ def _mark(standing: Standing) -> str:
             return "  (changed since it was trusted)"
         case "unreadable":
             return f"  (cannot be trusted: {standing.reason})"
-
-
-def _aligned(rows: Iterable[Sequence[str]]) -> list[str]:
-    cells = [[_cell(text) for text in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in cells)
-    return [line.rstrip() for line in lines]
-
-
-def _cell(text: str) -> str:
-    return one_line(text) or "-"

@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from hookgate import config as configuration
 from hookgate.assembly.hooks import plans
 from hookgate.assembly.tools import all_rules
+from hookgate.cli.printing import counted, say, table
 from hookgate.config import ConfigError
 from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.values import Chat, Inbound, Step
@@ -19,14 +20,7 @@ from hookgate.sections import Config
 
 if TYPE_CHECKING:
     from hookgate.assembly.hook_order import Link
-
-
-def say(line: str) -> None:
-    sys.stdout.write(line + "\n")
-
-
-def counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    from hookgate.operations.hooks import HookStatus
 
 
 def check_config(config_file: Path | None, *, strict: bool = False) -> int:
@@ -109,63 +103,55 @@ COLUMNS = (
 )
 
 
+LATER = "known when running"
+
+
 def list_hooks(config_file: Path | None, control: Path | None, *, as_json: bool) -> int:
     from hookgate.cli.running import running
-    from hookgate.control.client import NothingRunning, call
+    from hookgate.control.client import NothingRunning, call, read_rows
+    from hookgate.operations.hooks import HookStatus, planned_hooks
 
     try:
         found = running(config_file, control)
         if as_json:
             found.tell()
-        rows, where = cast("list[dict[str, Any]]", call(found.path, "hooks.list")), found.title
+        rows, where = read_rows(HookStatus, call(found.path, "hooks.list")), found.title
     except NothingRunning:
         if control is not None:
             raise
-        rows, where = configured(config_file), "No hookgate is running; this is what the configuration would start."
+        config, file = configuration.load(config_file)
+        rows = planned_hooks(config, file.parent)
+        where = "No hookgate is running; this is what the configuration would start."
     if as_json:
         from hookgate.protocol.codec import encode
 
-        say(encode(rows).decode())
+        say(encode([asdict(row) for row in rows]).decode())
         return 0
     say(where)
-    for line in table(rows):
+    for line in laid_out(rows):
         say(line)
     return 0
 
 
-def configured(config_file: Path | None) -> list[dict[str, Any]]:
-    """Raises ConfigError."""
-    from hookgate.assembly.hook_order import chain
-
-    config, file = configuration.load(config_file)
-    laid = chain(config, file.parent)
-    out: list[dict[str, Any]] = [
-        {"name": name, "state": "out", "stages": [], "reason": why} for name, why in laid.out.items()
-    ]
-    return [*(link.row() for link in laid.links), *out]
-
-
-def table(rows: list[dict[str, Any]]) -> list[str]:
-    """Columns that any row fills, as wide as they must be."""
-    from hookgate.assembly.hook_order import LATER
-
+def laid_out(rows: Sequence[HookStatus]) -> list[str]:
+    """Columns that any row fills."""
     if not rows:
         return ["no hooks"]
-    rows = [{**row, "stages": LATER if row.get("stages") is None else row["stages"]} for row in rows]
-    names = [name for name in COLUMNS if any(row.get(name) not in (None, "", []) for row in rows)]
-    cells = [names, *([_cell(row.get(name)) for name in names] for row in rows)]
-    widths = [max(len(line[i]) for line in cells) for i in range(len(names))]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in cells]
+    cells = [{name: _cell(getattr(row, name)) for name in COLUMNS} for row in rows]
+    for row, cell in zip(rows, cells, strict=True):
+        cell["stages"] = LATER if row.stages is None else cell["stages"]
+    names = [name for name in COLUMNS if any(cell[name] for cell in cells)]
+    return table([names, *([cell[name] for name in names] for cell in cells)])
 
 
-def _cell(value: Any) -> str:  # noqa: ANN401 - any JSON
+def _cell(value: str | float | Sequence[str] | None) -> str:
     match value:
-        case None | [] | "":
-            return "-"
-        case list():
-            return ",".join(str(item) for item in value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-        case _:
+        case None:
+            return ""
+        case str() | int() | float():
             return str(value)
+        case _:
+            return ",".join(value)
 
 
 # --- hooks explain ------------------------------------------------------------------------------------------

@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from functools import partial
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from hookgate import config as configuration
 from hookgate.assembly.logs import set_up_logs
+from hookgate.assembly.tools import More
 from hookgate.channels.printable import named, printable
 from hookgate.channels.question import Part, Question, measured
-from hookgate.cli.agreeing import agreed
-from hookgate.cli.hooks.inspect import say
+from hookgate.cli.agreeing import agreed, yes_or_no
+from hookgate.cli.printing import failed, say
 from hookgate.cli.running import Running, ours, running
 from hookgate.cli.tools.store import open_kept
 from hookgate.config import Config
-from hookgate.control.client import NothingRunning, call
-from hookgate.operations.mcp import OPERATOR, mcp_methods
-from hookgate.operations.methods import ControlError
-from hookgate.protocol.values import Json, JsonObject
+from hookgate.control.client import NothingRunning, call, read_rows
+from hookgate.operations import mcp
+from hookgate.operations.mcp import OPERATOR, Approved, Shown
+from hookgate.operations.refused import OperationRefused
+from hookgate.protocol.values import JsonObject
 
 if TYPE_CHECKING:
-    from hookgate.tools.mcp.roster import Roster
+    from hookgate.tools.mcp.overview import ConnectionStatus
+
+T = TypeVar("T")
 
 LOOKS = 4
 HERE = "No hookgate is running; this is what is configured and kept."
@@ -33,22 +36,22 @@ HERE = "No hookgate is running; this is what is configured and kept."
 def list_connections(config_file: Path | None, control: Path | None, *, as_json: bool) -> int:
     """Raises ConfigError, StoreFailed, ControlFailed, and NothingRunning for an explicit `control`."""
     from hookgate.protocol.codec import encode
-    from hookgate.tools.mcp.overview import line
+    from hookgate.tools.mcp.overview import ConnectionStatus
 
     found = _running(config_file, control)
     if found is not None:
         if as_json:
             found.tell()
-        rows, where = cast("list[JsonObject]", call(found.path, "mcp.list")), found.title
+        rows, where = read_rows(ConnectionStatus, call(found.path, "mcp.list")), found.title
     else:
         config, _file = configuration.load(config_file)
         rows, where = _run(lambda: _rows(config)), HERE
     if as_json:
-        say(encode(rows).decode())
+        say(encode([asdict(row) for row in rows]).decode())
         return 0
     say(where)
     for row in rows:
-        say(printable(line(row, person=True)).replace("\n", " "))
+        say(printable(row.line(person=True)).replace("\n", " "))
     if not rows:
         say("no connections")
     return 0
@@ -59,7 +62,7 @@ def approve_connection(name: str, config_file: Path | None, control: Path | None
     config, _file = configuration.load(config_file)
     socket = ours(config_file, control)
     if socket is not None:
-        return _run(lambda: _approve(partial(_asked_of, socket), name, yes=yes))
+        return _run(lambda: _approve(Remote(socket), name, yes=yes))
     set_up_logs(config.log)
     return _run(lambda: _approve_here(config, name, yes=yes))
 
@@ -74,9 +77,9 @@ def forget_connection(name: str, config_file: Path | None, control: Path | None,
     if socket is not None:
         there = call(socket, "mcp.forget", {"name": name})
     else:
-        there = _run(lambda: _changed(config, lambda roster: roster.forget(name)))
+        there = _run(lambda: _forget_here(config, name))
     if not there:
-        return 1 if there is None else _failed(f"no MCP connection {name!r} is kept for this workspace")
+        return 1 if there is None else failed(f"no MCP connection {name!r} is kept for this workspace")
     say(f"forgot the MCP connection {name}")
     return 0
 
@@ -84,21 +87,17 @@ def forget_connection(name: str, config_file: Path | None, control: Path | None,
 # --- without a running gateway ------------------------------------------------------------------------------
 
 
-async def _rows(config: Config) -> list[JsonObject]:
-    from hookgate.tools.mcp.overview import overview
+async def _rows(config: Config) -> tuple[ConnectionStatus, ...]:
+    from hookgate.tools.mcp.overview import ConnectionStatus
 
-    configured = (
-        (name, "configured" if section.enabled else "disabled", section.transport)
-        for name, section in config.mcp.servers.items()
-    )
-    rows: dict[str, JsonObject] = {
-        name: {"name": name, "state": state, "transport": transport, "origin": OPERATOR, "tools": 0}
-        for name, state, transport in configured
+    configured = {
+        name: ConnectionStatus(name, "configured" if section.enabled else "disabled", section.transport, OPERATOR)
+        for name, section in sorted(config.mcp.servers.items())
     }
-    async with _open_roster(config) as roster:
-        kept = overview(roster)
+    async with _open_more(config) as more:
+        kept = await mcp.list_connections(more)
     # A kept one of a configured name does not start.
-    return [{**rows[name]} for name in sorted(rows)] + [row for row in kept if row["name"] not in rows]
+    return (*configured.values(), *(row for row in kept if row.name not in configured))
 
 
 async def _shown(config: Config, name: str) -> str:
@@ -106,8 +105,9 @@ async def _shown(config: Config, name: str) -> str:
     from hookgate.tools.errors import ToolError
     from hookgate.tools.mcp.asked import read_row, what_it_does
 
-    async with _open_roster(config) as roster:
-        row = next((kept.row for kept in roster.kept() if kept.row.name == name), None)
+    async with _open_more(config) as more:
+        kept = more.roster.kept() if more.roster is not None else ()
+    row = next((it.row for it in kept if it.row.name == name), None)
     if row is None:
         return ""
     try:
@@ -116,29 +116,26 @@ async def _shown(config: Config, name: str) -> str:
         return error.reason
 
 
-async def _changed(config: Config, change: Callable[[Roster], Awaitable[Any]]) -> Any:  # noqa: ANN401 - what it gives
-    """None where the change was refused, which is said."""
-    from hookgate.tools.errors import ToolError
-
-    async with _open_roster(config) as roster:
+async def _forget_here(config: Config, name: str) -> bool | None:
+    """None where it was refused, which is said."""
+    async with _open_more(config) as more:
         try:
-            return await change(roster)
-        except ToolError as error:
-            _failed(error.reason)
+            return await mcp.forget_connection(more, name)
+        except OperationRefused as error:
+            failed(str(error))
             return None
 
 
 async def _approve_here(config: Config, name: str, *, yes: bool) -> int:
-    async with _open_roster(config) as roster:
-        methods = mcp_methods(roster)
+    async with _open_more(config) as more:
         try:
-            return await _approve(lambda method, params: methods[method].call(**params), name, yes=yes)
-        except ControlError as error:
-            return _failed(str(error))
+            return await _approve(Here(more), name, yes=yes)
+        except OperationRefused as error:
+            return failed(str(error))
 
 
 @asynccontextmanager
-async def _open_roster(config: Config) -> AsyncGenerator[Roster]:
+async def _open_more(config: Config) -> AsyncGenerator[More]:
     """With nothing started; what a change connects ends with it."""
     from hookgate.assembly.mcp import McpParts, make_roster
     from hookgate.tools.mcp.connections import Connections, open_connections
@@ -149,33 +146,64 @@ async def _open_roster(config: Config) -> AsyncGenerator[Roster]:
     connections = Connections(registry, told)
     configured = [name for name, section in config.mcp.servers.items() if section.enabled]
     async with open_kept(config) as store, open_connections(connections, ()):
-        yield make_roster(config, connections, McpParts(registry, workspace, told, store), configured)
+        yield More(roster=make_roster(config, connections, McpParts(registry, workspace, told, store), configured))
 
 
 # --- approving ----------------------------------------------------------------------------------------------
 
 
-async def _asked_of(socket: Path, method: str, params: JsonObject) -> Json:
-    import trio
+class Operator(Protocol):
+    async def show(self, name: str) -> Shown: ...
+    async def approve(self, shown: Shown) -> Approved: ...
 
-    return await trio.to_thread.run_sync(call, socket, method, params)
+
+@dataclass(frozen=True)
+class Here:
+    """Of connections that this command has opened."""
+
+    more: More
+
+    async def show(self, name: str) -> Shown:
+        return await mcp.show_connection(self.more, name)
+
+    async def approve(self, shown: Shown) -> Approved:
+        return await mcp.approve_connection(self.more, shown.name, shown.row, dict(shown.tools))
 
 
-async def _approve(ask: Callable[[str, JsonObject], Awaitable[Json]], name: str, *, yes: bool) -> int:
+@dataclass(frozen=True)
+class Remote:
+    """Of the gateway that listens at this control socket."""
+
+    socket: Path
+
+    async def show(self, name: str) -> Shown:
+        return await self._asked(Shown, "mcp.show", {"name": name})
+
+    async def approve(self, shown: Shown) -> Approved:
+        seen: JsonObject = {"name": shown.name, "row": shown.row, "tools": shown.tools}
+        return await self._asked(Approved, "mcp.approve", seen)
+
+    async def _asked(self, shape: type[T], method: str, params: JsonObject) -> T:
+        import trio
+
+        (answer,) = read_rows(shape, [await trio.to_thread.run_sync(call, self.socket, method, params)])
+        return answer
+
+
+async def _approve(operator: Operator, name: str, *, yes: bool) -> int:
     """What is approved is what was shown; what a connection offers is seen only once it runs, so in a second look."""
     import trio
 
     for _look in range(LOOKS):
-        shown = cast("dict[str, Any]", await ask("mcp.show", {"name": name}))
-        question = _question("Approve", name, shown["text"])
+        shown = await operator.show(name)
+        question = _question("Approve", name, shown.text)
         if not yes and not await trio.to_thread.run_sync(agreed, question, abandon_on_cancel=True):
             return 1
-        seen: JsonObject = {"name": name, "row": shown["row"], "tools": shown["tools"]}
-        done = cast("dict[str, Any]", await ask("mcp.approve", seen))
-        if not done["waiting"]:
-            say(f"{name} is approved with {done['tools']} tools; it comes back with every start")
+        done = await operator.approve(shown)
+        if not done.waiting:
+            say(f"{name} is approved with {done.tools} tools; it comes back with every start")
             return 0
-    return _failed(f"the tools of {name} change faster than they can be approved")
+    return failed(f"the tools of {name} change faster than they can be approved")
 
 
 # --- asking -------------------------------------------------------------------------------------------------
@@ -200,9 +228,4 @@ def _running(config_file: Path | None, control: Path | None) -> Running | None:
 def _question(verb: str, name: str, text: str) -> Question:
     parts = (Part("what it is", text),)
     head = f"{verb} the MCP connection {named(name)} as it is?"
-    return Question(head, parts, (measured(name, parts),), f"  {verb.lower()} it? [y/N] ")
-
-
-def _failed(line: str) -> int:
-    sys.stderr.write(f"hookgate: {printable(line)}\n")
-    return 1
+    return Question(head, parts, (measured(name, parts),), yes_or_no(f"{verb.lower()} it?"))

@@ -26,16 +26,18 @@ from hookgate.channels.panels import PanelView
 from hookgate.channels.printable import printable
 from hookgate.channels.surface import TerminalSurface
 from hookgate.channels.terminal import NAME, Terminal
+from hookgate.cli.printing import screen_size
 from hookgate.cli.terminal import extension_lines
 from hookgate.cli.terminal.commands import TerminalCommands
 from hookgate.cli.terminal.flags import Flags
 from hookgate.cli.terminal.help import at_the_prompt
-from hookgate.cli.terminal.keyboard import Keyboard, open_keyboard, screen_size
+from hookgate.cli.terminal.keyboard import Keyboard, open_keyboard
 from hookgate.cli.terminal.printing import PROMPT, prompt_text, welcome
 from hookgate.cli.terminal.prompt import Prompt
 from hookgate.cli.terminal.trust import introduce
 from hookgate.cli.vouching import ask_about_changes
 from hookgate.hooks.rules import Mount
+from hookgate.operations.extensions import extension_problems
 from hookgate.program.endings import FAILED, INTERRUPTED
 from hookgate.program.signals import open_until_signal
 from hookgate.program.starting import begun
@@ -201,7 +203,7 @@ async def _answered(runtime: Runtime) -> None:
 
 
 def _report(runtime: Runtime) -> None:
-    for problem in (*open_guards(runtime), *extension_lines.problems(runtime), *runtime.text_problems()):
+    for problem in (*open_guards(runtime), *extension_problems(runtime), *runtime.text_problems()):
         _to_stderr(problem)
 
 

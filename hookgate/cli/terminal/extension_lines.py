@@ -1,13 +1,13 @@
-"""What a chat says of its extensions: their commands, what keeps one from being loaded, what a reload has led to."""
+"""What a chat says of lines that look like commands, and of extensions that are loaded again."""
 
 from __future__ import annotations
 
 import re
 
 from hookgate.assembly.app import Runtime
-from hookgate.assembly.extensions.looking import unloaded
 from hookgate.cli.terminal.trust import Put, introduce
 from hookgate.loop.commands import Commands
+from hookgate.operations.extensions import reload_extensions
 from hookgate.protocol.values import Inbound
 
 _COMMAND = re.compile(r"(/[A-Za-z0-9_-]+)(\s.*)?", re.DOTALL)
@@ -30,25 +30,9 @@ def literal(text: str) -> str:
     return text[1:] if text.startswith("//") and _COMMAND.fullmatch(text[1:]) else ""
 
 
-def problems(runtime: Runtime) -> tuple[str, ...]:
-    """A line for each that could not be loaded; all else goes on."""
-    return runtime.extensions.problems(runtime.mounts) if runtime.extensions else ()
-
-
-def absent(runtime: Runtime) -> tuple[str, ...]:
-    """A line for each that is not among the hooks."""
-    return unloaded(runtime.extensions.found) if runtime.extensions else ()
-
-
-def loaded(runtime: Runtime) -> tuple[str, ...]:
-    return runtime.extensions.loaded(runtime.mounts) if runtime.extensions else ()
-
-
 async def reloaded(runtime: Runtime, put: Put | None) -> str:
     """Stop them all, load what is there now; a line about it. `put` asks about those that nobody knows yet."""
-    if runtime.extensions is not None:
-        found = None
-        if put is not None and runtime.settings.extensions is not None:
-            found = await introduce(runtime.settings.config, runtime.settings.extensions, put)
-        await runtime.extensions.reload(runtime.mounts, found)
-    return f"· Extensions: {', '.join(loaded(runtime)) or 'none'}."
+    found = None
+    if put is not None and runtime.settings.extensions is not None:
+        found = await introduce(runtime.settings.config, runtime.settings.extensions, put)
+    return f"· Extensions: {', '.join(await reload_extensions(runtime, found)) or 'none'}."

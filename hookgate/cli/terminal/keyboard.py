@@ -138,15 +138,6 @@ def _run(
             trio.from_thread.run(send.send, line, trio_token=token)
 
 
-def screen_size() -> tuple[int, int]:
-    """Columns and rows. A terminal that knows no size says 0."""
-    try:
-        size = os.get_terminal_size(1)
-    except OSError:
-        return 80, 24
-    return size.columns or 80, size.lines or 24
-
-
 class _Pipe:
     """Lines of a stdin that is no terminal. sys.stdin itself would be locked by the read that the end interrupts,
     and Python aborts at a lock that it needs for its own end."""

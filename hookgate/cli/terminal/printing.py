@@ -6,15 +6,14 @@ from hookgate.assembly.app import Runtime
 from hookgate.assembly.extensions.extensions import is_extension
 from hookgate.assembly.models import unknown_of
 from hookgate.channels.printable import printable
-from hookgate.cli.hooks.inspect import counted
-from hookgate.cli.terminal import extension_lines
-from hookgate.cli.terminal.help import aligned, width_shown
+from hookgate.cli.printing import aligned, counted, width_shown
 from hookgate.hooks.children.supervise import SupervisedHook
+from hookgate.operations.extensions import absent_extensions, loaded_extensions
 
 
 def welcome(runtime: Runtime) -> str:
     hooks = [hook for hook in runtime.mounts.hooks if not is_extension(hook.name)]
-    loaded = len(extension_lines.loaded(runtime))
+    loaded = len(loaded_extensions(runtime))
     running = counted(len(hooks), "hook") + (f", {counted(loaded, 'extension')}" if loaded else "")
     lines = [f"hookgate: {runtime.agent.model}; {running}; /help for help, Ctrl-D to leave"]
     lines.extend(f"! hook {hook.name} is {hook.state}: {hook.reason}" for hook in hooks if not hook.pid)
@@ -33,9 +32,9 @@ def connections(runtime: Runtime) -> str:
     roster = runtime.more.roster
     if roster is None:
         return "no MCP servers"
-    from hookgate.tools.mcp.overview import line, overview
+    from hookgate.tools.mcp.overview import overview
 
-    return "\n".join(f"  {line(row, person=True)}" for row in overview(roster)) or "no MCP servers"
+    return "\n".join(f"  {row.line(person=True)}" for row in overview(roster)) or "no MCP servers"
 
 
 PROMPT = "> "
@@ -54,7 +53,7 @@ def prompt_text(runtime: Runtime) -> str:
 
 def hooks(runtime: Runtime) -> str:
     rows = aligned((_hook(runtime, hook) for hook in runtime.mounts.hooks), width_shown())
-    absent = [f"  {line}" for line in extension_lines.absent(runtime)]
+    absent = [f"  {line}" for line in absent_extensions(runtime)]
     return "\n".join([*rows, *absent]) or "no hooks"
 
 

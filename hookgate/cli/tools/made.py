@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
@@ -12,10 +11,10 @@ import trio
 
 from hookgate import config as configuration
 from hookgate.assembly.logs import set_up_logs
-from hookgate.channels.printable import named, printable
+from hookgate.channels.printable import named
 from hookgate.channels.question import Part, Question, measured
-from hookgate.cli.agreeing import agreed
-from hookgate.cli.hooks.inspect import say
+from hookgate.cli.agreeing import agreed, yes_or_no
+from hookgate.cli.printing import failed, say
 from hookgate.cli.running import ours
 from hookgate.cli.tools.store import tell
 from hookgate.config import ConfigError
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from hookgate.tools.dynamic.workshop import Made, Workshop
 
 OPERATOR = "operator"
-AS_IT_IS = "  approve it? [y/N] "
+AS_IT_IS = yes_or_no("approve it?")
 Work = Callable[["Workshop"], Awaitable["Made | None"]]
 
 
@@ -85,8 +84,7 @@ async def _worked(config: Config, work: Work) -> int:
         try:
             made = await work(workshop)
         except ToolError as error:
-            sys.stderr.write(f"hookgate: {printable(error.reason)}\n")
-            return 1
+            return failed(error.reason)
     if made is None:
         return 1
     say(f"{made.name} is the operator's now; a running hookgate takes it at its next start")

@@ -13,8 +13,8 @@ from hookgate.assembly.logs import set_up_logs
 from hookgate.assembly.settings import ExtensionFlags, Ports, Settings
 from hookgate.channels.once import Once
 from hookgate.channels.printable import printable
-from hookgate.cli.terminal.extension_lines import problems
 from hookgate.hooks.rules import Mount
+from hookgate.operations.extensions import extension_problems
 from hookgate.protocol.errors import ProviderFailed
 from hookgate.protocol.interfaces import Channel
 from hookgate.protocol.values import LLMReply, LLMRequest
@@ -52,6 +52,6 @@ async def open_without_model(
     async with open_runtime(settings, ports) as runtime:
         # Whoever looks, or calls, wants the tools that hooks declare.
         await runtime.tried()
-        for line in (*problems(runtime), *runtime.text_problems()):
+        for line in (*extension_problems(runtime), *runtime.text_problems()):
             sys.stderr.write(printable(line) + "\n")
         yield runtime

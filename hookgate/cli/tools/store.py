@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from hookgate import config as configuration
-from hookgate.cli.hooks.inspect import say
+from hookgate.cli.printing import failed, say
 from hookgate.cli.running import ours
 from hookgate.config import Config, ConfigError
 from hookgate.control.client import ControlFailed, NothingRunning, call
@@ -136,7 +136,7 @@ async def _forget(config: Config, key: tuple[str, str], *, yes: bool) -> int:
         kept = (*store.tools(workspace), *store.servers(workspace)) if store else ()
         rows = [row for row in kept if row.name == name]
         if store is None or not rows:
-            return _failed(f"the catalog has neither a tool nor an MCP connection {name!r}")
+            return failed(f"the catalog has neither a tool nor an MCP connection {name!r}")
         if not yes and not _agreed(rows):
             return 1
         for row in rows:
@@ -148,10 +148,10 @@ async def _forget(config: Config, key: tuple[str, str], *, yes: bool) -> int:
 
 def _agreed(rows: Sequence[ToolRow | ServerRow]) -> bool:
     from hookgate.channels.question import Part, Question, measured
-    from hookgate.cli.agreeing import agreed
+    from hookgate.cli.agreeing import agreed, yes_or_no
 
     parts = tuple(Part(str(number), _called(row)) for number, row in enumerate(rows, 1))
-    return agreed(Question("Forget this?", parts, (measured(rows[0].name, parts),), "  forget it? [y/N] "))
+    return agreed(Question("Forget this?", parts, (measured(rows[0].name, parts),), yes_or_no("forget it?")))
 
 
 def _called(row: ToolRow | ServerRow) -> str:
@@ -171,12 +171,7 @@ def _run(command: Callable[[], Awaitable[int]]) -> int:
     try:
         return trio.run(command)
     except StoreFailed as error:
-        return _failed(str(error))
-
-
-def _failed(line: str) -> int:
-    sys.stderr.write(f"hookgate: {line}\n")
-    return 1
+        return failed(str(error))
 
 
 def tell(running: Path | None) -> bool:
@@ -186,6 +181,6 @@ def tell(running: Path | None) -> bool:
     try:
         call(running, "tools.refresh")
     except (NothingRunning, ControlFailed) as error:
-        sys.stderr.write(f"hookgate: the running hookgate has not taken it over: {error}\n")
+        failed(f"the running hookgate has not taken it over: {error}")
         return False
     return True

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from hookgate.protocol.effects import RegistryEffect
-from hookgate.protocol.values import Json, ToolCall, ToolResult, ToolSpec
+from hookgate.protocol.values import ToolCall, ToolResult, ToolSpec
 from hookgate.tools.arguments import required
 from hookgate.tools.dispatch import invalid
 from hookgate.tools.errors import ToolError
 from hookgate.tools.failures import failed, failure
 from hookgate.tools.mcp.asked import SCHEMA, read_asked
-from hookgate.tools.mcp.overview import line, overview
+from hookgate.tools.mcp.overview import overview
 from hookgate.tools.mcp.roster import Roster
 from hookgate.tools.mcp.server import NAME
 
@@ -90,5 +92,5 @@ class McpList:
 
     async def execute(self, call: ToolCall) -> ToolResult:
         rows = overview(self._roster)
-        lines = [f"MCP connections: {len(rows)}", *(map(line, rows) if rows else ["(empty)"])]
-        return ToolResult("\n".join(lines), data={"connections": list[Json](rows)})
+        lines = [f"MCP connections: {len(rows)}", *((row.line() for row in rows) if rows else ["(empty)"])]
+        return ToolResult("\n".join(lines), data={"connections": [asdict(row) for row in rows]})

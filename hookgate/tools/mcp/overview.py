@@ -2,69 +2,61 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from dataclasses import dataclass
 
-from hookgate.protocol.values import Json, JsonObject
 from hookgate.tools.mcp.asked import plain
 from hookgate.tools.mcp.roster import Kept, Roster
 from hookgate.tools.mcp.server import ServerStatus
 
 
-def overview(roster: Roster) -> list[JsonObject]:
-    """By name: `name`, `state`, `transport`, `origin`, `tools` (how many); of kept ones also `approved_by`; of open
-    ones also `waiting`, `skipped`, `last_error`, `restarts`."""
-    rows: dict[str, JsonObject] = {kept.row.name: _row(kept) for kept in roster.kept()}
+@dataclass(frozen=True)
+class ConnectionStatus:
+    """`tools`: how many. `approved_by`: of kept ones; `waiting`: tools that nobody has approved; all after it are of
+    open ones."""
+
+    name: str
+    state: str
+    transport: str
+    origin: str
+    tools: int = 0
+    approved_by: str | None = None
+    waiting: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
+    last_error: str = ""
+    restarts: int = 0
+
+    def line(self, *, person: bool = False) -> str:
+        """For reading; a person is also told who has approved it."""
+        waiting = ", ".join(map(plain, self.waiting))
+        parts = (
+            f"{self.name}  {self.state}  {self.transport}  {self.tools} tools  by the {self.origin}",
+            self._vouched() if person else "",
+            f"waiting for approval: {waiting}" if waiting else "",
+            f"last error: {plain(self.last_error)}" if self.last_error else "",
+        )
+        return "  ".join(part for part in parts if part)
+
+    def _vouched(self) -> str:
+        """Who has approved what a model has made; its state says so already where it waits for that."""
+        if self.origin != "model" or self.state == "needs_approval":
+            return ""
+        return f"approved by the {self.approved_by}" if self.approved_by else "not approved"
+
+
+def overview(roster: Roster) -> tuple[ConnectionStatus, ...]:
+    """By name."""
+    rows = {kept.row.name: _kept(kept) for kept in roster.kept()}
     for status in roster.connections.statuses():
-        kept = rows.get(status.name, {})
-        approved: JsonObject = {"approved_by": kept["approved_by"]} if kept else {}
-        rows[status.name] = {**_status(status), **approved}
-    return [rows[name] for name in sorted(rows)]
+        kept = rows.get(status.name)
+        rows[status.name] = _open(status, kept.approved_by if kept is not None else None)
+    return tuple(rows[name] for name in sorted(rows))
 
 
-def line(row: JsonObject, *, person: bool = False) -> str:
-    """One connection for reading; a person is also told who has approved it."""
-    waiting = ", ".join(plain(name) for name in cast("list[str]", row.get("waiting") or []))
-    given: dict[str, Any] = dict(row)
-    parts = [
-        "{name}  {state}  {transport}  {tools} tools  by the {origin}".format(**given),
-        _vouched(row) if person else "",
-        f"waiting for approval: {waiting}" if waiting else "",
-        f"last error: {plain(given['last_error'])}" if given.get("last_error") else "",
-    ]
-    return "  ".join(part for part in parts if part)
+def _open(it: ServerStatus, approved_by: str | None) -> ConnectionStatus:
+    known = (it.name, it.state, it.transport, it.origin, len(it.tools), approved_by)
+    return ConnectionStatus(*known, tuple(it.waiting), tuple(it.skipped), it.error, it.restarts)
 
 
-def _vouched(row: JsonObject) -> str:
-    """Who has approved what a model has made; its state says so already where it waits for that."""
-    if row["origin"] != "model" or row["state"] == "needs_approval":
-        return ""
-    by = row.get("approved_by")
-    return f"approved by the {by}" if by else "not approved"
-
-
-def _status(status: ServerStatus) -> JsonObject:
-    waiting: list[Json] = list(status.waiting)
-    skipped: list[Json] = list(status.skipped)
-    return {
-        "name": status.name,
-        "state": status.state,
-        "transport": status.transport,
-        "origin": status.origin,
-        "tools": len(status.tools),
-        "waiting": waiting,
-        "skipped": skipped,
-        "last_error": status.error,
-        "restarts": status.restarts,
-    }
-
-
-def _row(kept: Kept) -> JsonObject:
+def _kept(kept: Kept) -> ConnectionStatus:
     row = kept.row
-    return {
-        "name": row.name,
-        "state": kept.state,
-        "transport": row.transport,
-        "origin": row.origin,
-        "tools": 0,
-        "approved_by": row.approved_by,
-    }
+    return ConnectionStatus(row.name, kept.state, row.transport, row.origin, approved_by=row.approved_by)

@@ -12,6 +12,7 @@ from functools import wraps
 import structlog
 import trio
 
+from hookgate.operations.refused import OperationRefused
 from hookgate.protocol.values import Json
 
 log = structlog.get_logger("hookgate.control")
@@ -23,35 +24,31 @@ INTERNAL = "internal error"
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """`call` takes the request's params as keywords and returns the result; params that its signature does not take,
-    or of another type than its annotations say, are -32602. `changes`: it does more than look, and so is asked only
-    of the gateway that was meant."""
+    """`call` takes the request's params as keywords and returns the operation's result; params that its signature
+    does not take, or of another type than its annotations say, are -32602. `changes`: it does more than look, and so
+    is asked only of the gateway that was meant."""
 
-    call: Callable[..., Awaitable[Json]]
+    call: Callable[..., Awaitable[object]]
     changes: bool
 
 
 Methods = Mapping[str, Method]
 
 
-class ControlError(Exception):
-    """A method says no; the text is one line for whoever called it."""
-
-
 def guarded(name: str, method: Method) -> Method:
-    """The same method, which raises nothing but ControlError (and Cancelled), and ends within CALL_TIMEOUT_S."""
+    """The same method, which raises nothing but OperationRefused (and Cancelled), and ends within CALL_TIMEOUT_S."""
 
     @wraps(method.call)
-    async def call(*args: Json, **params: Json) -> Json:
+    async def call(*args: Json, **params: Json) -> object:
         try:
             with trio.move_on_after(CALL_TIMEOUT_S):
                 return await method.call(*args, **params)
-        except ControlError:
+        except OperationRefused:
             raise
         except Exception:
             log.exception("control_method_failed", method=name)
-            raise ControlError(INTERNAL) from None
-        raise ControlError(f"{name} took longer than {CALL_TIMEOUT_S:g} s")
+            raise OperationRefused(INTERNAL) from None
+        raise OperationRefused(f"{name} took longer than {CALL_TIMEOUT_S:g} s")
 
     return replace(method, call=call)
 
@@ -63,7 +60,7 @@ def throttled(methods: Methods, slots: trio.Semaphore) -> Methods:
 
 def _one_slot(method: Method, slots: trio.Semaphore) -> Method:
     @wraps(method.call)
-    async def call(*args: Json, **params: Json) -> Json:
+    async def call(*args: Json, **params: Json) -> object:
         async with slots:
             return await method.call(*args, **params)
 

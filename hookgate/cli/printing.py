@@ -1,0 +1,76 @@
+"""What every command prints: lines on stdout, what failed on stderr, and rows laid out as columns."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from math import inf
+
+from hookgate.channels.printable import one_line, printable
+
+LONGEST_COLUMN = 28
+"""Of what stands before the last column, in a chat; a longer cell is whole, and moves its own row alone."""
+NARROWEST = 20
+"""Of the last column, in characters; below that nothing is wrapped."""
+
+
+def say(line: str) -> None:
+    sys.stdout.write(line + "\n")
+
+
+def failed(line: str) -> int:
+    """Say why a command has failed, in one line; its exit status."""
+    sys.stderr.write(f"hookgate: {printable(line)}\n")
+    return 1
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def table(rows: Iterable[Sequence[str]]) -> list[str]:
+    """A line for each row, of columns as wide as they must be; a cell is one line, an empty one a dash."""
+    cells = [[one_line(cell) or "-" for cell in row] for row in rows]
+    heads = _padded([row[:-1] for row in cells])
+    return [f"{head}{row[-1]}".rstrip() for head, row in zip(heads, cells, strict=True)]
+
+
+def aligned(rows: Iterable[Sequence[str]], width: int | None = None) -> list[str]:
+    """The same for reading in a chat; the last column goes on below itself where it is too long for `width`."""
+    cells = [[" ".join(cell.split()) for cell in row] for row in rows]
+    heads = [f"  {head}" for head in _padded([row[:-1] for row in cells], LONGEST_COLUMN)]
+    indent = min(map(len, heads), default=0)
+    parts = (_wrapped((head, row[-1]), indent, width) for head, row in zip(heads, cells, strict=True))
+    return [line.rstrip() for lines in parts for line in lines]
+
+
+def screen_size() -> tuple[int, int]:
+    """Columns and rows. A terminal that knows no size says 0."""
+    try:
+        size = os.get_terminal_size(1)
+    except OSError:
+        return 80, 24
+    return size.columns or 80, size.lines or 24
+
+
+def width_shown() -> int | None:
+    """None where nobody reads it on a screen: what is piped is not wrapped."""
+    return screen_size()[0] if sys.stdout.isatty() else None
+
+
+def _padded(rows: Sequence[Sequence[str]], longest: float = inf) -> list[str]:
+    """Each row as one text; cells longer than `longest` do not count for the width of their column."""
+    widths = [
+        max((len(cell) for cell in column if len(cell) <= longest), default=0) for column in zip(*rows, strict=True)
+    ]
+    return ["".join(f"{cell:<{size}}  " for cell, size in zip(row, widths, strict=True)) for row in rows]
+
+
+def _wrapped(line: tuple[str, str], indent: int, width: int | None) -> list[str]:
+    head, text = line
+    if width is None or len(head + text) < width or width - indent < NARROWEST:
+        return [head + text]
+    from textwrap import wrap
+
+    return wrap(text, width - 1, initial_indent=head, subsequent_indent=" " * indent)
