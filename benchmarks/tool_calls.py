@@ -112,7 +112,12 @@ def _batch() -> Batch:
     approvals = Approvals((), MemoryJournal(), Surroundings(gate.events.emit))
     agent = Agent("main", "p/m", "", {}, gate, registry, approvals)
     step, snapshot = Step("main", "t", Inbound(Chat("bench", "1"), "")), registry.snapshot()
-    return Batch(agent, Nowhere(), CLAIM, step, LLMRequest("p/m", (), snapshot.specs), snapshot, Memo())
+    return Batch(
+        agent, Nowhere(), CLAIM, step, LLMRequest("p/m", (), snapshot.specs), snapshot, MemoryJournal(), Memo()
+    )
+
+
+async def record(_id: str, _result: ToolResult) -> None: ...
 
 
 async def _dispatch(batch: Batch, count: int) -> Pair:
@@ -124,7 +129,7 @@ async def _dispatch(batch: Batch, count: int) -> Pair:
         await nothing(arguments.path, arguments.count)
     floor = perf_counter_ns()
     for _ in range(count):
-        await run_calls(batch, read_calls([proposed], cut=False), lambda _id, _result: None)
+        await run_calls(batch, read_calls([proposed], cut=False), record)
     return (floor - began) / count / 1000, (perf_counter_ns() - floor) / count / 1000
 
 

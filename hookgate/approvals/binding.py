@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -15,13 +16,15 @@ from hookgate.protocol.values import Step, ToolCall, ToolSpec
 @dataclass(frozen=True, slots=True)
 class Subject:
     """A call that somebody wants a person asked about, and the work that it belongs to. `id` names it in its
-    conversation; `spec` None: a hook has answered for a tool that nobody offers."""
+    conversation; `spec` None: a hook has answered for a tool that nobody offers. `while_asking` is held while
+    it waits for people."""
 
     claim: Claim
     step: Step
     call: ToolCall
     id: str
     spec: ToolSpec | None = None
+    while_asking: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
 
 
 @dataclass(frozen=True, slots=True)

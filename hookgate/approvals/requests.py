@@ -168,7 +168,8 @@ class Approvals:
         stored = standing.request
         emit(self._requested(stored.shown), subject.step)
         if standing.state == "open":
-            standing = await self._waited(stored, stored.expires_at - now, channel)
+            async with subject.while_asking():
+                standing = await self._waited(stored, stored.expires_at - now, channel)
         record = _record(standing)
         emit(record, subject.step)
         told = {"id": record.id, "tool": record.tool, "digest": record.digest}

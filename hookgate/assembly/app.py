@@ -30,6 +30,7 @@ from hookgate.hooks.gate import Gate
 from hookgate.hooks.rules import Mount
 from hookgate.loop.agent import Agent, Retries
 from hookgate.loop.gateway import Gateway
+from hookgate.loop.slots import Shared
 from hookgate.processes.reaper import run_reaper
 from hookgate.protocol.delta import Delta
 from hookgate.protocol.errors import ProviderFailed
@@ -112,7 +113,8 @@ async def open_runtime(settings: Settings, ports: Ports) -> AsyncGenerator[Runti
         agent = make_agent(config, providers, tools, make_judges(config, gate, journal, tools))
         agent = context.applied(agent) if context is not None else agent
         channels = {channel.name: channel for channel in ports.channels}
-        gateway = Gateway(lambda _chat: agent, channels, journal, extensions.commands if extensions else None)
+        shared = Shared(journal, trio.Semaphore(config.gateway.max_turns))
+        gateway = Gateway(lambda _chat: agent, channels, shared, extensions.commands if extensions else None)
         more = await open_more_tools(stack, settings, tools, gateway.tell)
         agent.approvals.adopt(all_rules(config, more.workshop))
         if more.workshop is not None and not settings.looking:

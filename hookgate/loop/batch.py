@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from hookgate.approvals.binding import Permit
 from hookgate.loop.agent import Agent
 from hookgate.protocol.interfaces import Channel, Tool
+from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import Claim
 from hookgate.protocol.values import LLMRequest, ProposedCall, Step, ToolCall, ToolResult, ToolSpec
 from hookgate.tools.memo import Memo
@@ -17,7 +20,8 @@ from hookgate.tools.registry import Snapshot
 @dataclass(frozen=True)
 class Batch:
     """`request` is the one that the model answered; `memo` is the turn's; `used` gathers whose tools were called.
-    `claim`: under it the journal keeps what is asked of people here, and what is run."""
+    `claim`: under it the journal keeps what is asked of people here, and what is run; `ids`: its names for the calls,
+    by their own. `while_asking` is held while a person is asked."""
 
     agent: Agent
     channel: Channel
@@ -25,12 +29,19 @@ class Batch:
     step: Step
     request: LLMRequest
     snapshot: Snapshot
+    journal: Journal
     memo: Memo = field(default_factory=Memo)
     used: set[str] = field(default_factory=set[str])
+    while_asking: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
+    ids: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def spec(self, name: str) -> ToolSpec | None:
         """The tool as this request ships it: a reply asks several times a call, of tools that may be hundreds."""
         return self._specs.get(name)
+
+    def own_spec(self, name: str) -> ToolSpec | None:
+        """As the tool is, whatever a hook has made of it in this request."""
+        return self.snapshot.spec(name) or self.spec(name)
 
     @cached_property
     def _specs(self) -> dict[str, ToolSpec]:

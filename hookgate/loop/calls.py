@@ -6,7 +6,7 @@ read-only calls are executed together; nothing else ever is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import cast
 
 from hookgate.loop.batch import Batch, Owned, Ready, Settled
@@ -16,7 +16,7 @@ from hookgate.loop.prepare import prepare
 from hookgate.protocol.values import Finished, LLMRequest, ToolResult
 from hookgate.tools.decode import ReadCall
 
-Record = Callable[[str, ToolResult], None]
+Record = Callable[[str, ToolResult], Awaitable[None]]
 Prepared = Ready | Owned | Settled
 
 
@@ -46,7 +46,7 @@ async def _finish_all(batch: Batch, items: Sequence[tuple[Prepared, Prepared | F
         except BaseException:
             cut_off(batch, [later for _, later in items[number + 1 :] if isinstance(later, Finished)])
             raise
-        record(item.call.id, result)
+        await record(item.call.id, result)
         tell_ended(batch, item, result)
         handled = handled and result.response_handled
     return handled

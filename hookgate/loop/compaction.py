@@ -86,7 +86,7 @@ async def _summed_up(agent: Agent, transcript: Transcript, step: Step, head: Seq
     if not summary:
         raise EmptySummary("empty summary from model")
     # What came meanwhile stays: only the head that was summed up goes.
-    transcript.replace_head(len(head), Message("user", HEADING + summary))
+    await transcript.sum_up(len(head), Message("user", HEADING + summary))
     return Compacted(summary, len(head), len(transcript) - 1, reply.usage)
 
 

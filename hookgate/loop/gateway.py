@@ -11,11 +11,13 @@ import structlog
 import trio
 
 from hookgate.loop.agent import Agent
+from hookgate.loop.claims import LEASE_S
 from hookgate.loop.commands import Command, Commands, Invocation, Outcome, Running, Source
 from hookgate.loop.jobs import Compaction, Job, Jobs, Prompt
+from hookgate.loop.slots import Shared
 from hookgate.protocol.errors import SessionAborted
 from hookgate.protocol.interfaces import Channel
-from hookgate.protocol.journal.interfaces import Journal
+from hookgate.protocol.journal.values import Accepted, AcceptEffect, Arrival
 from hookgate.protocol.values import Chat, Inbound, Outbound
 
 if TYPE_CHECKING:
@@ -35,11 +37,12 @@ class Gateway:
     only while it has work."""
 
     def __init__(
-        self, router: Router, channels: Mapping[str, Channel], journal: Journal, more: Source | None = None
+        self, router: Router, channels: Mapping[str, Channel], shared: Shared, more: Source | None = None
     ) -> None:
         self.sessions: dict[str, Session] = {}
         self.commands = Commands(self._rows(), more)
-        self.journal = journal
+        self.journal = shared.journal
+        self._shared = shared
         self._running = Running()
         self._router = router
         self._channels = channels
@@ -58,8 +61,13 @@ class Gateway:
             await self._lead(inbound.chat, await invocation.command.run(invocation))
 
     async def submit(self, inbound: Inbound) -> None:
-        """Take a message in that is none of a person's: no command, whatever it says."""
-        await self._queue(Job(Prompt(inbound)))
+        """Take a message in that is none of a person's: no command, whatever it says. It is stored when this returns;
+        one that has been taken in before is not taken in again."""
+        accepted = await self._accept(inbound)
+        if accepted.known:
+            return
+        if not await self._queue(Job(Prompt(inbound, accepted))):
+            await self.journal.intake.settle(accepted.id, "refused")
 
     def session(self, chat: Chat, jobs: Jobs | None = None) -> Session:
         """The conversation there, begun where there is none yet; `jobs` is then its queue, with what waits in it."""
@@ -68,8 +76,8 @@ class Gateway:
             # All that a turn is made with comes with the first message: nobody waits for it at the prompt.
             from hookgate.loop.session import Session
 
-            session = Session(self._router(chat), self._channels[chat.channel], key, self.journal)
-            session.jobs = jobs or session.jobs
+            session = Session(self._router(chat), self._channels[chat.channel], key, self._shared)
+            session.jobs = session.jobs if jobs is None else jobs
             session.jobs.wake = partial(self._work.send_nowait, session.run)
             self.sessions[key] = session
             if session.jobs.busy:
@@ -118,8 +126,10 @@ class Gateway:
 
     async def run(self) -> None:
         """Work until cancelled. Conversations run side by side."""
+        await self._take_up()
         try:
             async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._keep_leases)
                 async for work in self._inbox:
                     nursery.start_soon(work)
         finally:
@@ -127,11 +137,37 @@ class Gateway:
                 session.jobs.drop()
                 session.close("shutdown")
 
-    async def _queue(self, job: Job) -> None:
+    async def _take_up(self) -> None:
+        """What a crash left, or a shutdown; what was received meanwhile is queued already."""
+        for left in await self.journal.intake.unfinished():
+            chat = left.inbound.chat
+            if chat.channel not in self._channels:
+                log.warning("message_without_channel", message=left.accepted.id, channel=chat.channel)
+            elif not self.session(chat).jobs.holds(left.accepted):
+                self.session(chat).jobs.resume(Job(Prompt(left.inbound, left.accepted)))
+
+    async def _keep_leases(self) -> None:
+        while True:
+            await trio.sleep(LEASE_S / 3)
+            for session in [it for it in self.sessions.values() if it.busy]:
+                await session.renew_lease()
+
+    async def _accept(self, inbound: Inbound, effect: AcceptEffect | None = None) -> Accepted:
+        """`effect`: that of a command, which is stored with it."""
+        chat = inbound.chat
+        # Platforms number the messages of each chat.
+        key = f"{chat.session_key} {inbound.message_id}" if inbound.message_id else ""
+        kind = "message" if effect is None else "command"
+        arrival = Arrival(inbound, self.agent_of(chat).name, key, kind=kind, effect=effect or "none")
+        return await self.journal.intake.accept(arrival)
+
+    async def _queue(self, job: Job) -> bool:
+        """Whether it will be done; else the chat is told."""
         if self.session(job.work.chat).jobs.offer(job):
             await trio.lowlevel.checkpoint()
-        else:
-            await self._reply(job.work.chat, BUSY)
+            return True
+        await self._reply(job.work.chat, BUSY)
+        return False
 
     async def _lead(self, chat: Chat, outcome: Outcome) -> None:
         """What a command leads to."""
@@ -159,17 +195,21 @@ class Gateway:
         )
 
     async def _stopped(self, invocation: Invocation) -> Outcome:
-        await trio.lowlevel.checkpoint()
+        accepted = await self._accept(invocation.inbound, "stop")
         # The turn itself says that it stopped.
-        return "" if self.stop(invocation.session) else "Nothing is running here."
+        stopped = self.stop(invocation.session)
+        await self.journal.intake.settle(accepted.id, "answered")
+        return "" if stopped else "Nothing is running here."
 
     async def _renewed(self, invocation: Invocation) -> Outcome:
-        await trio.lowlevel.checkpoint()
-        key = invocation.session
+        accepted, key = await self._accept(invocation.inbound, "new"), invocation.session
         self.agent_of(invocation.inbound.chat).approvals.forget(key)
         self.commands.forget(key)
         session = self.sessions.get(key)
-        dropped = session.renew() if session else 0
+        dropped = session.renew(accepted.conversation) if session else 0
+        for message in accepted.meant:
+            await self.journal.intake.settle(message, "dropped")
+        await self.journal.intake.settle(accepted.id, "answered")
         return "A new conversation." + (f" Waiting messages dropped: {dropped}." if dropped else "")
 
     async def _compacted(self, invocation: Invocation) -> Outcome:

@@ -12,6 +12,7 @@ from typing import Literal, Protocol
 
 import trio
 
+from hookgate.protocol.journal.values import Accepted
 from hookgate.protocol.values import Chat, Inbound
 
 MAX_QUEUED = 20
@@ -19,9 +20,10 @@ MAX_QUEUED = 20
 
 @dataclass(frozen=True)
 class Prompt:
-    """A message to be answered."""
+    """A message to be answered; `accepted`: where the journal has it already."""
 
     inbound: Inbound
+    accepted: Accepted | None = None
 
     @property
     def chat(self) -> Chat:
@@ -115,14 +117,24 @@ class Jobs:
         """What runs, else what will run first."""
         return self.current or (self._queue[0] if self._queue else None)
 
+    def holds(self, accepted: Accepted) -> bool:
+        """Whether this message runs or waits here."""
+        jobs = (*self._queue, *([self.current] if self.current is not None else ()))
+        works = (job.work for job in jobs)
+        return any(isinstance(it, Prompt) and it.accepted and it.accepted.id == accepted.id for it in works)
+
     def offer(self, job: Job) -> bool:
         """Whether it will be done; False where as many wait already as may."""
         if len(self._queue) >= self._limit:
             return False
+        self.resume(job)
+        return True
+
+    def resume(self, job: Job) -> None:
+        """One that had been offered in an earlier run: it is done however many wait."""
         self._queue.append(job)
         self._idle = trio.Event() if self._idle.is_set() else self._idle
         self.wake()
-        return True
 
     def take(self) -> Job | None:
         """The next one to run, which is `current` until it is `done`; None when nothing is left."""

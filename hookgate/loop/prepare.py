@@ -143,7 +143,8 @@ def _subject(batch: Batch, call: ToolCall, spec: ToolSpec | None) -> Subject:
     step = batch.step
     # An extension names its calls as it likes, one like another too.
     again = f"/{token_hex(8)}" if step.extension else ""
-    return Subject(batch.claim, step, call, f"call/{step.turn_id}/{step.iteration}/{call.id}{again}", spec)
+    id_ = batch.ids.get(call.id) or f"call/{step.turn_id}/{step.iteration}/{call.id}{again}"
+    return Subject(batch.claim, step, call, id_, spec, batch.while_asking)
 
 
 async def _permitted(

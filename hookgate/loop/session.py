@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections import deque
+from contextlib import suppress
 
 import structlog
+import trio
 
 from hookgate.loop.agent import Agent
 from hookgate.loop.claims import BY, LEASE_S
 from hookgate.loop.compaction import EmptySummary, NothingToCompact, compact
 from hookgate.loop.jobs import Compaction, End, Job, Jobs, Prompt
+from hookgate.loop.slots import Shared, Slot
 from hookgate.loop.transcript import Transcript
 from hookgate.loop.turn import Turn, run_turn
 from hookgate.protocol.errors import ProviderFailed, SessionAborted, TurnAborted
 from hookgate.protocol.events.inside import SessionBegan, SessionEnded
 from hookgate.protocol.interfaces import Channel
-from hookgate.protocol.journal.interfaces import Journal
-from hookgate.protocol.journal.values import Arrival, Claim, Conversation, Fenced
-from hookgate.protocol.values import Chat, Inbound, Outbound, Step
+from hookgate.protocol.journal.values import Arrival, Conversation, Draft, Fenced
+from hookgate.protocol.values import Chat, Inbound, Message, Outbound, Step
 from hookgate.tools import call_context
 from hookgate.tools.memo import Memo
 
@@ -30,19 +32,22 @@ class Session:
     """Each queued message gets its answer, in order.
 
     `agent` may be exchanged at any time; a turn keeps the one that it began with. `jobs` is the conversation's only
-    queue; whoever fills it has `run` called, which does nothing where it runs already.
+    queue; whoever fills it has `run` called, which does nothing where it runs already. `transcript` is what was said,
+    as far as it has been loaded: it is when the first job begins.
     """
 
-    def __init__(self, agent: Agent, channel: Channel, key: str, journal: Journal) -> None:
+    def __init__(self, agent: Agent, channel: Channel, key: str, shared: Shared) -> None:
         self.key = key
-        self.transcript = Transcript()
+        self.transcript = Transcript(shared.journal.work, Conversation(key, agent.name))
         self.agent = agent
         self.jobs = Jobs()
-        self._journal = journal
+        self._shared = shared
         self._channel = channel
         self._running = False
+        self._renewed = False
         self._aborted: SessionAborted | None = None
         self._opened: Step | None = None
+        self._turn: Turn | None = None
         self._used: set[str] = set()
         self._native: set[str] = set()
         self._news: deque[str] = deque(maxlen=MAX_NEWS)
@@ -84,16 +89,17 @@ class Session:
             current.scope.cancel()
         return current is not None
 
-    def renew(self) -> int:
+    def renew(self, conversation: Conversation | None = None) -> int:
         """Begin a new conversation: what runs ends, what was said is forgotten. Returns how many waiting messages
-        were dropped."""
+        were dropped. `conversation`: the next one, where a stored message has begun it; else the next job does."""
         self.agent.around.forget(self.key)
         self.close("session_switch")
         dropped = self.jobs.drop()
         self._news.clear()
         self._used.clear()
         self._native.clear()
-        self.transcript = Transcript()
+        self._renewed = conversation is None
+        self.transcript = Transcript(self._shared.journal.work, conversation or self.transcript.conversation)
         if self.jobs.current is not None:
             self.jobs.current.scope.cancel()
         return dropped
@@ -109,10 +115,20 @@ class Session:
                 end = End("dropped")
                 try:
                     end = await self._do(job)
+                except Fenced:
+                    log.warning("work_is_somebody_elses", session=self.key)
+                except Exception:
+                    log.exception("job_crashed", session=self.key)
                 finally:
                     self.jobs.done(job, end)
         finally:
             self._running = False
+
+    async def renew_lease(self) -> None:
+        """Of the job that runs, if one does. Where somebody else has it by now, the next write finds that out."""
+        transcript = self._turn.transcript if self._turn is not None else self.transcript
+        with suppress(Fenced):
+            await transcript.renew(LEASE_S)
 
     def close(self, why: str) -> None:
         """The conversation is over; whoever hears of sessions is told, once."""
@@ -128,45 +144,95 @@ class Session:
     async def _do(self, job: Job) -> End:
         """Begin a job and bring it to its end. What ends it before its time is told in the chat."""
         if job.refused:
+            if isinstance(job.work, Prompt) and job.work.accepted is not None:
+                await self._shared.journal.intake.settle(job.work.accepted.id, "refused")
             return End("refused", job.refused)
         self._open(job.work.chat)
-        transcript, begun, self._aborted, end = self.transcript, self.transcript.position, None, End("cancelled")
-        claim = await self._claimed(job.work)
+        transcript: Transcript | None = None
+        self._aborted, self._turn, end = None, None, End("cancelled")
         job.begin()
-        with job.scope as scope:
-            if isinstance(job.work, Compaction):
-                end = await self._compact(job.work)
-            else:
-                await self._answer(job.work.inbound, claim)
-                end = End("done")
-        await self._journal.work.complete(claim, "answered" if end.how == "done" else "dropped")
-        if self._aborted is not None:
-            transcript.rollback(begun)
-            await self._tell_aborted(job.work.chat, self._aborted)
-        # A conversation that was begun anew meanwhile has nothing to hear of the old one's end.
-        elif scope.cancelled_caught and transcript is self.transcript:
-            await self._tell(Outbound(job.work.chat, "Stopped.", kind="notice"))
+        try:
+            with job.scope as scope:
+                async with Slot(self._shared.slots) as slot:
+                    # What a person said stays, however early they stop it.
+                    with trio.CancelScope(shield=True):
+                        transcript = await self._begin(job)
+                    assert transcript is not None  # noqa: S101 - a shield lets nothing through
+                    end = await self._work(job, transcript, slot)
+            if scope.cancelled_caught or self._aborted is not None:
+                transcript = await self._begin(job) if transcript is None else transcript
+                await self._cut_off(job.work.chat, transcript)
+        except BaseException:
+            if transcript is not None:
+                await transcript.release()
+            raise
         return end
 
-    async def _claimed(self, work: Prompt | Compaction) -> Claim:
-        conversation, message = Conversation(self.key, self.agent.name), ""
-        if isinstance(work, Prompt):
-            accepted = await self._journal.intake.accept(Arrival(work.inbound, self.agent.name, ""))
-            conversation, message = accepted.conversation, accepted.id
-        claim = await self._journal.work.claim(BY, LEASE_S, conversation, message)
+    async def _begin(self, job: Job) -> Transcript:
+        """What the job is written to, from here on by nobody else; what was said is the first of it. Raises Fenced
+        where it has ended, or somebody else has it."""
+        conversation, message = await self._accepted(job.work)
+        transcript = self.transcript
+        if transcript.conversation != conversation:
+            transcript = Transcript(self._shared.journal.work, conversation)
+            current = await self._shared.journal.intake.conversation(self.key, conversation.agent)
+            self.transcript = transcript if conversation == current else self.transcript
+        claim = await self._shared.journal.work.claim(BY, LEASE_S, conversation, message)
         if claim is None:
             raise Fenced(conversation.id)
-        return claim
+        await transcript.take(claim)
+        if isinstance(job.work, Prompt) and not claim.first:
+            said = job.work.inbound
+            await transcript.append(Draft(Message("user", said.text, media=said.media)))
+        if claim.stopped:
+            job.scope.cancel()
+        return transcript
 
-    async def _compact(self, job: Compaction) -> End:
+    async def _accepted(self, work: Prompt | Compaction) -> tuple[Conversation, str]:
+        """Where it belongs, and the message's id; a message that no gateway has taken in is accepted now."""
+        intake, agent = self._shared.journal.intake, self.agent.name
+        if self._renewed:
+            began = await intake.accept(Arrival(Inbound(work.chat, ""), agent, "", kind="command", effect="new"))
+            await intake.settle(began.id, "answered")
+            self._renewed = False
+        if isinstance(work, Compaction):
+            return await intake.conversation(self.key, agent), ""
+        accepted = work.accepted or await intake.accept(Arrival(work.inbound, agent, ""))
+        return accepted.conversation, accepted.id
+
+    async def _work(self, job: Job, transcript: Transcript, slot: Slot) -> End:
+        if isinstance(job.work, Compaction):
+            return await self._compact(job.work, transcript)
+        parts = (self.agent, self._channel, transcript, job.work.inbound, self._turn_id())
+        kept = (Memo(self.agent.around.memo), self._used, self._news, self._native)
+        self._turn = Turn(*parts, self._shared.journal, slot, *kept)
+        await self._answer(self._turn)
+        return End("done")
+
+    async def _cut_off(self, chat: Chat, transcript: Transcript) -> None:
+        """Somebody has stopped it. What people have read stays in the conversation, unless a hook takes all back."""
+        if self._aborted is not None:
+            await self._take_back(chat, transcript, self._aborted)
+            return
+        if transcript.claim is not None:
+            await transcript.end("dropped", *(self._turn.progress.read if self._turn is not None else ()))
+        # A conversation that was begun anew meanwhile has nothing to hear of the old one's end.
+        if transcript is self.transcript:
+            await self._tell(Outbound(chat, "Stopped.", kind="notice"))
+
+    async def _compact(self, job: Compaction, transcript: Transcript) -> End:
         redactor = self.agent.around.redactor
         step = Step(self.agent.name, self._turn_id(), Inbound(job.chat, ""), model=self.agent.model)
         try:
-            done = await compact(self.agent, self.transcript, step)
+            done = await compact(self.agent, transcript, step)
+        except Fenced:
+            raise
         except Exception as error:
             reason = redactor.text(self._why_not(error, step.turn_id))
+            await transcript.end("answered")
             await self._tell(Outbound(job.chat, f"Not compacted: {reason.rstrip('.')}.", kind="error"))
             return End("failed", reason)
+        await transcript.end("answered")
         text = f"Compacted: {done.dropped} messages became a summary, {done.kept} stay as they are."
         await self._tell(Outbound(job.chat, text, kind="notice"))
         return End("done", summary=redactor.text(done.summary))
@@ -177,27 +243,32 @@ class Session:
         log.error("compaction_crashed", session=self.key, turn=turn_id, exc_info=error)
         return f"Something went wrong inside hookgate; the log has it under {turn_id}."
 
-    async def _answer(self, inbound: Inbound, claim: Claim) -> None:
+    async def _answer(self, turn: Turn) -> None:
         """Whatever goes wrong in one turn ends that turn, and the user hears of it."""
-        parts = (self.agent, self._channel, self.transcript, claim, inbound, self._turn_id())
-        memo = Memo(self.agent.around.memo)
-        turn = Turn(*parts, memo=memo, used=self._used, news=self._news, native=self._native)
+        chat, transcript = turn.inbound.chat, turn.transcript
         try:
             await run_turn(turn)
         except SessionAborted as error:
             self._refuse(error)
-            await self._tell_aborted(inbound.chat, error)
+            await self._take_back(chat, transcript, error)
+        except Fenced:
+            raise
         except Exception:
             log.exception("turn_crashed", session=self.key, turn=turn.id)
+            if transcript.claim is not None:
+                await transcript.end("answered", *turn.progress.read)
             text = f"Something went wrong inside hookgate; the log has it under {turn.id}."
-            await self._tell(Outbound(inbound.chat, text, kind="error"))
+            await self._tell(Outbound(chat, text, kind="error"))
+
+    async def _take_back(self, chat: Chat, transcript: Transcript, error: SessionAborted) -> None:
+        if transcript.claim is not None:
+            await transcript.rewind()
+            await transcript.end("refused")
+        await self._tell(Outbound(chat, self.agent.around.redactor.text(str(error)), kind="error"))
 
     def _refuse(self, error: SessionAborted) -> None:
         self.agent.around.forget(self.key)
         self.jobs.refuse(self.agent.around.redactor.text(str(error)))
-
-    async def _tell_aborted(self, chat: Chat, error: SessionAborted) -> None:
-        await self._tell(Outbound(chat, self.agent.around.redactor.text(str(error)), kind="error"))
 
     async def _tell(self, outbound: Outbound) -> None:
         """A channel that fails now must not take the other conversations down with it."""

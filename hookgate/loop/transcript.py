@@ -1,10 +1,20 @@
-"""One conversation's messages. History grows, but for a rollback and for the head that is summed up."""
+"""One conversation's messages: what the journal had of them, and what was said since and is in the journal."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from hookgate.protocol.values import Message
+import trio
+
+from hookgate.protocol.journal.values import Draft, Entry, Fenced, Stored
+from hookgate.protocol.values import Message, ProposedCall
+
+if TYPE_CHECKING:
+    from hookgate.protocol.journal.interfaces import Work
+    from hookgate.protocol.journal.values import Claim, Conversation, Outcome
 
 NO_RESULT = "No result: the turn ended before this call did. It may have run."
 """Nobody knows here whether it had begun; a model that is told it had not would run it again."""
@@ -15,50 +25,116 @@ TOKENS_PER_PICTURE = 1500
 
 
 class Transcript:
-    """Whatever ends a turn, `messages` is one that a model endpoint accepts."""
+    """Read at any time, written under a claim. Whatever ends a turn, what `end` leaves is one that a model endpoint
+    accepts. Every write raises Fenced where the claim is stale, and nothing has changed then."""
 
-    def __init__(self, messages: Iterable[Message] = ()) -> None:
-        self._messages = list(messages)
-        self._gone = 0
+    def __init__(self, work: Work, conversation: Conversation) -> None:
+        self.conversation = conversation
+        self.claim: Claim | None = None
+        self.stored = Stored(())
+        """As it was last loaded."""
+        self.work = work
+        self._fence = -1
+        self._begun = 1
+        self._entries: list[Entry] = []
+        self._messages: tuple[Message, ...] | None = ()
         self._measured, self._measured_at = 0, 0
+
+    # --- reading ---
+
+    @property
+    def entries(self) -> Sequence[Entry]:
+        return self._entries
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        return tuple(self._messages)
+        if self._messages is None:
+            self._messages = tuple(entry.message for entry in self._entries)
+        return self._messages
 
     def __len__(self) -> int:
-        return len(self._messages)
-
-    def append(self, message: Message) -> None:
-        self._messages.append(message)
+        return len(self._entries)
 
     @property
-    def position(self) -> int:
-        """Where the next message goes; a summary of what stands before does not move it."""
-        return len(self._messages) + self._gone
-
-    def rollback(self, position: int) -> None:
-        """Forget everything from `position` on. What has been summed up by then cannot be taken back."""
-        del self._messages[max(position - self._gone, min(self._gone, 1)) :]
-
-    def replace_head(self, length: int, summary: Message) -> None:
-        """One message for the first `length`."""
-        self._messages[:length] = [summary]
-        self._gone += length - 1
-        self._measured, self._measured_at = 0, 0
+    def turn(self) -> Sequence[Entry]:
+        """What has been said under the claim, and under those before it for the same message."""
+        return [entry for entry in self._entries if entry.number >= self._begun]
 
     def measure(self, tokens: int) -> None:
         """What the model counted for everything up to here, the last reply included."""
-        self._measured, self._measured_at = tokens, len(self._messages)
+        self._measured, self._measured_at = tokens, len(self._entries)
 
     @property
     def tokens(self) -> int:
         """What the model would count now: as it last did, and an estimate for what has come since."""
-        return self._measured + sum(_tokens(message) for message in self._messages[self._measured_at :])
+        return self._measured + sum(_tokens(entry.message) for entry in self._entries[self._measured_at :])
 
-    def repair(self) -> None:
-        """Give every tool call that has no result one that says so."""
-        self._messages = list(repaired(self._messages))
+    # --- writing ---
+
+    async def take(self, claim: Claim) -> None:
+        """Load it, unless the claim before this one was ours too."""
+        if claim.after != self._fence:
+            await self._load()
+        self.claim, self._fence = claim, claim.fence
+        self._begun = claim.first or (self._entries[-1].number + 1 if self._entries else 1)
+
+    async def append(self, *drafts: Draft) -> tuple[Entry, ...]:
+        return self._wrote(await self.work.append(self.held, drafts))
+
+    async def rewind(self) -> None:
+        """Take back what was said under the claim."""
+        await self.work.rewind(self.held, self._begun)
+        await self._load()
+
+    async def sum_up(self, length: int, summary: Message) -> None:
+        """One message for the first `length`."""
+        upto = self._entries[length].number if length < len(self._entries) else self._entries[-1].number + 1
+        (entry,) = await self.work.append(self.held, [Draft(summary, upto=upto)])
+        self._entries[:length] = [entry]
+        self._messages = None
+        self._measured, self._measured_at = 0, 0
+
+    async def end(self, outcome: Outcome, *messages: Message) -> None:
+        """The last that is said under the claim; calls that have no result get one that says so."""
+        unanswered = (Message("tool", NO_RESULT, tool_call_id=call.id) for call in open_calls(self._entries))
+        drafts = [Draft(message) for message in (*unanswered, *messages)]
+        self._wrote(await self.work.complete(self.held, outcome, drafts))
+        self.claim = None
+        self._forget_calls()
+
+    async def renew(self, lease_s: float) -> None:
+        if self.claim is not None:
+            self.claim = await self.work.renew(self.claim, lease_s)
+
+    async def release(self) -> None:
+        """Nothing more is said; whoever comes next goes on where this ends."""
+        claim, self.claim = self.claim, None
+        if claim is not None:
+            with trio.CancelScope(shield=True), suppress(Fenced):
+                await self.work.release(claim)
+
+    @property
+    def held(self) -> Claim:
+        assert self.claim is not None  # noqa: S101 - whoever writes has taken it
+        return self.claim
+
+    async def _load(self) -> None:
+        self.stored = await self.work.load(self.conversation)
+        self._entries, self._messages = list(self.stored.entries), None
+        self._measured, self._measured_at = 0, 0
+
+    def _forget_calls(self) -> None:
+        """Nobody goes on with them any more."""
+        for index in range(len(self._entries) - 1, -1, -1):
+            entry = self._entries[index]
+            if entry.number < self._begun:
+                break
+            self._entries[index] = replace(entry, calls=()) if entry.calls else entry
+
+    def _wrote(self, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+        self._entries.extend(entries)
+        self._messages = None
+        return entries
 
 
 def _tokens(message: Message) -> int:
@@ -66,21 +142,11 @@ def _tokens(message: Message) -> int:
     return (len(message.content) + arguments) // CHARACTERS_PER_TOKEN + TOKENS_PER_PICTURE * len(message.media) + 4
 
 
-def repaired(messages: Iterable[Message]) -> Iterator[Message]:
-    """Each tool call is followed by exactly one result: missing ones are made, orphans are left out."""
-    waiting: list[str] = []
-    for message in messages:
-        if message.role == "tool":
-            if message.tool_call_id in waiting:
-                waiting.remove(message.tool_call_id)
-                yield message
-            continue
-        yield from _unanswered(waiting)
-        waiting = [call.id for call in message.tool_calls]
-        yield message
-    yield from _unanswered(waiting)
-
-
-def _unanswered(call_ids: Iterable[str]) -> Iterator[Message]:
-    for call_id in call_ids:
-        yield Message("tool", NO_RESULT, tool_call_id=call_id)
+def open_calls(entries: Sequence[Entry]) -> tuple[ProposedCall, ...]:
+    """Those of the last reply that have no result yet."""
+    answered: set[str] = set()
+    for entry in reversed(entries):
+        if entry.message.role != "tool":
+            return tuple(call for call in entry.message.tool_calls if call.id not in answered)
+        answered.add(entry.message.tool_call_id)
+    return ()

@@ -17,6 +17,8 @@ from hookgate.loop.compaction import make_room
 from hookgate.loop.model import complete
 from hookgate.loop.repeated import is_repeated
 from hookgate.loop.reply_calls import Asked, TextCalls, read_reply, renamed
+from hookgate.loop.resume import record
+from hookgate.loop.slots import Slot
 from hookgate.loop.streaming.shown import Everything, Shown, Watching
 from hookgate.loop.transcript import Transcript
 from hookgate.protocol.delta import CallPiece
@@ -24,7 +26,8 @@ from hookgate.protocol.errors import ProviderFailed, SessionAborted, StepLimitRe
 from hookgate.protocol.events.inside import CallWritten, ModelAsked, Prompted, ReplyEnded, StepBegan
 from hookgate.protocol.events.payloads import ErrorEvent, Payload, SteeringInjected, TurnEnd, TurnStart
 from hookgate.protocol.interfaces import Channel
-from hookgate.protocol.journal.values import Claim
+from hookgate.protocol.journal.interfaces import Journal
+from hookgate.protocol.journal.values import Draft
 from hookgate.protocol.redacting import presentable
 from hookgate.protocol.values import (
     Inbound,
@@ -53,15 +56,17 @@ class Turn:
     agent: Agent
     channel: Channel
     transcript: Transcript
-    claim: Claim
     inbound: Inbound
     id: str
+    journal: Journal
+    slot: Slot
     memo: Memo = field(default_factory=Memo)
     used: set[str] = field(default_factory=set[str])
     news: deque[str] = field(default_factory=deque[str])
     """What came from outside for the model, and joins the conversation before its next call."""
     native: set[str] = field(default_factory=set[str])
     """The models that have made a structured call in this conversation: what they write as text is text."""
+    progress: Progress = field(default_factory=lambda: Progress())
 
     def step(self, iteration: int) -> Step:
         return Step(self.agent.name, self.id, self.inbound, iteration, model=self.agent.model)
@@ -87,72 +92,70 @@ class _Heard:
         return self.reply.withheld_by
 
 
-class _Progress:
-    """How far a turn has come, for its last event, whatever ends it."""
+class Progress:
+    """How far a turn has come, for its end, whatever that is. `read`: what people have read of a reply that broke off
+    and stands in no transcript yet."""
 
     def __init__(self) -> None:
         self.step: Step | None = None
         self.status = "aborted"
         self.answer = ""
         self.iterations = 0
+        self.read: tuple[Message, ...] = ()
 
 
 async def run_turn(turn: Turn) -> None:
-    """Answer the message; every failure is one plain line in the chat.
+    """Answer the message, which is the last of the transcript, or go on where a crash cut that off; every failure is
+    one plain line in the chat.
 
-    Raises SessionAborted (the turn is then rolled back, and the caller says so in the chat) and Cancelled; after
-    both, as after everything else, the transcript is valid.
+    Raises SessionAborted and Cancelled: whoever called ends the claim then, and has the chat told.
     """
-    started, begun, progress = perf_counter_ns(), turn.transcript.position, _Progress()
+    started, progress = perf_counter_ns(), turn.progress
     events, first = turn.agent.gate.events, turn.step(0)
     events.emit(TurnStart(turn.inbound.text, len(turn.inbound.media)), first)
     try:
-        outbound = await _outcome(turn, progress)
+        outbound = await _outcome(turn)
         if outbound is not None:
             await turn.channel.send(outbound)
-    except SessionAborted:
-        turn.transcript.rollback(begun)
-        raise
     finally:
         turn.memo.clear()
-        turn.transcript.repair()
         duration = perf_counter_ns() - started
         end = TurnEnd(progress.status, progress.iterations, duration, len(progress.answer))
         events.emit(end, progress.step or first)
 
 
-async def _outcome(turn: Turn, progress: _Progress) -> Outbound | None:
-    """The answer, or the line that stands for it; None where tools have delivered everything."""
+async def _outcome(turn: Turn) -> Outbound | None:
+    """The answer, or the line that stands for it, stored as the end of the turn; None where tools have delivered
+    everything."""
+    progress = turn.progress
     try:
-        answer = await _converse(turn, progress)
+        answer = await _converse(turn)
     except SessionAborted:
         raise
     except TurnAborted as error:
-        return _error(turn, str(error))
+        return await _failed(turn, str(error))
     except StepLimitReached as error:
         progress.status = "step_limit"
-        return _error(turn, str(error))
+        return await _failed(turn, str(error))
     except ProviderFailed as error:
         progress.status = "error"
         turn.agent.gate.events.emit(ErrorEvent("llm", error.reason), progress.step)
-        return _error(turn, f"The model call failed ({error.kind}): {error.reason}")
+        return await _failed(turn, f"The model call failed ({error.kind}): {error.reason}")
     progress.status, progress.answer = "completed", answer or ""
     if answer is None:
         return None
     return Outbound(turn.inbound.chat, turn.agent.around.redactor.text(answer))
 
 
-async def _converse(turn: Turn, progress: _Progress) -> str | None:
-    turn.transcript.append(Message("user", turn.inbound.text, media=turn.inbound.media))
+async def _converse(turn: Turn) -> str | None:
+    progress, iterations, corrected = turn.progress, range(turn.agent.max_steps), False
     turn.emit(Prompted(turn.inbound), turn.step(0))
-    corrected = False
-    for iteration in range(turn.agent.max_steps):
+    for iteration in iterations:
         progress.step, progress.iterations = turn.step(iteration), iteration + 1
-        _take_news(turn, progress.step)
+        await _take_news(turn, progress.step)
         await make_room(turn.agent, turn.transcript, progress.step)
         heard = await _ask_with_room(turn, progress.step)
-        said = heard.said
-        _join(turn, heard)
+        said, batch = heard.said, await _join(turn, heard)
         if heard.withheld_by:
             text = turn.agent.around.redactor.text(heard.withheld_by)
             await turn.channel.send(Outbound(turn.inbound.chat, text, kind="notice"))
@@ -160,20 +163,20 @@ async def _converse(turn: Turn, progress: _Progress) -> str | None:
             if corrected:
                 raise ProviderFailed("format", f"it keeps writing a tool call that cannot be read: {said.fault}")
             corrected = True
-            turn.transcript.append(Message("user", CORRECTION.format(said.fault)))
+            await turn.transcript.append(Draft(Message("user", CORRECTION.format(said.fault))))
         elif not said.calls:
             return None if heard.withheld_by else heard.visible
-        elif await run_calls(heard.batch, said.calls, lambda call_id, result: _record(turn, call_id, result)):
+        elif await run_calls(batch, said.calls, partial(_record, turn)):
+            await turn.transcript.end("answered")
             return None
     tried = f"after {turn.agent.max_steps} model calls in one turn (agent.max_steps) it still wanted to run tools"
     raise StepLimitReached(f"I stopped: {tried}.")
 
 
-def _take_news(turn: Turn, step: Step) -> None:
-    texts = [turn.news.popleft() for _ in range(len(turn.news))]
-    for text in texts:
-        turn.transcript.append(Message("user", text))
-    if texts:
+async def _take_news(turn: Turn, step: Step) -> None:
+    if texts := tuple(turn.news):
+        await turn.transcript.append(*(Draft(Message("user", text)) for text in texts))
+        turn.news.clear()
         turn.emit(SteeringInjected(len(texts), sum(map(len, texts))), step)
 
 
@@ -182,7 +185,11 @@ async def _ask_with_room(turn: Turn, step: Step) -> _Heard:
     try:
         return await _ask_model(turn, step)
     except ProviderFailed as error:
-        if error.kind != "overflow" or not await make_room(turn.agent, turn.transcript, step, must=True):
+        if error.kind != "overflow":
+            raise
+        read, turn.progress.read = turn.progress.read, ()
+        await turn.transcript.append(*map(Draft, read))
+        if not await make_room(turn.agent, turn.transcript, step, must=True):
             raise
     return await _ask_model(turn, step)
 
@@ -225,28 +232,38 @@ async def _heard(turn: Turn, step: Step, so_far: list[Shown]) -> _Heard:
         shown.finish(visible)
     if said.calls and visible:
         turn.channel.end_stream(step.chat)
-    batch = Batch(agent, turn.channel, turn.claim, step, request, snapshot, turn.memo, turn.used)
+    parts = (agent, turn.channel, turn.transcript.held, step, request, snapshot)
+    batch = Batch(*parts, turn.journal, turn.memo, turn.used, turn.slot.given_back)
     return _Heard(batch, said, visible, reply)
 
 
-def _join(turn: Turn, heard: _Heard) -> None:
-    """The reply becomes part of the conversation, and whoever watches hears of it."""
-    said, reply = heard.said, heard.reply
-    recorded = tuple(call.recorded for call in said.calls)
-    turn.transcript.append(Message("assistant", said.text, recorded, reasoning=reply.reasoning))
+async def _join(turn: Turn, heard: _Heard) -> Batch:
+    """The reply becomes part of the conversation, the last one with the end of the turn, and whoever watches hears of
+    it. Its calls as they are run, under the ids that the journal knows them by."""
+    said, reply, batch = heard.said, heard.reply, heard.batch
+    message = Message("assistant", said.text, tuple(it.recorded for it in said.calls), reasoning=reply.reasoning)
+    if said.calls:
+        (entry,) = await turn.transcript.append(Draft(message, tuple(record(batch, it) for it in said.calls)))
+        batch = replace(
+            batch, ids={it.proposed.id: kept.id for it, kept in zip(said.calls, entry.calls, strict=True)}
+        )
+    elif said.fault:
+        await turn.transcript.append(Draft(message))
+    else:
+        await turn.transcript.end("answered", message)
     if reply.usage is not None:
         turn.transcript.measure(reply.usage.total_tokens)
     redactor = turn.agent.around.redactor
     visible = None if heard.withheld_by else redactor.text(heard.visible)
     stop = "tool_use" if said.calls else "length" if reply.finish_reason == "length" else "end"
     asked = tuple(presentable(redactor, call.call_or_blank) for call in said.calls)
-    turn.emit(ReplyEnded(redactor.text(said.text), visible, asked, stop, usage=reply.usage), heard.batch.step)
+    turn.emit(ReplyEnded(redactor.text(said.text), visible, asked, stop, usage=reply.usage), batch.step)
+    return batch
 
 
 def _cut_short(turn: Turn, step: Step, so_far: str, error: ProviderFailed | TurnAborted | trio.Cancelled) -> None:
-    """What people have read of a reply that broke off stays in the conversation."""
-    if so_far.strip():
-        turn.transcript.append(Message("assistant", so_far))
+    """What people have read of a reply that broke off stays in the conversation: whatever ends the turn writes it."""
+    turn.progress.read = (Message("assistant", so_far),) if so_far.strip() else ()
     redactor = turn.agent.around.redactor
     stop, failure = ("aborted", "") if isinstance(error, trio.Cancelled) else ("error", _why(error))
     seen = redactor.text(so_far)
@@ -285,10 +302,12 @@ def _shown(turn: Turn, step: Step, request: LLMRequest) -> Shown:
     return Shown(Watching(show, calls), partial(Held, text_calls), redactor)
 
 
-def _record(turn: Turn, call_id: str, result: ToolResult) -> None:
+async def _record(turn: Turn, call_id: str, result: ToolResult) -> None:
     media = () if result.response_handled else result.media
-    turn.transcript.append(Message("tool", result.for_llm, tool_call_id=call_id, media=media))
+    await turn.transcript.append(Draft(Message("tool", result.for_llm, tool_call_id=call_id, media=media)))
 
 
-def _error(turn: Turn, text: str) -> Outbound:
+async def _failed(turn: Turn, text: str) -> Outbound:
+    """The line that stands where an answer should; what people have read of one stays in the conversation."""
+    await turn.transcript.end("answered", *turn.progress.read)
     return Outbound(turn.inbound.chat, turn.agent.around.redactor.text(text), kind="error")

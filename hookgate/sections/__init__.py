@@ -10,10 +10,16 @@ from hookgate.mistakes import close
 from hookgate.sections.agent import AgentSection, ModelSection, ProviderSection
 from hookgate.sections.guards import GuardsSection
 from hookgate.sections.hooks import ApprovalSection, HooksSection
-from hookgate.sections.section import Section, Several, nested
+from hookgate.sections.section import Count, Section, Several, nested
 from hookgate.sections.skills import SkillsSection
 from hookgate.sections.tools import DynamicSection, McpDefaults, ToolsSection
 from hookgate.sections.zot import ZotSection
+
+
+class GatewaySection(Section):
+    """`max_turns`: how many conversations are at work at once; one that waits for a person is not."""
+
+    max_turns: Count = 8
 
 
 class StoreSection(Section):
@@ -45,6 +51,7 @@ class Config(Section):
     dynamic: DynamicSection = nested()
     mcp: McpDefaults = nested()
     zot: ZotSection = nested()
+    gateway: GatewaySection = nested()
     store: StoreSection = nested()
     log: LogSection = nested()
     control: ControlSection = nested()

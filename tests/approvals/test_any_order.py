@@ -90,7 +90,8 @@ class ApprovalsMachine(RuleBasedStateMachine):
     def a_call_is_asked_about_unless_it_was_granted(self, chat: str, tool: str) -> None:
         if any(it.chat == chat for it in self.waiting):
             return
-        asked = Asked(chat, tool, self.content(tool), self.time + TTL_S)
+        rule_ = next(it for it in self.rules if it.match.matches(None, tool))
+        asked = Asked(chat, tool, rule_.content, self.time + rule_.ttl_s)
         step = Step("main", "t", Inbound(Chat("test", chat, sender=CHATS[chat]), "go"))
         call, person = ToolCall(f"c{len(self.asked)}", tool, {}), self.people[chat]
         shown = len(person.requests)

@@ -12,6 +12,7 @@ from hookgate.cli.terminal.commands import TerminalCommands
 from hookgate.cli.terminal.help import help_text
 from hookgate.loop.commands import RESERVED, Command, Invocation
 from hookgate.loop.gateway import Gateway
+from hookgate.loop.slots import Shared
 from hookgate.protocol.values import Chat
 from hookgate.store.memory import MemoryJournal
 
@@ -54,7 +55,7 @@ class Extension:
 
 def test_the_help_names_what_a_terminal_takes() -> None:
     unused: Any = None
-    gateway = Gateway(unused, {}, MemoryJournal(), Extension())
+    gateway = Gateway(unused, {}, Shared(MemoryJournal()), Extension())
     runtime: Any = SimpleNamespace(gateway=gateway)
     gateway.commands.add(TerminalCommands(runtime, unused, None, unused, unused).rows())
     lines = help_text(gateway.commands, CHAT).splitlines()
@@ -68,7 +69,7 @@ def test_the_help_names_what_a_terminal_takes() -> None:
 
 def test_what_a_terminal_alone_can_do_is_no_command_elsewhere() -> None:
     unused: Any = None
-    gateway = Gateway(unused, {}, MemoryJournal())
+    gateway = Gateway(unused, {}, Shared(MemoryJournal()))
     runtime: Any = SimpleNamespace(gateway=gateway)
     gateway.commands.add(TerminalCommands(runtime, unused, None, unused, unused).rows())
     assert gateway.commands.named("exit", CHAT) is not None

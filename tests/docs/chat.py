@@ -17,21 +17,21 @@ from hookgate.hooks.gate import Gate
 from hookgate.hooks.inside import InsideHook
 from hookgate.hooks.rules import Mount, Rules
 from hookgate.loop.agent import Agent
+from hookgate.loop.slots import Slot
 from hookgate.loop.transcript import Transcript
 from hookgate.loop.turn import Turn, run_turn
 from hookgate.processes.deadlines import Deadlines
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.hook.stages import Stage
-from hookgate.protocol.journal.values import Claim, Conversation
+from hookgate.protocol.journal.values import Conversation, Draft
 from hookgate.protocol.match import Observed
-from hookgate.protocol.values import Chat, Inbound, Outbound, ToolCall, ToolResult, ToolSpec
+from hookgate.protocol.values import Chat, Inbound, Message, Outbound, ToolCall, ToolResult, ToolSpec
 from hookgate.providers.scripted import Script, ScriptedProvider
 from hookgate.store.memory import MemoryJournal
 from hookgate.tools.registry import Registry
 
 DEADLINE_S = 20.0
-CLAIM = Claim(Conversation("telegram:90210", "main"), 1, "gateway", 0.0)
 NAME = "guard"
 OBSERVES = ("turn_*", "tool_exec_*")
 INBOUND = Inbound(Chat("telegram", "90210", sender="7"), "What would a deploy do?", message_id="311")
@@ -89,9 +89,20 @@ async def play(program: Path, hear: Callable[[Event], None]) -> tuple[list[str],
             async with open_process(_spec(program, seen), deadlines) as hook:
                 watcher = Mount(InsideHook("watcher", hear=hear), Rules(observe=Observed(("*",)), inside=True))
                 gate.mount([watcher, Mount(hook, Rules(frozenset(Stage), Observed(OBSERVES)))])
-                await run_turn(Turn(_agent(gate), channel, Transcript(), CLAIM, INBOUND, "main-turn-1"))
+                await _answer(_agent(gate), channel)
             nursery.cancel_scope.cancel()
     return seen.read_text(encoding="utf-8").splitlines(), channel.sent
+
+
+async def _answer(agent: Agent, channel: Telegram) -> None:
+    journal = MemoryJournal()
+    conversation = Conversation(INBOUND.chat.session_key, agent.name)
+    transcript, claim = Transcript(journal.work, conversation), await journal.work.claim("test", 60, conversation)
+    assert claim is not None
+    await transcript.take(claim)
+    await transcript.append(Draft(Message("user", INBOUND.text)))
+    async with Slot(trio.Semaphore(1)) as slot:
+        await run_turn(Turn(agent, channel, transcript, INBOUND, "main-turn-1", journal, slot))
 
 
 def _spec(program: Path, seen: Path) -> ProcessSpec:

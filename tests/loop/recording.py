@@ -19,12 +19,16 @@ from hookgate.hooks.inside import InsideHook
 from hookgate.hooks.rules import Mount, Rules
 from hookgate.loop.agent import Agent, Retries
 from hookgate.loop.gateway import Gateway
+from hookgate.loop.slots import MAX_TURNS, Shared
+from hookgate.loop.transcript import Transcript
 from hookgate.protocol.approval import ApprovalRequest, Decide, Decision
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.payloads import Payload
 from hookgate.protocol.hook.answers import CONTINUE, Answer, Approve
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.interfaces import Provider
+from hookgate.protocol.journal.interfaces import Work
+from hookgate.protocol.journal.values import Claim, Conversation, Draft
 from hookgate.protocol.match import Observed
 from hookgate.protocol.values import (
     Chat,
@@ -163,6 +167,7 @@ class Bench:
         self, *steps: ScriptStep, tools: Sequence[FunctionTool] = (), hooks: Sequence[Mount] = (), **agent: Any
     ) -> None:
         self.log: list[str] = agent.pop("log", [])
+        max_turns: int = agent.pop("max_turns", MAX_TURNS)
         self.events: list[Event] = []
         self.room = Room(self.log)
         self.provider = Scripted(self.log, *steps)
@@ -174,7 +179,9 @@ class Bench:
         approvals = Approvals(rules, self.journal, Surroundings(gate.events.emit))
         usual = Agent("main", "p/m", "", providers, gate, _registry(tools), approvals, retries=Retries(2, 0.001, 0.5))
         self.agent = replace(usual, **agent)
-        self.gateway = Gateway(lambda _chat: self.agent, {"test": self.room}, self.journal)
+        self.gateway = Gateway(
+            lambda _chat: self.agent, {"test": self.room}, Shared(self.journal, trio.Semaphore(max_turns))
+        )
 
     @asynccontextmanager
     async def opened(self) -> AsyncGenerator[Bench]:
@@ -258,3 +265,22 @@ def is_valid(messages: Sequence[Message]) -> bool:
             return False
         waiting = set(ids)
     return not waiting
+
+
+async def claimed(work: Work) -> Claim:
+    """The right to write in one conversation, always the same."""
+    claim = await work.claim("test", 60.0, Conversation(CHAT.session_key, "main"))
+    assert claim is not None
+    return claim
+
+
+async def transcript_of(*messages: Message) -> Transcript:
+    """What was said so far, and a claim that begins behind it."""
+    work = MemoryJournal().work
+    transcript = Transcript(work, Conversation(CHAT.session_key, "main"))
+    await transcript.take(await claimed(work))
+    if messages:
+        await transcript.append(*map(Draft, messages))
+        await transcript.end("answered")
+        await transcript.take(await claimed(work))
+    return transcript

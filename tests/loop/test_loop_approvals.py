@@ -256,12 +256,18 @@ async def test_an_approved_call_is_on_record_before_it_runs_and_with_what_it_cam
         states.extend(await recorded(made))
         return "looked"
 
-    made = bench(asks_for("t"), says("x"), tools=[FunctionTool("t", look)], rules=[RULE])
+    async def look_again(_question: Question) -> Answer:
+        states.extend(await recorded(made))
+        return CONTINUE
+
+    after = hook("h", {Stage.AFTER_TOOL: look_again})
+    made = bench(asks_for("t"), says("x"), tools=[FunctionTool("t", look)], hooks=[after], rules=[RULE])
     made.room.answers = [YES]
     await made.play()
-    assert states == [CallState(intended=True)]
-    [state] = await recorded(made)
+    before, state = states
+    assert before == CallState(intended=True)
     assert (state.intended, state.result) == (True, ToolResult("looked"))
+    assert await recorded(made) == []
 
 
 async def recorded(made: Bench) -> list[CallState]:

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from hookgate.loop.compaction import HEADING, boundary
-from hookgate.loop.transcript import Transcript
 from hookgate.protocol.errors import ProviderFailed
 from hookgate.protocol.events.payloads import SessionCompacted
 from hookgate.protocol.hook.answers import CONTINUE, Abort, Answer
 from hookgate.protocol.hook.stages import Question, Stage
+from hookgate.protocol.journal.values import Draft
 from hookgate.protocol.models import Model, Prices
 from hookgate.protocol.values import LLMReply, LLMRequest, Message, ProposedCall, Usage
 from hookgate.providers.models import known_model, known_models
-from tests.loop.recording import Bench, FunctionTool, asks_for, hook, is_valid, says
+from tests.loop.recording import Bench, FunctionTool, asks_for, hook, is_valid, says, transcript_of
 
 CALL = ProposedCall("c1", "look", "{}")
 OTHER = ProposedCall("c2", "look", "{}")
@@ -149,17 +149,19 @@ async def test_calls_of_the_running_turn_survive_a_compaction_in_its_middle() ->
     assert is_valid(run.messages())
 
 
-async def test_a_rollback_after_a_compaction_takes_back_only_the_turn() -> None:
-    transcript = Transcript(said("uauaua"))
-    begun = transcript.position
-    transcript.append(Message("user", "the turn"))
-    transcript.replace_head(3, Message("user", "summary"))
-    transcript.rollback(begun)
-    assert texts(transcript.messages) == ["summary", "y", "x", "y"]
-    transcript.append(Message("user", "again"))
-    transcript.replace_head(5, Message("user", "all of it"))
-    transcript.rollback(begun)
+async def test_taking_back_a_turn_takes_back_the_summary_that_was_made_in_it() -> None:
+    before = said("uauaua")
+    transcript = await transcript_of(*before)
+    await transcript.append(Draft(Message("user", "the turn")))
+    await transcript.sum_up(3, Message("user", "summary"))
+    assert texts(transcript.messages) == ["summary", "y", "x", "y", "the turn"]
+    await transcript.rewind()
+    assert transcript.messages == tuple(before)
+    await transcript.append(Draft(Message("user", "again")))
+    await transcript.sum_up(7, Message("user", "all of it"))
     assert texts(transcript.messages) == ["all of it"]
+    await transcript.rewind()
+    assert transcript.messages == tuple(before)
 
 
 def test_costs_come_from_the_prices_of_the_model() -> None:

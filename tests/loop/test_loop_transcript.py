@@ -1,13 +1,16 @@
-"""Repair: whatever is cut off or torn out, an endpoint takes what is left."""
+"""Transcripts: whatever is cut off, an endpoint takes what is left; nothing is written but by who has the claim."""
 
 from __future__ import annotations
 
+import pytest
+import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookgate.loop.transcript import NO_RESULT, Transcript, repaired
+from hookgate.loop.transcript import NO_RESULT, Transcript
+from hookgate.protocol.journal.values import Draft, Fenced
 from hookgate.protocol.values import Message, ProposedCall
-from tests.loop.recording import is_valid
+from tests.loop.recording import claimed, is_valid, transcript_of
 
 
 def _exchange(numbers: st.SearchStrategy[list[int]]) -> st.SearchStrategy[list[Message]]:
@@ -33,38 +36,48 @@ CONVERSATIONS = st.lists(_exchange(st.lists(st.integers(1, 4), max_size=3)), max
 
 
 @given(CONVERSATIONS, st.data())
-def test_every_cut_of_a_transcript_repairs_to_a_valid_one(messages: list[Message], data: st.DataObject) -> None:
-    start = data.draw(st.integers(0, len(messages)))
-    end = data.draw(st.integers(start, len(messages)))
-    part = messages[start:end]
-    after = list(repaired(part))
-    assert is_valid(after)
-    assert [message for message in after if message.role != "tool"] == [m for m in part if m.role != "tool"]
-
-
-@given(CONVERSATIONS, st.data())
-def test_holes_and_swapped_messages_repair_too_and_a_second_repair_changes_nothing(
+def test_wherever_a_turn_is_cut_off_its_calls_have_results_in_the_end(
     messages: list[Message], data: st.DataObject
 ) -> None:
-    torn = data.draw(st.permutations(messages)) if data.draw(st.booleans()) else messages
-    kept = [message for message in torn if data.draw(st.booleans())]
-    once = list(repaired(kept))
-    assert is_valid(once)
-    assert list(repaired(once)) == once
+    part = messages[: data.draw(st.integers(0, len(messages)))]
+
+    async def cut_off() -> None:
+        transcript = await transcript_of()
+        if part:
+            await transcript.append(*map(Draft, part))
+        await transcript.end("dropped")
+        assert is_valid(transcript.messages)
+        assert transcript.messages[: len(part)] == tuple(part)
+        assert all(message.content == NO_RESULT for message in transcript.messages[len(part) :])
+
+    trio.run(cut_off)
 
 
-@given(CONVERSATIONS)
-def test_a_whole_transcript_is_left_alone(messages: list[Message]) -> None:
-    assert list(repaired(messages)) == messages
-
-
-def test_a_missing_result_says_that_it_is_missing() -> None:
-    transcript = Transcript([Message("user", "go"), Message("assistant", "", (ProposedCall("1", "t", "{}"),))])
-    transcript.repair()
-    assert transcript.messages[-1] == Message("tool", NO_RESULT, tool_call_id="1")
-
-
-def test_a_rollback_forgets_what_came_after() -> None:
-    transcript = Transcript([Message("user", "one"), Message("assistant", "1"), Message("user", "two")])
-    transcript.rollback(2)
+async def test_a_turn_that_is_taken_back_leaves_what_was_there_before() -> None:
+    transcript = await transcript_of(Message("user", "one"), Message("assistant", "1"))
+    await transcript.append(Draft(Message("user", "two")))
+    await transcript.rewind()
     assert [message.content for message in transcript.messages] == ["one", "1"]
+
+
+async def test_whoever_had_the_conversation_before_reads_what_somebody_else_has_said_since() -> None:
+    transcript = await transcript_of(Message("user", "one"))
+    await transcript.end("answered")
+    other = Transcript(transcript.work, transcript.conversation)
+    await other.take(await claimed(transcript.work))
+    await other.append(Draft(Message("assistant", "1")))
+    await other.end("answered")
+    await transcript.take(await claimed(transcript.work))
+    assert transcript.messages == other.messages
+
+
+async def test_a_stale_claim_changes_nothing() -> None:
+    transcript = await transcript_of(Message("user", "one"))
+    before = transcript.messages
+    await transcript.work.release(transcript.held)
+    await claimed(transcript.work)
+    with pytest.raises(Fenced):
+        await transcript.append(Draft(Message("assistant", "late")))
+    with pytest.raises(Fenced):
+        await transcript.end("answered")
+    assert transcript.messages == before

@@ -48,6 +48,7 @@ class Told:
     outcome: str = ""
     stopped: bool = False
     deaths: int = 0
+    first: int = 0
 
 
 @dataclass
@@ -79,6 +80,7 @@ class JournalMachine(RuleBasedStateMachine):
         self.requests = 0
         self.held: dict[str, Claim] = {}
         self.moved = set[str]()
+        self.fences: dict[str, int] = {}
 
     def teardown(self) -> None:
         self.guest.close()
@@ -109,7 +111,9 @@ class JournalMachine(RuleBasedStateMachine):
     def a_stop_means_what_runs_or_else_what_comes_next(self, chat: str) -> None:
         meant = self._command(chat, "stop")
         unfinished = [id_ for id_, it in self.model.messages.items() if it.chat == chat and not it.outcome]
-        running = [it.message for it in self.held.values() if it.message in unfinished]
+        now = self.model.generation.get(chat, 0)
+        current = [it for it in self.held.values() if it.conversation.generation == now]
+        running = [it.message for it in current if it.message in unfinished]
         assert set(meant) == set(running or unfinished[:1])
 
     @rule(chat=st.sampled_from(CHATS))
@@ -143,6 +147,10 @@ class JournalMachine(RuleBasedStateMachine):
         assert claim.attempt == told.deaths + 1
         assert claim.stopped == told.stopped
         assert claim.conversation.id not in self.held
+        assert claim.first == told.first
+        # 0: nothing was stored there, so there was nothing to miss.
+        assert claim.after in (self.fences.get(claim.conversation.id, claim.after), 0)
+        self.fences[claim.conversation.id] = claim.fence
         self.held[claim.conversation.id] = claim
         self.moved.discard(claim.conversation.id)
         return claim
@@ -171,6 +179,8 @@ class JournalMachine(RuleBasedStateMachine):
             self.model.transcripts.setdefault(id_, []).append(text)
             self.model.written[id_] = self.model.written.get(id_, 0) + 1
             assert entry.number == self.model.written[id_]
+            told = self.model.messages[claim.message]
+            told.first = told.first or entry.number
             if posts:
                 self.model.rows.setdefault(self._chat(claim), []).append(text)
 
@@ -186,6 +196,8 @@ class JournalMachine(RuleBasedStateMachine):
             id_ = claim.conversation.id
             kept = sum(entry.number < to for entry in stored)
             self.model.transcripts[id_] = self.model.transcripts[id_][:kept]
+            for told in self.model.messages.values():
+                told.first = 0 if told.chat == self._chat(claim) and told.first >= to else told.first
 
     @rule(claim=claims, approve=st.booleans(), again=st.booleans())
     def a_call_that_changes_state_is_intended_once_and_spends_its_approval(
@@ -253,6 +265,7 @@ class JournalMachine(RuleBasedStateMachine):
             told.deaths = 0 if id_ in self.moved else told.deaths + 1
         self.reopen()
         self.held.clear()
+        self.fences.clear()
 
     # --- out ---
 

@@ -122,9 +122,13 @@ async def _call(runtime: Runtime, asker: _Asker, flags: CallFlags, results: list
     step = Step(agent.name, "tools-call", Inbound(chat, TEXT), model=agent.model)
     request = await _effective(runtime, step, snapshot, flags.name)
     proposed = ProposedCall("call_1", flags.name, flags.arguments)
+
+    async def record(_id: str, result: ToolResult) -> None:
+        results.append(result)
+
     async with open_claim(runtime.journal.work, Conversation(chat.session_key, agent.name)) as claim:
-        batch = Batch(agent, asker, claim, step, request, snapshot)
-        await run_calls(batch, read_calls([proposed], cut=False), lambda _id, result: results.append(result))
+        batch = Batch(agent, asker, claim, step, request, snapshot, runtime.journal)
+        await run_calls(batch, read_calls([proposed], cut=False), record)
 
 
 async def _effective(runtime: Runtime, step: Step, snapshot: Snapshot, name: str) -> LLMRequest:

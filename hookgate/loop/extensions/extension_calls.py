@@ -48,8 +48,12 @@ async def _run(gateway: Gateway, batch: Batch, errand: Errand, within: call_scop
     call = ToolCall(redactor.text(f"{errand.extension}:{errand.id}"), errand.name, errand.arguments)
     batch.agent.gate.events.emit(CallProposed(presentable(redactor, call)), batch.step)
     results: list[ToolResult] = []
+
+    async def record(_id: str, result: ToolResult) -> None:
+        results.append(result)
+
     try:
-        await run_calls(batch, [_read(call)], lambda _id, result: results.append(result))
+        await run_calls(batch, [_read(call)], record)
     except TurnAborted as error:
         if within is not None:
             within.abort(error)
@@ -75,7 +79,9 @@ def _between(gateway: Gateway, claim: Claim, shown: Shown, errand: Errand) -> Ba
     turn_id = f"{agent.name}-turn-{next(agent.numbers)}"
     step = Step(agent.name, turn_id, Inbound(chat, ""), model=agent.model, extension=errand.extension)
     request = LLMRequest(agent.model, (), shown(step, snapshot.specs), agent.options)
-    return Batch(agent, gateway.channel_of(chat), claim, step, agent.gate.offered(step, request), snapshot)
+    return Batch(
+        agent, gateway.channel_of(chat), claim, step, agent.gate.offered(step, request), snapshot, gateway.journal
+    )
 
 
 def _read(call: ToolCall) -> ReadCall:

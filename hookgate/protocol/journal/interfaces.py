@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         Stored,
         StoredGrant,
         StoredRequest,
+        Unfinished,
         Vote,
     )
     from hookgate.protocol.values import Outbound, ToolResult
@@ -42,6 +43,14 @@ class Intake(Protocol):
 
     async def settle(self, message: str, outcome: Outcome, outbox: Sequence[Outbound] = ()) -> None:
         """The end of what no turn answers: a command, a decision, an overflow, a stranger. The first one stands."""
+        ...
+
+    async def conversation(self, session: str, agent: str) -> Conversation:
+        """The one that is going on there."""
+        ...
+
+    async def unfinished(self) -> tuple[Unfinished, ...]:
+        """Messages that nobody works on and no turn has taken in: what a crash left first, then as they came."""
         ...
 
     async def offset(self, channel: str, account: str) -> str:
@@ -105,7 +114,7 @@ class Work(Protocol):
         drafts: Sequence[Draft] = (),
         outbox: Sequence[Outbound] = (),
         read: Sequence[str] = (),
-    ) -> None:
+    ) -> tuple[Entry, ...]:
         """The end of the claim and of its message. Of the messages that joined, those in `read` end with it and all
         others go back to the queue; requests that are open still are void."""
         ...

@@ -66,10 +66,20 @@ class Accepted:
 
 
 @dataclass(frozen=True, slots=True)
+class Unfinished:
+    """An accepted message that has no outcome yet."""
+
+    accepted: Accepted
+    inbound: Inbound
+
+
+@dataclass(frozen=True, slots=True)
 class Claim:
     """The right to write for one conversation until `until`. `message`: the accepted one that is answered; empty for
     work that no message has asked for. `attempt` counts from 1 and grows only where a claim died without a new step.
-    `stopped`: a person ended it before it could be claimed again, so it is completed without being run."""
+    `stopped`: a person ended it before it could be claimed again, so it is completed without being run. `first`: the
+    number of the first entry that was stored for the message; 0: none yet. `after`: the fence of the claim before;
+    who had that one has missed nothing."""
 
     conversation: Conversation
     fence: int
@@ -79,17 +89,19 @@ class Claim:
     inbound: Inbound | None = None
     attempt: int = 1
     stopped: bool = False
+    first: int = 0
+    after: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
     """A call of a reply, with all that a turn which goes on after a crash needs of it.
 
-    `id`: the number of the reply and the index in it. `call` or else the `unreadable` result. `provider`, `owner` and
-    `spec_digest` are the tool's when it was asked for; a call whose tool is another one by now is stale.
+    `id`: the number of the reply's entry and the index in it, given when it is stored. `call` or else the
+    `unreadable` result. `provider`, `owner` and `spec_digest` are the tool's when it was asked for; a call whose tool
+    is another one by now is stale.
     """
 
-    id: str
     call: ToolCall | None
     unreadable: ToolResult | None
     agent: str
@@ -98,6 +110,7 @@ class CallRecord:
     owner: str = ""
     spec_digest: str = ""
     extension: str = ""
+    id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,14 +37,14 @@ def claim_conversation(tables: Tables, conversation: Conversation, by: str, leas
         return None
     _bury(tables, number)
     fence, until = _begin(tables, number, 0, (by, lease_s))
-    return Claim(conversation, fence, by, until)
+    return Claim(conversation, fence, by, until, after=fence - 1)
 
 
 def _take(tables: Tables, message: int, conversation: int, holder: tuple[str, float]) -> Claim | None:
     """None: it had been tried often enough, and is a dead letter now."""
     _bury(tables, conversation)
-    sql = "SELECT attempts, stopped, format, inbound FROM messages WHERE number = ?"
-    [(attempts, stopped, format_, text)] = tables.all(sql, message)
+    sql = "SELECT attempts, stopped, first, format, inbound FROM messages WHERE number = ?"
+    [(attempts, stopped, first, format_, text)] = tables.all(sql, message)
     inbound = decoded(Inbound, format_, text)
     if attempts >= MAX_ATTEMPTS:
         tables.void(conversation, message, "the message was given up")
@@ -55,7 +55,8 @@ def _take(tables: Tables, message: int, conversation: int, holder: tuple[str, fl
     tables.passed(message, "running")
     fence, until = _begin(tables, conversation, message, holder)
     its = tables.conversation(conversation)
-    return Claim(its, fence, holder[0], until, id_of(message), inbound, attempts + 1, bool(stopped))
+    mark = (holder[0], until, id_of(message), inbound)
+    return Claim(its, fence, *mark, attempts + 1, bool(stopped), first, after=fence - 1)
 
 
 def _bury(tables: Tables, conversation: int) -> None:

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hookgate.protocol.journal.values import Accepted, Arrival, Conversation, Outcome
-from hookgate.protocol.values import Outbound
-from hookgate.store.journal.encoding import encoded
+from hookgate.protocol.journal.values import Accepted, Arrival, Conversation, Outcome, Unfinished
+from hookgate.protocol.values import Inbound, Outbound
+from hookgate.store.journal.encoding import decoded, encoded
 from hookgate.store.journal.engine import Engine
 from hookgate.store.journal.schema import FORMAT
 from hookgate.store.journal.tables import Tables, id_of, known_as, number_of
 
 NEW_MESSAGE = """
     INSERT INTO messages (number, conversation, kind, accepted_at, format, inbound) VALUES (?, ?, ?, ?, ?, ?)
+"""
+
+WAITING = """
+    SELECT m.number, m.format, m.inbound, c.session, c.agent, c.generation
+    FROM messages m JOIN conversations c ON c.number = m.conversation
+    WHERE m.outcome IS NULL AND m.kind = 'message' AND m.joined_at = 0
+    AND (c.claimed_by IS NULL OR c.claimed_until <= ?) ORDER BY m.begun DESC, m.number
 """
 
 
@@ -33,6 +40,21 @@ class Intake:
                 tables.post(row[0], outbox, number)
 
         await self._engine.write(settle, barrier=True)
+
+    async def conversation(self, session: str, agent: str) -> Conversation:
+        sql = "SELECT generation FROM generations WHERE session = ?"
+        row = await self._engine.read(lambda tables: tables.one(sql, session))
+        return Conversation(session, agent, row[0] if row else 0)
+
+    async def unfinished(self) -> tuple[Unfinished, ...]:
+        def unfinished(tables: Tables) -> tuple[Unfinished, ...]:
+            rows = tables.all(WAITING, tables.clock())
+            return tuple(
+                Unfinished(Accepted(id_of(number), Conversation(*its), known=True), decoded(Inbound, format_, text))
+                for number, format_, text, *its in rows
+            )
+
+        return await self._engine.read(unfinished)
 
     async def offset(self, channel: str, account: str) -> str:
         sql = "SELECT offset FROM offsets WHERE channel = ? AND account = ?"

@@ -146,4 +146,7 @@ _FIRST = (
     """,
 )
 
-JOURNAL = Schema(0x686F6F6A, (_FIRST,))
+# `first`: the number of the first entry that a message's turn has stored.
+_TURNS = ("ALTER TABLE messages ADD COLUMN first INTEGER NOT NULL DEFAULT 0",)
+
+JOURNAL = Schema(0x686F6F6A, (_FIRST, _TURNS))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hookgate.protocol.journal.values import Draft, Entry
 from hookgate.store.journal.encoding import decoded
-from hookgate.store.journal.tables import Tables
+from hookgate.store.journal.tables import Tables, numbered
 
 SUMMARY = """
     SELECT number, upto, format, body FROM entries
@@ -26,11 +28,12 @@ def read_entries(tables: Tables, conversation: int) -> tuple[tuple[Entry, ...], 
 
 def _entry(number: int, upto: int, format_: int, body: bytes) -> Entry:
     draft = decoded(Draft, format_, body)
-    return Entry(number, draft.message, draft.calls, upto)
+    return numbered(number, replace(draft, upto=upto))
 
 
 def rewind(tables: Tables, conversation: int, to: int) -> None:
     """Entries and their calls stay where they are, marked: an intent is known for ever."""
     live = "conversation = ? AND gone = 0"
     tables.run(f"UPDATE entries SET gone = 1 WHERE {live} AND number >= ?", conversation, to)  # noqa: S608
+    tables.run("UPDATE messages SET first = 0 WHERE conversation = ? AND first >= ?", conversation, to)
     tables.run(f"UPDATE calls SET gone = 1 WHERE {live} AND reply >= ?", conversation, to)  # noqa: S608

@@ -138,13 +138,13 @@ class Work:
         drafts: Sequence[Draft] = (),
         outbox: Sequence[Outbound] = (),
         read: Sequence[str] = (),
-    ) -> None:
+    ) -> tuple[Entry, ...]:
         written = _encoded(drafts)
 
-        def complete(tables: Tables) -> None:
+        def complete(tables: Tables) -> tuple[Entry, ...]:
             number, message = tables.fenced(claim), number_of(claim.message)
             tables.post(number, outbox, message)
-            tables.write(number, written)
+            entries = tables.write(number, written)
             if message:
                 tables.end(message, outcome)
                 tables.void(number, message, "the turn has ended")
@@ -152,8 +152,9 @@ class Work:
                 tables.end(number_of(id_), outcome)
             _return_unread(tables, number)
             claims.let_go(tables, number)
+            return entries
 
-        await self._engine.write(complete, barrier=True)
+        return await self._engine.write(complete, barrier=True)
 
 
 def _encoded(drafts: Sequence[Draft]) -> list[tuple[Draft, bytes]]:

@@ -26,16 +26,14 @@ class Books:
     async def forget(self, conversation: Conversation) -> None:
         tables, thread = self._tables, self._tables.thread(conversation)
         # First of all: whoever still works on it writes nothing any more.
-        thread.fence += 1
         thread.claim = None
-        thread.live, thread.calls = [], {}
+        thread.live, thread.calls, thread.summary = [], {}, None
         for id_, row in list(tables.messages.items()):
             if row.conversation == conversation:
                 tables.void(id_, "the conversation was forgotten")
                 del tables.messages[id_]
-        tables.outbox = {
-            id_: it for id_, it in tables.outbox.items() if it.done or not id_.startswith(f"{conversation.id}#")
-        }
+                tables.unfinished.pop(id_, None)
+        tables.outbox = {id_: it for id_, it in tables.outbox.items() if not id_.startswith(f"{conversation.id}#")}
         tables.ring()
 
     async def changed(self) -> None:

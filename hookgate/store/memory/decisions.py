@@ -23,7 +23,8 @@ class Decisions:
                 return _standing(row)
             if its.call_id == request.call_id and its.asker == request.asker:
                 row.state, row.why = "void", "the call, or the rules for it, changed meanwhile"
-        row = self._tables.requests[request.id] = RequestRow(request)
+        row = RequestRow(request)
+        self._tables.requested(row)
         self._tables.post(thread, outbox, request.message)
         if request.message:
             self._tables.passed(self._tables.messages[request.message], "waiting")

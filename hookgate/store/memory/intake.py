@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hookgate.protocol.journal.values import Accepted, Arrival, Conversation, Outcome
+from hookgate.protocol.journal.values import Accepted, Arrival, Conversation, Outcome, Unfinished
 from hookgate.protocol.values import Outbound
 from hookgate.store.memory.tables import MessageRow, Tables, known_as
 
@@ -15,26 +15,33 @@ class Intake:
 
     async def accept(self, arrival: Arrival) -> Accepted:
         tables, chat = self._tables, arrival.inbound.chat
-        digest = known_as(chat.channel, arrival.account, arrival.key)
+        digest = known_as(chat.channel, arrival.account, arrival.key) if arrival.key else ""
         if arrival.offset:
             tables.offsets[chat.channel, arrival.account] = arrival.offset
-        if arrival.key and digest in tables.keys:
-            stored = tables.messages.get(tables.keys[digest])
-            conversation = self._conversation(arrival) if stored is None else stored.conversation
-            return Accepted(tables.keys[digest], conversation, known=True)
+        if digest in tables.keys:
+            id_, _ = tables.keys[digest]
+            stored = tables.messages.get(id_)
+            return Accepted(id_, self._conversation(arrival) if stored is None else stored.conversation, known=True)
         tables.numbers += 1
         row = MessageRow(f"M{tables.numbers}", self._conversation(arrival), arrival.inbound, arrival.kind)
         meant = self._take_effect(arrival, row.conversation)
-        tables.messages[row.id] = row
-        if arrival.key:
-            tables.keys[digest] = row.id
+        tables.messages[row.id] = tables.unfinished[row.id] = row
+        if digest:
+            tables.accepted(digest, row.id)
         tables.passed(row, "accepted")
         tables.ring()
         return Accepted(row.id, self._conversation(arrival), meant=tuple(it.id for it in meant))
 
+    async def conversation(self, session: str, agent: str) -> Conversation:
+        return Conversation(session, agent, self._tables.generations.get(session, 0))
+
+    async def unfinished(self) -> tuple[Unfinished, ...]:
+        rows = (it for it in self._tables.waiting() if not self._tables.claimed(self._tables.thread(it.conversation)))
+        return tuple(Unfinished(Accepted(it.id, it.conversation, known=True), it.inbound) for it in rows)
+
     async def settle(self, message: str, outcome: Outcome, outbox: Sequence[Outbound] = ()) -> None:
-        row = self._tables.messages[message]
-        if row.outcome is None:
+        row = self._tables.unfinished.get(message)
+        if row is not None:
             self._tables.post(self._tables.thread(row.conversation), outbox, message)
             self._tables.end(row, outcome)
             self._tables.ring()
@@ -51,13 +58,13 @@ class Intake:
         if arrival.effect == "none":
             return []
         tables = self._tables
-        unfinished = [
-            it
-            for it in tables.messages.values()
-            if it.kind == "message" and it.outcome is None and it.conversation.session == conversation.session
-        ]
+        open_rows = (it for it in tables.unfinished.values() if it.kind == "message")
+        unfinished = [it for it in open_rows if it.conversation.session == conversation.session]
         if arrival.effect == "new":
             tables.generations[conversation.session] = conversation.generation + 1
+            old = tables.threads.get(conversation.id)
+            if old is not None and old.claim is None:
+                tables.let_go(old)
             meant = unfinished
         else:
             running = tables.thread(conversation).claim

@@ -16,31 +16,27 @@ class Posting:
         first: dict[str, OutboxRow] = {}
         for it in self._tables.outbox.values():
             chat = it.row.outbound.chat
-            if not it.done and chat.channel == channel:
+            if chat.channel == channel:
                 first.setdefault(chat.session_key, it)
         now = self._tables.clock()
         return tuple(it.row for it in first.values() if it.again_at <= now)
 
     async def sent(self, row: str, receipt: str) -> None:
-        self._end(row, "delivered", receipt)
+        self._end(row, "delivered")
 
     async def failed(self, row: str, why: str, again_at: float) -> None:
-        stored = self._tables.outbox[row]
-        if not stored.done:
-            stored.row, stored.again_at, stored.receipt = (
-                replace(stored.row, tries=stored.row.tries + 1),
-                again_at,
-                why,
-            )
+        stored = self._tables.outbox.get(row)
+        if stored is not None:
+            stored.row, stored.again_at = replace(stored.row, tries=stored.row.tries + 1), again_at
 
     async def dead(self, row: str, why: str) -> None:
-        self._end(row, "dead", why)
+        self._end(row, "dead")
 
-    def _end(self, row: str, what: str, receipt: str) -> None:
-        stored = self._tables.outbox[row]
-        if stored.done:
+    def _end(self, row: str, what: str) -> None:
+        """The first end stands."""
+        stored = self._tables.outbox.pop(row, None)
+        if stored is None:
             return
-        stored.done, stored.receipt = True, receipt
         message = self._tables.messages.get(stored.row.in_reply_to)
         if message is not None:
             self._tables.passed(message, what)

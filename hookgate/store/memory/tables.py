@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import trio
 
@@ -28,17 +29,23 @@ from hookgate.protocol.journal.values import (
 )
 from hookgate.protocol.values import Inbound, Outbound
 
+KEPT = 1000
+"""Of messages that have ended and of requests that are decided: for whoever asks what became of them."""
+KEYS_S = 7 * 24 * 3600.0
+"""Longer than any platform repeats a message."""
+
 
 @dataclass
 class MessageRow:
-    """An accepted message. `joined_at`: the number of its entry in a turn that another message began. `begun`: it has
-    been claimed before. `attempts`: claims that died without a new step."""
+    """An accepted message. `first`: the number of its turn's first entry. `joined_at`: that of its own in a turn that
+    another message began. `begun`: it has been claimed before. `attempts`: claims that died without a new step."""
 
     id: str
     conversation: Conversation
     inbound: Inbound
     kind: ArrivalKind
     outcome: Outcome | None = None
+    first: int = 0
     joined_at: int = 0
     stopped: bool = False
     begun: bool = False
@@ -48,12 +55,15 @@ class MessageRow:
 
 @dataclass
 class Thread:
-    """One stored conversation. `fence` counts claims; `live` are the entries that count, `written` all there were."""
+    """One stored conversation. `live` are the entries that count, `written` all there were; `calls` and `joined` are
+    those of the claim in force: how far its calls are, the messages that its turn has taken in."""
 
     conversation: Conversation
     live: list[Entry] = field(default_factory=list[Entry])
+    summary: Entry | None = None
     calls: dict[str, CallState] = field(default_factory=dict[str, CallState])
     written: int = 0
+    joined: list[str] = field(default_factory=list[str])
     rows: int = 0
     fence: int = 0
     claim: Claim | None = None
@@ -73,16 +83,18 @@ class RequestRow:
 class OutboxRow:
     row: Row
     again_at: float = 0.0
-    done: bool = False
-    receipt: str = ""
 
 
 class Tables:
+    """What is over is kept for a while and no longer: messages that have ended, requests that are decided, keys."""
+
     def __init__(self, clock: Callable[[], float]) -> None:
         self.clock = clock
         self.messages: dict[str, MessageRow] = {}
-        # Hashes alone: they outlive the messages, so that a late repeat stays known.
-        self.keys: dict[str, str] = {}
+        self.unfinished: dict[str, MessageRow] = {}
+        self.ended: deque[str] = deque()
+        # Hashes alone, with when they came: they outlive the messages, so that a late repeat stays known.
+        self.keys: dict[str, tuple[str, float]] = {}
         self.offsets: dict[tuple[str, str], str] = {}
         self.generations: dict[str, int] = {}
         self.threads: dict[str, Thread] = {}
@@ -93,6 +105,7 @@ class Tables:
         self.held: dict[str, tuple[str, float]] = {}
         self.states: dict[tuple[str, str], str] = {}
         self.numbers = 0
+        self.fences = 0
         self._changed = trio.Event()
 
     # --- reading ---
@@ -102,10 +115,15 @@ class Tables:
 
     def fenced(self, claim: Claim) -> Thread:
         """The conversation, for a write under this claim. Raises Fenced."""
-        thread = self.thread(claim.conversation)
-        if thread.claim is None or thread.fence != claim.fence:
+        thread = self.threads.get(claim.conversation.id)
+        if thread is None or thread.claim is None or thread.fence != claim.fence:
             raise Fenced(claim.conversation.id)
         return thread
+
+    def waiting(self) -> list[MessageRow]:
+        """Messages that no turn has taken in: what a crash left comes first, then in the order of arrival."""
+        rows = (it for it in self.unfinished.values() if it.kind == "message" and not it.joined_at)
+        return sorted(rows, key=lambda it: not it.begun)
 
     def claimed(self, thread: Thread) -> bool:
         return thread.claim is not None and thread.claim.until > self.clock()
@@ -113,13 +131,41 @@ class Tables:
     # --- writing ---
 
     def write(self, thread: Thread, drafts: Iterable[Draft]) -> tuple[Entry, ...]:
-        entries: list[Entry] = []
-        for draft in drafts:
-            thread.written += 1
-            entries.append(Entry(thread.written, draft.message, draft.calls, draft.upto))
+        entries = [_entry(number, draft) for number, draft in enumerate(drafts, thread.written + 1)]
+        thread.written += len(entries)
         thread.live.extend(entries)
+        thread.summary = next((it for it in reversed(entries) if it.upto), thread.summary)
         thread.moved = True
+        row = self.messages.get(thread.claim.message) if thread.claim is not None else None
+        if row is not None and entries:
+            row.first = row.first or entries[0].number
         return tuple(entries)
+
+    def let_go(self, thread: Thread) -> None:
+        """Nobody has it any more. What nobody can ask for goes: an earlier generation, what has nothing in it."""
+        thread.claim = None
+        its = thread.conversation
+        if not (thread.written or thread.rows) or (self.is_over(its) and its not in self._worked_on()):
+            del self.threads[its.id]
+
+    def is_over(self, conversation: Conversation) -> bool:
+        return conversation.generation < self.generations.get(conversation.session, 0)
+
+    def _worked_on(self) -> set[Conversation]:
+        return {row.conversation for row in self.unfinished.values()}
+
+    def trim(self, thread: Thread, first: int) -> None:
+        """A turn is over: its calls are answered, what is summed up is said shorter, and neither is taken back."""
+        thread.calls.clear()
+        thread.joined.clear()
+        summary = thread.summary
+        if summary is not None and thread.live[0] is not summary:
+            thread.live = [summary, *(it for it in thread.live if it.number >= summary.upto and not it.upto)]
+        for index in range(len(thread.live) - 1, -1, -1):
+            entry = thread.live[index]
+            if entry.number < first:
+                break
+            thread.live[index] = replace(entry, calls=()) if entry.calls else entry
 
     def post(self, thread: Thread, outbox: Sequence[Outbound], in_reply_to: str = "") -> None:
         for outbound in outbox:
@@ -129,9 +175,17 @@ class Tables:
 
     def end(self, message: MessageRow, outcome: Outcome) -> None:
         """The first outcome stands."""
-        if message.outcome is None:
-            message.outcome = outcome
-            self.passed(message, outcome)
+        if message.outcome is not None:
+            return
+        message.outcome = outcome
+        self.passed(message, outcome)
+        self.unfinished.pop(message.id, None)
+        thread = self.threads.get(message.conversation.id)
+        if thread is not None and thread.claim is None and self.is_over(message.conversation):
+            self.let_go(thread)
+        self.ended.append(message.id)
+        while len(self.ended) > KEPT:
+            self.messages.pop(self.ended.popleft(), None)
 
     def passed(self, message: MessageRow, what: str) -> None:
         message.passages.append(Passage(what, self.clock()))
@@ -142,6 +196,17 @@ class Tables:
             if row.request.message == message and row.state in ("open", "approved"):
                 row.state, row.why = "void", why
 
+    def accepted(self, digest: str, message: str) -> None:
+        self.keys[digest] = message, self.clock()
+        while self.clock() - next(iter(self.keys.values()))[1] > KEYS_S:
+            del self.keys[next(iter(self.keys))]
+
+    def requested(self, row: RequestRow) -> None:
+        self.requests[row.request.id] = row
+        over = [id_ for id_, it in self.requests.items() if it.state not in ("open", "approved")]
+        for id_ in over[: max(0, len(over) - KEPT)]:
+            del self.requests[id_]
+
     # --- hints ---
 
     def ring(self) -> None:
@@ -150,6 +215,11 @@ class Tables:
 
     async def changed(self) -> None:
         await self._changed.wait()
+
+
+def _entry(number: int, draft: Draft) -> Entry:
+    calls = tuple(replace(it, id=f"{number}.{index}") for index, it in enumerate(draft.calls))
+    return Entry(number, draft.message, calls, draft.upto)
 
 
 def known_as(channel: str, account: str, key: str) -> str:

@@ -36,11 +36,9 @@ class Work:
     ) -> Claim | None:
         if conversation is not None and not message:
             return self._take(conversation, None, by, lease_s)
-        for row in self._unfinished():
-            claim = self._take(row.conversation, row, by, lease_s) if message in ("", row.id) else None
-            if claim is not None:
-                return claim
-        return None
+        rows = [self._tables.unfinished.get(message)] if message else self._tables.waiting()
+        claims = (self._take(row.conversation, row, by, lease_s) for row in rows if row is not None)
+        return next((claim for claim in claims if claim is not None), None)
 
     def _take(self, conversation: Conversation, row: MessageRow | None, by: str, lease_s: float) -> Claim | None:
         thread = self._tables.thread(conversation)
@@ -54,12 +52,6 @@ class Work:
             row.begun = True
             self._tables.passed(row, "running")
         return self._begin(thread, by, lease_s, row)
-
-    def _unfinished(self) -> list[MessageRow]:
-        """What a crash left comes first, then in the order of arrival."""
-        rows = self._tables.messages.values()
-        waiting = [it for it in rows if it.kind == "message" and it.outcome is None and not it.joined_at]
-        return sorted(waiting, key=lambda it: not it.begun)
 
     def _bury(self, thread: Thread) -> None:
         """A claim that nobody has ended counts as an attempt, unless a step was stored under it."""
@@ -75,12 +67,12 @@ class Work:
         self._tables.ring()
 
     def _begin(self, thread: Thread, by: str, lease_s: float, row: MessageRow | None = None) -> Claim:
-        thread.fence += 1
-        thread.moved = False
-        claim = Claim(thread.conversation, thread.fence, by, self._tables.clock() + lease_s)
+        self._tables.fences += 1
+        after, thread.fence, thread.moved = thread.fence, self._tables.fences, False
+        claim = Claim(thread.conversation, thread.fence, by, self._tables.clock() + lease_s, after=after)
         if row is not None:
-            attempt = row.attempts + 1
-            claim = replace(claim, message=row.id, inbound=row.inbound, attempt=attempt, stopped=row.stopped)
+            known = {"message": row.id, "inbound": row.inbound, "first": row.first}
+            claim = replace(claim, **known, attempt=row.attempts + 1, stopped=row.stopped)
         thread.claim = claim
         return claim
 
@@ -90,8 +82,7 @@ class Work:
         return thread.claim
 
     async def release(self, claim: Claim) -> None:
-        thread = self._tables.fenced(claim)
-        thread.claim = None
+        self._tables.let_go(self._tables.fenced(claim))
         self._tables.ring()
 
     # --- the transcript ---
@@ -103,15 +94,15 @@ class Work:
         said = row.inbound
         (entry,) = self._tables.write(thread, [Draft(Message("user", said.text, media=said.media))])
         row.joined_at = entry.number
+        thread.joined.append(message)
         self._tables.passed(row, "running")
         return entry
 
     async def load(self, conversation: Conversation) -> Stored:
         thread = self._tables.thread(conversation)
-        summary = next((it for it in reversed(thread.live) if it.upto), None)
-        above = thread.live if summary is None else [it for it in thread.live if it.number >= summary.upto]
-        rest = [it for it in above if it is not summary and not it.upto]
-        entries = (*([summary] if summary is not None else []), *rest)
+        entries, summary = thread.live, thread.summary
+        if summary is not None:
+            entries = [summary, *(it for it in entries if it.number >= summary.upto and not it.upto)]
         return Stored(tuple(entries), tuple(thread.calls.items()))
 
     async def append(
@@ -126,6 +117,10 @@ class Work:
     async def rewind(self, claim: Claim, to: int) -> None:
         thread = self._tables.fenced(claim)
         thread.live = [it for it in thread.live if it.number < to]
+        thread.summary = next((it for it in reversed(thread.live) if it.upto), None)
+        row = self._tables.messages.get(claim.message)
+        if row is not None and row.first >= to:
+            row.first = 0
         kept = {record.id for entry in thread.live for record in entry.calls}
         thread.calls = {id_: state for id_, state in thread.calls.items() if id_ in kept}
 
@@ -171,22 +166,25 @@ class Work:
         drafts: Sequence[Draft] = (),
         outbox: Sequence[Outbound] = (),
         read: Sequence[str] = (),
-    ) -> None:
+    ) -> tuple[Entry, ...]:
         tables, thread = self._tables, self._tables.fenced(claim)
         tables.post(thread, outbox, claim.message)
-        tables.write(thread, drafts)
+        entries, first = tables.write(thread, drafts), 0
         if claim.message:
-            tables.end(tables.messages[claim.message], outcome)
+            row = tables.messages[claim.message]
+            first = row.first
+            tables.end(row, outcome)
             tables.void(claim.message, "the turn has ended")
         for id_ in read:
             tables.end(tables.messages[id_], outcome)
         self._return_unread(thread)
-        thread.claim = None
+        tables.trim(thread, first or thread.written)
+        tables.let_go(thread)
         tables.ring()
+        return entries
 
     def _return_unread(self, thread: Thread) -> None:
         """What joined and no model has read is said in a turn of its own, and there alone."""
-        for row in self._tables.messages.values():
-            if row.joined_at and row.outcome is None and row.conversation == thread.conversation:
-                thread.live = [it for it in thread.live if it.number != row.joined_at]
-                row.joined_at = 0
+        for row in filter(None, map(self._tables.unfinished.get, thread.joined)):
+            thread.live = [it for it in thread.live if it.number != row.joined_at]
+            row.joined_at = 0

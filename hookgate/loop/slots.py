@@ -1,0 +1,59 @@
+"""How many turns are at work at once; a turn that waits for a person is none of them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from types import TracebackType
+
+import trio
+
+from hookgate.protocol.journal.interfaces import Journal
+
+MAX_TURNS = 8
+
+
+@dataclass(frozen=True)
+class Shared:
+    """What all sessions of a gateway have in common: where they write, and how many of them may work at once."""
+
+    journal: Journal
+    slots: trio.Semaphore = field(default_factory=lambda: trio.Semaphore(MAX_TURNS))
+
+
+class Slot:
+    """A turn's place among those at work, had while this is entered. Whoever waited longest gets the next."""
+
+    def __init__(self, slots: trio.Semaphore) -> None:
+        self._slots = slots
+        self._held = False
+
+    async def __aenter__(self) -> Slot:
+        await self._acquire()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._release()
+
+    @asynccontextmanager
+    async def given_back(self) -> AsyncGenerator[None]:
+        """Others may work meanwhile; going on waits for a place again."""
+        self._release()
+        yield
+        await self._acquire()
+
+    async def _acquire(self) -> None:
+        if not self._held:
+            try:
+                self._slots.acquire_nowait()
+            except trio.WouldBlock:
+                await self._slots.acquire()
+            self._held = True
+
+    def _release(self) -> None:
+        if self._held:
+            self._held = False
+            self._slots.release()
