@@ -1,4 +1,4 @@
-"""Approvals over a journal in memory, and a channel with somebody behind it."""
+"""Approvals over a journal, in memory unless one is given, and a channel with somebody behind it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from hookgate.approvals.rules import Rule
 from hookgate.protocol.approval import ApprovalRequest, Decide, Decision, Outcome, Wish
 from hookgate.protocol.events.payloads import Payload
 from hookgate.protocol.interfaces import Redactor
+from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import Claim, Conversation
 from hookgate.protocol.values import Chat, Inbound, Outbound, Step, ToolCall
 from hookgate.store.memory import MemoryJournal
@@ -54,10 +55,14 @@ class House:
     """Approvals with all that they reach. Each call that is settled is a call of its own."""
 
     def __init__(
-        self, *rules: Rule, redactor: Redactor | None = None, clock: Callable[[], float] = lambda: 1000.0
+        self,
+        *rules: Rule,
+        redactor: Redactor | None = None,
+        clock: Callable[[], float] = lambda: 1000.0,
+        journal: Journal | None = None,
     ) -> None:
         self.told: list[Payload] = []
-        self.journal = MemoryJournal(clock)
+        self.journal = journal or MemoryJournal(clock)
         around = Surroundings(lambda payload, _step: self.told.append(payload), redactor, "/work", clock)
         self.approvals = Approvals(rules, self.journal, around)
         self._claims: dict[str, Claim] = {}

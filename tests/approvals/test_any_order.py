@@ -56,7 +56,8 @@ class ApprovalsMachine(RuleBasedStateMachine):
         self.people = {chat: Person() for chat in CHATS}
         self.asked: list[Asked] = []
         self.granted = set[tuple[str, str, str]]()
-        self.permits: list[Permit] = []
+        self.permits: list[tuple[Permit, str]] = []
+        """With what the rule said that asked."""
 
     def teardown(self) -> None:
         for asked in self.asked:
@@ -71,8 +72,8 @@ class ApprovalsMachine(RuleBasedStateMachine):
     def waiting(self) -> list[Asked]:
         return [it for it in self.asked if not it.ended]
 
-    def content(self, tool: str) -> str:
-        return next(it.content for it in self.rules if it.match.matches(None, tool))
+    def rule_for(self, tool: str) -> Rule:
+        return next(it for it in self.rules if it.match.matches(None, tool))
 
     def adopt(self, rules: Sequence[Rule]) -> bool:
         async def adopt() -> bool:
@@ -90,8 +91,8 @@ class ApprovalsMachine(RuleBasedStateMachine):
     def a_call_is_asked_about_unless_it_was_granted(self, chat: str, tool: str) -> None:
         if any(it.chat == chat for it in self.waiting):
             return
-        rule_ = next(it for it in self.rules if it.match.matches(None, tool))
-        asked = Asked(chat, tool, rule_.content, self.time + rule_.ttl_s)
+        asking = self.rule_for(tool)
+        asked = Asked(chat, tool, asking.content, self.time + asking.ttl_s)
         step = Step("main", "t", Inbound(Chat("test", chat, sender=CHATS[chat]), "go"))
         call, person = ToolCall(f"c{len(self.asked)}", tool, {}), self.people[chat]
         shown = len(person.requests)
@@ -108,7 +109,7 @@ class ApprovalsMachine(RuleBasedStateMachine):
         self.guest.call(begin)
         self.settled()
         if (chat, tool, asked.content) in self.granted:
-            self.permits.append(self.permit(asked))
+            self.permits.append((self.permit(asked), asked.content))
             assert len(person.requests) == shown
             return
         asked.id = person.requests[shown].id
@@ -127,10 +128,9 @@ class ApprovalsMachine(RuleBasedStateMachine):
         asked = self.waiting[pick % len(self.waiting)]
         self.guest.call(self.cancelled, asked.scope)
         self.settled()
-        if asked.state == "open" and asked.expires_at > self.time:
-            asked.state = "void"
-        # Its time came first where nobody had looked.
-        asked.state = "expired" if asked.state == "open" else asked.state
+        if asked.state == "open":
+            # Its time may have come first, where nobody has looked.
+            asked.state = "void" if asked.expires_at > self.time else "expired"
 
     async def cancelled(self, scope: trio.CancelScope) -> None:
         await trio.lowlevel.checkpoint()
@@ -139,25 +139,13 @@ class ApprovalsMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.permits)
     @rule(pick=st.integers(0, 9))
     def a_yes_is_used_once(self, pick: int) -> None:
-        permit = self.permits[pick % len(self.permits)]
+        permit, content = self.permits.pop(pick % len(self.permits))
         approvals, subject = self.house.approvals, permit.subject
-        grants = {it.id for it in self.guest.call(approvals.grants.held)}
-        current = approvals.wishes(subject.step, subject.call)[0].content
-        content = next(it.content for it in self.asked_about(permit))
-        if current == content and grants >= set(permit.grants):
+        held = {it.id for it in self.guest.call(approvals.grants.held)}
+        if self.rule_for(subject.call.name).content == content and held >= set(permit.grants):
             self.guest.call(approvals.spend, permit)
         with pytest.raises((AlreadyIntended, PolicyChanged)):
             self.guest.call(approvals.spend, permit)
-        self.permits.remove(permit)
-
-    def asked_about(self, permit: Permit) -> list[Rule]:
-        """The rule that was in force when it was given."""
-        call = permit.subject.call
-        versions = [replace(it, ttl_s=TTL_S + n) for it in self.rules for n in range(60)]
-        rules = [it for it in versions if it.match.matches(None, call.name)]
-        from hookgate.approvals.binding import policy
-
-        return [it for it in rules if policy([it.wish(call)]) == permit.policy]
 
     # --- people ---
 
@@ -185,7 +173,7 @@ class ApprovalsMachine(RuleBasedStateMachine):
             if approved and grant == "session":
                 self.granted.add((asked.chat, asked.tool, asked.content))
             if approved:
-                self.permits.append(self.permit(asked))
+                self.permits.append((self.permit(asked), asked.content))
         else:
             assert not came.counted
             assert came.state in (asked.state, "spent")
@@ -218,7 +206,7 @@ class ApprovalsMachine(RuleBasedStateMachine):
 
     @rule(tool=st.sampled_from(TOOLS), back=st.booleans())
     def a_rule_that_says_something_else_voids_what_it_asked_and_what_it_granted(self, tool: str, back: bool) -> None:
-        before = self.content(tool)
+        before = self.rule_for(tool).content
         changed = [replace(it, ttl_s=it.ttl_s + 1) if it.match.matches(None, tool) else it for it in self.rules]
         rules = list(self.rules)
         assert self.adopt(changed)
