@@ -15,12 +15,12 @@ from hookgate.protocol.catalog import Catalog
 from hookgate.protocol.match import Globs, Matcher
 from hookgate.sections import Config
 from hookgate.sections.tools import McpSection
-from hookgate.tools.mcp import sdk
 from hookgate.tools.mcp.asked import approval_text
 from hookgate.tools.mcp.connections import Connections, open_connections
 from hookgate.tools.mcp.manage import APPROVED, McpConnect, McpDisconnect, McpList
 from hookgate.tools.mcp.roster import Place, Roster
 from hookgate.tools.mcp.server import ServerSpec, Told
+from hookgate.tools.mcp.transport import sdk
 from hookgate.tools.registry import Registry
 
 

@@ -23,7 +23,7 @@ from hookgate.control.client import ControlFailed, NothingRunning, call, socket_
 from hookgate.control.methods import Method
 from hookgate.control.serve import open_control
 from hookgate.protocol.values import Json
-from hookgate.tools.mcp import sdk
+from hookgate.tools.mcp.transport import sdk
 from tests.cli.program import PROMPT, Screen, configured, hook, open_pipes, run
 from tests.cli.zot_folders import extension, installed, project
 from tests.machine import Without, with_and_without

@@ -14,8 +14,8 @@ from hookgate.config import ConfigError, parse
 from hookgate.protocol.values import ToolCall
 from hookgate.sections import Config
 from hookgate.tools.dispatch import execute
-from hookgate.tools.mcp import sdk
 from hookgate.tools.mcp.server import Told
+from hookgate.tools.mcp.transport import sdk
 from hookgate.tools.registry import Registry
 
 ODD = Path(__file__).parents[1] / "tools" / "mcp" / "servers" / "odd.py"

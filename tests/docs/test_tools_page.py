@@ -36,7 +36,8 @@ from hookgate.sections.hooks import ApprovalSection
 from hookgate.sections.tools import McpDefaults, McpSection
 from hookgate.tools import lease, memo, text
 from hookgate.tools.builtin import Parts, bash, bash_output, builtin_tools, edit, glob, grep, read
-from hookgate.tools.dynamic import draft, folder, identity, made
+from hookgate.tools.dynamic import draft, identity, made
+from hookgate.tools.dynamic.cell import folder
 from hookgate.tools.extract import Mode, extract_calls
 from hookgate.tools.failures import HINTS
 from hookgate.tools.files.workspace import Workspace
@@ -167,7 +168,7 @@ async def test_the_question_is_what_a_person_reads(tmp_path: Path) -> None:
     from hookgate.assembly.dynamic import open_dynamic
     from hookgate.store import open_store
     from hookgate.tools.dynamic.asking import approval_text
-    from hookgate.tools.dynamic.cell import walls_note
+    from hookgate.tools.dynamic.cell.cell import walls_note
     from hookgate.tools.registry import Registry
 
     part = PAGE.one("question")

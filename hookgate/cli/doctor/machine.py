@@ -13,7 +13,7 @@ from hookgate import __version__
 from hookgate import config as configuration
 from hookgate.cli.doctor.finding import Examined, Finding, failing, note, ok
 from hookgate.cli.doctor.packages import found, install
-from hookgate.tools.mcp import sdk
+from hookgate.tools.mcp.transport import sdk
 
 PATIENCE_S = 10.0
 _WITHOUT: Mapping[str, tuple[str, str, str]] = {

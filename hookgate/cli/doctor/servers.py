@@ -7,8 +7,8 @@ from dataclasses import replace
 from hookgate.cli.doctor.finding import Examined, Finding, broken, ok
 from hookgate.config import ConfigError
 from hookgate.sections import Config
-from hookgate.tools.mcp import sdk
 from hookgate.tools.mcp.server import ServerSpec, ServerStatus, Told
+from hookgate.tools.mcp.transport import sdk
 
 
 async def servers(it: Examined) -> list[Finding]:

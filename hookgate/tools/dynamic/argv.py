@@ -20,7 +20,7 @@ from hookgate.processes.once import MAX_OUTPUT_BYTES, Printed, run_once
 from hookgate.protocol.codec import decode, encode
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.values import Json, JsonObject, ToolCall, ToolResult, ToolSpec
-from hookgate.tools.dynamic.cell import DATA, Cell, open_cell
+from hookgate.tools.dynamic.cell.cell import DATA, Cell, open_cell
 from hookgate.tools.dynamic.draft import named_well
 from hookgate.tools.dynamic.identity import digest, tool_spec
 from hookgate.tools.dynamic.made import Workplace

@@ -14,9 +14,9 @@ from hookgate.protocol.catalog import ToolRow
 from hookgate.protocol.codec import encode
 from hookgate.protocol.values import ToolCall
 from hookgate.tools import arguments
-from hookgate.tools.dynamic.cell import walls_note
+from hookgate.tools.dynamic.cell.cell import walls_note
+from hookgate.tools.dynamic.cell.folder import MAX_FOLDER_BYTES
 from hookgate.tools.dynamic.draft import NEW_TOOL, Draft, read_draft
-from hookgate.tools.dynamic.folder import MAX_FOLDER_BYTES
 from hookgate.tools.dynamic.identity import CALL_TIMEOUT_S, digest
 from hookgate.tools.dynamic.ledger import Ledger
 from hookgate.tools.dynamic.packages import required

@@ -17,7 +17,7 @@ import trio
 
 from hookgate.protocol.codec import encode
 from hookgate.protocol.values import JsonObject, ToolCall, ToolResult, ToolSpec
-from hookgate.tools.dynamic.cell import SYSTEM, Cell, open_cell, overfull
+from hookgate.tools.dynamic.cell.cell import SYSTEM, Cell, open_cell, overfull
 from hookgate.tools.dynamic.identity import CALL_TIMEOUT_S, START_TIMEOUT_S, same_tool, tool_spec
 from hookgate.tools.dynamic.process import OpenToolProcess, ProgramSpec, ToolProcess, ToolProcessFailed
 from hookgate.tools.errors import ToolError

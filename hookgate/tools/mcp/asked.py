@@ -15,8 +15,8 @@ from typing import Any, cast
 from hookgate.protocol.catalog import ServerRow, Transport
 from hookgate.protocol.values import JsonObject, ToolCall
 from hookgate.tools.errors import ToolError
-from hookgate.tools.mcp.endpoint import url_problem
 from hookgate.tools.mcp.server import NAME
+from hookgate.tools.mcp.transport.endpoint import url_problem
 
 OP = "mcp_connect"
 SECRET = "secret:"  # noqa: S105 - the prefix of a name

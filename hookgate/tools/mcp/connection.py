@@ -14,13 +14,13 @@ import trio
 from hookgate.processes.backoff import backoff_s
 from hookgate.protocol.values import JsonObject, ToolCall, ToolResult, ToolSpec
 from hookgate.tools.errors import BadSpec, NameConflict, ToolError
-from hookgate.tools.mcp.ending import Ending
 from hookgate.tools.mcp.listing import Listing, Offer, Offered, listed
 from hookgate.tools.mcp.live import Live, Refused, Revision, leaves, open_live
 from hookgate.tools.mcp.notices import Notices
 from hookgate.tools.mcp.results import Answered, tool_result
 from hookgate.tools.mcp.server import ConnectFailed, ServerSpec, ServerState, ServerStatus, State, Told
-from hookgate.tools.mcp.tap import LIST_CHANGED, Tap
+from hookgate.tools.mcp.transport.ending import Ending
+from hookgate.tools.mcp.transport.tap import LIST_CHANGED, Tap
 from hookgate.tools.registry import Registry
 
 log = structlog.get_logger("hookgate.mcp")

@@ -16,14 +16,14 @@ import trio
 from hookgate import __version__
 from hookgate.protocol.values import FaultKind, JsonObject
 from hookgate.tools.errors import ToolError
-from hookgate.tools.mcp import sdk
-from hookgate.tools.mcp.answers import CLOSED
 from hookgate.tools.mcp.asked import plain
-from hookgate.tools.mcp.http import open_http
 from hookgate.tools.mcp.listing import Pages
 from hookgate.tools.mcp.server import ConnectFailed, ServerSpec
-from hookgate.tools.mcp.stdio import open_stdio
-from hookgate.tools.mcp.tap import Tap
+from hookgate.tools.mcp.transport import sdk
+from hookgate.tools.mcp.transport.answers import CLOSED
+from hookgate.tools.mcp.transport.http import open_http
+from hookgate.tools.mcp.transport.stdio import open_stdio
+from hookgate.tools.mcp.transport.tap import Tap
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable

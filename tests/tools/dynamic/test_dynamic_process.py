@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import trio
 
+from hookgate.tools.dynamic.cell.tail import KEPT_BYTES
 from hookgate.tools.dynamic.made import MAX_RESULT_BYTES
-from hookgate.tools.dynamic.tail import KEPT_BYTES
 from tests.processes import until
 from tests.tools.dynamic.processes import running_programs
 from tests.tools.dynamic.shops import open_shop

@@ -11,7 +11,7 @@ import pytest
 import trio
 
 from hookgate.processes.private import remove
-from hookgate.tools.dynamic.folder import MAX_FOLDER_FILES, too_much
+from hookgate.tools.dynamic.cell.folder import MAX_FOLDER_FILES, too_much
 from hookgate.tools.shell.sandbox import Limits, open_shelter
 from tests.tools.dynamic.shops import open_shop, open_walls
 

@@ -17,10 +17,10 @@ import trio
 import trio.testing
 from benches import ENVIRONMENT, Bench, opened
 
-from hookgate.tools.mcp.ending import Ending
 from hookgate.tools.mcp.live import open_live
 from hookgate.tools.mcp.server import ServerSpec
-from hookgate.tools.mcp.tap import Tap
+from hookgate.tools.mcp.transport.ending import Ending
+from hookgate.tools.mcp.transport.tap import Tap
 from tests.examples.programs import BUNDLED_NODE
 from tests.processes import below, gone
 

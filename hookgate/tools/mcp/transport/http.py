@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 import trio
 
 from hookgate.protocol.framing import MAX_MESSAGE_BYTES
-from hookgate.tools.mcp.answers import CLOSED, bounded, members, refusal
-from hookgate.tools.mcp.endpoint import Endpoint, checked
 from hookgate.tools.mcp.server import ServerSpec
-from hookgate.tools.mcp.tap import ReadTap, Tap, WriteTap
+from hookgate.tools.mcp.transport.answers import CLOSED, bounded, members, refusal
+from hookgate.tools.mcp.transport.endpoint import Endpoint, checked
+from hookgate.tools.mcp.transport.tap import ReadTap, Tap, WriteTap
 
 if TYPE_CHECKING:
     import httpx2

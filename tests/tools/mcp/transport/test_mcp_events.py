@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 import trio
-from benches import opened
 from hypothesis import given
 from hypothesis import strategies as st
-from web import Asked, reply, serving
 
-from hookgate.tools.mcp.events import Event, Events, TooLong
+from hookgate.tools.mcp.transport.events import Event, Events, TooLong
+from tests.tools.mcp.benches import opened
+from tests.tools.mcp.web import Asked, reply, serving
 
 STREAM = b"Content-Type: text/event-stream\r\nConnection: close\r\n\r\n"
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from hookgate.protocol.codec import decode
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.framing import MAX_MESSAGE_BYTES, LineSplitter, Oversize
-from hookgate.tools.mcp.tap import Tap
+from hookgate.tools.mcp.transport.tap import Tap
 
 if TYPE_CHECKING:
     from mcp_types import JSONRPCMessage

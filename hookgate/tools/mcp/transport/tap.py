@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from hookgate.protocol.values import JsonObject
-from hookgate.tools.mcp.ending import Ending, Flood
+from hookgate.tools.mcp.transport.ending import Ending, Flood
 
 if TYPE_CHECKING:
     from mcp.client._transport import ReadStream, WriteStream

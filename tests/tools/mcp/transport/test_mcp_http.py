@@ -7,14 +7,14 @@ import json
 
 import pytest
 import trio
-from benches import opened
-from web import Asked, answer, reply, serving
 
 from hookgate.protocol.framing import MAX_MESSAGE_BYTES
 from hookgate.tools.errors import ToolError
-from hookgate.tools.mcp import http
-from hookgate.tools.mcp.endpoint import checked
 from hookgate.tools.mcp.server import ConnectFailed, ServerSpec
+from hookgate.tools.mcp.transport import http
+from hookgate.tools.mcp.transport.endpoint import checked
+from tests.tools.mcp.benches import opened
+from tests.tools.mcp.web import Asked, answer, reply, serving
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hookgate.protocol.framing import MAX_MESSAGE_BYTES
-from hookgate.tools.mcp.ending import Ending
-from hookgate.tools.mcp.lines import Lines
-from hookgate.tools.mcp.tap import Tap
+from hookgate.tools.mcp.transport.ending import Ending
+from hookgate.tools.mcp.transport.lines import Lines
+from hookgate.tools.mcp.transport.tap import Tap
 
 
 def read(*chunks: bytes) -> tuple[list[dict[str, Any]], str]:

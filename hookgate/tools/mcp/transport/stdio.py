@@ -17,10 +17,10 @@ import structlog
 import trio
 
 from hookgate.tools.mcp.asked import plain
-from hookgate.tools.mcp.ending import Flood
-from hookgate.tools.mcp.lines import Lines
 from hookgate.tools.mcp.server import ConnectFailed, ServerSpec
-from hookgate.tools.mcp.tap import ReadTap, Tap, WriteTap
+from hookgate.tools.mcp.transport.ending import Flood
+from hookgate.tools.mcp.transport.lines import Lines
+from hookgate.tools.mcp.transport.tap import ReadTap, Tap, WriteTap
 
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream

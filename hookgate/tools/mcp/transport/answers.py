@@ -12,9 +12,9 @@ import trio
 from hookgate.protocol.codec import decode, encode
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.framing import MAX_MESSAGE_BYTES
-from hookgate.tools.mcp.events import Event, Events, TooLong
-from hookgate.tools.mcp.lines import PARSE_ERROR
-from hookgate.tools.mcp.tap import Tap
+from hookgate.tools.mcp.transport.events import Event, Events, TooLong
+from hookgate.tools.mcp.transport.lines import PARSE_ERROR
+from hookgate.tools.mcp.transport.tap import Tap
 
 if TYPE_CHECKING:
     import httpx2

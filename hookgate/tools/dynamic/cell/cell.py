@@ -13,8 +13,8 @@ from pathlib import Path
 import trio
 
 from hookgate.processes.private import open_private_folder
-from hookgate.tools.dynamic.folder import too_much
-from hookgate.tools.dynamic.tail import Tail, open_tail
+from hookgate.tools.dynamic.cell.folder import too_much
+from hookgate.tools.dynamic.cell.tail import Tail, open_tail
 from hookgate.tools.shell.sandbox import Sandbox
 
 # CPU seconds, open files, and bytes per file in blocks of 512. A limit that is lower already stays.

@@ -1,0 +1,1 @@
+"""Where a program of a made tool runs, and what is kept of what it does there."""
