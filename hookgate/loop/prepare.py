@@ -141,9 +141,9 @@ async def _approved(batch: Batch, call: ToolCall, spec: ToolSpec) -> Ready | Own
 
 def _subject(batch: Batch, call: ToolCall, spec: ToolSpec | None) -> Subject:
     step = batch.step
-    # An extension names its calls as it likes, one like another too.
-    again = f"/{token_hex(8)}" if step.extension else ""
-    id_ = batch.ids.get(call.id) or f"call/{step.turn_id}/{step.iteration}/{call.id}{again}"
+    named = f"call/{step.turn_id}/{step.iteration}/{call.id}"
+    # An extension names its calls as it likes: one like another, or like one of the model's.
+    id_ = f"{named}/{token_hex(8)}" if step.extension else batch.ids.get(call.id, named)
     return Subject(batch.claim, step, call, id_, spec, batch.while_asking)
 
 

@@ -212,6 +212,18 @@ async def test_the_other_end_may_decide(tmp_path: Path, approved: object) -> Non
         assert one(frames, "tool_result")["is_error"] == (approved is not True)
 
 
+async def test_the_first_answer_to_a_request_counts_and_the_next_reads_that_nothing_waits(tmp_path: Path) -> None:
+    async with open_rpc(scripted(tmp_path, {"calls": [BASH]}, more=APPROVED), "--rpc-approvals") as client:
+        await client.send("prompt", message="go")
+        asked = (await client.until("approval_request"))[-1]
+        for number, approved in (("9", True), ("10", False)):
+            await client.send("approve", id=number, approval=asked["approval"], approved=approved)
+        frames = await client.done()
+        answers = {frame["id"]: frame["success"] for frame in frames if frame["type"] == "response"}
+        assert answers == {"9": True, "10": False}
+        assert one(frames, "tool_result")["is_error"] is False
+
+
 async def test_what_an_approval_request_hides_is_revealed_while_it_waits(tmp_path: Path) -> None:
     token, command = "ghp_" + "a1B2" * 6, "echo cookie: {}; touch X"
     wanted = {"calls": [{"name": "bash", "arguments": {"command": command.format(token)}, "id": "c1"}]}
