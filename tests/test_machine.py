@@ -66,7 +66,7 @@ def test_an_installation_that_fails_is_told_and_the_tests_go_on(
 
 @pytest.mark.usefixtures("bare")
 def test_what_needs_a_program_that_is_not_there_is_left_out_and_named_not_skipped() -> None:
-    file = "tests/tools/test_grep_engines.py"
+    file = "tests/tools/search/test_grep_engines.py"
     argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", file, "-k", "both_engines or gitignore"]
     ended = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
     assert ended.returncode == 0, ended.stdout

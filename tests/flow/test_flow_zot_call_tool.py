@@ -18,7 +18,6 @@ from hookgate.protocol.values import Inbound, ToolCall
 from hookgate.protocol.zot.blocks import MAX_RESULT_BYTES
 from tests.cli.program import DEADLINE_S, PLUGINS, none_left
 from tests.cli.rpc_client import Frame, one, open_rpc, scripted, types
-from tests.cli.test_rpc import hooked
 from tests.cli.test_zot_gateway import asks as asked
 from tests.cli.test_zot_gateway import heard as told
 from tests.cli.test_zot_gateway import open_gateway
@@ -39,6 +38,7 @@ from tests.flow.zot_rules import (
 )
 from tests.loop.recording import CHAT, hook
 from tests.model_server import says
+from tests.rpc.test_rpc import hooked
 
 FREE = "[guards]\nshell = 'off'\n"
 OPTED: Frame = {**HELLO, "capabilities": ["call_tool"]}

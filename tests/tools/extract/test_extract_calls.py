@@ -18,7 +18,7 @@ from tests.cost import linear
 
 ROWS = [
     json.loads(line)
-    for line in (Path(__file__).parents[1] / "conformance" / "extraction.jsonl").read_text("utf-8").splitlines()
+    for line in (Path(__file__).parents[2] / "conformance" / "extraction.jsonl").read_text("utf-8").splitlines()
 ]
 NAMES = frozenset({"a", "b", "w", "read"})
 A = '{"name":"a","arguments":{"x":1}}'

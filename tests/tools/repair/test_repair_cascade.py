@@ -17,7 +17,7 @@ from hookgate.tools.repair import Decoded, Undecodable, decode_arguments
 
 ROWS = [
     json.loads(line)
-    for line in (Path(__file__).parents[1] / "conformance" / "repair.jsonl").read_text(encoding="utf-8").splitlines()
+    for line in (Path(__file__).parents[2] / "conformance" / "repair.jsonl").read_text(encoding="utf-8").splitlines()
 ]
 LOSSLESS = {"strict", "unquote", "ctrl", "comma", "relaxed", "embedded"}
 
