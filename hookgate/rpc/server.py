@@ -35,10 +35,10 @@ from hookgate.protocol.rpc.responses import (
 )
 from hookgate.protocol.values import Chat, Inbound
 from hookgate.rpc.approvals import Approvals
+from hookgate.rpc.extension_commands import ExtensionCommands
 
 if TYPE_CHECKING:
     from hookgate.embedding.conversation import Conversation
-    from hookgate.embedding.metered import Room
 
 CHANNEL = "rpc"
 CHAT = Chat(CHANNEL, "main", sender="user")
@@ -72,9 +72,7 @@ class Server:
         self._trusted = not terms.token
         # Only extensions speak before anybody has said who they are.
         self._notes: deque[bytes] = deque()
-        self._orders, self._inbox = trio.open_memory_channel[tuple[Request, commands.ExtCommand]](KEPT_NOTES)
-        self._unanswered = 0
-        self._answered = trio.Event()
+        self.commands = ExtensionCommands(self)
 
     def use(self, conversation: Conversation) -> None:
         """It is open, and takes over what was set meanwhile."""
@@ -97,10 +95,10 @@ class Server:
     def started(self, request: Request) -> None:
         self._write(succeeded(request, {"started": True}))
 
-    def _answer(self, request: Request, data: dict[str, Any] | None = None) -> None:
+    def answer(self, request: Request, data: dict[str, Any] | None = None) -> None:
         self._write(succeeded(request, data))
 
-    def _refuse(self, request: Request, error: str) -> None:
+    def refuse(self, request: Request, error: str) -> None:
         self._write(failed(request, error))
 
     # --- in ---
@@ -111,25 +109,25 @@ class Server:
         request = malformed(f"a line over {MAX_MESSAGE_BYTES} bytes") if oversize else read_request(line)
         match request.command:
             case commands.Refused(malformed=True, error=error):
-                self._refuse(request, error)
+                self.refuse(request, error)
             case commands.Hello(token=token):
                 return self._greet(request, token)
             case _ if not self._trusted:
-                self._refuse(request, AUTH_REQUIRED)
+                self.refuse(request, AUTH_REQUIRED)
             case commands.Refused(error=error):
-                self._refuse(request, error)
+                self.refuse(request, error)
             case command:
                 self._do(request, command)
         return True
 
     def _greet(self, request: Request, token: str) -> bool:
         if self._token and not hmac.compare_digest(token.encode(), self._token.encode()):
-            self._refuse(request, INVALID_TOKEN)
+            self.refuse(request, INVALID_TOKEN)
             self.refused = True
             return False
         provider, _, model = self._model.partition("/")
         named = {"provider": provider, "model": model}
-        self._answer(request, {"protocol_version": PROTOCOL_VERSION, "version": __version__, **named})
+        self.answer(request, {"protocol_version": PROTOCOL_VERSION, "version": __version__, **named})
         self._trusted = True
         while self._notes:
             self._write(self._notes.popleft())
@@ -138,23 +136,23 @@ class Server:
     def _do(self, request: Request, command: commands.Command) -> None:
         match command:
             case commands.Ping():
-                self._answer(request, {"pong": True})
+                self.answer(request, {"pong": True})
             case commands.Prompt(message=text, images=images):
                 self._queue(request, Prompt(Inbound(CHAT, text, images)))
             case commands.Compact():
                 self._queue(request, Compaction(CHAT))
             case commands.Abort():
                 # The answer first: what the end of the turn tells comes after it.
-                self._answer(request)
+                self.answer(request)
                 if (job := self.jobs.next) is not None:
                     self.jobs.cancel(job)
             case commands.GetState():
-                self._answer(request, state_members(self._state()))
+                self.answer(request, state_members(self._state()))
             case commands.GetMessages():
                 said = self.conversation.messages() if self.conversation else ()
-                self._answer(request, {"messages": [message_members(message) for message in said]})
+                self.answer(request, {"messages": [message_members(message) for message in said]})
             case commands.GetModels():
-                self._answer(
+                self.answer(
                     request,
                     {"models": [model_members(it) for it in known_models(self._settings.config, self._model)]},
                 )
@@ -169,17 +167,17 @@ class Server:
 
     def _queue(self, request: Request, work: Prompt | Compaction) -> None:
         if not self.jobs.offer(Job(work, _Giver(self, request))):
-            self._refuse(request, TOO_MANY)
+            self.refuse(request, TOO_MANY)
 
     def _change(self, request: Request, command: commands.Command) -> None:
         """What may not change under a turn."""
         if self.jobs.busy:
-            self._refuse(request, BUSY)
+            self.refuse(request, BUSY)
             return
         try:
-            self._answer(request, self._changed(command))
+            self.answer(request, self._changed(command))
         except ValueError as error:
-            self._refuse(request, str(error))
+            self.refuse(request, str(error))
 
     def _changed(self, command: commands.Command) -> dict[str, Any] | None:
         """Raises ValueError, and then nothing has changed."""
@@ -216,19 +214,19 @@ class Server:
     def _approve(self, request: Request, command: commands.Approve) -> None:
         def told(outcome: Outcome | None) -> None:
             if outcome is not None and outcome.counted:
-                self._answer(request)
+                self.answer(request)
             else:
                 became = f": {outcome.text}" if outcome is not None else ""
-                self._refuse(request, f'no approval "{command.approval}" waits{became}')
+                self.refuse(request, f'no approval "{command.approval}" waits{became}')
 
         self.approvals.answer(command, told)
 
     def _reveal(self, request: Request, command: commands.Reveal) -> None:
         waiting = self.approvals.waiting(command.approval)
         if waiting is None:
-            self._refuse(request, f'no approval "{command.approval}" waits')
+            self.refuse(request, f'no approval "{command.approval}" waits')
         else:
-            self._answer(request, revealed_members(waiting))
+            self.answer(request, revealed_members(waiting))
 
     # --- extensions ---
 
@@ -236,54 +234,18 @@ class Server:
         if isinstance(command, commands.PanelKey):
             if self.conversation is not None and self.conversation.extensions is not None:
                 self.conversation.extensions.roster.press(command.key, command.text)
-            self._answer(request)
+            self.answer(request)
             return
-        try:
-            self._orders.send_nowait((request, command))
-        except trio.WouldBlock:
-            self._refuse(request, "too many commands wait already")
-            return
-        self._unanswered += 1
-
-    async def run_commands(self, room: Room) -> None:
-        """Run what people ask of extensions, one command at a time and only where there is room, until cancelled."""
-        await self.opened.wait()
-        async for request, command in self._inbox:
-            await room()
-            await self._order(request, command)
-            self._unanswered -= 1
-            self._answered.set()
+        if not self.commands.offer(request, command):
+            self.refuse(request, "too many commands wait already")
 
     async def idle(self) -> None:
         """Until every command of an extension is answered, and every prompt, theirs too, is done."""
-        while self._unanswered:
-            self._answered = trio.Event()
-            await self._answered.wait()
+        await self.commands.idle()
         await self.jobs.idle()
 
-    async def _order(self, request: Request, command: commands.ExtCommand) -> None:
-        conversation = self.conversation
-        known = conversation.commands.named(command.name, conversation.chat) if conversation is not None else None
-        extensions = conversation.extensions if conversation is not None else None
-        if known is None or not known.extension or extensions is None or conversation is None:
-            self._refuse(request, f"no extension registered for /{command.name}")
-            return
-        answer = await extensions.roster.command(known.name, command.args, conversation.chat)
-        text = conversation.redacted(answer.text)
-        if answer.effect == "error":
-            self._refuse(request, text)
-            return
-        self._answer(request, {"action": answer.effect})
-        match answer.effect:
-            case "prompt":
-                self._prompt(known.extension, answer.text)
-            case "insert" | "display":
-                self.tell(events.ExtDisplay(known.extension, text))
-            case _:
-                pass
-
-    def _prompt(self, extension: str, text: str) -> None:
-        """A prompt that nobody waits for an answer to."""
+    def prompt(self, extension: str, text: str) -> None:
+        """A prompt of an extension's, that nobody waits for an answer to."""
         if not self.jobs.offer(Job(Prompt(Inbound(CHAT, text)), _Giver(self))):
             self.tell(events.ExtNotify(extension, "warn", TOO_MANY))
 

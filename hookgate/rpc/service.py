@@ -132,7 +132,7 @@ class Service:
             nursery.start_soon(self._end_when_stuck, scope)
             nursery.start_soon(self.writer.run)
             nursery.start_soon(self._work)
-            nursery.start_soon(self.server.run_commands, self.writer.room)
+            nursery.start_soon(self.server.commands.run, self.writer.room)
             nursery.start_soon(self.surface.run, self.writer.room)
             await read_lines(STDIN, self.server.take, self.writer.room)
             self.server.approvals.close()
