@@ -36,7 +36,10 @@ async def turns(journal: StoredJournal, name: str) -> None:
         say(f"accepted {accepted.id}")
         claim = await journal.work.claim("writer", 60, accepted.conversation, accepted.id)
         assert claim is not None
-        draft = Draft(Message("assistant", "", ()), (CallRecord("0", ToolCall("c", "ls", {}), None, "agent", 0),))
+        draft = Draft(
+            Message("assistant", "", ()),
+            (CallRecord(call=ToolCall("c", "ls", {}), unreadable=None, agent="agent", iteration=0, id="0"),),
+        )
         (entry,) = await journal.work.append(claim, [draft])
         call = f"{entry.number}.0"
         await journal.work.intend(claim, Intent(call, "p"))

@@ -59,8 +59,10 @@ async def _removed(journal: StoredJournal) -> None:
     )
     unreadable = ToolResult("ERROR", is_error=True, error=Fault("validation", "decode", "no JSON"))
     records = (
-        CallRecord("2.0", call, None, "default", 1, "builtin", "", "ab"),
-        CallRecord("2.1", None, unreadable, "default", 1),
+        CallRecord(
+            id="2.0", call=call, unreadable=None, agent="default", iteration=1, provider="builtin", spec_digest="ab"
+        ),
+        CallRecord(id="2.1", call=None, unreadable=unreadable, agent="default", iteration=1),
     )
     asks = Message("assistant", "I will.", (ProposedCall("c1", "bash", '{"command": "rm notes.txt"}'),))
     await journal.work.append(claim, [Draft(Message("user", "Remove notes.txt\nplease")), Draft(asks, records)])

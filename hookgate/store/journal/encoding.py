@@ -7,10 +7,13 @@ by the row's format, so members may be added without a new format, and nothing e
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
 from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+import orjson
 
 from hookgate.protocol.catalog import StoreCorrupt, StoreTooNew
 from hookgate.protocol.codec import decode, encode
@@ -26,6 +29,10 @@ _TAGGED: frozenset[type] = frozenset((*get_args(Effect), *get_args(Answer)))
 
 
 def encoded(value: object) -> bytes:
+    if not _holds_tagged(type(value)):
+        # Most of what is stored, and orjson knows dataclasses; not every text and number, though.
+        with suppress(TypeError):
+            return orjson.dumps(value)
     return encode(_plain(value))
 
 
@@ -49,10 +56,23 @@ def _read(hint: Any, format_: int, text: bytes) -> object:  # noqa: ANN401 - a t
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - JSON, or what becomes it
     """What stands in mappings and lists is JSON already."""
-    if is_dataclass(value):
-        members = {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
-        return {_TAG: type(value).__name__, **members} if type(value) in _TAGGED else members
+    kind = cast("type", type(value))
+    if names := _names(kind):
+        members = {name: _plain(getattr(value, name)) for name in names}
+        return {_TAG: kind.__name__, **members} if kind in _TAGGED else members
     return [_plain(item) for item in cast("tuple[object, ...]", value)] if isinstance(value, tuple) else value
+
+
+@cache
+def _holds_tagged(hint: Any) -> bool:  # noqa: ANN401
+    """Whether a value of this type may have one of those in it."""
+    inner = get_type_hints(hint).values() if is_dataclass(hint) else get_args(hint)
+    return hint in _TAGGED or any(map(_holds_tagged, inner))
+
+
+@cache
+def _names(kind: type) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
 
 
 @cache

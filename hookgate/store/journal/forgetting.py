@@ -11,8 +11,8 @@ from hookgate.store.journal.tables import Tables
 
 KEYS_S = 90 * 86400.0
 """Longer than any platform repeats a message."""
-PIECE = 500
-"""Conversations, or rows of one kind, in one transaction: others write in between."""
+PIECE = 50
+"""Conversations in one transaction: others write in between."""
 WHY = "the conversation was forgotten"
 
 
@@ -45,47 +45,46 @@ IDLE = """
 """
 
 
-def drop_old(tables: Tables, before: float) -> int:
-    """Of what nobody waits for: conversations that ended before then, and what is behind a summary of others. How
-    many rows; at most a piece of each kind, so it is called until there are none."""
-    sql = f"SELECT number {IDLE} AND last_at < ? ORDER BY last_at LIMIT ?"
-    numbers = tables.all(sql, before, PIECE // 10)
-    for (number,) in numbers:
-        forget_number(tables, number)
-    return len(numbers) + sum(tables.run(sql, before, PIECE) for sql in BEHIND) + _drop_keys(tables)
+def drop_old(tables: Tables, before: float, after: int) -> int:
+    """Of what nobody waits for: conversations that ended before then, and what is behind a summary of others. Of a
+    piece of those with numbers above `after`: the last of these; 0: there are none."""
+    sql = "SELECT number FROM conversations WHERE number > ? ORDER BY number LIMIT ?"
+    numbers = [number for (number,) in tables.all(sql, after, PIECE)]
+    for number in numbers:
+        if tables.one(f"SELECT 1 {IDLE} AND last_at < ? AND number = ?", before, number):
+            forget_number(tables, number)
+        else:
+            for sql in BEHIND:
+                tables.run(sql, number, before)
+    if not numbers:
+        newer = "SELECT number FROM keys WHERE at >= ? ORDER BY number LIMIT 1"
+        tables.run(f"DELETE FROM keys WHERE number < ({newer})", tables.clock() - KEYS_S)  # noqa: S608
+    return max(numbers, default=0)
 
 
 BEHIND = (
-    # Entries that count no more: taken back, or below the last summary.
+    "DELETE FROM entries WHERE conversation = ?1 AND gone = 1 AND at < ?2",
     """
-    DELETE FROM entries WHERE rowid IN (
-        SELECT e.rowid FROM entries e WHERE e.at < ?1 AND (e.gone = 1 OR e.number < (
-            SELECT max(upto) FROM entries s WHERE s.conversation = e.conversation AND s.upto > 0 AND s.gone = 0
-        )) LIMIT ?2
+    DELETE FROM entries WHERE conversation = ?1 AND gone = 0 AND at < ?2 AND number < (
+        SELECT max(upto) FROM entries WHERE conversation = ?1 AND upto > 0 AND gone = 0
     )
     """,
-    "DELETE FROM outbox WHERE number IN (SELECT number FROM outbox WHERE at < ? AND state IS NOT NULL LIMIT ?)",
-    "DELETE FROM answers WHERE rowid IN (SELECT rowid FROM answers WHERE at < ? LIMIT ?)",
-    "DELETE FROM requests WHERE rowid IN (SELECT rowid FROM requests WHERE at < ? AND state <> 'open' LIMIT ?)",
+    "DELETE FROM outbox WHERE conversation = ?1 AND state IS NOT NULL AND at < ?2",
+    "DELETE FROM answers WHERE conversation = ?1 AND at < ?2",
+    "DELETE FROM requests WHERE conversation = ?1 AND state NOT IN ('open', 'approved') AND at < ?2",
     """
-    DELETE FROM messages WHERE number IN (
-        SELECT number FROM messages WHERE accepted_at < ? AND outcome IS NOT NULL LIMIT ?
+    DELETE FROM passages WHERE message IN (
+        SELECT number FROM messages WHERE conversation = ?1 AND outcome IS NOT NULL AND accepted_at < ?2
     )
     """,
-    "DELETE FROM passages WHERE rowid IN ("
-    "SELECT rowid FROM passages WHERE at < ? AND message NOT IN (SELECT number FROM messages) LIMIT ?)",
+    "DELETE FROM messages WHERE conversation = ?1 AND outcome IS NOT NULL AND accepted_at < ?2",
 )
-
-
-def _drop_keys(tables: Tables) -> int:
-    sql = "DELETE FROM keys WHERE number IN (SELECT number FROM keys WHERE at < ? ORDER BY number LIMIT ?)"
-    return tables.run(sql, tables.clock() - KEYS_S, PIECE)
 
 
 def drop_oldest(tables: Tables, most_bytes: int) -> bool:
     """Forget idle conversations, the oldest first, while more is used than that. Whether there may be more to do."""
     sql = f"SELECT number {IDLE} ORDER BY last_at LIMIT 1"
-    for _ in range(PIECE // 10):
+    for _ in range(PIECE):
         oldest = tables.one(sql)
         if oldest is None or used_bytes(tables) <= most_bytes:
             return False

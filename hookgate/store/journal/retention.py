@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from hookgate.store.journal.engine import Engine
 from hookgate.store.journal.forgetting import drop_old, drop_oldest, used_bytes
+from hookgate.store.journal.tables import Tables
 
 
 class Retention:
@@ -14,7 +17,8 @@ class Retention:
         """Drop what nobody waits for and is older, then the oldest until no more than that is used. 0: no limit. The
         file keeps its size: its room is used again."""
         if age_s:
-            while await self._engine.write(lambda tables: drop_old(tables, tables.clock() - age_s)):
+            after = 0
+            while after := await self._engine.write(partial(_drop_old, age_s, after)):
                 pass
         if most_bytes:
             while await self._engine.write(lambda tables: drop_oldest(tables, most_bytes)):
@@ -22,3 +26,7 @@ class Retention:
 
     async def used_bytes(self) -> int:
         return await self._engine.read(used_bytes)
+
+
+def _drop_old(age_s: float, after: int, tables: Tables) -> int:
+    return drop_old(tables, tables.clock() - age_s, after)

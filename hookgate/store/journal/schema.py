@@ -11,8 +11,9 @@ FORMAT = 1
 """Of the values that rows hold as JSON: `format` says it of each."""
 
 _FIRST = (
-    # A message's number is its key's: keys outlive messages, and no number is given twice. NULL: it has no key.
-    "CREATE TABLE keys (number INTEGER PRIMARY KEY AUTOINCREMENT, digest BLOB UNIQUE, at REAL NOT NULL)",
+    # A message's number is its key's: keys outlive messages, the last of them always stays, so no number is given
+    # twice. NULL: it has no key.
+    "CREATE TABLE keys (number INTEGER PRIMARY KEY, digest BLOB UNIQUE, at REAL NOT NULL)",
     """
     CREATE TABLE conversations (
         number INTEGER PRIMARY KEY,
@@ -51,8 +52,7 @@ _FIRST = (
     CREATE INDEX waiting ON messages (begun DESC, number)
     WHERE outcome IS NULL AND kind = 'message' AND joined_at = 0
     """,
-    "CREATE INDEX messages_of ON messages (conversation)",
-    "CREATE INDEX unfinished ON messages (conversation, number) WHERE outcome IS NULL",
+    "CREATE INDEX messages_of ON messages (conversation, outcome)",
     "CREATE TABLE passages (message INTEGER NOT NULL, what TEXT NOT NULL, at REAL NOT NULL)",
     "CREATE INDEX passages_of ON passages (message)",
     """
@@ -67,6 +67,7 @@ _FIRST = (
     )
     """,
     "CREATE UNIQUE INDEX transcript ON entries (conversation, number) WHERE gone = 0",
+    "CREATE INDEX taken_back ON entries (conversation) WHERE gone = 1",
     "CREATE INDEX summaries ON entries (conversation, number) WHERE upto > 0 AND gone = 0",
     # `reply`: the number of the entry that the call stands in.
     """
@@ -109,7 +110,7 @@ _FIRST = (
     """,
     """
     CREATE TABLE outbox (
-        number INTEGER PRIMARY KEY AUTOINCREMENT,
+        number INTEGER PRIMARY KEY,
         id TEXT NOT NULL UNIQUE,
         conversation INTEGER NOT NULL REFERENCES conversations,
         message INTEGER NOT NULL,

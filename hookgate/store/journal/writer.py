@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, NoReturn, TypeVar
 
 import outcome
 import trio
@@ -114,11 +114,13 @@ class Writer(Generic[S]):
         try:
             for call in group:
                 before = self._connection.total_changes
-                ended.append(outcome.capture(self._act, call))
-                intact = self._connection.in_transaction and self._connection.total_changes == before
-                if isinstance(ended[-1], outcome.Error) and not intact:
-                    self._roll_back()
-                    return []
+                result = outcome.capture(call.act, self._subject)
+                if isinstance(result, outcome.Error):
+                    if not self._connection.in_transaction or self._connection.total_changes != before:
+                        self._roll_back()
+                        return []
+                    result = outcome.capture(self._raise, result.error)
+                ended.append(result)
             self._connection.execute("COMMIT")
         except sqlite3.Error:
             self._roll_back()
@@ -139,9 +141,9 @@ class Writer(Generic[S]):
                 raise
         return result
 
-    def _act(self, call: _Call) -> object:
+    def _raise(self, error: BaseException) -> NoReturn:
         with faults_named(self._path):
-            return call.act(self._subject)
+            raise error
 
     def _begin(self, barrier: bool) -> None:
         full = barrier and self._power

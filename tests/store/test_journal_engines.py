@@ -1,0 +1,369 @@
+"""What both engines of the journal do alike, case by case; and what only the one in a file is asked."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+
+import pytest
+import trio
+import trio.testing
+
+from hookgate.protocol.answers import CONTINUE
+from hookgate.protocol.journal.interfaces import Journal
+from hookgate.protocol.journal.values import (
+    Accepted,
+    Arrival,
+    Asked,
+    Claim,
+    Draft,
+    Fenced,
+    Intent,
+    PolicyChanged,
+    StoredGrant,
+    StoredRequest,
+    Vote,
+)
+from hookgate.protocol.values import Chat, Inbound, Message, Outbound
+from hookgate.store.attempts import GIVEN_UP, MAX_ATTEMPTS
+from hookgate.store.journal import open_journal
+from hookgate.store.journal.claims import FREE, IN_ORDER
+from hookgate.store.journal.looking import open_look
+from hookgate.store.journal.posting import DUE
+from hookgate.store.memory import MemoryJournal
+
+CHAT = Chat("test", "1", "ann")
+DAY_S = 86400.0
+
+
+class Wall:
+    """A clock that a test sets."""
+
+    def __init__(self) -> None:
+        self.now = 1_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+Open = Callable[[], AbstractAsyncContextManager[Journal]]
+
+
+@pytest.fixture
+def wall() -> Wall:
+    return Wall()
+
+
+@pytest.fixture(params=["in memory", "in a file"])
+def opened(request: pytest.FixtureRequest, tmp_path: Path, wall: Wall) -> Open:
+    """Opens the journal, or opens it again as after the death of the gateway that had it."""
+    memory = MemoryJournal(wall)
+
+    @asynccontextmanager
+    async def open_memory() -> AsyncGenerator[Journal]:
+        memory.reopen()
+        yield memory
+
+    @asynccontextmanager
+    async def open_file() -> AsyncGenerator[Journal]:
+        async with open_journal(tmp_path / "journal.db", wall=wall) as journal:
+            yield journal
+
+    return open_memory if request.param == "in memory" else open_file
+
+
+@pytest.fixture
+async def journal(opened: Open) -> AsyncGenerator[Journal]:
+    with trio.fail_after(60):
+        async with opened() as journal:
+            yield journal
+
+
+async def accepted(journal: Journal, text: str, chat: Chat = CHAT) -> Accepted:
+    return await journal.intake.accept(Arrival(Inbound(chat, text), "agent", text))
+
+
+async def claimed(journal: Journal, text: str) -> Claim:
+    message = await accepted(journal, text)
+    claim = await journal.work.claim("g", 60)
+    assert claim is not None
+    assert claim.message == message.id
+    return claim
+
+
+async def texts(journal: Journal, claim: Claim) -> list[str]:
+    return [it.message.content for it in (await journal.work.load(claim.conversation)).entries]
+
+
+async def steps(journal: Journal, message: str) -> list[str]:
+    return [it.what for it in await journal.books.where(message)]
+
+
+async def test_what_joins_a_turn_ends_with_it_if_it_was_read_and_else_has_its_own_turn(journal: Journal) -> None:
+    claim = await claimed(journal, "first")
+    read, unread = await accepted(journal, "read"), await accepted(journal, "unread")
+    await journal.work.append(claim, [Draft(Message("user", "first"))])
+    for message in (read, unread):
+        await journal.work.join(claim, message.id)
+        with pytest.raises(Fenced):
+            await journal.work.join(claim, message.id)
+    assert await texts(journal, claim) == ["first", "read", "unread"]
+    assert await journal.work.claim("g", 60) is None
+    await journal.work.complete(claim, "answered", [Draft(Message("assistant", "both"))], (), [read.id])
+    assert await steps(journal, read.id) == ["accepted", "running", "answered"]
+    again = await journal.work.claim("g", 60)
+    assert again is not None
+    assert again.message == unread.id
+    assert await texts(journal, again) == ["first", "read", "both"]
+
+
+async def test_a_message_that_dies_three_times_without_a_step_is_a_dead_letter_and_its_chat_is_told(
+    opened: Open,
+) -> None:
+    async with opened() as journal:
+        message = await accepted(journal, "poison")
+    for attempt in range(1, MAX_ATTEMPTS + 1):
+        async with opened() as journal:
+            claim = await journal.work.claim("g", 60)
+            assert claim is not None
+            assert claim.attempt == attempt
+            request = StoredRequest("A1", claim.conversation, message.id, "1.0", "d", "p", "rule:r")
+            if attempt == 1:
+                await journal.decisions.request(claim, request)
+    async with opened() as journal:
+        assert await journal.work.claim("g", 60) is None
+        assert (await steps(journal, message.id))[-1] == "dead"
+        (row,) = await journal.posting.outgoing("test")
+        assert (row.outbound.text, row.in_reply_to) == (GIVEN_UP, message.id)
+        standing = await journal.decisions.standing("A1")
+        assert standing is not None
+        assert standing.state == "void"
+
+
+async def test_a_step_that_was_stored_begins_the_count_anew(opened: Open) -> None:
+    async with opened() as journal:
+        await accepted(journal, "long")
+    for number in range(MAX_ATTEMPTS + 2):
+        async with opened() as journal:
+            claim = await journal.work.claim("g", 60)
+            assert claim is not None
+            assert claim.attempt == 1
+            await journal.work.append(claim, [Draft(Message("assistant", f"step {number}"))])
+
+
+async def test_a_conversation_is_loaded_from_its_last_summary_on(journal: Journal) -> None:
+    claim = await claimed(journal, "hello")
+    await journal.work.append(claim, [Draft(Message("user", str(number))) for number in range(1, 7)])
+    for upto, text in ((3, "1 and 2"), (5, "up to 4")):
+        await journal.work.append(claim, [Draft(Message("user", text), upto=upto)])
+    await journal.work.append(claim, [Draft(Message("user", "last"))])
+    assert await texts(journal, claim) == ["up to 4", "5", "6", "last"]
+    await journal.work.rewind(claim, 8)
+    assert await texts(journal, claim) == ["1 and 2", "3", "4", "5", "6"]
+    (entry,) = await journal.work.append(claim, [Draft(Message("user", "next"))])
+    assert entry.number == 10
+
+
+async def test_a_conversation_can_be_claimed_without_a_message_by_one_at_a_time(journal: Journal) -> None:
+    conversation = (await accepted(journal, "x")).conversation
+    claim = await journal.work.claim("g", 60, conversation)
+    assert claim is not None
+    assert claim.message == ""
+    assert await journal.work.claim("g", 60, conversation) is None
+    assert await journal.work.claim("g", 60) is None
+    claim = await journal.work.renew(claim, 120)
+    await journal.work.release(claim)
+    with pytest.raises(Fenced):
+        await journal.work.renew(claim, 120)
+    assert await journal.work.claim("g", 60) is not None
+
+
+async def test_a_lease_that_has_run_out_is_taken_over_and_its_holder_writes_nothing(
+    journal: Journal, wall: Wall
+) -> None:
+    claim = await claimed(journal, "x")
+    wall.now += 61
+    other = await journal.work.claim("h", 60)
+    assert other is not None
+    assert (other.message, other.attempt) == (claim.message, 2)
+    with pytest.raises(Fenced):
+        await journal.work.complete(claim, "answered")
+
+
+async def test_what_is_forgotten_is_gone_its_claim_is_stale_and_its_repeats_are_known(journal: Journal) -> None:
+    claim = await claimed(journal, "secret")
+    await journal.work.append(claim, [Draft(Message("user", "secret"))], [Outbound(CHAT, "secret")])
+    (row,) = await journal.posting.outgoing("test")
+    await journal.books.forget(claim.conversation)
+    with pytest.raises(Fenced):
+        await journal.work.append(claim, [Draft(Message("user", "more"))])
+    assert (await journal.work.load(claim.conversation)).entries == ()
+    assert await journal.posting.outgoing("test") == ()
+    assert await steps(journal, claim.message) == []
+    again = await accepted(journal, "secret")
+    assert (again.id, again.known) == (claim.message, True)
+    next_ = await claimed(journal, "new")
+    assert next_.fence > claim.fence
+    (entry,) = await journal.work.append(next_, [Draft(Message("user", "new"))], [Outbound(CHAT, "new")])
+    assert entry.number == 2
+    (new,) = await journal.posting.outgoing("test")
+    assert new.id != row.id
+
+
+async def test_a_hooks_answer_counts_for_that_very_question_alone(journal: Journal) -> None:
+    claim = await claimed(journal, "x")
+    asked = Asked("M1", "on_message", "guard", "content", "digest")
+    await journal.work.answered(claim, asked, CONTINUE)
+    assert await journal.work.answer(asked) == CONTINUE
+    assert await journal.work.answer(Asked("M1", "on_message", "guard", "content", "other")) is None
+
+
+async def test_a_request_is_adopted_by_its_digest_and_void_where_the_call_is_another(journal: Journal) -> None:
+    claim = await claimed(journal, "x")
+
+    def request(id_: str, digest: str, policy: str = "p") -> StoredRequest:
+        return StoredRequest(id_, claim.conversation, claim.message, "1.0", digest, policy, "rule:r", required=2)
+
+    first = await journal.decisions.request(claim, request("A1", "d1"), [Outbound(CHAT, "may I?")])
+    assert (await journal.decisions.request(claim, request("A2", "d1"))) == first
+    for person, state in (("ann", "open"), ("ann", "open"), ("bob", "approved"), ("carl", "approved")):
+        standing = await journal.decisions.decide("A1", Vote(person, True))
+        assert standing is not None
+        assert standing.state == state
+    assert (await journal.decisions.request(claim, request("A3", "d2"))).state == "open"
+    assert [it.request.id for it in await journal.decisions.pending()] == ["A3"]
+    changed = await journal.decisions.standing("A1")
+    assert changed is not None
+    assert (changed.state, len(changed.votes)) == ("void", 2)
+    with pytest.raises(PolicyChanged):
+        await journal.work.intend(claim, Intent("1.0", "d1", "p", ("A1",)))
+    assert await journal.decisions.decide("A9", Vote("ann", True)) is None
+
+
+async def test_requests_and_grants_end_in_their_time(journal: Journal, wall: Wall) -> None:
+    claim = await claimed(journal, "x")
+    request = StoredRequest(
+        "A1", claim.conversation, claim.message, "1.0", "d", "p", "rule:r", expires_at=wall.now + 10
+    )
+    await journal.decisions.request(claim, request)
+    session = claim.conversation.session
+    for grant in (StoredGrant("G1", "s", "bob", session, wall.now + 10), StoredGrant("G2", "s", "bob")):
+        await journal.decisions.grant(grant)
+    assert [it.id for it in await journal.decisions.grants(session)] == ["G1", "G2"]
+    assert [it.id for it in await journal.decisions.grants("other")] == ["G2"]
+    wall.now += 11
+    assert await journal.decisions.pending() == ()
+    late = await journal.decisions.decide("A1", Vote("bob", True))
+    assert late is not None
+    assert (late.state, late.counted) == ("expired", False)
+    assert [it.id for it in await journal.decisions.grants(session)] == ["G2"]
+    with pytest.raises(PolicyChanged):
+        await journal.work.intend(claim, Intent("1.0", "d", "p", (), ("G1",)))
+    assert await journal.decisions.revoke("G2")
+    assert not await journal.decisions.revoke("G2")
+
+
+async def test_a_hold_is_one_holders_until_its_lease_is_over(journal: Journal, wall: Wall) -> None:
+    assert await journal.holds.hold("poll", "a", 10)
+    assert not await journal.holds.hold("poll", "b", 10)
+    assert await journal.holds.hold("poll", "a", 10)
+    wall.now += 11
+    assert await journal.holds.hold("poll", "b", 10)
+    await journal.holds.keep_state("tg", "seq", "7")
+    assert (await journal.holds.state("tg", "seq"), await journal.holds.state("tg", "other")) == ("7", "")
+
+
+async def test_whoever_waits_for_changes_hears_of_one(journal: Journal) -> None:
+    heard = trio.Event()
+
+    async def listen(task_status: trio.TaskStatus[None]) -> None:
+        task_status.started()
+        await journal.books.changed()
+        heard.set()
+
+    async with trio.open_nursery() as nursery:
+        await nursery.start(listen)
+        await trio.testing.wait_all_tasks_blocked()
+        await accepted(journal, "x")
+        await heard.wait()
+
+
+# --- in a file ----------------------------------------------------------------------------------------------
+
+
+async def test_what_is_old_is_dropped_and_what_somebody_waits_for_stays(tmp_path: Path, wall: Wall) -> None:
+    with trio.fail_after(60):
+        async with open_journal(tmp_path / "journal.db", wall=wall) as journal:
+            claims = {name: await _turn(journal, name) for name in ("ended", "to send", "goes on")}
+            for row in await journal.posting.outgoing("test"):
+                if row.outbound.chat.chat_id != "to send":
+                    await journal.posting.sent(row.id, "r")
+            waiting = await accepted(journal, "waiting", Chat("test", "waiting"))
+            wall.now += 10 * DAY_S
+            more = await journal.intake.accept(Arrival(Inbound(Chat("test", "goes on"), "more"), "agent", "more"))
+            claim = await journal.work.claim("g", 60, message=more.id)
+            assert claim is not None
+            await journal.work.complete(claim, "answered", [Draft(Message("user", "sum"), upto=3)])
+            await journal.retention.keep(age_s=5 * DAY_S)
+            kept = {it.conversation.session for it in await journal.books.sessions()}
+            assert kept == {"test:to send", "test:goes on", "test:waiting"}
+            assert await texts(journal, claim) == ["sum"]
+            assert await steps(journal, claims["goes on"].message) == []
+            assert await steps(journal, waiting.id) == ["accepted"]
+            assert len(await journal.posting.outgoing("test")) == 1
+            assert (await journal.intake.accept(Arrival(Inbound(CHAT, ""), "agent", "ended"))).known
+            wall.now += 100 * DAY_S
+            await accepted(journal, "late")
+            await journal.retention.keep(age_s=5 * DAY_S)
+            assert not (await journal.intake.accept(Arrival(Inbound(CHAT, ""), "agent", "ended"))).known
+    with open_look(tmp_path / "journal.db") as tables:
+        assert tables.all("PRAGMA integrity_check") == [("ok",)]
+
+
+async def test_what_is_too_much_is_dropped_the_oldest_first(tmp_path: Path, wall: Wall) -> None:
+    with trio.fail_after(60):
+        async with open_journal(tmp_path / "journal.db", "process", wall) as journal:
+            for number in range(130):
+                wall.now += 1
+                await _turn(journal, f"{number:03}", "x" * 20_000)
+                for row in await journal.posting.outgoing("test"):
+                    await journal.posting.sent(row.id, "r")
+            used = await journal.retention.used_bytes()
+            await journal.retention.keep(most_bytes=used // 3)
+            assert await journal.retention.used_bytes() <= used // 3
+            left = [it.conversation.session for it in await journal.books.sessions()]
+            assert left == [f"test:{number:03}" for number in range(130 - len(left), 130)]
+            assert 20 < len(left) < 60
+
+
+async def _turn(journal: Journal, name: str, text: str = "said") -> Claim:
+    chat = Chat("test", name)
+    message = await accepted(journal, name, chat)
+    claim = await journal.work.claim("g", 60, message=message.id)
+    assert claim is not None
+    drafts = [Draft(Message("user", text)), Draft(Message("assistant", text))]
+    await journal.work.complete(claim, "answered", drafts, [Outbound(chat, "answer")])
+    return claim
+
+
+@pytest.mark.parametrize(
+    ("sql", "values", "index"),
+    [(f"{FREE} {IN_ORDER}", (0.0,), "waiting"), (DUE, ("test", 0.0), "outgoing")],
+    ids=["what is unfinished", "what is to be sent"],
+)
+async def test_what_a_start_looks_for_has_an_index_that_holds_nothing_else(
+    tmp_path: Path, sql: str, values: tuple[object, ...], index: str
+) -> None:
+    async with open_journal(tmp_path / "journal.db"):
+        pass
+    with open_look(tmp_path / "journal.db") as tables:
+        plan = [row[3] for row in tables.all(f"EXPLAIN QUERY PLAN {sql}", *values)]
+        [[partial]] = tables.all("SELECT partial FROM pragma_index_list(?) WHERE name = ?", _table(index), index)
+    assert any(f"INDEX {index}" in line for line in plan), plan
+    assert not any(line.startswith("SCAN") and "INDEX" not in line for line in plan), plan
+    assert partial
+
+
+def _table(index: str) -> str:
+    return {"waiting": "messages", "outgoing": "outbox"}[index]
