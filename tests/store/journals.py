@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+from hookgate.protocol.approval import ApprovalRequest
 from hookgate.protocol.effects import FileEffect, ProcessEffect
 from hookgate.protocol.hook.answers import CONTINUE, Deny, Modify, Respond
 from hookgate.protocol.journal.values import (
+    Approval,
     Arrival,
     Asked,
     CallRecord,
@@ -66,11 +69,18 @@ async def _removed(journal: StoredJournal) -> None:
     )
     asks = Message("assistant", "I will.", (ProposedCall("c1", "bash", '{"command": "rm notes.txt"}'),))
     await journal.work.append(claim, [Draft(Message("user", "Remove notes.txt\nplease")), Draft(asks, records)])
-    request = StoredRequest("A1", accepted.conversation, accepted.id, "2.0", "d", "p", "rule:shell", 1, BEGUN + DAY_S)
+    shown = ApprovalRequest("A1", chat, call, "rule:shell", "Run bash?", "", ("bob",), 600.0, "d")
+    its = (accepted.conversation, accepted.id, "2.0", "d", "p", "rule:shell")
+    request = StoredRequest("A1", *its, replace(shown, unredacted=shown), 1, BEGUN + DAY_S)
     await journal.decisions.request(claim, request, [Outbound(chat, "May I?", kind="notice")])
+    standing = await journal.decisions.standing("A1")
+    assert standing is not None
+    assert standing.request == request
     await journal.decisions.decide("A1", Vote("bob", True, grant="session"))
-    await journal.decisions.grant(StoredGrant("G1", "scope", "bob", accepted.conversation.session))
-    await journal.work.intend(claim, Intent("2.0", "d", "p", ("A1",), ("G1",)))
+    await journal.decisions.grant(
+        StoredGrant("G1", "scope", "bob", "rule:shell", "bash", accepted.conversation.session)
+    )
+    await journal.work.intend(claim, Intent("2.0", "p", (Approval("A1", "d"),), ("G1",)))
     effects = (FileEffect("delete", "notes.txt", source="observed"), ProcessEffect("rm notes.txt", 0))
     result = ToolResult("removed", effects=effects, data={"lines": [1, 2]}, artifact_tags=("a",))
     await journal.work.finish(claim, "2.0", result, 1_000_000)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import trio
 import trio.testing
 
-from hookgate.protocol.answers import CONTINUE
+from hookgate.protocol.approval import ApprovalRequest
+from hookgate.protocol.hook.answers import CONTINUE
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import (
     Accepted,
+    Approval,
     Arrival,
     Asked,
     Claim,
@@ -25,7 +28,7 @@ from hookgate.protocol.journal.values import (
     StoredRequest,
     Vote,
 )
-from hookgate.protocol.values import Chat, Inbound, Message, Outbound
+from hookgate.protocol.values import Chat, Inbound, Message, Outbound, ToolCall
 from hookgate.store.attempts import GIVEN_UP, MAX_ATTEMPTS
 from hookgate.store.journal import open_journal
 from hookgate.store.journal.claims import FREE, IN_ORDER
@@ -92,6 +95,13 @@ async def claimed(journal: Journal, text: str) -> Claim:
     return claim
 
 
+def asking(claim: Claim, id_: str, digest: str = "d") -> StoredRequest:
+    """For call 1.0 of the claim's message."""
+    call = ToolCall("c", "ls", {"path": "."})
+    shown = ApprovalRequest(id_, CHAT, call, "rule:r", "Run ls?", "", (), 60.0, digest)
+    return StoredRequest(id_, claim.conversation, claim.message, "1.0", digest, "p", "rule:r", shown)
+
+
 async def texts(journal: Journal, claim: Claim) -> list[str]:
     return [it.message.content for it in (await journal.work.load(claim.conversation)).entries]
 
@@ -128,9 +138,8 @@ async def test_a_message_that_dies_three_times_without_a_step_is_a_dead_letter_a
             claim = await journal.work.claim("g", 60)
             assert claim is not None
             assert claim.attempt == attempt
-            request = StoredRequest("A1", claim.conversation, message.id, "1.0", "d", "p", "rule:r")
             if attempt == 1:
-                await journal.decisions.request(claim, request)
+                await journal.decisions.request(claim, asking(claim, "A1"))
     async with opened() as journal:
         assert await journal.work.claim("g", 60) is None
         assert (await steps(journal, message.id))[-1] == "dead"
@@ -222,8 +231,8 @@ async def test_a_hooks_answer_counts_for_that_very_question_alone(journal: Journ
 async def test_a_request_is_adopted_by_its_digest_and_void_where_the_call_is_another(journal: Journal) -> None:
     claim = await claimed(journal, "x")
 
-    def request(id_: str, digest: str, policy: str = "p") -> StoredRequest:
-        return StoredRequest(id_, claim.conversation, claim.message, "1.0", digest, policy, "rule:r", required=2)
+    def request(id_: str, digest: str) -> StoredRequest:
+        return replace(asking(claim, id_, digest), required=2)
 
     first = await journal.decisions.request(claim, request("A1", "d1"), [Outbound(CHAT, "may I?")])
     assert (await journal.decisions.request(claim, request("A2", "d1"))) == first
@@ -237,18 +246,15 @@ async def test_a_request_is_adopted_by_its_digest_and_void_where_the_call_is_ano
     assert changed is not None
     assert (changed.state, len(changed.votes)) == ("void", 2)
     with pytest.raises(PolicyChanged):
-        await journal.work.intend(claim, Intent("1.0", "d1", "p", ("A1",)))
+        await journal.work.intend(claim, Intent("1.0", "p", (Approval("A1", "d1"),)))
     assert await journal.decisions.decide("A9", Vote("ann", True)) is None
 
 
 async def test_requests_and_grants_end_in_their_time(journal: Journal, wall: Wall) -> None:
     claim = await claimed(journal, "x")
-    request = StoredRequest(
-        "A1", claim.conversation, claim.message, "1.0", "d", "p", "rule:r", expires_at=wall.now + 10
-    )
-    await journal.decisions.request(claim, request)
-    session = claim.conversation.session
-    for grant in (StoredGrant("G1", "s", "bob", session, wall.now + 10), StoredGrant("G2", "s", "bob")):
+    await journal.decisions.request(claim, replace(asking(claim, "A1"), expires_at=wall.now + 10))
+    session, lasting = claim.conversation.session, StoredGrant("G2", "s", "bob", "rule:r", "ls")
+    for grant in (replace(lasting, id="G1", session=session, until=wall.now + 10), lasting):
         await journal.decisions.grant(grant)
     assert [it.id for it in await journal.decisions.grants(session)] == ["G1", "G2"]
     assert [it.id for it in await journal.decisions.grants("other")] == ["G2"]
@@ -259,7 +265,7 @@ async def test_requests_and_grants_end_in_their_time(journal: Journal, wall: Wal
     assert (late.state, late.counted) == ("expired", False)
     assert [it.id for it in await journal.decisions.grants(session)] == ["G2"]
     with pytest.raises(PolicyChanged):
-        await journal.work.intend(claim, Intent("1.0", "d", "p", (), ("G1",)))
+        await journal.work.intend(claim, Intent("1.0", "p", (), ("G1",)))
     assert await journal.decisions.revoke("G2")
     assert not await journal.decisions.revoke("G2")
 

@@ -9,7 +9,7 @@ from hookgate.store.journal.listing import read_sessions
 from hookgate.store.journal.tables import Tables, number_of
 
 PASSAGES = """
-    SELECT 'accepted', accepted_at, 0 AS place FROM messages WHERE number = ?1
+    SELECT 'accepted', accepted_at, 0 AS place FROM messages WHERE number = ?1 AND inbound IS NOT NULL
     UNION ALL SELECT what, at, rowid FROM passages WHERE message = ?1 ORDER BY place
 """
 

@@ -7,7 +7,6 @@ by the row's format, so members may be added without a new format, and nothing e
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
@@ -20,6 +19,7 @@ from hookgate.protocol.codec import decode, encode
 from hookgate.protocol.effects import Effect
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.hook.answers import Answer
+from hookgate.protocol.values import Inbound, Outbound
 from hookgate.store.journal.schema import FORMAT
 
 T = TypeVar("T")
@@ -29,10 +29,12 @@ _TAGGED: frozenset[type] = frozenset((*get_args(Effect), *get_args(Answer)))
 
 
 def encoded(value: object) -> bytes:
-    if not _holds_tagged(type(value)):
-        # Most of what is stored, and orjson knows dataclasses; not every text and number, though.
-        with suppress(TypeError):
+    if isinstance(value, (Inbound, Outbound)):
+        # What a chat waits for, and none of those is in it. Not every text is one of orjson's.
+        try:
             return orjson.dumps(value)
+        except TypeError:
+            pass
     return encode(_plain(value))
 
 
@@ -56,18 +58,11 @@ def _read(hint: Any, format_: int, text: bytes) -> object:  # noqa: ANN401 - a t
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - JSON, or what becomes it
     """What stands in mappings and lists is JSON already."""
-    kind = cast("type", type(value))
+    kind = cast("type[object]", type(value))
     if names := _names(kind):
         members = {name: _plain(getattr(value, name)) for name in names}
         return {_TAG: kind.__name__, **members} if kind in _TAGGED else members
     return [_plain(item) for item in cast("tuple[object, ...]", value)] if isinstance(value, tuple) else value
-
-
-@cache
-def _holds_tagged(hint: Any) -> bool:  # noqa: ANN401
-    """Whether a value of this type may have one of those in it."""
-    inner = get_type_hints(hint).values() if is_dataclass(hint) else get_args(hint)
-    return hint in _TAGGED or any(map(_holds_tagged, inner))
 
 
 @cache

@@ -13,7 +13,6 @@ KEYS_S = 90 * 86400.0
 """Longer than any platform repeats a message."""
 PIECE = 50
 """Conversations in one transaction: others write in between."""
-WHY = "the conversation was forgotten"
 
 
 def forget(tables: Tables, conversation: Conversation) -> bool:
@@ -27,13 +26,11 @@ def forget(tables: Tables, conversation: Conversation) -> bool:
 def forget_number(tables: Tables, number: int) -> None:
     # First of all: whoever still works on it writes nothing any more.
     tables.run("UPDATE conversations SET fence = fence + 1, claimed_by = NULL, last_at = 0 WHERE number = ?", number)
-    tables.run(
-        "UPDATE requests SET state = 'void', why = ? WHERE conversation = ? AND state IN ('open', 'approved')",
-        WHY,
-        number,
-    )
     tables.run("DELETE FROM passages WHERE message IN (SELECT number FROM messages WHERE conversation = ?)", number)
-    for table in ("entries", "calls", "messages", "outbox", "answers"):
+    tables.run(
+        "UPDATE messages SET inbound = NULL, outcome = coalesce(outcome, 'dropped') WHERE conversation = ?", number
+    )
+    for table in ("entries", "calls", "requests", "outbox", "answers"):
         tables.run(f"DELETE FROM {table} WHERE conversation = ?", number)  # noqa: S608 - a constant
 
 
@@ -57,8 +54,9 @@ def drop_old(tables: Tables, before: float, after: int) -> int:
             for sql in BEHIND:
                 tables.run(sql, number, before)
     if not numbers:
-        newer = "SELECT number FROM keys WHERE at >= ? ORDER BY number LIMIT 1"
-        tables.run(f"DELETE FROM keys WHERE number < ({newer})", tables.clock() - KEYS_S)  # noqa: S608
+        sql = "DELETE FROM messages WHERE inbound IS NULL AND accepted_at < ? AND number < ?"
+        [newest] = tables.one("SELECT max(number) FROM messages") or (0,)
+        tables.run(sql, tables.clock() - KEYS_S, newest or 0)
     return max(numbers, default=0)
 
 
@@ -77,7 +75,10 @@ BEHIND = (
         SELECT number FROM messages WHERE conversation = ?1 AND outcome IS NOT NULL AND accepted_at < ?2
     )
     """,
-    "DELETE FROM messages WHERE conversation = ?1 AND outcome IS NOT NULL AND accepted_at < ?2",
+    """
+    UPDATE messages SET inbound = NULL
+    WHERE conversation = ?1 AND outcome IS NOT NULL AND accepted_at < ?2 AND inbound IS NOT NULL
+    """,
 )
 
 

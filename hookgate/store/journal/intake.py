@@ -12,8 +12,12 @@ from hookgate.store.journal.schema import FORMAT
 from hookgate.store.journal.tables import Tables, id_of, known_as, number_of
 
 NEW_MESSAGE = """
-    INSERT INTO messages (number, conversation, kind, accepted_at, format, inbound) VALUES (?, ?, ?, ?, ?, ?)
+    INSERT OR IGNORE INTO messages (digest, conversation, kind, accepted_at, format, inbound)
+    SELECT ?3, number, ?4, ?5, ?6, ?7 FROM conversations WHERE session = ?1 AND agent = ?2
+    AND generation = coalesce((SELECT generation FROM generations WHERE session = ?1), 0)
+    RETURNING number, conversation, (SELECT generation FROM conversations WHERE number = messages.conversation)
 """
+"""In one step, since a chat waits for it. Nothing where it is known, or its conversation is not stored yet."""
 
 WAITING = """
     SELECT m.number, m.format, m.inbound, c.session, c.agent, c.generation
@@ -63,55 +67,45 @@ class Intake:
 
 
 def _accept(tables: Tables, arrival: Arrival, key: bytes | None, inbound: bytes) -> Accepted:
-    chat, now = arrival.inbound.chat, tables.clock()
+    chat = arrival.inbound.chat
     if arrival.offset:
         sql = "INSERT OR REPLACE INTO offsets VALUES (?, ?, ?)"
         tables.run(sql, chat.channel, arrival.account, arrival.offset)
-    added = tables.connection.execute("INSERT OR IGNORE INTO keys (digest, at) VALUES (?, ?)", (key, now))
-    if not added.rowcount:
-        return _known(tables, arrival, key)
-    number = added.lastrowid or 0
-    at, conversation = _current(tables, arrival)
-    meant = _take_effect(tables, arrival, at, conversation)
-    tables.run(NEW_MESSAGE, number, at, arrival.kind, now, FORMAT, inbound)
-    if arrival.effect == "new":
-        _at, conversation = _current(tables, arrival)
+    row = (chat.session_key, arrival.agent, key, arrival.kind, tables.clock(), FORMAT, inbound)
+    added = tables.all(NEW_MESSAGE, *row)
+    if not added:
+        stored = tables.one("SELECT number, conversation FROM messages WHERE digest = ?", key)
+        if stored is not None:
+            return Accepted(id_of(stored[0]), tables.conversation(stored[1]), known=True)
+        tables.kept(current(tables, chat.session_key, arrival.agent))
+        added = tables.all(NEW_MESSAGE, *row)
+    [(number, at, generation)] = added
+    conversation = Conversation(chat.session_key, arrival.agent, generation)
+    if arrival.effect == "none":
+        return Accepted(id_of(number), conversation)
+    meant = _take_effect(tables, arrival, (number, at), conversation)
+    conversation = current(tables, chat.session_key, arrival.agent)
     return Accepted(id_of(number), conversation, meant=tuple(map(id_of, meant)))
 
 
-def _known(tables: Tables, arrival: Arrival, key: bytes | None) -> Accepted:
-    [number] = tables.one("SELECT number FROM keys WHERE digest = ?", key) or (0,)
-    row = tables.one("SELECT conversation FROM messages WHERE number = ?", number)
-    conversation = _current(tables, arrival)[1] if row is None else tables.conversation(row[0])
-    return Accepted(id_of(number), conversation, known=True)
-
-
-def _current(tables: Tables, arrival: Arrival) -> tuple[int, Conversation]:
-    """The conversation that the chat is in now, with its number."""
-    session = arrival.inbound.chat.session_key
-    row = tables.one(
-        "SELECT number, generation FROM conversations WHERE session = ?1 AND agent = ?2 AND generation = "
-        "coalesce((SELECT generation FROM generations WHERE session = ?1), 0)",
-        session,
-        arrival.agent,
-    )
-    if row is not None:
-        return row[0], Conversation(session, arrival.agent, row[1])
+def current(tables: Tables, session: str, agent: str) -> Conversation:
+    """The one that is going on there."""
     [generation] = tables.one("SELECT generation FROM generations WHERE session = ?", session) or (0,)
-    conversation = Conversation(session, arrival.agent, generation)
-    return tables.kept(conversation), conversation
+    return Conversation(session, agent, generation)
 
 
-def _take_effect(tables: Tables, arrival: Arrival, at: int, conversation: Conversation) -> list[int]:
-    """A stop means the message that is being answered, else the next; a new conversation means all of them."""
-    if arrival.effect == "none":
-        return []
+def _take_effect(tables: Tables, arrival: Arrival, place: tuple[int, int], conversation: Conversation) -> list[int]:
+    """A stop means the message that is being answered, else the next; a new conversation means all of them. `place`:
+    its own number, and its conversation's."""
+    number, at = place
     unfinished = tables.all(
         "SELECT m.number FROM conversations c JOIN messages m ON m.conversation = c.number "
-        "WHERE c.session = ? AND m.outcome IS NULL AND m.kind = 'message' ORDER BY m.number",
+        "WHERE c.session = ? AND m.outcome IS NULL AND m.kind = 'message' AND m.number <> ? "
+        "ORDER BY m.number",
         conversation.session,
+        number,
     )
-    meant = [number for (number,) in unfinished]
+    meant = [it for (it,) in unfinished]
     if arrival.effect == "new":
         sql = "INSERT OR REPLACE INTO generations VALUES (?, ?)"
         tables.run(sql, conversation.session, conversation.generation + 1)

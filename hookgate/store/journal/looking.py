@@ -60,7 +60,7 @@ BOOKS = {
         )
     """,
     "ended messages whose outcome nobody can see": """
-        SELECT count(*) FROM messages m WHERE outcome IS NOT NULL
+        SELECT count(*) FROM messages m WHERE outcome IS NOT NULL AND inbound IS NOT NULL
         AND NOT EXISTS (SELECT 1 FROM passages WHERE message = m.number AND what = m.outcome)
     """,
 }
@@ -84,7 +84,9 @@ def check(tables: Tables) -> Checked:
     mistakes = pages or [*_values(tables), *_books(tables)]
     if pages:
         return Checked(0, 0, 0, 0, used_bytes(tables), tuple(mistakes))
-    messages, unfinished = tables.one("SELECT count(*), total(outcome IS NULL) FROM messages") or (0, 0)
+    messages, unfinished = tables.one(
+        "SELECT count(*), total(outcome IS NULL) FROM messages WHERE inbound IS NOT NULL"
+    ) or (0, 0)
     [to_send] = tables.one("SELECT count(*) FROM outbox WHERE state IS NULL") or (0,)
     conversations = len(read_sessions(tables))
     return Checked(conversations, messages, int(unfinished), to_send, used_bytes(tables), tuple(mistakes))
@@ -164,7 +166,10 @@ def _json(value: object) -> object:
 
 
 def _messages(tables: Tables, conversation: int) -> Iterator[Line]:
-    sql = "SELECT number, kind, accepted_at, outcome, inbound FROM messages WHERE conversation = ? ORDER BY number"
+    sql = (
+        "SELECT number, kind, accepted_at, outcome, inbound FROM messages "
+        "WHERE conversation = ? AND inbound IS NOT NULL ORDER BY number"
+    )
     for number, kind, at, outcome, inbound in tables.all(sql, conversation):
         passages = tables.all("SELECT what, at FROM passages WHERE message = ? ORDER BY rowid", number)
         yield {

@@ -105,6 +105,7 @@ def _open(stack: ExitStack, path: Path, wall: Callable[[], float]) -> _Opened:
 
 def _latest(connection: sqlite3.Connection) -> float:
     """A time that was given out late before: where the clock was set back meanwhile, it goes on from here."""
-    last = "SELECT at FROM {} ORDER BY rowid DESC LIMIT 1"
-    found = [connection.execute(last.format(table)).fetchall() for table in ("keys", "passages")]
+    last = "SELECT {} FROM {} ORDER BY rowid DESC LIMIT 1"
+    times = (("accepted_at", "messages"), ("at", "passages"))
+    found = [connection.execute(last.format(*it)).fetchall() for it in times]
     return max((at for rows in found for (at,) in rows), default=0.0)

@@ -41,5 +41,5 @@ def _end(tables: Tables, row: str, state: str, receipt: str) -> None:
     """A row that is not there any more belonged to a conversation that was forgotten."""
     sql = "UPDATE outbox SET state = ?, receipt = ? WHERE id = ? AND state IS NULL RETURNING message"
     for (message,) in tables.all(sql, state, receipt, row):
-        if tables.one("SELECT 1 FROM messages WHERE number = ?", message):
+        if tables.one("SELECT 1 FROM messages WHERE number = ? AND inbound IS NOT NULL", message):
             tables.passed(message, state)

@@ -11,9 +11,6 @@ FORMAT = 1
 """Of the values that rows hold as JSON: `format` says it of each."""
 
 _FIRST = (
-    # A message's number is its key's: keys outlive messages, the last of them always stays, so no number is given
-    # twice. NULL: it has no key.
-    "CREATE TABLE keys (number INTEGER PRIMARY KEY, digest BLOB UNIQUE, at REAL NOT NULL)",
     """
     CREATE TABLE conversations (
         number INTEGER PRIMARY KEY,
@@ -33,9 +30,12 @@ _FIRST = (
     """,
     "CREATE INDEX claimed ON conversations (number) WHERE claimed_by IS NOT NULL",
     "CREATE TABLE generations (session TEXT PRIMARY KEY, generation INTEGER NOT NULL) WITHOUT ROWID",
+    # `digest`: of its key; NULL: it has none. A message that was forgotten is its key alone, without an `inbound`.
+    # The last one is never deleted, so no number is given twice.
     """
     CREATE TABLE messages (
         number INTEGER PRIMARY KEY,
+        digest BLOB UNIQUE,
         conversation INTEGER NOT NULL REFERENCES conversations,
         kind TEXT NOT NULL,
         accepted_at REAL NOT NULL,
@@ -45,13 +45,14 @@ _FIRST = (
         begun INTEGER NOT NULL DEFAULT 0,
         attempts INTEGER NOT NULL DEFAULT 0,
         format INTEGER NOT NULL,
-        inbound BLOB NOT NULL
+        inbound BLOB
     )
     """,
     """
     CREATE INDEX waiting ON messages (begun DESC, number)
     WHERE outcome IS NULL AND kind = 'message' AND joined_at = 0
     """,
+    "CREATE INDEX forgotten ON messages (accepted_at) WHERE inbound IS NULL",
     "CREATE INDEX messages_of ON messages (conversation, outcome)",
     "CREATE TABLE passages (message INTEGER NOT NULL, what TEXT NOT NULL, at REAL NOT NULL)",
     "CREATE INDEX passages_of ON passages (message)",
