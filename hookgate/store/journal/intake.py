@@ -46,9 +46,7 @@ class Intake:
         await self._engine.write(settle, barrier=True)
 
     async def conversation(self, session: str, agent: str) -> Conversation:
-        sql = "SELECT generation FROM generations WHERE session = ?"
-        row = await self._engine.read(lambda tables: tables.one(sql, session))
-        return Conversation(session, agent, row[0] if row else 0)
+        return await self._engine.read(lambda tables: current(tables, session, agent))
 
     async def unfinished(self) -> tuple[Unfinished, ...]:
         def unfinished(tables: Tables) -> tuple[Unfinished, ...]:
@@ -110,8 +108,8 @@ def _take_effect(tables: Tables, arrival: Arrival, place: tuple[int, int], conve
         sql = "INSERT OR REPLACE INTO generations VALUES (?, ?)"
         tables.run(sql, conversation.session, conversation.generation + 1)
     else:
-        sql = "SELECT claimed_message FROM conversations WHERE number = ? AND claimed_by IS NOT NULL"
-        running = tables.one(sql, at)
+        held = "number = ? AND claimed_by IS NOT NULL AND claimed_until > ?"
+        running = tables.one(f"SELECT claimed_message FROM conversations WHERE {held}", at, tables.clock())  # noqa: S608
         meant = [it for it in meant if running is not None and it == running[0]] or meant[:1]
     tables.connection.executemany("UPDATE messages SET stopped = 1 WHERE number = ?", [(it,) for it in meant])
     return meant

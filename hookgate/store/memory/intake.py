@@ -67,7 +67,8 @@ class Intake:
                 tables.let_go(old)
             meant = unfinished
         else:
-            running = tables.thread(conversation).claim
+            thread = tables.thread(conversation)
+            running = thread.claim if tables.claimed(thread) else None
             meant = [it for it in unfinished if running is not None and it.id == running.message] or unfinished[:1]
         for it in meant:
             it.stopped = True
