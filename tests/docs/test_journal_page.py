@@ -44,7 +44,9 @@ async def test_the_commands_print_what_the_page_shows(home: Path) -> None:
     for part in PAGE.marked("run"):
         for block in re.split(r"^\$ ", part.text, flags=re.MULTILINE)[1:]:
             command, _, shown = block.partition("\n")
-            assert (await output(home, command)).replace(str(home), "/home/ann") == shown, command
+            printed = (await output(home, command)).replace(str(home), "/home/ann")
+            # How much room the same rows take is a matter of the library's version.
+            assert re.sub(r"0\.\d MB", "0.1 MB", printed) == shown, command
 
 
 async def test_the_kinds_of_an_export_are_those_of_the_table(home: Path) -> None:
