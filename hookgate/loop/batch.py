@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 from hookgate.approvals.binding import Permit
 from hookgate.loop.agent import Agent
@@ -13,6 +14,7 @@ from hookgate.protocol.interfaces import Channel, Tool
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import Claim
 from hookgate.protocol.values import LLMRequest, ProposedCall, Step, ToolCall, ToolResult, ToolSpec
+from hookgate.protocol.zot.names import EXTENSION
 from hookgate.tools.memo import Memo
 from hookgate.tools.registry import Snapshot
 
@@ -43,6 +45,10 @@ class Batch:
         """As the tool is, whatever a hook has made of it in this request."""
         return self.snapshot.spec(name) or self.spec(name)
 
+    def id_of(self, call: ToolCall | ProposedCall) -> str:
+        """The journal's name for it."""
+        return self.ids.get(call.id, call.id)
+
     @cached_property
     def _specs(self) -> dict[str, ToolSpec]:
         return {spec.name: spec for spec in reversed(self.request.tools)}
@@ -62,6 +68,12 @@ class Ready:
     tool: Tool
     permit: Permit | None = None
 
+    @property
+    def is_kept(self) -> bool:
+        """Whether the journal has it before it runs: it was approved, may change something or make calls itself."""
+        spec = self.spec
+        return self.permit is not None or not spec.read_only or spec.provider.startswith(EXTENSION)
+
 
 @dataclass(frozen=True, slots=True)
 class Owned:
@@ -70,6 +82,7 @@ class Owned:
     call: ToolCall
     spec: ToolSpec
     permit: Permit | None = None
+    is_kept: ClassVar = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,25 +17,27 @@ from hookgate.protocol.values import Finished, LLMRequest, ToolResult
 from hookgate.tools.decode import ReadCall
 
 Record = Callable[[str, ToolResult], Awaitable[None]]
-Prepared = Ready | Owned | Settled
+Asked = ReadCall | Finished | Settled
+Prepared = Ready | Owned | Settled | Finished
 
 
-async def run_calls(batch: Batch, calls: Sequence[ReadCall], record: Record) -> bool:
-    """Record (call id, result) of each call, in order, as soon as it is final. Raises what a hook aborts with.
+async def run_calls(batch: Batch, calls: Sequence[Asked], record: Record) -> bool:
+    """Record (call id, result) of each call, in order, as soon as it is final. Raises what a hook aborts with. What
+    has come further already, before a crash, goes on where it was.
 
     True when every result was already delivered to the user, so that the model need not be asked again.
     """
     handled = True
     for group in grouped(batch.request, calls):
         prepared = await _prepare_all(batch, group)
-        done = await execute_all(batch, [item for item in prepared if not isinstance(item, Settled)])
+        done = await execute_all(batch, [item for item in prepared if isinstance(item, Ready | Owned)])
         handled = (
             await _finish_all(batch, [(item, done.get(item.call.id, item)) for item in prepared], record) and handled
         )
     return handled and bool(calls)
 
 
-async def _finish_all(batch: Batch, items: Sequence[tuple[Prepared, Prepared | Finished]], record: Record) -> bool:
+async def _finish_all(batch: Batch, items: Sequence[tuple[Prepared, Prepared]], record: Record) -> bool:
     """What was prepared with what became of it; the first that a hook aborts with leaves the rest unfinished."""
     handled = True
     for number, (item, ended) in enumerate(items):
@@ -52,12 +54,12 @@ async def _finish_all(batch: Batch, items: Sequence[tuple[Prepared, Prepared | F
     return handled
 
 
-def grouped(request: LLMRequest, calls: Iterable[ReadCall]) -> list[list[ReadCall]]:
+def grouped(request: LLMRequest, calls: Iterable[Asked]) -> list[list[Asked]]:
     """Runs of read-only calls together, every other call by itself."""
-    groups: list[list[ReadCall]] = []
+    groups: list[list[Asked]] = []
     joinable = False
     for call in calls:
-        spec = request.tool(call.proposed.name)
+        spec = request.tool(call.proposed.name) if isinstance(call, ReadCall) else None
         reads_only = spec is not None and spec.read_only
         if reads_only and joinable:
             groups[-1].append(call)
@@ -67,11 +69,12 @@ def grouped(request: LLMRequest, calls: Iterable[ReadCall]) -> list[list[ReadCal
     return groups
 
 
-async def _prepare_all(batch: Batch, group: list[ReadCall]) -> list[Prepared]:
+async def _prepare_all(batch: Batch, group: list[Asked]) -> list[Prepared]:
     prepared: list[Prepared] = []
     try:
         for call in group:
-            prepared.append(await prepare(batch, call))  # noqa: PERF401 - the tally below needs what there is
+            came = await prepare(batch, call) if isinstance(call, ReadCall) else call
+            prepared.append(came)
     except BaseException:
         batch.agent.tally.dropped += sum(isinstance(item, Ready) for item in prepared)
         raise

@@ -16,6 +16,7 @@ from hookgate.loop.finish import cut_off, owned, started
 from hookgate.loop.prepare import spent
 from hookgate.protocol.events.inside import CallProgressed
 from hookgate.protocol.events.payloads import ToolExecStart
+from hookgate.protocol.journal.values import Intent
 from hookgate.protocol.redacting import presentable, redacted
 from hookgate.protocol.values import Finished, ToolResult
 from hookgate.protocol.zot.names import EXTENSION
@@ -41,7 +42,7 @@ async def execute_all(batch: Batch, items: Sequence[Ready | Owned]) -> dict[str,
 
     async def do(item: Ready | Owned) -> None:
         nonlocal begun
-        refused = await spent(batch, item.permit) if item.permit is not None else None
+        refused = await _on_record(batch, item)
         if refused is not None:
             done[item.call.id] = Settled(item.call, refused, refused.for_llm)
             return
@@ -49,8 +50,9 @@ async def execute_all(batch: Batch, items: Sequence[Ready | Owned]) -> dict[str,
         started_at = perf_counter_ns()
         ended = await (owned(batch, item) if isinstance(item, Owned) else _execute(batch, item))
         done[item.call.id] = ended
-        if item.permit is not None:
-            await batch.agent.approvals.finish(item.permit, ended.result, perf_counter_ns() - started_at)
+        if item.is_kept:
+            duration_ns = perf_counter_ns() - started_at
+            await batch.journal.work.finish(batch.claim, batch.id_of(item.call), ended.result, duration_ns)
 
     try:
         if len(items) > 1 and all(isinstance(item, Ready) and item.spec.read_only for item in items):
@@ -67,6 +69,15 @@ async def execute_all(batch: Batch, items: Sequence[Ready | Owned]) -> dict[str,
     finally:
         tally.dropped += ready - begun
     return done
+
+
+async def _on_record(batch: Batch, item: Ready | Owned) -> ToolResult | None:
+    """Before it begins: so that nothing that may have happened is done again. The result of one that may not."""
+    if item.permit is not None:
+        return await spent(batch, item.permit)
+    if item.is_kept:
+        await batch.journal.work.intend(batch.claim, Intent(batch.id_of(item.call), ""))
+    return None
 
 
 async def _execute(batch: Batch, item: Ready) -> Finished:
@@ -107,7 +118,7 @@ async def _run(batch: Batch, item: Ready) -> ToolResult:
             call_context.secret_from.set(around.redactor.cut_from)
             with working_for(batch.step.chat), _heard(batch, call.id):
                 if item.spec.provider.startswith(EXTENSION):
-                    return await call_scope.serving(batch, lambda: _worked(around, item))
+                    return await call_scope.serving(batch, batch.id_of(call), lambda: _worked(around, item))
                 return await _worked(around, item)
     except ToolError as error:
         return failed(call.name, error)

@@ -104,14 +104,14 @@ def closed(batch: Batch, item: Settled) -> ToolResult:
     return rendered(redacted(redactor, sound(item.result)))
 
 
-def tell_ended(batch: Batch, item: Ready | Owned | Settled, result: ToolResult) -> None:
+def tell_ended(batch: Batch, item: Ready | Owned | Settled | Finished, result: ToolResult) -> None:
     events = batch.agent.gate.events
     if not events.heard(CallEnded):
         return
     redactor = batch.agent.around.redactor
     known = item.call if isinstance(item.call, ToolCall) else ToolCall(item.call.id, item.call.name, {})
     call = presentable(redactor, replace(known, name=redactor.text(known.name)))
-    ran = isinstance(item, Ready)
+    ran = isinstance(item, Ready | Finished)
     raw = redactor.text(item.call.arguments) if isinstance(item.call, ProposedCall) else ""
     events.emit(CallEnded(call, result, _status(result, ran=ran), ran, raw), batch.step)
 

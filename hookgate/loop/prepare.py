@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from secrets import token_hex
 
 import structlog
 
@@ -140,11 +139,7 @@ async def _approved(batch: Batch, call: ToolCall, spec: ToolSpec) -> Ready | Own
 
 
 def _subject(batch: Batch, call: ToolCall, spec: ToolSpec | None) -> Subject:
-    step = batch.step
-    named = f"call/{step.turn_id}/{step.iteration}/{call.id}"
-    # An extension names its calls as it likes: one like another, or like one of the model's.
-    id_ = f"{named}/{token_hex(8)}" if step.extension else batch.ids.get(call.id, named)
-    return Subject(batch.claim, step, call, id_, spec, batch.while_asking)
+    return Subject(batch.claim, batch.step, call, batch.id_of(call), spec, batch.while_asking)
 
 
 async def _permitted(

@@ -1,26 +1,88 @@
-"""What the journal keeps of a reply's calls, and how a turn that a crash cut off goes on with them. Asks no model."""
+"""What the journal keeps of a reply's calls, and what is left of them where a crash has cut a turn off. Runs none."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from hashlib import sha256
 
-from hookgate.loop.batch import Batch
+from hookgate.loop.batch import Batch, Settled
+from hookgate.loop.transcript import Transcript, open_calls
 from hookgate.protocol.codec import canonical
-from hookgate.protocol.journal.values import CallRecord
-from hookgate.protocol.values import ToolCall, ToolSpec
+from hookgate.protocol.journal.values import CallRecord, CallState, Entry
+from hookgate.protocol.redacting import presentable
+from hookgate.protocol.values import Finished, ProposedCall, ToolCall, ToolSpec
 from hookgate.tools.decode import ReadCall
+from hookgate.tools.failures import failure
+
+MAY_HAVE_RUN = "hookgate stopped while this ran: it may have happened, and nobody knows here"
+STALE = "the tool is not the one any more that was asked for before hookgate was started again"
+
+MAX_KNOWN = 4096
+# With the spec itself, so that its identity is not given to another.
+_digests: dict[int, tuple[ToolSpec, str]] = {}
 
 
 def record(batch: Batch, read: ReadCall) -> CallRecord:
     """A call as it was asked for, and what its tool was then."""
     call, step = read.call, batch.step
     asked = (call, None) if isinstance(call, ToolCall) else (None, call)
-    spec = batch.own_spec(read.proposed.name)
     kept = CallRecord(*asked, step.agent, step.iteration, extension=step.extension)
-    return kept if spec is None else replace(kept, provider=spec.provider, owner=spec.owner, spec_digest=digest(spec))
+    return replace(kept, **_tool(batch.own_spec(read.proposed.name)))
 
 
-def digest(spec: ToolSpec) -> str:
-    flags = [spec.mutates, spec.affects_workspace, spec.pure, spec.access]
-    return sha256(canonical([spec.name, spec.description, spec.parameters, flags])).hexdigest()
+def _tool(spec: ToolSpec | None) -> dict[str, str]:
+    if spec is None:
+        return {"provider": "", "owner": "", "spec_digest": ""}
+    return {"provider": spec.provider, "owner": spec.owner, "spec_digest": _digest(spec)}
+
+
+def _digest(spec: ToolSpec) -> str:
+    known = _digests.get(id(spec))
+    if known is None or known[0] is not spec:
+        flags = [spec.mutates, spec.affects_workspace, spec.pure, spec.access]
+        said = canonical([spec.name, spec.description, spec.parameters, flags])
+        if len(_digests) >= MAX_KNOWN:
+            _digests.clear()
+        known = _digests[id(spec)] = spec, sha256(said).hexdigest()
+    return known[1]
+
+
+def last_reply(transcript: Transcript) -> Entry | None:
+    """The one whose calls are not all answered."""
+    if not open_calls(transcript.turn):
+        return None
+    return next(entry for entry in reversed(transcript.turn) if entry.message.role == "assistant")
+
+
+def replies(transcript: Transcript) -> int:
+    """How often the model has answered in this turn."""
+    said = [entry for entry in transcript.turn if entry.message.role == "assistant"]
+    return max([len(said), *(call.iteration + 1 for entry in said for call in entry.calls)])
+
+
+def left(batch: Batch, transcript: Transcript, reply: Entry) -> Iterator[ReadCall | Finished | Settled]:
+    """The calls that have no result in the transcript, as far as each has come. One that may have run is never run
+    again; one of which nothing is stored passes the gate again, if its tool is still the same."""
+    records = dict(zip(reply.message.tool_calls, reply.calls, strict=True))
+    for proposed in open_calls(transcript.turn):
+        kept = records[proposed]
+        yield _left(batch, proposed, kept, transcript.stored.call(kept.id))
+
+
+def _left(batch: Batch, proposed: ProposedCall, kept: CallRecord, state: CallState) -> ReadCall | Finished | Settled:
+    name, call = proposed.name, kept.call
+    if call is None:
+        return ReadCall(proposed, kept.unreadable or failure("validation", name, "its arguments cannot be read"))
+    if state.result is not None and kept.owner:
+        return Settled(call, state.result)
+    if state.result is not None:
+        return Finished(presentable(batch.agent.around.redactor, call), state.result, state.duration_ns)
+    if state.intended:
+        told = failure("unknown", name, MAY_HAVE_RUN, hint="Look before you do it again.")
+        return Settled(call, told, MAY_HAVE_RUN)
+    before = {"provider": kept.provider, "owner": kept.owner, "spec_digest": kept.spec_digest}
+    if _tool(batch.own_spec(name)) != before:
+        told = failure("stale", name, STALE, hint="Look at its description and call it again.")
+        return Settled(call, told, STALE)
+    return ReadCall(proposed, call)

@@ -11,13 +11,13 @@ import structlog
 import trio
 
 from hookgate.loop.agent import Agent
-from hookgate.loop.batch import Batch
+from hookgate.loop.batch import Batch, Settled
 from hookgate.loop.calls import run_calls
 from hookgate.loop.compaction import make_room
 from hookgate.loop.model import complete
 from hookgate.loop.repeated import is_repeated
 from hookgate.loop.reply_calls import Asked, TextCalls, read_reply, renamed
-from hookgate.loop.resume import record
+from hookgate.loop.resume import MAY_HAVE_RUN, last_reply, left, record, replies
 from hookgate.loop.slots import Slot
 from hookgate.loop.streaming.shown import Everything, Shown, Watching
 from hookgate.loop.transcript import Transcript
@@ -148,9 +148,12 @@ async def _outcome(turn: Turn) -> Outbound | None:
 
 
 async def _converse(turn: Turn) -> str | None:
-    progress, iterations, corrected = turn.progress, range(turn.agent.max_steps), False
+    progress, before = turn.progress, replies(turn.transcript)
+    corrected = any(_is_correction(entry.message) for entry in turn.transcript.turn)
     turn.emit(Prompted(turn.inbound), turn.step(0))
-    for iteration in iterations:
+    if before:
+        await _go_on(turn)
+    for iteration in range(before, turn.agent.max_steps):
         progress.step, progress.iterations = turn.step(iteration), iteration + 1
         await _take_news(turn, progress.step)
         await make_room(turn.agent, turn.transcript, progress.step)
@@ -171,6 +174,30 @@ async def _converse(turn: Turn) -> str | None:
             return None
     tried = f"after {turn.agent.max_steps} model calls in one turn (agent.max_steps) it still wanted to run tools"
     raise StepLimitReached(f"I stopped: {tried}.")
+
+
+def _is_correction(message: Message) -> bool:
+    return message.role == "user" and message.content.startswith(CORRECTION.partition("{}")[0])
+
+
+async def _go_on(turn: Turn) -> None:
+    """The calls that a crash has left of the last reply: prepared again, finished, or told that they may have run."""
+    agent, reply = turn.agent, last_reply(turn.transcript)
+    if reply is None:
+        return
+    step = replace(turn.step(replies(turn.transcript) - 1), resumed=True)
+    turn.progress.step = step
+    snapshot = agent.selection.of(agent.registry.snapshot(), step.chat.channel)
+    request = agent.gate.offered(step, _request(turn, snapshot))
+    ids = {call.id: kept.id for call, kept in zip(reply.message.tool_calls, reply.calls, strict=True)}
+    parts = (agent, turn.channel, turn.transcript.held, step, request, snapshot)
+    batch = Batch(*parts, turn.journal, turn.memo, turn.used, turn.slot.given_back, ids)
+    calls = tuple(left(batch, turn.transcript, reply))
+    for call in calls:
+        if isinstance(call, Settled) and call.skipped == MAY_HAVE_RUN:
+            text = agent.around.redactor.text(f"{call.call.name}: {MAY_HAVE_RUN}")
+            await turn.channel.send(Outbound(step.chat, text, kind="notice"))
+    await run_calls(batch, calls, partial(_record, turn))
 
 
 async def _take_news(turn: Turn, step: Step) -> None:

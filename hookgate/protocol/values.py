@@ -274,7 +274,8 @@ class Finished:
 class Step:
     """One model call of a turn and the tool calls it leads to: what `meta` and `context` are made from.
 
-    `extension`: the one whose own tool call it is about; empty where the model asked.
+    `extension`: the one whose own tool call it is about; empty where the model asked. `resumed`: a crash had cut it
+    off, and it goes on where it was.
     """
 
     agent: str
@@ -285,6 +286,7 @@ class Step:
     model: str = ""
     purpose: Purpose = "turn"
     extension: str = ""
+    resumed: bool = False
     encoded: dict[str, bytes] = field(default_factory=dict[str, bytes], init=False, compare=False, repr=False)
     """Its parts in JSON by name, kept by whoever encodes them: every question of a step carries the same."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from itertools import count
 
 import trio
 
@@ -16,9 +17,12 @@ from hookgate.tools.lease import Lease
 
 @dataclass
 class Served:
-    """A running tool. It holds the workspace, so what it calls shares a lease of their own."""
+    """A running tool. It holds the workspace, so what it calls shares a lease of their own. `call_id`: the journal's
+    name for it, which those of the calls that it makes begin with."""
 
     batch: Batch
+    call_id: str
+    numbers: count[int] = field(default_factory=lambda: count(1))
     lease: Lease = field(default_factory=Lease)
     scope: trio.CancelScope = field(default_factory=trio.CancelScope)
     aborted: TurnAborted | None = None
@@ -32,9 +36,9 @@ class Served:
 current: ContextVar[Served | None] = ContextVar("served", default=None)
 
 
-async def serving(batch: Batch, run: Callable[[], Awaitable[ToolResult]]) -> ToolResult:
+async def serving(batch: Batch, call_id: str, run: Callable[[], Awaitable[ToolResult]]) -> ToolResult:
     """Run a tool of an extension's; what it calls meanwhile belongs to this batch. Raises what a hook aborts with."""
-    served = Served(batch)
+    served = Served(batch, call_id)
     token = current.set(served)
     try:
         with served.scope:

@@ -46,6 +46,8 @@ async def run_errand(gateway: Gateway, shown: Shown, errand: Errand) -> ToolResu
 async def _run(gateway: Gateway, batch: Batch, errand: Errand, within: call_scope.Served | None = None) -> ToolResult:
     redactor = batch.agent.around.redactor
     call = ToolCall(redactor.text(f"{errand.extension}:{errand.id}"), errand.name, errand.arguments)
+    if within is not None:
+        batch = replace(batch, ids={call.id: f"{within.call_id}/{next(within.numbers)}"})
     batch.agent.gate.events.emit(CallProposed(presentable(redactor, call)), batch.step)
     results: list[ToolResult] = []
 

@@ -58,6 +58,8 @@ def context_members(step: Step, call: ToolCall | None = None) -> dict[str, objec
         members["origin"] = call.origin
     if step.purpose != "turn":
         members["purpose"] = step.purpose
+    if step.resumed:
+        members["resumed"] = True
     if step.extension:
         members["extension"] = step.extension
     decode = decode_members(call.decode) if call is not None else None
