@@ -131,7 +131,7 @@ class SessionMachine(RuleBasedStateMachine):
             return Abort("enough", hard=True) if question.step.inbound.text.startswith("abort") else CONTINUE
 
         tools = [FunctionTool("look", reads_only=True), FunctionTool("write", write), FunctionTool("later", write)]
-        self.bench = Bench(tools=tools, hooks=[hook("h", {Stage.AFTER_LLM: judge})], providers={"p": Talker()})
+        self.bench = Bench(tools=tools, hooks=[hook("h", {Stage.BEFORE_LLM: judge})], providers={"p": Talker()})
         self.bench.room.send = self.send
         self.fuse = Fuse(self.memory, lambda: self.nursery.cancel_scope.cancel())
         shared = Shared(cast("Journal", self.fuse))
