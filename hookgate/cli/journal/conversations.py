@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hookgate.channels.printable import printable
-from hookgate.cli.hooks.inspect import counted, say
 from hookgate.cli.journal.file import journal_of, write_lines
+from hookgate.cli.printing import counted, say, table
 from hookgate.program.endings import FAILED
 from hookgate.protocol.codec import encode
 
@@ -28,16 +28,16 @@ def list_sessions(config_file: Path | None, *, as_json: bool) -> int:
     if as_json:
         say(encode([{"id": it.conversation.id, **asdict(it)} for it in rows]).decode())
         return 0
-    for row in rows:
-        say(printable(_listed(row)))
+    for line in table(map(_listed, rows)):
+        say(line)
     if not rows:
         say("no conversation is stored")
     return 0
 
 
-def _listed(row: SessionRow) -> str:
+def _listed(row: SessionRow) -> tuple[str, str, str]:
     unfinished = f", {row.unfinished} unfinished" if row.unfinished else ""
-    return f"{row.conversation.id}  {_when(row.last_at)}  {counted(row.entries, 'message')}{unfinished}"
+    return row.conversation.id, _when(row.last_at), f"{counted(row.entries, 'message')}{unfinished}"
 
 
 def _when(at: float) -> str:
@@ -77,7 +77,7 @@ def export_session(id_: str, config_file: Path | None) -> int:
 
 async def forget_session(id_: str, config_file: Path | None, *, yes: bool) -> int:
     from hookgate.channels.question import Part, Question, measured
-    from hookgate.cli.agreeing import agreed
+    from hookgate.cli.agreeing import agreed, yes_or_no
     from hookgate.store.journal import open_journal
     from hookgate.store.journal.looking import conversation_of, open_look
 
@@ -85,7 +85,7 @@ async def forget_session(id_: str, config_file: Path | None, *, yes: bool) -> in
     with open_look(file) as tables:
         _number, conversation = conversation_of(tables, id_)
     parts = (Part("conversation", printable(id_)),)
-    if not yes and not agreed(Question("Forget this?", parts, (measured(id_, parts),), "  forget it? [y/N] ")):
+    if not yes and not agreed(Question("Forget this?", parts, (measured(id_, parts),), yes_or_no("forget it?"))):
         return FAILED
     async with open_journal(file) as journal:
         await journal.books.forget(conversation)

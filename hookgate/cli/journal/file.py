@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from hookgate import config as configuration
-from hookgate.cli.hooks.inspect import counted, say
+from hookgate.cli.printing import counted, failed, say
 from hookgate.program.endings import FAILED
 from hookgate.protocol.codec import encode
 
@@ -29,7 +29,7 @@ def check_file(config_file: Path | None) -> int:
     with open_look(file) as tables:
         checked = check(tables)
     for mistake in checked.mistakes:
-        sys.stderr.write(f"hookgate: {file}: {mistake}\n")
+        failed(f"{file}: {mistake}")
     if checked.mistakes:
         return FAILED
     figures = (
