@@ -164,7 +164,8 @@ class Session:
                 await self._cut_off(job.work.chat, transcript)
         except BaseException:
             if transcript is not None:
-                await transcript.release()
+                with trio.move_on_after(LEASE_S, shield=True):
+                    await transcript.release()
             raise
         return end
 

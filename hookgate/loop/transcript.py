@@ -7,8 +7,6 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import trio
-
 from hookgate.protocol.journal.values import Draft, Entry, Fenced, Stored
 from hookgate.protocol.values import Message, ProposedCall
 
@@ -110,7 +108,7 @@ class Transcript:
         """Nothing more is said; whoever comes next goes on where this ends."""
         claim, self.claim = self.claim, None
         if claim is not None:
-            with trio.CancelScope(shield=True), suppress(Fenced):
+            with suppress(Fenced):
                 await self.work.release(claim)
 
     @property
