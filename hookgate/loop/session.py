@@ -174,7 +174,8 @@ class Session:
         where it has ended, or somebody else has it."""
         conversation, message = await self._accepted(job.work)
         transcript = self.transcript
-        if transcript.conversation != conversation:
+        # One that never held a word may have been passed over: by a new conversation that began before a crash.
+        if transcript.conversation != conversation or not transcript.loaded:
             transcript = Transcript(self._shared.journal.work, conversation)
             current = await self._shared.journal.intake.conversation(self.key, conversation.agent)
             self.transcript = transcript if conversation == current else self.transcript

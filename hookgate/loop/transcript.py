@@ -41,6 +41,10 @@ class Transcript:
     # --- reading ---
 
     @property
+    def loaded(self) -> bool:
+        return self._fence >= 0
+
+    @property
     def entries(self) -> Sequence[Entry]:
         return self._entries
 
