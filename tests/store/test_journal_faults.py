@@ -330,7 +330,9 @@ async def test_what_is_cancelled_was_stored_or_not_and_the_caller_can_tell(file:
         with trio.CancelScope() as scope:
             if number % 3 == 0:
                 scope.cancel()
-            nursery.start_soon(cancel_soon, scope, number % 7)
+            # Each fifth is left alone: on a slow disk all others may be too late.
+            if number % 5:
+                nursery.start_soon(cancel_soon, scope, number % 7)
             await accept(journal, f"k{number}")
             stored.append(f"k{number}")
             return
