@@ -26,7 +26,7 @@ from hookgate.protocol.interfaces import Channel, Redactor
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import Approval, Intent, PolicyChanged, Standing, StoredRequest, Vote
 from hookgate.protocol.redacting import presentable_request
-from hookgate.protocol.values import Step, ToolCall, ToolResult
+from hookgate.protocol.values import Step, ToolCall
 
 log = structlog.get_logger("hookgate.approvals")
 
@@ -131,10 +131,6 @@ class Approvals:
             raise PolicyChanged(RULES_CHANGED)
         intent = Intent(subject.id, permit.policy, permit.approvals, permit.grants)
         await self._journal.work.intend(subject.claim, intent)
-
-    async def finish(self, permit: Permit, result: ToolResult, duration_ns: int) -> None:
-        """What the call came to."""
-        await self._journal.work.finish(permit.subject.claim, permit.subject.id, result, duration_ns)
 
     # --- a person ---
 

@@ -110,7 +110,7 @@ async def _answered(batch: Batch, verdict: Answered) -> Settled:
 
     async def result() -> ToolResult:
         if permit is not None:
-            await approvals.finish(permit, verdict.result, 0)
+            await batch.journal.work.finish(batch.claim, permit.subject.id, verdict.result, 0)
         return verdict.result
 
     return await answered(batch, call, result)
