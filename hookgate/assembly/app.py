@@ -109,7 +109,7 @@ async def open_runtime(settings: Settings, ports: Ports) -> AsyncGenerator[Runti
         mounts = Mounts(gate, restarts(config.hooks.defaults), inside)
         hooks = plans(config, settings.base, tools.rechecks.hook)
         await stack.enter_async_context(open_mounts(mounts, extensions.beside(hooks) if extensions else hooks))
-        journal = MemoryJournal()
+        journal = ports.journal or MemoryJournal()
         agent = make_agent(config, providers, tools, make_judges(config, gate, journal, tools))
         agent = context.applied(agent) if context is not None else agent
         channels = {channel.name: channel for channel in ports.channels}

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from hookgate.extensions.trust import Trust
     from hookgate.hooks.rules import Mount
     from hookgate.protocol.interfaces import Channel, Provider, Tool
+    from hookgate.protocol.journal.interfaces import Journal
     from hookgate.protocol.zot.surface import Surface
 
 
@@ -69,9 +70,10 @@ class Settings:
 @dataclass(frozen=True)
 class Ports:
     """`surfaces`: by channel, those that show what extensions say. `inside`: mounts of this process. `providers`:
-    instead of the configuration's of the same names."""
+    instead of the configuration's of the same names. `journal` None: one in memory."""
 
     channels: Sequence[Channel]
     surfaces: Mapping[str, Surface] = field(default_factory=dict[str, "Surface"])
     inside: Sequence[Mount] = ()
     providers: Mapping[str, Provider] = field(default_factory=dict[str, "Provider"])
+    journal: Journal | None = None
