@@ -165,7 +165,7 @@ class Approvals:
         emit(self._requested(stored.shown), subject.step)
         if standing.state == "open":
             async with subject.while_asking():
-                standing = await self._waited(stored, stored.expires_at - now, channel)
+                standing = await self._waited(subject, stored, stored.expires_at - now, channel)
         record = _record(standing)
         emit(record, subject.step)
         told = {"id": record.id, "tool": record.tool, "digest": record.digest}
@@ -174,8 +174,9 @@ class Approvals:
             raise PolicyChanged(standing.why)
         return standing
 
-    async def _waited(self, stored: StoredRequest, seconds: float, channel: Channel) -> Standing:
-        """Until it is decided, its time is over, or its rule has changed. Cancelling makes it void."""
+    async def _waited(self, subject: Subject, stored: StoredRequest, seconds: float, channel: Channel) -> Standing:
+        """Until it is decided, its time is over, or its rule has changed. Cancelled, it stays open for whoever takes
+        the message up again, and is void with the message's end; a call that nobody takes up again leaves none."""
         waiting = self._open[stored.id] = _Open(stored.asker)
         decided = False
         try:
@@ -194,7 +195,7 @@ class Approvals:
             decided = True
         finally:
             del self._open[stored.id]
-            if not decided:
+            if not decided and not (stored.message and not subject.step.extension):
                 with trio.CancelScope(shield=True):
                     await self._decisions.void(stored.id, STOPPED)
         return standing

@@ -1,4 +1,15 @@
-"""How often a message is tried, whichever engine keeps it, and what its chat is told in the end."""
+"""How often a message is tried and how it ends, whichever engine keeps it, in the words that people read."""
+
+from collections.abc import Mapping
+
+from hookgate.protocol.journal.values import Outcome
 
 MAX_ATTEMPTS = 3
 GIVEN_UP = "I could not answer this: I broke off three times while I tried. An operator can see it."
+ENDS: Mapping[Outcome, str] = {
+    "answered": "the turn has ended",
+    "refused": "the turn has ended",
+    "dropped": "the turn was stopped",
+    "dead": "the message was given up",
+}
+"""Why a request that was open then is void."""

@@ -175,7 +175,7 @@ class Bench:
         gate.mount([*hooks, _listener("watcher", self._hear)])
         rules: Sequence[Rule] = agent.pop("rules", ())
         providers: Mapping[str, Provider] = agent.pop("providers", {"p": self.provider})
-        self.journal = MemoryJournal()
+        self.journal: MemoryJournal = agent.pop("journal", None) or MemoryJournal()
         approvals = Approvals(rules, self.journal, Surroundings(gate.events.emit))
         usual = Agent("main", "p/m", "", providers, gate, _registry(tools), approvals, retries=Retries(2, 0.001, 0.5))
         self.agent = replace(usual, **agent)

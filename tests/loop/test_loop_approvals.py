@@ -290,6 +290,26 @@ async def test_a_turn_that_is_stopped_leaves_no_question_behind(bench: MakeBench
     assert made.lines == ["Stopped."]
 
 
+async def test_a_question_outlives_an_orderly_shutdown_and_its_old_button_runs_the_call_once(
+    bench: MakeBench,
+) -> None:
+    tool = FunctionTool("t")
+    before = Bench(asks_for("t"), tools=[tool], rules=[RULE])
+    async with before.opened():
+        await before.say("go")
+        await before.room.asking.wait()
+    [shown] = before.room.asked
+    before.journal.reopen()
+    after = bench(says("x"), tools=[tool], rules=[RULE], journal=before.journal)
+    async with after.opened():
+        await after.room.asking.wait()
+        assert [it.id for it in after.room.asked] == [shown.id]
+        assert (await after.agent.approvals.decide(shown.id, YES, OPERATOR)).counted
+        await after.idle()
+        assert not (await after.agent.approvals.decide(shown.id, YES, OPERATOR)).counted
+    assert (len(tool.seen), after.lines) == (1, ["x"])
+
+
 async def test_a_rule_that_only_moves_leaves_the_open_question_and_one_that_changes_has_the_call_judged_again(
     bench: MakeBench,
 ) -> None:

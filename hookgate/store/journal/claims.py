@@ -47,7 +47,6 @@ def _take(tables: Tables, message: int, conversation: int, holder: tuple[str, fl
     [(attempts, stopped, first, format_, text)] = tables.all(sql, message)
     inbound = decoded(Inbound, format_, text)
     if attempts >= MAX_ATTEMPTS:
-        tables.void(conversation, message, "the message was given up")
         tables.post(conversation, [Outbound(inbound.chat, GIVEN_UP, kind="error")], message)
         tables.end(message, "dead")
         return None

@@ -9,6 +9,7 @@ from sqlite3 import Connection, Row
 
 from hookgate.protocol.journal.values import Claim, Conversation, Draft, Entry, Fenced, Outcome
 from hookgate.protocol.values import Outbound
+from hookgate.store.attempts import ENDS
 from hookgate.store.journal.encoding import encoded
 from hookgate.store.journal.schema import FORMAT
 
@@ -111,24 +112,19 @@ class Tables:
         return Conversation(*row) if row else Conversation("", "")
 
     def end(self, message: int, outcome: Outcome) -> bool:
-        """The first outcome stands."""
+        """The first outcome stands. Requests that it leaves behind are void."""
         ended = self.run("UPDATE messages SET outcome = ? WHERE number = ? AND outcome IS NULL", outcome, message)
         if ended:
             self.passed(message, outcome)
+        self.run(
+            "UPDATE requests SET state = 'void', why = ? WHERE message = ? AND state IN ('open', 'approved') "
+            "AND conversation = (SELECT conversation FROM messages WHERE number = ?)",
+            *(ENDS[outcome], message, message),
+        )
         return ended > 0
 
     def passed(self, message: int, what: str) -> None:
         self.run("INSERT INTO passages (message, what, at) VALUES (?, ?, ?)", message, what, self.clock())
-
-    def void(self, conversation: int, message: int, why: str) -> None:
-        """The requests of a message that is over."""
-        self.run(
-            "UPDATE requests SET state = 'void', why = ? "
-            "WHERE conversation = ? AND message = ? AND state IN ('open', 'approved')",
-            why,
-            conversation,
-            message,
-        )
 
 
 def number_of(message: str) -> int:

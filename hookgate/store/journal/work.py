@@ -147,7 +147,6 @@ class Work:
             entries = tables.write(number, written)
             if message:
                 tables.end(message, outcome)
-                tables.void(number, message, "the turn has ended")
             for id_ in read:
                 tables.end(number_of(id_), outcome)
             _return_unread(tables, number)

@@ -28,6 +28,7 @@ from hookgate.protocol.journal.values import (
     Vote,
 )
 from hookgate.protocol.values import Inbound, Outbound
+from hookgate.store.attempts import ENDS
 
 KEPT = 1000
 """Of messages that have ended and of requests that are decided: for whoever asks what became of them."""
@@ -174,7 +175,8 @@ class Tables:
             self.outbox[row.id] = OutboxRow(row)
 
     def end(self, message: MessageRow, outcome: Outcome) -> None:
-        """The first outcome stands."""
+        """The first outcome stands. Requests that it leaves behind are void."""
+        self.void(message.id, ENDS[outcome])
         if message.outcome is not None:
             return
         message.outcome = outcome

@@ -61,7 +61,6 @@ class Work:
             row.attempts = 0 if thread.moved else row.attempts + 1
 
     def _give_up(self, row: MessageRow, thread: Thread) -> None:
-        self._tables.void(row.id, "the message was given up")
         self._tables.post(thread, [Outbound(row.inbound.chat, GIVEN_UP, kind="error")], row.id)
         self._tables.end(row, "dead")
         self._tables.ring()
@@ -174,7 +173,6 @@ class Work:
             row = tables.messages[claim.message]
             first = row.first
             tables.end(row, outcome)
-            tables.void(claim.message, "the turn has ended")
         for id_ in read:
             tables.end(tables.messages[id_], outcome)
         self._return_unread(thread)
