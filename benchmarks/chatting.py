@@ -13,6 +13,7 @@ import trio
 from hookgate.assembly.app import Runtime, open_runtime
 from hookgate.assembly.settings import Ports, Settings
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide
+from hookgate.protocol.channel import UNLIMITED
 from hookgate.protocol.values import Chat, Inbound, Outbound
 from hookgate.providers.scripted import Script, ScriptedProvider
 from hookgate.sections import Config
@@ -31,12 +32,14 @@ class Mute:
     """A Channel that keeps the last message."""
 
     name = CHANNEL
+    limits = UNLIMITED
 
     def __init__(self) -> None:
         self.last: Outbound | None = None
 
-    async def send(self, outbound: Outbound) -> None:
+    async def send(self, outbound: Outbound, key: str) -> str:
         self.last = outbound
+        return ""
 
     def stream(self, chat: Chat, text: str) -> None:
         pass

@@ -15,6 +15,7 @@ from hookgate.loop.agent import Agent
 from hookgate.loop.batch import Batch
 from hookgate.loop.calls import run_calls
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide
+from hookgate.protocol.channel import UNLIMITED
 from hookgate.protocol.journal.values import Claim, Conversation
 from hookgate.protocol.values import (
     Chat,
@@ -71,8 +72,10 @@ class Nowhere:
     """A channel that nobody reads."""
 
     name = "bench"
+    limits = UNLIMITED
 
-    async def send(self, outbound: Outbound) -> None: ...
+    async def send(self, outbound: Outbound, key: str) -> str:
+        return ""
 
     def stream(self, chat: Chat, text: str) -> None: ...
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from hookgate.channels.printable import named
 from hookgate.channels.terminal import NAME
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide
+from hookgate.protocol.channel import UNLIMITED
 from hookgate.protocol.values import Chat, Outbound
 
 NOBODY = "nobody can be asked in a one-shot run"
@@ -17,6 +18,7 @@ class Once:
     `tell` hears of each call that is refused because a person's yes is missing."""
 
     name = NAME
+    limits = UNLIMITED
 
     def __init__(self, tell: Callable[[str], None] = lambda _line: None) -> None:
         self._tell = tell
@@ -28,7 +30,7 @@ class Once:
         """Nothing has come, no error either."""
         return self.answer is None and self.error is None
 
-    async def send(self, outbound: Outbound) -> None:
+    async def send(self, outbound: Outbound, key: str) -> str:
         match outbound.kind:
             case "answer" | "output":
                 self.answer = outbound.text
@@ -36,6 +38,7 @@ class Once:
                 self.error = outbound.text
             case _:
                 pass
+        return ""
 
     def stream(self, chat: Chat, text: str) -> None:
         pass

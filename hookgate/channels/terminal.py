@@ -17,6 +17,7 @@ from hookgate.channels.dialogue import WHOLE, Ask, Console, Dialogue, Size, Writ
 from hookgate.channels.panels import AWAITS, PanelView
 from hookgate.channels.printable import named, printable
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide, Decision
+from hookgate.protocol.channel import UNLIMITED
 from hookgate.protocol.values import Chat, Outbound
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class Terminal:
     question does, it waits, for it could look like another question. `ask` None: nobody can be asked."""
 
     name = NAME
+    limits = UNLIMITED
 
     def __init__(
         self,
@@ -60,9 +62,10 @@ class Terminal:
         self._beside: list[str] = []
         self._in_line = False
 
-    async def send(self, outbound: Outbound) -> None:
+    async def send(self, outbound: Outbound, key: str) -> str:
         """An answer that was streamed already is not written again."""
         self._show(outbound)
+        return ""
 
     def _show(self, outbound: Outbound) -> None:
         if self._waits(partial(self._show, outbound)):

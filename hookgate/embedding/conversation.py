@@ -21,6 +21,7 @@ from hookgate.extensions.discovery import Problem
 from hookgate.loop.commands import Commands
 from hookgate.loop.jobs import Compaction, End, Job, Jobs, Prompt
 from hookgate.protocol.approval import ApprovalRequest, Decide
+from hookgate.protocol.channel import UNLIMITED
 from hookgate.protocol.events.event import Event as Told
 from hookgate.protocol.events.inside import CallEnded
 from hookgate.protocol.rpc import events
@@ -53,15 +54,18 @@ class Seat:
 class SeatChannel:
     """The seat as the loop sees it; every conversation has one."""
 
+    limits = UNLIMITED
+
     def __init__(self, seat: Seat) -> None:
         self.name = seat.name
         self.narration: Narration | None = None
         self.seat = seat
 
-    async def send(self, outbound: Outbound) -> None:
+    async def send(self, outbound: Outbound, key: str) -> str:
         await trio.lowlevel.checkpoint()
         if self.narration is not None:
             self.narration.sent(outbound)
+        return ""
 
     def stream(self, chat: Chat, text: str) -> None:
         if self.narration is not None:

@@ -12,6 +12,7 @@ from typing import Protocol
 import trio
 
 from hookgate.loop.jobs import Compaction, Prompt
+from hookgate.protocol.journal.values import Accepted, AcceptEffect
 from hookgate.protocol.values import Chat, Inbound
 
 RESERVED = frozenset(
@@ -28,7 +29,8 @@ Outcome = str | Prompt | Compaction
 class Command:
     """A row. It is found in any case, by an alias too; `extension` is whose it is, empty: hookgate's own.
 
-    `may`: the chats, with their senders, that can use it. `takes`: a message with words behind the name invokes it as
+    `effect`: what it does to the conversation the moment it is stored. `may`: the chats, with their senders, that can
+    use it. `takes`: a message with words behind the name invokes it as
     well. `beside`: it may take long, so it runs beside the turns, within `Invocation.scope`, and says itself that it
     was stopped; any other one has acted when its message is taken in.
     """
@@ -37,6 +39,7 @@ class Command:
     help: str
     run: Callable[[Invocation], Awaitable[Outcome]]
     aliases: tuple[str, ...] = ()
+    effect: AcceptEffect = "none"
     may: Callable[[Chat], bool] = lambda _chat: True
     takes: bool = False
     beside: bool = False
@@ -54,12 +57,13 @@ class Command:
 
 @dataclass(eq=False)
 class Invocation:
-    """A message that is a command; the same text again is another one. `scope` ends one that runs beside the turns;
-    `quiet`: people hear of its end otherwise."""
+    """A message that is a command; the same text again is another one. `accepted`: as it is stored. `scope` ends one
+    that runs beside the turns; `quiet`: people hear of its end otherwise."""
 
     inbound: Inbound
     command: Command
     args: str
+    accepted: Accepted | None = None
     scope: trio.CancelScope = field(default_factory=trio.CancelScope)
     quiet: bool = False
 

@@ -83,7 +83,7 @@ async def _delivered(batch: Batch, result: ToolResult) -> ToolResult:
     if not show and not media:
         return result
     try:
-        await batch.channel.send(Outbound(batch.step.chat, show, media, kind="output"))
+        await batch.channel.send(Outbound(batch.step.chat, show, media, kind="output"), "")
     except Exception as error:
         # Whatever a channel raises is that channel's trouble: the tool has run, and the model must hear of it.
         log.warning("output_undelivered", session=batch.step.session_key, exc_info=error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from math import inf
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ from hookgate.loop.jobs import Compaction, Job, Jobs, Prompt
 from hookgate.loop.slots import Shared
 from hookgate.protocol.errors import SessionAborted
 from hookgate.protocol.interfaces import Channel
-from hookgate.protocol.journal.values import Accepted, AcceptEffect, Arrival
+from hookgate.protocol.journal.values import Accepted, Arrival
 from hookgate.protocol.values import Chat, Inbound, Outbound
 
 if TYPE_CHECKING:
@@ -49,25 +50,38 @@ class Gateway:
         # What waits here is bounded by the queues of the sessions, and by the commands that people type.
         self._work, self._inbox = trio.open_memory_channel[Callable[[], Awaitable[None]]](inf)
 
-    async def receive(self, inbound: Inbound) -> None:
-        """Take a message in: returns once it is queued, answered as a command, or refused."""
+    async def receive(self, inbound: Inbound) -> Accepted:
+        """Take a message in: returns once it is stored, and queued, answered as a command, or refused. One that has
+        been taken in before is not taken in again."""
         invocation = self.commands.read(inbound)
-        if invocation is None:
-            await self.submit(inbound)
-        elif invocation.command.beside:
+        return await self.submit(inbound) if invocation is None else await self._invoke(invocation)
+
+    async def submit(self, inbound: Inbound) -> Accepted:
+        """Take a message in that is none of a person's: no command, whatever it says."""
+        accepted = await self.journal.intake.accept(Arrival(inbound, self.agent_of(inbound.chat).name, _key(inbound)))
+        if not accepted.known and not await self._queue(Job(Prompt(inbound, accepted))):
+            await self.journal.intake.settle(accepted.id, "refused")
+        return accepted
+
+    async def _invoke(self, invocation: Invocation) -> Accepted:
+        inbound, command = invocation.inbound, invocation.command
+        arrival = Arrival(inbound, self.agent_of(inbound.chat).name, _key(inbound), kind="command")
+        accepted = invocation.accepted = await self.journal.intake.accept(replace(arrival, effect=command.effect))
+        if accepted.known:
+            return accepted
+        if command.beside:
             self._running.begin(invocation)
             self._work.send_nowait(partial(self._beside, invocation))
         else:
-            await self._lead(inbound.chat, await invocation.command.run(invocation))
+            await self._run(invocation)
+        return accepted
 
-    async def submit(self, inbound: Inbound) -> None:
-        """Take a message in that is none of a person's: no command, whatever it says. It is stored when this returns;
-        one that has been taken in before is not taken in again."""
-        accepted = await self._accept(inbound)
-        if accepted.known:
-            return
-        if not await self._queue(Job(Prompt(inbound, accepted))):
-            await self.journal.intake.settle(accepted.id, "refused")
+    async def _run(self, invocation: Invocation) -> None:
+        try:
+            await self._lead(invocation.inbound.chat, await invocation.command.run(invocation))
+        finally:
+            if invocation.accepted is not None:
+                await self.journal.intake.settle(invocation.accepted.id, "answered")
 
     def session(self, chat: Chat, jobs: Jobs | None = None) -> Session:
         """The conversation there, begun where there is none yet; `jobs` is then its queue, with what waits in it."""
@@ -115,7 +129,7 @@ class Gateway:
         try:
             if session is None or not session.abort(error):
                 text = self.agent_of(chat).around.redactor.text(str(error))
-                await self.channel_of(chat).send(Outbound(chat, text, kind="error"))
+                await self.channel_of(chat).send(Outbound(chat, text, kind="error"), "")
         finally:
             self._running.stop(chat.session_key, quietly=True)
 
@@ -152,15 +166,6 @@ class Gateway:
             for session in [it for it in self.sessions.values() if it.busy]:
                 await session.renew_lease()
 
-    async def _accept(self, inbound: Inbound, effect: AcceptEffect | None = None) -> Accepted:
-        """`effect`: that of a command, which is stored with it."""
-        chat = inbound.chat
-        # Platforms number the messages of each chat.
-        key = f"{chat.session_key} {inbound.message_id}" if inbound.message_id else ""
-        kind = "message" if effect is None else "command"
-        arrival = Arrival(inbound, self.agent_of(chat).name, key, kind=kind, effect=effect or "none")
-        return await self.journal.intake.accept(arrival)
-
     async def _queue(self, job: Job) -> bool:
         """Whether it will be done; else the chat is told."""
         if self.session(job.work.chat).jobs.offer(job):
@@ -178,7 +183,7 @@ class Gateway:
 
     async def _beside(self, invocation: Invocation) -> None:
         try:
-            await self._lead(invocation.inbound.chat, await invocation.command.run(invocation))
+            await self._run(invocation)
         except Exception:
             log.exception("command_failed", session=invocation.session, command=invocation.command.name)
         finally:
@@ -188,28 +193,25 @@ class Gateway:
 
     def _rows(self) -> tuple[Command, ...]:
         return (
-            Command("stop", "end what runs here", self._stopped),
-            Command("new", "start a new conversation", self._renewed),
+            Command("stop", "end what runs here", self._stopped, effect="stop"),
+            Command("new", "start a new conversation", self._renewed, effect="new"),
             Command("compact", "sum up the older part of the conversation", self._compacted),
             Command("help", "this text", self._helped),
         )
 
     async def _stopped(self, invocation: Invocation) -> Outcome:
-        accepted = await self._accept(invocation.inbound, "stop")
         # The turn itself says that it stopped.
-        stopped = self.stop(invocation.session)
-        await self.journal.intake.settle(accepted.id, "answered")
-        return "" if stopped else "Nothing is running here."
+        return "" if self.stop(invocation.session) else "Nothing is running here."
 
     async def _renewed(self, invocation: Invocation) -> Outcome:
-        accepted, key = await self._accept(invocation.inbound, "new"), invocation.session
+        accepted, key = invocation.accepted, invocation.session
+        assert accepted is not None  # noqa: S101 - what is invoked has been stored
         self.agent_of(invocation.inbound.chat).approvals.forget(key)
         self.commands.forget(key)
         session = self.sessions.get(key)
         dropped = session.renew(accepted.conversation) if session else 0
         for message in accepted.meant:
             await self.journal.intake.settle(message, "dropped")
-        await self.journal.intake.settle(accepted.id, "answered")
         return "A new conversation." + (f" Waiting messages dropped: {dropped}." if dropped else "")
 
     async def _compacted(self, invocation: Invocation) -> Outcome:
@@ -220,9 +222,14 @@ class Gateway:
         """What works in that chat."""
         chat = invocation.inbound.chat
         rows = (": ".join(it.row) for it in self.commands.listed(chat))
-        await self._channels[chat.channel].send(Outbound(chat, "\n".join(rows), kind="output"))
+        await self._channels[chat.channel].send(Outbound(chat, "\n".join(rows), kind="output"), "")
         return ""
 
     async def _reply(self, chat: Chat, text: str) -> None:
         if text:
-            await self._channels[chat.channel].send(Outbound(chat, text, kind="notice"))
+            await self._channels[chat.channel].send(Outbound(chat, text, kind="notice"), "")
+
+
+def _key(inbound: Inbound) -> str:
+    """Platforms number the messages of each chat."""
+    return f"{inbound.chat.session_key} {inbound.message_id}" if inbound.message_id else ""

@@ -183,7 +183,7 @@ async def _denied(batch: Batch, call: ToolCall, result: ToolResult) -> Settled:
 async def _told(batch: Batch, text: str) -> None:
     """A chat that cannot be told of a denial is no reason to end the turn."""
     try:
-        await batch.channel.send(Outbound(batch.step.chat, text, kind="notice"))
+        await batch.channel.send(Outbound(batch.step.chat, text, kind="notice"), "")
     except Exception as error:
         log.warning("denial_untold", session=batch.step.session_key, exc_info=error)
 

@@ -275,7 +275,7 @@ class Session:
     async def _tell(self, outbound: Outbound) -> None:
         """A channel that fails now must not take the other conversations down with it."""
         try:
-            await self._channel.send(outbound)
+            await self._channel.send(outbound, "")
         except Exception:
             log.exception("message_undelivered", session=self.key, kind=outbound.kind)
 

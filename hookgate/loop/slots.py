@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
 
 import trio
 
+from hookgate.protocol.channel import ChannelPolicy
 from hookgate.protocol.journal.interfaces import Journal
 
 MAX_TURNS = 8
@@ -16,10 +17,12 @@ MAX_TURNS = 8
 
 @dataclass(frozen=True)
 class Shared:
-    """What all sessions of a gateway have in common: where they write, and how many of them may work at once."""
+    """What all sessions of a gateway have in common: where they write, how many of them may work at once, and what
+    people see of it in a channel, by its name."""
 
     journal: Journal
     slots: trio.Semaphore = field(default_factory=lambda: trio.Semaphore(MAX_TURNS))
+    policy: Callable[[str], ChannelPolicy] = lambda _channel: ChannelPolicy()
 
 
 class Slot:

@@ -116,7 +116,7 @@ async def run_turn(turn: Turn) -> None:
     try:
         outbound = await _outcome(turn)
         if outbound is not None:
-            await turn.channel.send(outbound)
+            await turn.channel.send(outbound, "")
     finally:
         turn.memo.clear()
         duration = perf_counter_ns() - started
@@ -161,7 +161,7 @@ async def _converse(turn: Turn) -> str | None:
         said, batch = heard.said, await _join(turn, heard)
         if heard.withheld_by:
             text = turn.agent.around.redactor.text(heard.withheld_by)
-            await turn.channel.send(Outbound(turn.inbound.chat, text, kind="notice"))
+            await turn.channel.send(Outbound(turn.inbound.chat, text, kind="notice"), "")
         if said.fault:
             if corrected:
                 raise ProviderFailed("format", f"it keeps writing a tool call that cannot be read: {said.fault}")
@@ -196,7 +196,7 @@ async def _go_on(turn: Turn) -> None:
     for call in calls:
         if isinstance(call, Settled) and call.skipped == MAY_HAVE_RUN:
             text = agent.around.redactor.text(f"{call.call.name}: {MAY_HAVE_RUN}")
-            await turn.channel.send(Outbound(step.chat, text, kind="notice"))
+            await turn.channel.send(Outbound(step.chat, text, kind="notice"), "")
     await run_calls(batch, calls, partial(_record, turn))
 
 

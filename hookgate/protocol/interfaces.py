@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from hookgate.protocol.approval import ApprovalRequest, Decide
+    from hookgate.protocol.channel import ChannelLimits
     from hookgate.protocol.delta import Delta
     from hookgate.protocol.events.event import Event
     from hookgate.protocol.hook.answers import Answer
@@ -92,8 +93,13 @@ class Channel(Protocol):
     @property
     def name(self) -> str: ...
 
-    async def send(self, outbound: Outbound) -> None:
-        """Deliver one message; the answer of a turn comes after its streamed pieces."""
+    @property
+    def limits(self) -> ChannelLimits: ...
+
+    async def send(self, outbound: Outbound, key: str) -> str:
+        """Deliver one message; the answer of a turn comes after its streamed pieces. Returns the receipt: the
+        channel's own id of it, or empty. The same key twice is one message, where the channel can tell. Raises
+        Undelivered; whatever else it raises is tried again too."""
         ...
 
     def stream(self, chat: Chat, text: str) -> None:

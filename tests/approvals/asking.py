@@ -12,6 +12,7 @@ from hookgate.approvals.binding import Permit, Subject
 from hookgate.approvals.requests import Approvals, Refused, Surroundings
 from hookgate.approvals.rules import Rule
 from hookgate.protocol.approval import ApprovalRequest, Decide, Decision, Outcome, Wish
+from hookgate.protocol.channel import UNLIMITED, ChannelLimits
 from hookgate.protocol.events.payloads import Payload
 from hookgate.protocol.interfaces import Redactor
 from hookgate.protocol.journal.interfaces import Journal
@@ -34,6 +35,7 @@ class Person:
     outcomes: list[Outcome] = field(default_factory=list)
     asked: trio.Event = field(default_factory=trio.Event)
     name: str = "telegram"
+    limits: ChannelLimits = UNLIMITED
 
     async def ask(self, request: ApprovalRequest, decide: Decide) -> None:
         self.requests.append(request)
@@ -42,7 +44,8 @@ class Person:
             answer = self.answers.pop(0)
             self.outcomes.append(await decide(answer(request) if callable(answer) else answer))
 
-    async def send(self, outbound: Outbound) -> None: ...
+    async def send(self, outbound: Outbound, key: str) -> str:
+        return ""
 
     def stream(self, chat: Chat, text: str) -> None: ...
 

@@ -72,7 +72,7 @@ async def test_what_comes_while_a_question_stands_open_waits_for_the_answer() ->
         for _ in range(MAX_HELD):
             terminal.between("? Run ls?")
         terminal.stream(REQUEST.chat, "more")
-        await terminal.send(Outbound(REQUEST.chat, "noted", kind="notice"))
+        await terminal.send(Outbound(REQUEST.chat, "noted", kind="notice"), "key")
         written.append("<answered>")
         return "n"
 

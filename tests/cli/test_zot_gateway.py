@@ -39,9 +39,10 @@ class Told(Room):
         super().__init__([])
         self._news = trio.Event()
 
-    async def send(self, outbound: Outbound) -> None:
-        await super().send(outbound)
+    async def send(self, outbound: Outbound, key: str) -> str:
+        receipt = await super().send(outbound, key)
         self._news.set()
+        return receipt
 
     async def hears(self, text: str) -> None:
         while text not in [it.text for it in self.sent]:

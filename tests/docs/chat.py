@@ -22,6 +22,7 @@ from hookgate.loop.transcript import Transcript
 from hookgate.loop.turn import Turn, run_turn
 from hookgate.processes.deadlines import Deadlines
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide
+from hookgate.protocol.channel import UNLIMITED
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.journal.values import Conversation, Draft
@@ -61,13 +62,15 @@ class Telegram:
     """A chat that keeps what it is sent."""
 
     name = "telegram"
+    limits = UNLIMITED
 
     def __init__(self) -> None:
         self.sent: list[Outbound] = []
 
-    async def send(self, outbound: Outbound) -> None:
+    async def send(self, outbound: Outbound, key: str) -> str:
         await trio.lowlevel.checkpoint()
         self.sent.append(outbound)
+        return ""
 
     def stream(self, chat: Chat, text: str) -> None: ...
 

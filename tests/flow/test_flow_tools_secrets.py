@@ -188,10 +188,10 @@ async def test_a_secret_where_a_long_result_is_cut_leaves_no_half(tmp_path: Path
 class Leaky(Room):
     """Its errors name the address, with the token in it, as those of HTTP clients do."""
 
-    async def send(self, outbound: Outbound) -> None:
+    async def send(self, outbound: Outbound, key: str) -> str:
         if outbound.kind == "output":
             raise OSError(f"POST https://chat/bot{SECRET}/send failed")
-        await super().send(outbound)
+        return await super().send(outbound, key)
 
 
 async def test_what_a_channel_says_of_its_own_failure_leaves_without_its_secret(tmp_path: Path) -> None:

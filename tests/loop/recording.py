@@ -22,6 +22,7 @@ from hookgate.loop.gateway import Gateway
 from hookgate.loop.slots import MAX_TURNS, Shared
 from hookgate.loop.transcript import Transcript
 from hookgate.protocol.approval import ApprovalRequest, Decide, Decision
+from hookgate.protocol.channel import UNLIMITED
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.payloads import Payload
 from hookgate.protocol.hook.answers import CONTINUE, Answer, Approve
@@ -60,6 +61,7 @@ class Room:
     """A channel. `broken`: kinds of messages that cannot be delivered. Without `answers` no person ever answers."""
 
     name = "test"
+    limits = UNLIMITED
 
     def __init__(self, log: list[str]) -> None:
         self.sent: list[Outbound] = []
@@ -70,12 +72,13 @@ class Room:
         self.asking = trio.Event()
         self._log = log
 
-    async def send(self, outbound: Outbound) -> None:
+    async def send(self, outbound: Outbound, key: str) -> str:
         await trio.lowlevel.checkpoint()
         if outbound.kind in self.broken:
             raise OSError("the chat is gone")
         self._log.append(f"send {outbound.kind}")
         self.sent.append(outbound)
+        return ""
 
     def stream(self, chat: Chat, text: str) -> None:
         self.streamed += text

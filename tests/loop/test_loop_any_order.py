@@ -139,9 +139,10 @@ class SessionMachine(RuleBasedStateMachine):
         self.nursery = cast("trio.Nursery", self.guest.start(self._live))
         self.settle()
 
-    async def send(self, outbound: Outbound) -> None:
+    async def send(self, outbound: Outbound, key: str) -> str:
         await trio.lowlevel.checkpoint()
         self.lines.append(outbound.text)
+        return ""
 
     async def _live(self, *, task_status: trio.TaskStatus[trio.Nursery]) -> None:
         async with trio.open_nursery() as nursery:

@@ -15,6 +15,7 @@ from hookgate.loop.commands import Command, Commands, Invocation, Outcome, Runni
 from hookgate.loop.extensions.commands import ExtensionCommands
 from hookgate.loop.extensions.surface import MAX_WAITING, Surfaces
 from hookgate.loop.jobs import Prompt
+from hookgate.protocol.journal.values import Accepted, Conversation
 from hookgate.protocol.values import Chat, Inbound, Outbound
 from hookgate.protocol.zot.answers import CommandAnswer
 from hookgate.protocol.zot.frames import Panel
@@ -95,13 +96,15 @@ async def open_house() -> AsyncGenerator[House]:
     surfaces = Surfaces(("desk", "test"), {"desk": desk}, lambda text: text.replace("secret", "<mark>"))
 
     class Inbox:
-        async def submit(self, inbound: Inbound) -> None:
+        async def submit(self, inbound: Inbound) -> Accepted:
             await trio.lowlevel.checkpoint()
             submitted.append(inbound)
+            return Accepted("M1", Conversation("", ""))
 
-        async def receive(self, inbound: Inbound) -> None:
+        async def receive(self, inbound: Inbound) -> Accepted:
             await trio.lowlevel.checkpoint()
             typed.append(inbound)
+            return Accepted("M2", Conversation("", ""))
 
     with trio.fail_after(DEADLINE_S):
         async with trio.open_nursery() as nursery:

@@ -23,6 +23,7 @@ from hookgate.operations.tools import declared_specs
 from hookgate.program.signals import open_until_signal
 from hookgate.program.starting import begun
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide, Decision
+from hookgate.protocol.channel import UNLIMITED
 from hookgate.protocol.errors import TurnAborted
 from hookgate.protocol.journal.values import Conversation
 from hookgate.protocol.values import (
@@ -59,14 +60,17 @@ class CallFlags:
 class _Asker:
     """The chat of the call: what is said in it goes to stderr, questions to whoever sits there."""
 
+    limits = UNLIMITED
+
     def __init__(self, name: str, person: Terminal | None, *, yes: bool) -> None:
         self.name = name
         self._person, self._yes = person, yes
 
-    async def send(self, outbound: Outbound) -> None:
+    async def send(self, outbound: Outbound, key: str) -> str:
         for line in (outbound.text, *outbound.media):
             if line.strip():
                 _to_stderr(f"{outbound.kind}: {line}")
+        return ""
 
     def stream(self, chat: Chat, text: str) -> None:
         pass

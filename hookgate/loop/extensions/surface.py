@@ -13,6 +13,7 @@ import structlog
 import trio
 
 from hookgate.protocol.interfaces import Channel
+from hookgate.protocol.journal.values import Accepted
 from hookgate.protocol.values import Chat, Inbound, Outbound, OutboundKind
 from hookgate.protocol.zot.surface import Surface
 
@@ -30,11 +31,11 @@ SEND_S = 30.0
 class Inbox(Protocol):
     """Where messages come in."""
 
-    async def receive(self, inbound: Inbound) -> None:
+    async def receive(self, inbound: Inbound) -> Accepted:
         """A person's, which may be a command."""
         ...
 
-    async def submit(self, inbound: Inbound) -> None:
+    async def submit(self, inbound: Inbound) -> Accepted:
         """No command, whatever it says."""
         ...
 
@@ -212,7 +213,7 @@ async def _deliver(channel: Channel, jobs: trio.MemoryReceiveChannel[_Job], inbo
                 await _send(channel, job)
 
 
-async def _submit(take: Callable[[Inbound], Awaitable[None]], inbound: Inbound) -> None:
+async def _submit(take: Callable[[Inbound], Awaitable[Accepted]], inbound: Inbound) -> None:
     try:
         await take(inbound)
     except Exception:
@@ -223,6 +224,6 @@ async def _send(channel: Channel, outbound: Outbound) -> None:
     """A channel that fails now loses this message alone."""
     try:
         with trio.fail_after(SEND_S):
-            await channel.send(outbound)
+            await channel.send(outbound, "")
     except Exception:
         log.exception("extension_note_undelivered", channel=channel.name)
