@@ -1,0 +1,170 @@
+"""HTTP for all web channels: hypercorn behind a guard, so that nothing a stranger sends or does not read ends or holds
+up more than its own connection. Knows no page and no user."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import structlog
+import trio
+from hypercorn.app_wrappers import ASGIWrapper
+from hypercorn.config import Config
+from hypercorn.events import Event, RawData
+from hypercorn.trio.tcp_server import TCPServer
+from hypercorn.trio.worker_context import WorkerContext
+from hypercorn.typing import ConnectionState
+
+if TYPE_CHECKING:
+    from hypercorn.typing import ASGIFramework
+
+log = structlog.get_logger("hookgate.web")
+
+Scope: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+STOPPING = "hookgate.stopping"
+"""In the scope of each request: an event after which streams have to end."""
+GRACE_S = 3.0
+HEAD_S = 10.0
+"""For a request's head, and between two requests."""
+SEND_S = 20.0
+"""For the client to take one piece of an answer."""
+LINGER_S = 2.0
+"""A body that nobody wants is read on for so long, since a client that still writes would not see the answer."""
+
+
+async def serve_http(app: App, listen: str, *, started: Callable[[str], None], stop: trio.Event) -> None:
+    """Answer until `stop`, then until what is open has ended, at most GRACE_S. `listen` is HOST:PORT; `started` gets
+    it with the port that was taken. Raises OSError where it cannot be had, ValueError where it is none."""
+    host, _, port = listen.rpartition(":")
+    listeners = await trio.open_tcp_listeners(int(port), host=host.strip("[]"))
+    context = WorkerContext(None)
+    connection = partial(_Connection, ASGIWrapper(_asgi(_Guarded(app, stop))), _config(), context, ConnectionState({}))
+    async with trio.open_nursery() as connections:
+        async with trio.open_nursery() as accepting:
+            accepting.start_soon(
+                partial(trio.serve_listeners, _running(connection), listeners, handler_nursery=connections)
+            )
+            started(f"{host}:{listeners[0].socket.getsockname()[1]}")
+            await stop.wait()
+            accepting.cancel_scope.cancel()
+        await context.terminated.set()
+        connections.cancel_scope.deadline = trio.current_time() + GRACE_S
+
+
+def _config() -> Config:
+    config = Config()
+    config.errorlog = None
+    config.keep_alive_timeout = HEAD_S
+    config.include_server_header = False
+    return config
+
+
+def _asgi(app: App) -> ASGIFramework:
+    """What hypercorn's types say of the same thing."""
+    return app  # pyright: ignore[reportReturnType]
+
+
+def _running(connection: Callable[[trio.SocketStream], _Connection]) -> Callable[[trio.SocketStream], Awaitable[None]]:
+    async def run(stream: trio.SocketStream) -> None:
+        await connection(stream).run()
+
+    return run
+
+
+class _Connection(TCPServer):
+    """hypercorn's own lets anything but an OSError out, which would end the program, and waits for a client to read
+    for as long as that likes."""
+
+    def __init__(self, *parts: Any) -> None:  # noqa: ANN401 - hypercorn's, handed through
+        super().__init__(*parts)
+        self._alive = trio.CancelScope()
+
+    async def run(self) -> None:
+        try:
+            with self._alive:
+                await super().run()
+        except* Exception as failed:
+            log.info("connection_failed", why=_first(failed))
+
+    async def protocol_send(self, event: Event) -> None:
+        if not isinstance(event, RawData):
+            await super().protocol_send(event)
+            return
+        async with self.send_lock:
+            try:
+                with trio.fail_after(SEND_S):
+                    await self.stream.send_all(event.data)
+            except (trio.BrokenResourceError, trio.ClosedResourceError, trio.TooSlowError):
+                self._alive.cancel()
+            except trio.Cancelled:
+                # What was cut in the middle is no stream of answers any more.
+                self._alive.cancel()
+                raise
+
+
+def _first(failed: BaseExceptionGroup[Exception]) -> str:
+    error: BaseException = failed
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return f"{type(error).__name__}: {error}"[:200]
+
+
+class _Guarded:
+    """A failure is that request's. An answer given before the body was read ends the connection, but not so early
+    that the client misses it."""
+
+    def __init__(self, app: App, stop: trio.Event) -> None:
+        self._app, self._stop = app, stop
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            raise ValueError(f"no {scope['type']} here")
+        scope[STOPPING] = self._stop
+        body = _Body(receive, has_body(scope))
+        try:
+            await self._app(scope, body.receive, partial(_send, body, send))
+        except Exception:
+            log.exception("request_failed", method=scope["method"], path=scope["path"])
+
+
+def has_body(scope: Scope) -> bool:
+    headers: dict[bytes, bytes] = dict(scope["headers"])
+    return b"transfer-encoding" in headers or headers.get(b"content-length", b"0") != b"0"
+
+
+class _Body:
+    def __init__(self, receive: Receive, unread: bool) -> None:
+        self._receive = receive
+        self.unread = unread
+
+    async def receive(self) -> MutableMapping[str, Any]:
+        message = await self._receive()
+        self.unread = self.unread and message["type"] == "http.request" and message.get("more_body", False)
+        return message
+
+    async def read_away(self) -> None:
+        while self.unread:
+            await self.receive()
+
+
+async def _send(body: _Body, send: Send, message: MutableMapping[str, Any]) -> None:
+    if not body.unread:
+        await send(message)
+    elif message["type"] == "http.response.start":
+        await send({**message, "headers": [*message.get("headers", ()), (b"connection", b"close")]})
+    else:
+        await send({**message, "more_body": True})
+        if message.get("more_body", False):
+            return
+        with trio.move_on_after(LINGER_S):
+            await body.read_away()
+        # hypercorn says that it is over through the queue that the body fills.
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(body.read_away)
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+            nursery.cancel_scope.cancel()

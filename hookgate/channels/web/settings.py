@@ -1,0 +1,75 @@
+"""What a web channel is told and given: its own settings, and the gateway as a few callables. Knows no configuration
+file, no loop and no server."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from hookgate.protocol.approval import Decision, Outcome, Voter
+from hookgate.protocol.interfaces import Replacing
+from hookgate.protocol.journal.interfaces import Journal
+from hookgate.protocol.journal.values import Accepted, StoredRequest
+from hookgate.protocol.values import Chat, Inbound
+
+USER_NAME = re.compile(r"[A-Za-z0-9_.@-]{1,64}")
+TOKEN_USER = "owner"
+"""Who has logged in with the channel's token."""
+
+
+@dataclass(frozen=True, slots=True)
+class WebSettings:
+    """`token`: what logs in TOKEN_USER; empty: nothing does. `users`: argon2 hashes of passwords by name. `origin`:
+    where people reach the page (`https://chat.example.org`), if not by loopback or address; with https, cookies are
+    for https alone."""
+
+    name: str
+    token: str
+    users: Mapping[str, str] = field(default_factory=dict[str, str])
+    origin: str = ""
+    show_tools: bool = True
+    show_trace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Media:
+    """A stored file. `type`: as its content says, never as anybody claims; `url`: the path that serves it."""
+
+    id: str
+    type: str
+    url: str
+
+
+class MediaRefused(Exception):
+    """A file that is not taken; the text says why."""
+
+
+class MediaStore(Protocol):
+    """Files by the hash of what is in them. What is kept is on the disk when `keep` returns."""
+
+    async def keep(self, content: bytes, owner: str) -> str:
+        """The id. `owner`: whose quota it counts for. Raises MediaRefused and StoreFailed."""
+        ...
+
+    async def read(self, media: str) -> tuple[str, bytes] | None:
+        """Its type and content."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class WebParts:
+    """What the channel needs of the gateway. `receive` raises StoreFailed where nothing was stored. `agent`: the name
+    of who answers in a chat. `may`: whether somebody may decide a request. `forget`: ends what runs in a chat, and all
+    that was said there is gone. `refuses`: why this user may not come in, as a line; empty: they may."""
+
+    receive: Callable[[Inbound], Awaitable[Accepted]]
+    decide: Callable[[str, Decision, Voter], Awaitable[Outcome]]
+    may: Callable[[StoredRequest, Voter], bool]
+    agent: Callable[[Chat], str]
+    forget: Callable[[Chat], Awaitable[None]]
+    journal: Journal
+    media: MediaStore
+    redactor: Replacing
+    refuses: Callable[[str], str] = lambda _user: ""

@@ -1,0 +1,132 @@
+"""The HTTP server against what strangers send, and what they do not read."""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+from base64 import b64decode
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+import trio
+
+from hookgate.channels.web import server
+from hookgate.channels.web.server import STOPPING, Receive, Scope, Send, serve_http
+
+TABLE = Path(__file__).parents[2] / "conformance" / "http-malformed.jsonl"
+MALFORMED = [json.loads(line) for line in TABLE.read_text().splitlines()]
+
+
+async def app(scope: Scope, receive: Receive, send: Send) -> None:
+    if scope["path"] == "/raise":
+        raise RuntimeError("of the application's own")
+    if scope["path"] == "/hang":
+        with trio.move_on_after(60):
+            await scope[STOPPING].wait()
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/plain")]})
+    if scope["path"] == "/flood":
+        while True:
+            await send({"type": "http.response.body", "body": b"x" * 65_536, "more_body": True})
+    await send({"type": "http.response.body", "body": b"here"})
+
+
+@asynccontextmanager
+async def served() -> AsyncIterator[str]:
+    """Ends by being told so, in time."""
+    stop, addresses = trio.Event(), list[str]()
+    opened = trio.Event()
+
+    def started(address: str) -> None:
+        addresses.append(address)
+        opened.set()
+
+    with trio.fail_after(60):
+        async with trio.open_nursery() as nursery:
+
+            async def serve() -> None:
+                await serve_http(app, "127.0.0.1:0", started=started, stop=stop)
+
+            nursery.start_soon(serve)
+            await opened.wait()
+            yield addresses[0]
+            stop.set()
+            began = trio.current_time()
+        assert trio.current_time() - began < server.GRACE_S + 5
+
+
+async def sent(address: str, data: bytes) -> trio.SocketStream:
+    host, _, port = address.partition(":")
+    stream = await trio.open_tcp_stream(host, int(port))
+    await stream.send_all(data)
+    return stream
+
+
+async def answered(address: str) -> str:
+    stream = await sent(address, b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    async with stream:
+        return "".join([bytes(piece).decode() async for piece in stream])
+
+
+@pytest.mark.parametrize("manner", ["left open", "reset", "half-closed"])
+async def test_after_each_malformed_request_the_next_one_is_answered_and_the_program_ends_when_told(
+    manner: str,
+) -> None:
+    assert len(MALFORMED) == 67
+    left: list[trio.SocketStream] = []
+    async with served() as address:
+        for request in MALFORMED:
+            try:
+                stream = await sent(address, b64decode(request["bytes"]))
+                if manner == "half-closed":
+                    await stream.send_eof()
+                elif manner == "reset":
+                    stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                    await stream.aclose()
+                left.append(stream)
+            except (trio.BrokenResourceError, OSError):
+                pass  # it has been refused before it was whole
+            assert (await answered(address)).endswith("\r\nhere\r\n0\r\n\r\n"), request["name"]
+    for stream in left:
+        await stream.aclose()
+
+
+async def test_who_stops_reading_is_cut_and_holds_up_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "SEND_S", 0.2)
+    async with served() as address:
+        stream = await sent(address, b"GET /flood HTTP/1.1\r\nHost: x\r\n\r\n")
+        with trio.fail_after(30), pytest.raises(trio.BrokenResourceError):
+            while True:
+                await stream.send_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        await stream.aclose()
+    async with served() as address:
+        stream = await sent(address, b"GET /flood HTTP/1.1\r\nHost: x\r\n\r\n")
+    await stream.aclose()
+
+
+async def test_who_sends_no_whole_head_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "HEAD_S", 0.2)
+    async with served() as address:
+        stream = await sent(address, b"GET / HTTP/1.1\r\nHo")
+        with trio.fail_after(30):
+            assert await stream.receive_some() == b""
+        await stream.aclose()
+
+
+async def test_a_body_that_nobody_reads_ends_its_connection_after_the_answer() -> None:
+    async def body() -> AsyncIterator[bytes]:
+        for _ in range(1600):
+            yield b"x" * 65_536
+
+    async with served() as address, httpx.AsyncClient() as client:
+        answer = await client.post(f"http://{address}/", content=body())
+        assert (answer.status_code, answer.text, answer.headers["connection"]) == (200, "here", "close")
+
+
+async def test_a_failure_is_that_of_its_request() -> None:
+    async with served() as address, httpx.AsyncClient() as client:
+        assert (await client.get(f"http://{address}/raise")).status_code == 500
+        assert (await client.get(f"http://{address}/")).text == "here"
