@@ -1,5 +1,5 @@
-"""HTTP for all web channels: hypercorn behind a guard, so that nothing a stranger sends or does not read ends or holds
-up more than its own connection. Knows no page and no user."""
+"""HTTP for all web channels: hypercorn behind a guard, so that nothing a stranger sends or does not read ends or
+holds up more than its own connection. Knows no page and no user."""
 
 from __future__ import annotations
 
@@ -43,7 +43,9 @@ async def serve_http(app: App, listen: str, *, started: Callable[[str], None], s
     host, _, port = listen.rpartition(":")
     listeners = await trio.open_tcp_listeners(int(port), host=host.strip("[]"))
     context = WorkerContext(None)
-    connection = partial(_Connection, ASGIWrapper(_asgi(_Guarded(app, stop))), _config(), context, ConnectionState({}))
+    connection = partial(
+        _Connection, ASGIWrapper(_asgi(_Guarded(app, stop))), _config(), context, ConnectionState({})
+    )
     async with trio.open_nursery() as connections:
         async with trio.open_nursery() as accepting:
             accepting.start_soon(
@@ -69,7 +71,9 @@ def _asgi(app: App) -> ASGIFramework:
     return app  # pyright: ignore[reportReturnType]
 
 
-def _running(connection: Callable[[trio.SocketStream], _Connection]) -> Callable[[trio.SocketStream], Awaitable[None]]:
+def _running(
+    connection: Callable[[trio.SocketStream], _Connection],
+) -> Callable[[trio.SocketStream], Awaitable[None]]:
     async def run(stream: trio.SocketStream) -> None:
         await connection(stream).run()
 

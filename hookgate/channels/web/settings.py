@@ -15,13 +15,13 @@ from hookgate.protocol.journal.values import Accepted, StoredRequest
 from hookgate.protocol.values import Chat, Inbound
 
 USER_NAME = re.compile(r"[A-Za-z0-9_.@-]{1,64}")
-TOKEN_USER = "owner"
+OWNER = "owner"
 """Who has logged in with the channel's token."""
 
 
 @dataclass(frozen=True, slots=True)
 class WebSettings:
-    """`token`: what logs in TOKEN_USER; empty: nothing does. `users`: argon2 hashes of passwords by name. `origin`:
+    """`token`: what logs in OWNER; empty: nothing does. `users`: argon2 hashes of passwords by name. `origin`:
     where people reach the page (`https://chat.example.org`), if not by loopback or address; with https, cookies are
     for https alone."""
 
@@ -61,8 +61,8 @@ class MediaStore(Protocol):
 @dataclass(frozen=True, slots=True)
 class WebParts:
     """What the channel needs of the gateway. `receive` raises StoreFailed where nothing was stored. `agent`: the name
-    of who answers in a chat. `may`: whether somebody may decide a request. `forget`: ends what runs in a chat, and all
-    that was said there is gone. `refuses`: why this user may not come in, as a line; empty: they may."""
+    of who answers in a chat. `may`: whether somebody may decide a request. `forget`: ends what runs in a chat; what
+    was said there is gone. `refuses`: why this user may not come in, as a line; empty: they may."""
 
     receive: Callable[[Inbound], Awaitable[Accepted]]
     decide: Callable[[str, Decision, Voter], Awaitable[Outcome]]
