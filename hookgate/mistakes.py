@@ -51,7 +51,7 @@ _WORDS = {
     "too_short": "must not be empty",
     "dataclass_type": "must be an object",
 }
-_TABLES = {("approvals",), ("tools", "preferences")}
+_TABLES = {("approvals",), ("routes",), ("tools", "preferences")}
 """Arrays of tables."""
 
 

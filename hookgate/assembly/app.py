@@ -13,13 +13,13 @@ import structlog
 import trio
 
 from hookgate import config as configuration
-from hookgate.approvals.requests import Approvals, Surroundings
+from hookgate.assembly.agents import AgentParts, Agents, Keyless, make_judges
+from hookgate.assembly.channels import Policies
 from hookgate.assembly.context_files import ContextFiles
 from hookgate.assembly.extensions.extensions import Extensions, Joints
 from hookgate.assembly.extensions.looking import looked
 from hookgate.assembly.hooks import plans, restarts
 from hookgate.assembly.logs import redacted_logs
-from hookgate.assembly.models import model_of, unknown_of
 from hookgate.assembly.redacting import make_redactor
 from hookgate.assembly.settings import Ports, Settings
 from hookgate.assembly.skills import Joined, Skills, load_skills, switched_on
@@ -28,17 +28,14 @@ from hookgate.config import ConfigError, MissingKey
 from hookgate.hooks.children.mounts import Mounts, open_mounts
 from hookgate.hooks.gate import Gate
 from hookgate.hooks.rules import Mount
-from hookgate.loop.agent import Agent, Retries
+from hookgate.loop.agent import Agent
 from hookgate.loop.gateway import Gateway
 from hookgate.loop.slots import Shared
 from hookgate.processes.reaper import run_reaper
-from hookgate.protocol.delta import Delta
-from hookgate.protocol.errors import ProviderFailed
 from hookgate.protocol.events.payloads import RegistryChanged
 from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.interfaces import Provider, Tool
 from hookgate.protocol.journal.interfaces import Journal
-from hookgate.protocol.values import LLMReply, LLMRequest
 from hookgate.providers.patience import Deadlines
 from hookgate.sections import Config
 from hookgate.sections.agent import ProviderSection
@@ -57,7 +54,7 @@ log = structlog.get_logger("hookgate.config")
 class Runtime:
     settings: Settings
     ports: Ports
-    agent: Agent
+    agents: Agents
     gate: Gate
     mounts: Mounts
     gateway: Gateway
@@ -67,6 +64,11 @@ class Runtime:
     extensions: Extensions | None = None
     skills: Skills | None = None
     context_files: ContextFiles | None = None
+
+    @property
+    def agent(self) -> Agent:
+        """The one that answers where nothing else is said."""
+        return self.agents.main
 
     def text_problems(self) -> tuple[str, ...]:
         """A line for each skill that cannot be loaded, and each context file that was left out."""
@@ -110,13 +112,13 @@ async def open_runtime(settings: Settings, ports: Ports) -> AsyncGenerator[Runti
         hooks = plans(config, settings.base, tools.rechecks.hook)
         await stack.enter_async_context(open_mounts(mounts, extensions.beside(hooks) if extensions else hooks))
         journal = ports.journal or MemoryJournal()
-        agent = make_agent(config, providers, tools, make_judges(config, gate, journal, tools))
-        agent = context.applied(agent) if context is not None else agent
+        judges = make_judges(config, gate, journal, tools)
+        agents = Agents(config, AgentParts(providers, tools, judges, context))
         channels = {channel.name: channel for channel in ports.channels}
-        shared = Shared(journal, trio.Semaphore(config.gateway.max_turns))
-        gateway = Gateway(lambda _chat: agent, channels, shared, extensions.commands if extensions else None)
+        shared = Shared(journal, trio.Semaphore(config.gateway.max_turns), Policies(config))
+        gateway = Gateway(agents, channels, shared, extensions.commands if extensions else None)
         more = await open_more_tools(stack, settings, tools, gateway.tell)
-        agent.approvals.adopt(all_rules(config, more.workshop))
+        judges.approvals.adopt(all_rules(config, more.workshop))
         if more.workshop is not None and not settings.looking:
             await more.workshop.warn()
         nursery = await stack.enter_async_context(trio.open_nursery())
@@ -126,7 +128,7 @@ async def open_runtime(settings: Settings, ports: Ports) -> AsyncGenerator[Runti
             extensions.tool_calls.gateway = gateway
             nursery.start_soon(extensions.surfaces.run, channels, gateway)
         yield Runtime(
-            settings, ports, agent, gate, mounts, gateway, journal, tools, more, extensions, skills, context
+            settings, ports, agents, gate, mounts, gateway, journal, tools, more, extensions, skills, context
         )
         nursery.cancel_scope.cancel()
 
@@ -135,28 +137,18 @@ async def _open_providers(
     stack: AsyncExitStack, settings: Settings, given: Mapping[str, Provider]
 ) -> dict[str, Provider]:
     """The given ones, and those of the configuration that none is given for."""
-    providers = dict(given)
+    providers, config = dict(given), settings.config
+    models = {it.model.partition("/")[0] for it in (config.agent, *config.agents.values()) if it.model}
     for name, section in settings.config.providers.items():
         if name not in providers:
             try:
                 key = settings.keys.get(name, "")
                 providers[name] = await open_provider(stack, name, section, settings.base, key)
             except MissingKey as error:
-                if name == settings.config.agent.model.partition("/")[0]:
+                if name in models:
                     raise
                 providers[name] = Keyless(error)
     return providers
-
-
-class Keyless:
-    """A provider that no agent uses needs no key, until somebody asks for one of its models."""
-
-    def __init__(self, why: MissingKey) -> None:
-        self._why = why
-
-    async def complete(self, request: LLMRequest, on_text: Callable[[Delta], None]) -> LLMReply:
-        await trio.lowlevel.checkpoint()
-        raise ProviderFailed("auth", f"it has no key: {self._why}")
 
 
 async def refuse_what_does_not_guard(settings: Settings, inside: Sequence[Mount], registry: Registry) -> None:
@@ -210,43 +202,6 @@ def own_guards(config: Config, tools: Toolset) -> tuple[Mount, ...]:
 
 def _told(change: Change) -> RegistryChanged:
     return RegistryChanged(change.version, change.added, change.removed, change.shadowed)
-
-
-@dataclass(frozen=True)
-class Judges:
-    """Who has a say in a call: hooks, then people."""
-
-    gate: Gate
-    approvals: Approvals
-
-
-def make_judges(config: Config, gate: Gate, journal: Journal, tools: Toolset) -> Judges:
-    workspace = str(configuration.workspace_folder(config))
-    around = Surroundings(gate.events.emit, tools.around.redactor, workspace)
-    return Judges(gate, Approvals(all_rules(config), journal, around))
-
-
-def make_agent(config: Config, providers: Mapping[str, Provider], tools: Toolset, judges: Judges) -> Agent:
-    section = config.agent
-    return Agent(
-        name=section.name,
-        model=section.model,
-        system=section.system,
-        providers=providers,
-        gate=judges.gate,
-        registry=tools.registry,
-        approvals=judges.approvals,
-        max_steps=section.max_steps,
-        options=section.request_options,
-        retries=Retries(section.retries, section.retry_first_ms / 1000, section.retry_longest_ms / 1000),
-        show_denials=section.show_denials,
-        text_calls=section.text_tool_calls,
-        around=tools.around,
-        selection=tools.selection,
-        known_model=partial(model_of, config),
-        unknown_of=partial(unknown_of, config),
-        compact_at=section.compact_at,
-    )
 
 
 async def open_provider(

@@ -64,7 +64,7 @@ class ContextFiles:
         recheck: Callable[[Path], str],
     ) -> None:
         self._workspace, self._redact, self._session, self._recheck = workspace, redact, session, recheck
-        self._system = ""
+        self._systems: dict[str, str] = {}
         self._context = read_context(workspace, recheck)
         # What is read at the start is for the first conversation.
         self._unused = True
@@ -77,11 +77,11 @@ class ContextFiles:
 
     def applied(self, agent: Agent) -> Agent:
         """The agent with what they say behind its system message, which is remembered."""
-        self._system = agent.system
+        self._systems[agent.name] = agent.system
         return self._told(agent)
 
     def _told(self, agent: Agent) -> Agent:
-        parts = (self._system, self._redact(self._context.text))
+        parts = (self._systems[agent.name], self._redact(self._context.text))
         return replace(agent, system="\n\n".join(part for part in parts if part))
 
     def _began(self, event: Event) -> None:

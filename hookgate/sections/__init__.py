@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
 
 from hookgate.mistakes import close
-from hookgate.sections.agent import AgentSection, ModelSection, ProviderSection
+from hookgate.sections.agent import AgentSection, AssistantSection, ModelSection, ProviderSection
+from hookgate.sections.gateway import ChannelSection, GatewaySection, RouteSection
 from hookgate.sections.guards import GuardsSection
 from hookgate.sections.hooks import ApprovalSection, HooksSection
-from hookgate.sections.section import Count, Section, Several, nested
+from hookgate.sections.section import Name, Section, Several, nested
 from hookgate.sections.skills import SkillsSection
 from hookgate.sections.tools import DynamicSection, McpDefaults, ToolsSection
 from hookgate.sections.zot import ZotSection
-
-
-class GatewaySection(Section):
-    """`max_turns`: how many conversations are at work at once; one that waits for a person is not."""
-
-    max_turns: Count = 8
 
 
 class StoreSection(Section):
@@ -39,9 +35,8 @@ class ControlSection(Section):
 
 class Config(Section):
     agent: AgentSection = nested()
-    providers: dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$")], ProviderSection] = Field(
-        default_factory=dict
-    )
+    agents: dict[Name, AssistantSection] = Field(default_factory=dict)
+    providers: dict[Name, ProviderSection] = Field(default_factory=dict)
     models: dict[Annotated[str, Field(pattern=r"^[^/]+/.+$")], ModelSection] = Field(default_factory=dict)
     hooks: HooksSection = nested()
     approvals: Several[ApprovalSection] = ()
@@ -52,6 +47,8 @@ class Config(Section):
     mcp: McpDefaults = nested()
     zot: ZotSection = nested()
     gateway: GatewaySection = nested()
+    channels: dict[Name, ChannelSection] = Field(default_factory=dict)
+    routes: Several[RouteSection] = ()
     store: StoreSection = nested()
     log: LogSection = nested()
     control: ControlSection = nested()
@@ -67,9 +64,20 @@ class Config(Section):
         return rules
 
     @model_validator(mode="after")
-    def _knows_its_provider(self) -> Config:
-        provider = self.agent.model.partition("/")[0]
-        if provider and provider not in self.providers:
-            lacking = f"there is no [providers.{provider}]{close(provider, self.providers)}"
-            raise ValueError(f"agent.model names the provider {provider!r}, but {lacking}")
+    def _knows_its_names(self) -> Config:
+        models = {"agent": self.agent.model, **{f"agents.{name}": it.model for name, it in self.agents.items()}}
+        for place, model in models.items():
+            _known(f"{place}.model", "provider", (model or "").partition("/")[0], self.providers)
+        if self.agent.name in self.agents:
+            raise ValueError(f"agents.{self.agent.name} has the name of [agent]: give it another, or agent.name")
+        agents = (self.agent.name, *self.agents)
+        for name, channel in self.channels.items():
+            _known(f"channels.{name}.agent", "agent", channel.agent, agents)
+        for number, route in enumerate(self.routes):
+            _known(f"routes.{number}.agent", "agent", route.agent, agents)
         return self
+
+
+def _known(place: str, kind: str, name: str, names: Collection[str]) -> None:
+    if name and name not in names:
+        raise ValueError(f"{place} names the {kind} {name!r}, but there is no [{kind}s.{name}]{close(name, names)}")

@@ -5,22 +5,33 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from hookgate.sections.section import Count, Milliseconds, Section, Several
+from hookgate.sections.section import Count, Globs, Milliseconds, Name, Section, Several
+
+
+def _names_a_provider(model: str) -> str:
+    provider, slash, name = model.partition("/")
+    if model and not (provider and slash and name):
+        raise ValueError("write it PROVIDER/MODEL, for example openai/gpt-5-mini")
+    return model
+
+
+ModelName = Annotated[str, AfterValidator(_names_a_provider)]
+Temperature = Annotated[float, Field(ge=0, le=2)]
 
 
 class AgentSection(Section):
     """`context_files`: whether AGENTS.md files join the system message; unset, a chat and `hookgate rpc` read them
     and a daemon does not."""
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$")] = "main"
-    model: str = ""
+    name: Name = "main"
+    model: ModelName = ""
     system: str = "You are a helpful assistant."
     max_steps: Count = 50
     workspace: str = ""
     context_files: bool | None = None
-    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    temperature: Temperature | None = None
     max_tokens: Count | None = None
     options: dict[str, Any] = Field(default_factory=dict)
     retries: Annotated[int, Field(ge=0, le=10)] = 2
@@ -30,18 +41,28 @@ class AgentSection(Section):
     text_tool_calls: Literal["off", "tags", "all"] = "tags"
     compact_at: Annotated[float, Field(ge=0, le=1)] = 0.85
 
-    @field_validator("model")
-    @classmethod
-    def _names_a_provider(cls, model: str) -> str:
-        provider, slash, name = model.partition("/")
-        if model and not (provider and slash and name):
-            raise ValueError("write it PROVIDER/MODEL, for example openai/gpt-5-mini")
-        return model
-
     @property
     def request_options(self) -> dict[str, Any]:
         named = {"temperature": self.temperature, "max_tokens": self.max_tokens}
         return {**self.options, **{name: value for name, value in named.items() if value is not None}}
+
+
+class AssistantSection(Section):
+    """One of several agents; what it says nothing of is as in [agent]. `tools`: names, globs, `provider:` and a glob
+    over providers, of those that a request may ship; empty: all."""
+
+    model: ModelName | None = None
+    system: str | None = None
+    tools: Globs = ()
+    max_steps: Count | None = None
+    temperature: Temperature | None = None
+    max_tokens: Count | None = None
+    options: dict[str, Any] | None = None
+
+    def above(self, agent: AgentSection, name: str) -> AgentSection:
+        """The whole of it."""
+        said = {key: value for key, value in self if key != "tools" and value is not None}
+        return agent.model_copy(update={**said, "name": name})
 
 
 _VENDORS = {"openai": "api.openai.com", "anthropic": "api.anthropic.com"}

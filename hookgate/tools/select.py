@@ -88,20 +88,27 @@ class Limits:
 
 
 class Selection:
-    """`aliases` maps tools to their arguments' other names, and those to the true ones."""
+    """`aliases` maps tools to their arguments' other names, and those to the true ones. `among`: nothing else is
+    shipped, whatever is preferred or pinned."""
 
     def __init__(
         self,
         preferences: Iterable[Preference] = (),
         limits: Limits = Limits(),
         aliases: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
+        among: Selector = Selector(()),
     ) -> None:
         self._preferences = tuple(preferences)
         self._limits = limits
         self._aliases = aliases
+        self._among = among
         self._of: Snapshot | None = None
         self._selected: dict[str, Snapshot] = {}
         self._sizes: dict[str, tuple[ToolSpec, int]] = {}
+
+    def narrowed(self, patterns: tuple[str, ...]) -> Selection:
+        """The same, among these tools alone."""
+        return Selection(self._preferences, self._limits, self._aliases, Selector(patterns))
 
     def of(self, snapshot: Snapshot, channel: str) -> Snapshot:
         """What a request of this channel ships of the snapshot, sorted by name; worked out once a version."""
@@ -148,7 +155,8 @@ class Selection:
 
     def _select(self, snapshot: Snapshot, channel: str) -> Snapshot:
         preferred = {spec.name: self.preference(spec, channel) for spec in snapshot.specs}
-        enabled = [spec for spec in snapshot.specs if preferred[spec.name].enabled is not False]
+        allowed = [spec for spec in snapshot.specs if self._among.covers(spec)]
+        enabled = [spec for spec in allowed if preferred[spec.name].enabled is not False]
         weights = {name: USUAL_WEIGHT if it.weight is None else it.weight for name, it in preferred.items()}
         kept = frozenset(self._filled(enabled, weights))
         if len(kept) == len(snapshot.specs):

@@ -1,0 +1,121 @@
+"""The agents of a configuration, and which chat talks to which of them. Knows no conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import trio
+
+from hookgate import config as configuration
+from hookgate.approvals.requests import Approvals, Surroundings
+from hookgate.assembly.context_files import ContextFiles
+from hookgate.assembly.models import model_of, unknown_of
+from hookgate.assembly.tools import Toolset, all_rules
+from hookgate.config import ConfigError, MissingKey
+from hookgate.hooks.gate import Gate
+from hookgate.loop.agent import Agent, Retries, Tally
+from hookgate.protocol.delta import Delta
+from hookgate.protocol.errors import ProviderFailed
+from hookgate.protocol.interfaces import Provider
+from hookgate.protocol.journal.interfaces import Journal
+from hookgate.protocol.match import Globs
+from hookgate.protocol.values import Chat, LLMReply, LLMRequest
+from hookgate.sections import Config
+from hookgate.sections.agent import AgentSection
+
+
+class Keyless:
+    """A provider that no agent uses needs no key, until somebody asks for one of its models."""
+
+    def __init__(self, why: MissingKey) -> None:
+        self.why = why
+
+    async def complete(self, request: LLMRequest, on_text: Callable[[Delta], None]) -> LLMReply:
+        await trio.lowlevel.checkpoint()
+        raise ProviderFailed("auth", f"it has no key: {self.why}")
+
+
+@dataclass(frozen=True)
+class Judges:
+    """Who has a say in a call: hooks, then people."""
+
+    gate: Gate
+    approvals: Approvals
+
+
+def make_judges(config: Config, gate: Gate, journal: Journal, tools: Toolset) -> Judges:
+    workspace = str(configuration.workspace_folder(config))
+    around = Surroundings(gate.events.emit, tools.around.redactor, workspace)
+    return Judges(gate, Approvals(all_rules(config), journal, around))
+
+
+@dataclass(frozen=True)
+class AgentParts:
+    """What all agents of a run are made with."""
+
+    providers: Mapping[str, Provider]
+    tools: Toolset
+    judges: Judges
+    context: ContextFiles | None
+    tally: Tally = field(default_factory=Tally)
+
+
+class Agents:
+    """Called with a chat, it is the gateway's router. `main` is the agent of `[agent]`."""
+
+    def __init__(self, config: Config, parts: AgentParts) -> None:
+        self._parts = parts
+        self.adopt(config)
+
+    def adopt(self, config: Config) -> None:
+        """Whoever is asked for from now on is as this configuration says. Raises ConfigError: nothing has changed."""
+        main = _make_agent(config, config.agent, self._parts)
+        made = {name: self._made(config, name) for name in config.agents}
+        self.main, self._agents = main, {main.name: main, **made}
+        self._routes = [(Globs(it.channels), Globs(it.chats), Globs(it.chat_types), it.agent) for it in config.routes]
+        self._channels = {name: section.agent for name, section in config.channels.items()}
+
+    def __call__(self, chat: Chat) -> Agent:
+        for channels, chats, chat_types, agent in self._routes:
+            if channels.covers(chat.channel) and chats.covers(chat.chat_id) and chat_types.covers(chat.chat_type):
+                return self._agents[agent]
+        return self._agents.get(self._channels.get(chat.channel, ""), self.main)
+
+    def _made(self, config: Config, name: str) -> Agent:
+        section = config.agents[name]
+        parts = self._parts
+        if section.tools:
+            selection = parts.tools.selection.narrowed(section.tools)
+            parts = replace(parts, tools=replace(parts.tools, selection=selection))
+        return _make_agent(config, section.above(config.agent, name), parts)
+
+
+def _make_agent(config: Config, section: AgentSection, parts: AgentParts) -> Agent:
+    provider = parts.providers.get(section.model.partition("/")[0])
+    if provider is None:
+        raise ConfigError(f"the provider of {section.model} is opened by a new start alone")
+    if isinstance(provider, Keyless):
+        raise provider.why
+    agent = Agent(
+        name=section.name,
+        model=section.model,
+        system=section.system,
+        providers=parts.providers,
+        gate=parts.judges.gate,
+        registry=parts.tools.registry,
+        approvals=parts.judges.approvals,
+        max_steps=section.max_steps,
+        options=section.request_options,
+        retries=Retries(section.retries, section.retry_first_ms / 1000, section.retry_longest_ms / 1000),
+        show_denials=section.show_denials,
+        text_calls=section.text_tool_calls,
+        around=parts.tools.around,
+        selection=parts.tools.selection,
+        known_model=partial(model_of, config),
+        unknown_of=partial(unknown_of, config),
+        compact_at=section.compact_at,
+        tally=parts.tally,
+    )
+    return agent if parts.context is None else parts.context.applied(agent)
