@@ -221,6 +221,11 @@ def journal_file(config: Config) -> Path:
     return Path(config.store.journal).expanduser() if config.store.journal else state_directory() / "journal.db"
 
 
+def conversations_folder(config: Config) -> Path:
+    """Where conversations that are kept by name lie: a folder for each channel, a file for each."""
+    return journal_file(config).with_suffix(".sessions")
+
+
 def dynamic_folder(config: Config) -> Path:
     """Where tools that were made at run time live, a folder each."""
     return Path(config.dynamic.folder).expanduser() if config.dynamic.folder else state_directory() / "tools"

@@ -44,6 +44,8 @@ def hookgate() -> None:
 @config_option
 @control_option
 @click.option("--model", default="", metavar="NAME", help="Instead of agent.model: PROVIDER/MODEL, known or not.")
+@click.option("--session", default="", metavar="NAME", help="Keep the conversation, or go on with the one kept so.")
+@click.option("--continue", "last", is_flag=True, help="Go on with the one that was kept last in this workspace.")
 @click.option("--once", metavar="TEXT", help="Ask one question, print only the answer.")
 @click.option("--yes-from-stdin", is_flag=True, help="Let lines of a stdin that is no terminal answer questions.")
 @click.option("--trace", is_flag=True, help="Show what every hook decided, and how long it took.")
@@ -60,13 +62,18 @@ def chat(
     events: Path | None,
     control: Path | None,
     yes_from_stdin: bool,
+    session: str,
+    last: bool,
     **above: Any,  # noqa: ANN401 - flags of several kinds
 ) -> None:
     """Talk to the configured model."""
+    from hookgate.assembly.journals import Keep
     from hookgate.cli.terminal.chat import run_chat
     from hookgate.cli.terminal.flags import Flags, settled
 
-    flags = Flags(once, trace, events, control, yes_from_stdin)
+    if session and last:
+        raise click.UsageError("--session names a conversation and --continue takes the last one: give one of them")
+    flags = Flags(once, trace, events, control, yes_from_stdin, Keep(session, last))
 
     async def main() -> int:
         return await run_chat(settled(config_file, **above), flags)

@@ -45,6 +45,7 @@ class Gateway:
         self.journal = shared.journal
         self._shared = shared
         self._running = Running()
+        self._taken_up = trio.Event()
         self._router = router
         self._channels = channels
         # What waits here is bounded by the queues of the sessions, and by the commands that people type.
@@ -111,7 +112,8 @@ class Gateway:
         return self._channels[chat.channel]
 
     async def idle(self, session_key: str) -> None:
-        """Until this conversation has answered everything."""
+        """Until this conversation has answered everything, what was left from before too."""
+        await self._taken_up.wait()
         await self._running.idle(session_key)
         session = self.sessions.get(session_key)
         if session is not None:
@@ -159,6 +161,7 @@ class Gateway:
                 log.warning("message_without_channel", message=left.accepted.id, channel=chat.channel)
             elif not self.session(chat).jobs.holds(left.accepted):
                 self.session(chat).jobs.resume(Job(Prompt(left.inbound, left.accepted)))
+        self._taken_up.set()
 
     async def _keep_leases(self) -> None:
         while True:

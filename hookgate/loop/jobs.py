@@ -67,6 +67,7 @@ class Job:
         self.scope = trio.CancelScope()
         self.end: End | None = None
         self.refused = ""
+        self.resumed = False
         self._giver = giver
         self._over = trio.Event()
 
@@ -127,12 +128,16 @@ class Jobs:
         """Whether it will be done; False where as many wait already as may."""
         if len(self._queue) >= self._limit:
             return False
-        self.resume(job)
+        self._add(len(self._queue), job)
         return True
 
     def resume(self, job: Job) -> None:
-        """One that had been offered in an earlier run: it is done however many wait."""
-        self._queue.append(job)
+        """One that had been offered in an earlier run: it is done however many wait, and before them."""
+        job.resumed = True
+        self._add(sum(it.resumed for it in self._queue), job)
+
+    def _add(self, place: int, job: Job) -> None:
+        self._queue.insert(place, job)
         self._idle = trio.Event() if self._idle.is_set() else self._idle
         self.wake()
 

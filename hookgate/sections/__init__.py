@@ -19,8 +19,14 @@ from hookgate.sections.zot import ZotSection
 
 
 class StoreSection(Section):
+    """`durability`: what the journal holds out against, the end of the machine's power or of the process alone.
+    `keep_days`, `keep_mb` 0: no limit."""
+
     path: str = ""
     journal: str = ""
+    durability: Literal["power", "process"] = "power"
+    keep_days: Annotated[float, Field(ge=0, strict=False)] = 0
+    keep_mb: Annotated[float, Field(ge=0, strict=False)] = 0
 
 
 class LogSection(Section):

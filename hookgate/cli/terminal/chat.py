@@ -14,6 +14,7 @@ import trio
 
 from hookgate import config as configuration
 from hookgate.assembly.app import Runtime, open_runtime
+from hookgate.assembly.journals import open_conversation_journal
 from hookgate.assembly.logs import set_up_logs
 from hookgate.assembly.preflight.failing_open import open_guards
 from hookgate.assembly.prompt_logs import PromptLogs
@@ -34,6 +35,7 @@ from hookgate.cli.terminal.help import at_the_prompt
 from hookgate.cli.terminal.keyboard import Keyboard, open_keyboard
 from hookgate.cli.terminal.printing import PROMPT, prompt_text, welcome
 from hookgate.cli.terminal.prompt import Prompt
+from hookgate.cli.terminal.recalling import recalled
 from hookgate.cli.terminal.trust import introduce
 from hookgate.cli.vouching import ask_about_changes
 from hookgate.hooks.rules import Mount
@@ -78,10 +80,11 @@ async def open_chat(
 
 async def _run_once(settings: Settings, flags: Flags) -> int:
     channel = Once(_to_stderr)
-    ports = Ports((channel,), {channel.name: TerminalSurface(Terminal(_stderr, None))})
+    surfaces = {channel.name: TerminalSurface(Terminal(_stderr, None))}
     async with (
         open_until_signal(signal.SIGINT, signal.SIGTERM, signal.SIGHUP),
-        open_chat(settings, flags, ports, _to_stderr) as runtime,
+        open_conversation_journal(settings.config, NAME, flags.keep) as journal,
+        open_chat(settings, flags, Ports((channel,), surfaces, journal=journal), _to_stderr) as runtime,
     ):
         # It ends with its answer, so it begins with every tool that there will be.
         await runtime.tried()
@@ -120,14 +123,20 @@ def _stderr(text: str) -> None:
 
 
 async def _run_interactive(settings: Settings, flags: Flags, logs: PromptLogs) -> int:
-    async with open_until_signal(signal.SIGTERM, signal.SIGHUP), open_keyboard() as keyboard:
+    async with (
+        open_until_signal(signal.SIGTERM, signal.SIGHUP),
+        open_conversation_journal(settings.config, NAME, flags.keep) as journal,
+        open_keyboard() as keyboard,
+    ):
         terminal = seated(_write, keyboard, piped=flags.yes_from_stdin)
         surface = TerminalSurface(terminal, PanelView(_write, screen_size) if keyboard.person else None)
         if keyboard.person and (extensions := settings.extensions) is not None:
             await ask_about_changes(keeping_of(settings), terminal.put)
             found = await introduce(settings.config, extensions, terminal.put)
             settings = replace(settings, extensions=replace(extensions, found=found))
-        ports = Ports((terminal,), {terminal.name: surface})
+        ports = Ports((terminal,), {terminal.name: surface}, journal=journal)
+        for line in await recalled(settings, journal, CHAT) if journal is not None else ():
+            terminal.between(line)
         # A log that goes to a file goes on doing so.
         above = logs.above(terminal.between) if keyboard.person and sys.stderr.isatty() else nullcontext()
         with above:
@@ -153,6 +162,7 @@ async def converse(
         commands.add(own.rows())
         nursery.start_soon(_warn_unconfined, runtime, terminal)
         await nursery.start(_run_interrupts, runtime, patience, nursery.cancel_scope)
+        await _answered(runtime)
         with suppress(EOFError):
             while True:
                 said = await prompt.next()

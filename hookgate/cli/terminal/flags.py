@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TypedDict, Unpack
 
 from hookgate import config as configuration
+from hookgate.assembly.journals import NOTHING, Keep
 from hookgate.assembly.models import named_model
 from hookgate.assembly.settings import ExtensionFlags, Settings
 from hookgate.config import Config, ConfigError
@@ -20,6 +21,7 @@ class Flags:
     events: Path | None = None
     control: Path | None = None
     yes_from_stdin: bool = False
+    keep: Keep = NOTHING
 
 
 class Above(TypedDict, total=False):

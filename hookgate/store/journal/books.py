@@ -32,6 +32,11 @@ class Books:
         await self._engine.changed()
 
 
+def state_of(tables: Tables, channel: str, name: str) -> str:
+    row = tables.one("SELECT value FROM states WHERE channel = ? AND name = ?", channel, name)
+    return row[0] if row else ""
+
+
 class Holds:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -49,9 +54,7 @@ class Holds:
         return await self._engine.write(hold)
 
     async def state(self, channel: str, name: str) -> str:
-        sql = "SELECT value FROM states WHERE channel = ? AND name = ?"
-        row = await self._engine.read(lambda tables: tables.one(sql, channel, name))
-        return row[0] if row else ""
+        return await self._engine.read(lambda tables: state_of(tables, channel, name))
 
     async def keep_state(self, channel: str, name: str, value: str) -> None:
         sql = "INSERT OR REPLACE INTO states VALUES (?, ?, ?)"

@@ -1,0 +1,130 @@
+"""Where journals lie, and how a run that keeps one has it: opened as configured, with what is too old dropped.
+
+The gateway has one. Each conversation that somebody at a terminal or on a pipe keeps by name has its own, so that
+several go on side by side, and beside a gateway.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import structlog
+import trio
+
+from hookgate import config as configuration
+from hookgate.config import ConfigError
+from hookgate.protocol.catalog import StoreBusy, StoreFailed
+from hookgate.sections import Config
+
+if TYPE_CHECKING:
+    from hookgate.store.journal import StoredJournal
+
+log = structlog.get_logger("hookgate.journal")
+
+DAY_S = 86400.0
+MB = 1_000_000
+WORKSPACE = "workspace"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+@asynccontextmanager
+async def open_kept_journal(config: Config, file: Path) -> AsyncGenerator[StoredJournal]:
+    """The journal in this file. What the configuration keeps no longer is dropped now and every day.
+
+    Raises StoreFailed and its kinds.
+    """
+    from hookgate.store.journal import open_journal
+
+    async with open_journal(file, config.store.durability) as journal, trio.open_nursery() as nursery:
+        nursery.start_soon(_run_retention, config, journal)
+        yield journal
+        nursery.cancel_scope.cancel()
+
+
+async def _run_retention(config: Config, journal: StoredJournal) -> None:
+    store = config.store
+    while store.keep_days or store.keep_mb:
+        try:
+            await journal.retention.keep(age_s=store.keep_days * DAY_S, most_bytes=int(store.keep_mb * MB))
+        except StoreFailed as error:
+            log.warning("journal_not_trimmed", reason=str(error))
+        await trio.sleep(DAY_S)
+
+
+# --- conversations that are kept by name --------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Keep:
+    """Which conversation a run keeps: the one of this name, else the `last` of this workspace. Neither: none."""
+
+    name: str = ""
+    last: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.name) or self.last
+
+
+NOTHING = Keep()
+
+
+@asynccontextmanager
+async def open_conversation_journal(config: Config, channel: str, keep: Keep) -> AsyncGenerator[StoredJournal | None]:
+    """That of one conversation on this channel; None where none is kept. Raises ConfigError and StoreFailed:
+    StoreBusy where it is open in another hookgate."""
+    if not keep:
+        yield None
+        return
+    workspace = configuration.workspace_key(config)
+    file = conversation_file(config, channel, keep.name) if keep.name else _last(config, channel, workspace)
+    try:
+        async with open_kept_journal(config, file) as journal:
+            await journal.holds.keep_state(channel, WORKSPACE, workspace)
+            yield journal
+    except* StoreBusy as group:
+        raise StoreBusy(f"{group.exceptions[0]}: leave it there, or keep another with --session NAME") from None
+
+
+def conversation_file(config: Config, channel: str, name: str) -> Path:
+    """Raises ConfigError."""
+    if not _NAME.fullmatch(name):
+        raise ConfigError(f"--session {name!r}: a name has up to 64 letters, digits, dots, dashes and underscores")
+    return configuration.conversations_folder(config) / channel / f"{name}.db"
+
+
+def conversation_files(config: Config, channel: str = "*") -> list[Path]:
+    """What is kept, the last that was written to first."""
+    return sorted(configuration.conversations_folder(config).glob(f"{channel}/*.db"), key=_written, reverse=True)
+
+
+def _last(config: Config, channel: str, workspace: str) -> Path:
+    for file in conversation_files(config, channel):
+        if _workspace_of(file, channel) == workspace:
+            return file
+    raise ConfigError(f"--continue: no conversation is kept in {workspace}: begin one with --session NAME")
+
+
+def _written(file: Path) -> float:
+    return max(_times(file))
+
+
+def _times(file: Path) -> Iterator[float]:
+    for it in (file, Path(f"{file}-wal")):
+        yield it.stat().st_mtime if it.exists() else 0.0
+
+
+def _workspace_of(file: Path, channel: str) -> str:
+    from hookgate.store.journal.books import state_of
+    from hookgate.store.journal.looking import open_look
+
+    try:
+        with open_look(file) as tables:
+            return state_of(tables, channel, WORKSPACE)
+    except StoreFailed as error:
+        log.warning("conversation_unreadable", reason=str(error))
+        return ""

@@ -1,0 +1,38 @@
+"""What was said before in a conversation that is continued, short; and what is still to be answered there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hookgate.assembly.redacting import make_redactor
+from hookgate.assembly.settings import Settings
+from hookgate.cli.printing import counted
+from hookgate.protocol.journal.interfaces import Journal
+from hookgate.protocol.journal.values import Entry
+from hookgate.protocol.values import Chat
+
+MESSAGES, CHARACTERS = 6, 300
+
+
+async def recalled(settings: Settings, journal: Journal, chat: Chat) -> list[str]:
+    """A line or a few for each of the last messages that people read; none where nothing was said yet."""
+    redact = make_redactor(settings.config, tuple(settings.keys.values())).text
+    conversation = await journal.intake.conversation(chat.session_key, settings.config.agent.name)
+    entries = (await journal.work.load(conversation)).entries
+    lines = [redact(line) for line in _last(entries)]
+    if lines:
+        lines.insert(0, f"· {counted(len(entries), 'message')} so far; the last of them:")
+    cut_off = [left.inbound.text for left in await journal.intake.unfinished()]
+    return [*lines, *(f"· going on with: {_short(redact(text))}" for text in cut_off)]
+
+
+def _last(entries: tuple[Entry, ...]) -> Iterator[str]:
+    said = [it for it in entries if it.message.content.strip() and it.message.role in ("user", "assistant")]
+    for entry in said[-MESSAGES:]:
+        mark = "(summed up) " if entry.upto else "> " if entry.message.role == "user" else ""
+        yield f"{mark}{_short(entry.message.content)}"
+
+
+def _short(text: str) -> str:
+    text = text.strip()
+    return text if len(text) <= CHARACTERS else f"{text[:CHARACTERS].rstrip()} ... ({len(text)} characters)"

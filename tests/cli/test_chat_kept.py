@@ -1,0 +1,53 @@
+"""`hookgate chat --session` and `--continue`: what was said is there again, however the chat before it ended."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+from tests.cli.program import PROMPT, configured, none_left, open_terminal, run
+from tests.model_server import calls, open_model_server, says
+from tests.processes import running, until
+
+RULE = '[store]\njournal = "journal.db"\n[[approvals]]\nname = "shell"\ntools = ["bash"]\n'
+ONCE = calls(("1", "bash", '{"command": "echo run >> runs"}'))
+
+
+async def killed(folder: Path) -> None:
+    """hookgate itself, below its guardian: the journal's lock has its number."""
+    lock = folder / "journal.sessions" / "cli" / "notes.db.lock"
+    pid = int(lock.read_text())
+    os.kill(pid, signal.SIGKILL)
+    await until(lambda: pid not in [it.pid for it in running()])
+
+
+async def test_a_chat_that_was_killed_at_a_question_goes_on_there_and_runs_the_call_once(tmp_path: Path) -> None:
+    async with open_model_server(says("First answer."), ONCE, says("Done.")) as server:
+        folder = configured(tmp_path, server.base_url, RULE)
+        async with open_terminal(folder, "chat", "--session", "notes") as before:
+            await before.line("hello")
+            await before.sees("First answer.")
+            await before.line("run it")
+            await before.sees("echo run >> runs")
+            await killed(folder)
+        async with open_terminal(folder, "chat", "--continue") as after:
+            await after.sees("4 messages so far; the last of them:")
+            await after.sees("First answer.")
+            await after.sees("going on with: run it")
+            await after.sees("echo run >> runs")
+            refused = await run(folder, "chat", "--session", "notes", "--once", "me too")
+            await after.type("y\n")
+            await after.sees("Done.")
+            await after.sees(PROMPT)
+            await after.type("\x04")
+            assert await after.ends() == 0
+        assert refused.returncode == 1
+        assert b"notes.db is in use by another hookgate (process " in refused.stderr
+        assert refused.stderr.rstrip().endswith(b"leave it there, or keep another with --session NAME")
+        assert (folder / "runs").read_text() == "run\n"
+        again = await run(folder, "chat", "--continue", "--once", "and now?")
+        assert (again.returncode, again.stderr) == (0, b"")
+    said = [(m["role"], m["content"]) for m in server.requests[-1].body["messages"] if m["role"] == "user"]
+    assert said == [("user", "hello"), ("user", "run it"), ("user", "and now?")]
+    await none_left(folder)
