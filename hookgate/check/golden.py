@@ -12,6 +12,7 @@ from hookgate.protocol.events.payloads import LlmRequest, LlmResponse, ToolExecE
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values import (
     Chat,
+    ChatMessage,
     Finished,
     Inbound,
     Json,
@@ -46,6 +47,10 @@ def question(stage: Stage, text: str = "ls") -> Question:
     """One stage call about a harmless `bash` call; `text` is the command, the message or the result."""
     arguments: dict[str, Json] = {"command": text, NUMBER_NAME: NUMBER}
     match stage:
+        case Stage.ON_MESSAGE:
+            return Question(stage, STEP, ChatMessage(text, message_id="message_1"))
+        case Stage.BEFORE_SEND:
+            return Question(stage, STEP, ChatMessage(text, kind="answer", in_reply_to="message_1"))
         case Stage.BEFORE_LLM:
             options: dict[str, Json] = {"temperature": 0.7, NUMBER_NAME: NUMBER}
             return Question(stage, STEP, LLMRequest(MODEL, (Message("user", text),), (BASH,), options))

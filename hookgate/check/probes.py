@@ -25,7 +25,7 @@ from hookgate.protocol.codec import encode
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.hook.answers import Answer, Continue, Modify, Refuse, Respond, parse_answer
 from hookgate.protocol.hook.hello import Hello, hello_params, parse_hello
-from hookgate.protocol.hook.stages import Question, Stage
+from hookgate.protocol.hook.stages import MESSAGE_STAGES, Question, Stage
 from hookgate.protocol.peer import METHOD_NOT_FOUND, notification_frame
 from hookgate.protocol.values import ToolSpec
 
@@ -72,9 +72,10 @@ class Known:
 
     @property
     def offered(self) -> list[Stage]:
-        """The stages that the hook declared; all of them if it declared none."""
-        stages = self.declared.stages if self.declared else None
-        return [stage for stage in Stage if stages is None or stage in stages]
+        """The stages that the hook declared; those of version 1 if it declared none."""
+        declared = self.declared.stages if self.declared else None
+        stages = ALL_STAGES - MESSAGE_STAGES if declared is None else declared
+        return [stage for stage in Stage if stage in stages]
 
     def room(self, count: int) -> int:
         """How many of `count` calls may be in flight at once."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from hookgate.hooks.rules import AnyPolicy
+from hookgate.hooks.verdicts import Dropped
 from hookgate.protocol.hook.answers import (
     Abort,
     Answer,
@@ -17,9 +18,11 @@ from hookgate.protocol.hook.answers import (
     Ask,
     Continue,
     Deny,
+    Drop,
     Failed,
     Modify,
     Refuse,
+    ReplyWith,
     Respond,
 )
 from hookgate.protocol.hook.stages import Question, Stage, Subject
@@ -30,11 +33,13 @@ WIRE_NAMES: Mapping[str, str] = {"name": "tool", "is_async": "async", "reasoning
 
 _CHANGING = (Continue, Modify, Abort, Failed)
 _FITTING: Mapping[Stage, tuple[type[Answer], ...]] = {
+    Stage.ON_MESSAGE: (*_CHANGING, ReplyWith, Drop),
     Stage.BEFORE_LLM: _CHANGING,
     Stage.AFTER_LLM: _CHANGING,
     Stage.BEFORE_TOOL: (*_CHANGING, Respond, Deny),
     Stage.APPROVE_TOOL: (Approve, Refuse, Ask, Failed),
     Stage.AFTER_TOOL: _CHANGING,
+    Stage.BEFORE_SEND: (Continue, Modify, Drop, Failed),
 }
 
 
@@ -49,6 +54,10 @@ def settled(hook: str, stage: Stage, failure: Failed, policy: AnyPolicy) -> Answ
         case "withhold", Stage.AFTER_LLM:
             by = f"{hook.removeprefix('zot:')} withheld the reply: {failure.reason}"
             return Modify({"shown": "", "withheld_by": by})
+        case "deny", Stage.ON_MESSAGE:
+            return Drop(reason, f"Message refused: {reason}")
+        case _, Stage.BEFORE_SEND:
+            return Drop(reason, f"Message withheld: {reason}")
         case "deny", Stage.BEFORE_TOOL | Stage.AFTER_TOOL:
             return Deny(reason)
         case _:
@@ -58,6 +67,10 @@ def settled(hook: str, stage: Stage, failure: Failed, policy: AnyPolicy) -> Answ
 def let_through(question: Question) -> str:
     """What goes on although the hook that should have judged it has failed, in the words that people read."""
     match question.stage:
+        case Stage.ON_MESSAGE:
+            return "the message"
+        case Stage.BEFORE_SEND:
+            return "what is sent"
         case Stage.BEFORE_TOOL | Stage.APPROVE_TOOL:
             return f"the call of {question.tool}"
         case Stage.AFTER_TOOL:
@@ -170,6 +183,13 @@ def system_changed(before: LLMRequest, after: LLMRequest) -> bool:
 
 def _system(request: LLMRequest) -> tuple[str, ...]:
     return tuple(message.content for message in request.messages if message.role == "system")
+
+
+def dropped(hook: str, stage: Stage, answer: Drop) -> Dropped:
+    """With the line that the chat reads, which a hook that says nothing of it does not leave out."""
+    what = "refused" if stage is Stage.ON_MESSAGE else "withheld"
+    usual = _with_reason(f"Message {what} by hook {hook}", answer.reason)
+    return Dropped(hook, answer.reason, usual if answer.tell is None else answer.tell)
 
 
 def denial(hook: str, answer: Deny) -> ToolResult:

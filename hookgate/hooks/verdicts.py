@@ -1,4 +1,6 @@
-"""What the gate says of a tool call at before_tool: it may go on, it has its result already, or it must not run."""
+"""What the gate says where a value does not simply go on: of a tool call that it has its result already or must not
+run, of a message that it is answered already or goes no further.
+"""
 
 from __future__ import annotations
 
@@ -30,3 +32,21 @@ class Answered:
 class Denied:
     call: ToolCall
     result: ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class Replied:
+    """A hook answers the message itself, and no model is asked."""
+
+    hook: str
+    text: str
+    media: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """The message goes no further. `tell`: the line that the chat reads of it; empty: the hook wants none."""
+
+    hook: str
+    reason: str
+    tell: str

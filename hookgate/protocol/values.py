@@ -65,6 +65,20 @@ class Outbound:
 
 
 @dataclass(frozen=True, slots=True)
+class ChatMessage:
+    """What stands in a chat, as it is judged on its way in (`message`; `steer`: it joins a turn that runs) or out.
+
+    `message_id`: its own, where it came in; `in_reply_to`: of the one that it answers, where it goes out.
+    """
+
+    text: str
+    media: tuple[str, ...] = ()
+    kind: Literal["message", "steer"] | OutboundKind = "message"
+    message_id: str = ""
+    in_reply_to: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ProposedCall:
     """A tool call as the model wrote it: its arguments are still text."""
 

@@ -90,6 +90,7 @@ MODIFIABLE = (
     *("model", "messages", "tools", "options"),
     *("content", "tool_calls", "finish_reason", "reasoning_content"),
     *("tool", "arguments"),
+    "text",
     *("for_llm", "for_user", "silent", "is_error", "async", "media", "artifact_tags", "response_handled", "error"),
 )
 

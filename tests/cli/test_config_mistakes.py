@@ -65,8 +65,9 @@ HOOK = '[hooks.processes.g]\ncommand = ["a"]\nintercept = ["before_tool"]\n'
         ('[[approvals]]\ntools = [""]\n', "approvals.0.tools.0: "),
         (
             HOOK + "timeout_ms = { before_tol = 5 }\n",
-            "hooks.processes.g.timeout_ms.before_tol: must be 'before_llm', 'after_llm', 'before_tool', "
-            "'approve_tool' or 'after_tool' (did you mean 'before_tool'?) (at line 4, column 16)",
+            "hooks.processes.g.timeout_ms.before_tol: must be 'on_message', 'before_llm', 'after_llm', "
+            "'before_tool', 'approve_tool', 'after_tool' or 'before_send' "
+            "(did you mean 'before_tool'?) (at line 4, column 16)",
         ),
         (
             '[tools.aliases.x]\na = 1\n[log]\nlevel = "warn"\n',

@@ -24,7 +24,7 @@ from hookgate.processes.deadlines import Deadlines
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide
 from hookgate.protocol.channel import UNLIMITED
 from hookgate.protocol.events.event import Event
-from hookgate.protocol.hook.stages import Stage
+from hookgate.protocol.hook.stages import MESSAGE_STAGES, Stage
 from hookgate.protocol.journal.values import Conversation, Draft
 from hookgate.protocol.match import Observed
 from hookgate.protocol.values import Chat, Inbound, Message, Outbound, ToolCall, ToolResult, ToolSpec
@@ -35,6 +35,7 @@ from hookgate.tools.registry import Registry
 DEADLINE_S = 20.0
 NAME = "guard"
 OBSERVES = ("turn_*", "tool_exec_*")
+V1_STAGES = frozenset(Stage) - MESSAGE_STAGES
 INBOUND = Inbound(Chat("telegram", "90210", sender="7"), "What would a deploy do?", message_id="311")
 SCRIPT = {
     "steps": [
@@ -91,7 +92,7 @@ async def play(program: Path, hear: Callable[[Event], None]) -> tuple[list[str],
             nursery.start_soon(deadlines.run)
             async with open_process(_spec(program, seen), deadlines) as hook:
                 watcher = Mount(InsideHook("watcher", hear=hear), Rules(observe=Observed(("*",)), inside=True))
-                gate.mount([watcher, Mount(hook, Rules(frozenset(Stage), Observed(OBSERVES)))])
+                gate.mount([watcher, Mount(hook, Rules(V1_STAGES, Observed(OBSERVES)))])
                 await _answer(_agent(gate), channel)
             nursery.cancel_scope.cancel()
     return seen.read_text(encoding="utf-8").splitlines(), channel.sent
@@ -113,7 +114,7 @@ def _spec(program: Path, seen: Path) -> ProcessSpec:
     recorded = 'tee "$1" | exec "$2" "$3"'
     command = ("sh", "-c", recorded, "sh", str(seen), sys.executable, str(program))
     environment = {"PATH": "/usr/bin:/bin"}
-    return ProcessSpec(NAME, command, str(program.parent), environment, frozenset(Stage), observes=True)
+    return ProcessSpec(NAME, command, str(program.parent), environment, V1_STAGES, observes=True)
 
 
 def _agent(gate: Gate) -> Agent:

@@ -29,6 +29,7 @@ from hookgate.protocol.peer import notification_frame
 from hookgate.protocol.values import (
     TOOL_TIMEOUT_S,
     Chat,
+    ChatMessage,
     Decode,
     Fault,
     Finished,
@@ -55,13 +56,17 @@ ALL = frozenset(Stage)
 BARE = Step("main", "main-turn-1", Inbound(Chat("cli", "1", chat_type=""), "hi"))
 ASKED = Inbound(Chat("cli", "1", "7", "group", "9"), "hi", message_id="311")
 FULL = Step("main", "main-turn-1", ASKED, extension="notes", resumed=True)
-NESTED = ("meta", "context", "context.inbound", "response", "result", "messages[]")
+NESTED = ("meta", "context", "context.inbound", "response", "result", "messages[]", "message")
 
 
 def subject(stage: Stage, full: bool) -> Any:
     call = ToolCall("c", "t", {}, *(("text", Decode(("quotes",))) if full else ()))
     proposed = (ProposedCall("c", "t", "{}"),) if full else ()
     match stage:
+        case Stage.ON_MESSAGE:
+            return ChatMessage("x", message_id="311" if full else "")
+        case Stage.BEFORE_SEND:
+            return ChatMessage("x", kind="answer", message_id="311" if full else "")
         case Stage.BEFORE_LLM:
             message = Message("user", "x", proposed, "c", ("data:,x",), "r") if full else Message("user", "x")
             return LLMRequest("p/m", (message,))
@@ -103,7 +108,7 @@ def documented(name: str, with_optional: bool) -> set[str]:
 @pytest.mark.parametrize("full", [True, False])
 def test_the_params_are_those_that_the_page_lists(stage: Stage, full: bool) -> None:
     listed = documented("shared", full) | documented(stage, full)
-    if stage in (Stage.BEFORE_LLM, Stage.AFTER_LLM):
+    if "tool" not in stage:
         listed -= {"context.origin", "context.decode"}
     assert sent(stage, full) == listed
 

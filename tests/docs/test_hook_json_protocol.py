@@ -15,7 +15,7 @@ import pytest
 from hookgate.hooks.decision import denial, refusal, settled
 from hookgate.hooks.rules import Policy
 from hookgate.protocol.errors import BadMessage, SessionAborted, TurnAborted
-from hookgate.protocol.hook.answers import Abort, Continue, Deny, Failed, Modify, Respond, parse_answer
+from hookgate.protocol.hook.answers import Abort, Continue, Deny, Drop, Failed, Modify, Respond, parse_answer
 from hookgate.protocol.hook.hello import Hello, parse_hello
 from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.peer import Peer
@@ -166,8 +166,16 @@ def test_every_stage_shows_a_good_answer_and_a_failure() -> None:
 
 
 def test_the_action_table_is_what_the_parser_allows() -> None:
-    rows = {codes(row[0])[0]: row[1:5] for row in PAGE.one("actions").rows}
-    words = {Continue.action, Modify.action, Respond.action, Deny.action, Abort("").action, Abort("", True).action}
+    rows = {codes(row[0])[0]: row[1 : 1 + len(CHANGING)] for row in PAGE.one("actions").rows}
+    words = {
+        Continue.action,
+        Modify.action,
+        Respond.action,
+        Drop.action,
+        Deny.action,
+        Abort("").action,
+        Abort("", True).action,
+    }
     assert rows.keys() == words
     for action, cells in rows.items():
         assert cells == ["yes" if _allowed(stage, action) else "" for stage in CHANGING], action
@@ -175,6 +183,8 @@ def test_the_action_table_is_what_the_parser_allows() -> None:
 
 def _allowed(stage: Stage, action: str) -> bool:
     objects = {
+        "message": {"text": ""},
+        "reply": {"text": "x"},
         "request": {"model": "m"},
         "response": {"content": ""},
         "call": {"tool": "t"},

@@ -28,6 +28,7 @@ from hookgate.protocol.hook.answers import (
     Ask,
     Continue,
     Deny,
+    Drop,
     Failed,
     Modify,
     Refuse,
@@ -65,6 +66,12 @@ WHY = "hook guard failed at {}: it died"
         ("deny", S.BEFORE_TOOL, Deny),
         ("deny", S.AFTER_TOOL, Deny),
         ("deny", S.APPROVE_TOOL, Refuse),
+        ("continue", S.ON_MESSAGE, Continue),
+        ("deny", S.ON_MESSAGE, Drop),
+        ("abort", S.ON_MESSAGE, Abort),
+        ("continue", S.BEFORE_SEND, Continue),
+        ("deny", S.BEFORE_SEND, Drop),
+        ("abort", S.BEFORE_SEND, Drop),
         ("abort", S.BEFORE_LLM, Abort),
         ("abort", S.AFTER_LLM, Abort),
         ("abort", S.BEFORE_TOOL, Abort),
@@ -119,6 +126,8 @@ APPROVALS: list[Answer] = [Approve(), Refuse("x"), Ask()]
 def test_an_answer_of_the_wrong_kind_is_a_failure(stage: Stage, answer: Answer) -> None:
     narrow = isinstance(answer, Respond | Deny)
     fits = answer in APPROVALS if stage is S.APPROVE_TOOL else answer in ANSWERS and not narrow
+    if stage is S.BEFORE_SEND:
+        fits = isinstance(answer, Continue | Modify)
     if fits or (narrow and stage is S.BEFORE_TOOL):
         assert fitting(stage, answer) is answer
     else:

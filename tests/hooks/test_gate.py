@@ -17,8 +17,8 @@ from hookgate.protocol.events.payloads import HookFailed
 from hookgate.protocol.hook.answers import CONTINUE, Abort, Answer, Approve, Deny, Modify, Respond
 from hookgate.protocol.hook.hello import Hello
 from hookgate.protocol.hook.stages import Question, Stage
-from hookgate.protocol.values import Chat, Finished, Inbound, LLMReply, Step, ToolCall, ToolResult
-from tests.hooks.doubles import CALL, REQUEST, STEP, Asked, gate_of, hook, matching, never, sink
+from hookgate.protocol.values import Chat, Finished, Inbound, LLMReply, Outbound, Step, ToolCall, ToolResult
+from tests.hooks.doubles import CALL, CHAT, REQUEST, STEP, Asked, gate_of, hook, matching, never, sink
 
 FINISHED = Finished(CALL, ToolResult("out", "shown"), 5)
 INTERCEPTORS = [stage for stage in Stage if stage is not Stage.APPROVE_TOOL]
@@ -27,6 +27,10 @@ INTERCEPTORS = [stage for stage in Stage if stage is not Stage.APPROVE_TOOL]
 async def _pass(gate_mounts: list[Mount], stage: Stage) -> object:
     gate = gate_of(*gate_mounts)
     match stage:
+        case Stage.ON_MESSAGE:
+            return await gate.on_message(STEP)
+        case Stage.BEFORE_SEND:
+            return await gate.before_send(STEP, Outbound(CHAT, "hi"))
         case Stage.BEFORE_LLM:
             return await gate.before_llm(STEP, REQUEST)
         case Stage.AFTER_LLM:
@@ -60,6 +64,8 @@ async def test_guards_come_first_then_priority_then_name(order: tuple[int, ...])
 async def test_each_hook_sees_what_its_predecessor_left(stage: Stage) -> None:
     asked = Asked()
     changes = {
+        Stage.ON_MESSAGE: {"text": "changed"},
+        Stage.BEFORE_SEND: {"text": "changed"},
         Stage.BEFORE_LLM: {"options": {"n": 1}},
         Stage.AFTER_LLM: {"content": "changed"},
         Stage.BEFORE_TOOL: {"arguments": {"n": 1}},
@@ -124,7 +130,7 @@ async def test_deny_tool_ends_the_chain_and_tells_the_model_why() -> None:
     assert asked.names == ["a"]
 
 
-@pytest.mark.parametrize("stage", INTERCEPTORS)
+@pytest.mark.parametrize("stage", INTERCEPTORS[:-1])
 @pytest.mark.parametrize(("hard", "error"), [(False, TurnAborted), (True, SessionAborted)])
 async def test_an_abort_ends_the_chain_and_names_the_hook(stage: Stage, hard: bool, error: type[TurnAborted]) -> None:
     asked = Asked()

@@ -10,6 +10,7 @@ from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.match import Globs
 from hookgate.protocol.values import (
     Chat,
+    ChatMessage,
     Finished,
     Inbound,
     LLMReply,
@@ -33,6 +34,10 @@ def question(config: Config, match: MatchSection, stage: Stage) -> Question:
     arguments = sample(spec.parameters)
     call = ToolCall("call_doctor", spec.name, arguments if isinstance(arguments, dict) else {})
     match stage:
+        case Stage.ON_MESSAGE:
+            return Question(stage, step, ChatMessage(WORDS))
+        case Stage.BEFORE_SEND:
+            return Question(stage, step, ChatMessage(WORDS, kind="answer"))
         case Stage.BEFORE_LLM:
             return Question(stage, step, LLMRequest(step.model, (Message("user", WORDS),), (spec,)))
         case Stage.AFTER_LLM:

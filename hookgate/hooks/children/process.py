@@ -35,7 +35,7 @@ from hookgate.protocol.events.event import Event
 from hookgate.protocol.framing import MAX_MESSAGE_BYTES, Oversize
 from hookgate.protocol.hook.answers import Answer, Failed, parse_answer
 from hookgate.protocol.hook.hello import Hello, hello_params, parse_hello
-from hookgate.protocol.hook.stages import Question, Stage
+from hookgate.protocol.hook.stages import MESSAGE_STAGES, Question, Stage
 from hookgate.protocol.peer import ErrorReply, Noise, Peer, Refused, Reply, Stray
 
 log = structlog.get_logger("hookgate.hooks")
@@ -158,6 +158,9 @@ class HookProcess:
         declined = sorted(spec.stages - (self.declared.stages if self.declared.stages is not None else spec.stages))
         if Stage.APPROVE_TOOL in declined:
             return "it leaves approve_tool out of its stages, though it is configured to approve"
+        if self.declared.stages is None and spec.stages & MESSAGE_STAGES:
+            stages = ", ".join(sorted(spec.stages & MESSAGE_STAGES))
+            return f"it is configured to stand at {stages}, which its hello has to name in `stages`"
         if declined:
             log.warning("hook_declines_stages", hook=spec.name, stages=declined)
         self._calls.limit = min(spec.max_in_flight, self.declared.max_in_flight or spec.max_in_flight)

@@ -46,6 +46,24 @@ class Respond:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplyWith:
+    """What the chat is answered at on_message; no model is asked."""
+
+    action: ClassVar[str] = "respond"
+    text: str
+    media: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """The message goes no further. `tell`: what the chat reads of it; None: who dropped it, and why; "": nothing."""
+
+    action: ClassVar[str] = "drop"
+    reason: str = ""
+    tell: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Deny:
     """`bare`: the model is told the reason alone, without the denial prefix. `kind` is what the result says it is;
     on the wire every denial is `permission`."""
@@ -96,19 +114,23 @@ class Failed:
     reason: str
 
 
-Answer = Continue | Modify | Respond | Deny | Abort | Approve | Refuse | Ask | Failed
+Answer = Continue | Modify | Respond | ReplyWith | Drop | Deny | Abort | Approve | Refuse | Ask | Failed
 
 CONTINUE = Continue()
 
 _ACTIONS: Mapping[Stage, tuple[str, ...]] = {
+    Stage.ON_MESSAGE: ("continue", "modify", "respond", "drop", "abort_turn", "hard_abort"),
     Stage.BEFORE_LLM: ("continue", "modify", "abort_turn", "hard_abort"),
     Stage.AFTER_LLM: ("continue", "modify", "abort_turn", "hard_abort"),
     Stage.BEFORE_TOOL: ("continue", "modify", "respond", "deny_tool", "abort_turn", "hard_abort"),
     Stage.AFTER_TOOL: ("continue", "modify", "abort_turn", "hard_abort"),
+    Stage.BEFORE_SEND: ("continue", "modify", "drop"),
 }
 _CONTINUES = {"action": "continue"}
 _APPROVAL: frozenset[str] = frozenset({"approved", "reason", "ask"})
-_KNOWN: frozenset[str] = frozenset({"action", "reason", "request", "response", "call", "result"})
+_KNOWN: frozenset[str] = frozenset(
+    {"action", "reason", "message", "reply", "tell", "request", "response", "call", "result"}
+)
 
 
 def parse_answer(stage: Stage, result: object) -> Answer:
@@ -131,16 +153,18 @@ def _parse_action(stage: Stage, members: dict[str, Any]) -> Answer:
             return _parse_continue(members)
         case "modify":
             return _parse_modify(stage, members)
-        case "respond" if stage is Stage.BEFORE_TOOL:
-            return _parse_respond(members)
-        case "deny_tool" if stage is Stage.BEFORE_TOOL:
-            return Deny(_reason(members))
-        case "abort_turn" | "hard_abort" as action:
-            return Abort(_reason(members), hard=action == "hard_abort")
-        case str(action):
+        case str(action) if action not in _ACTIONS[stage]:
             raise BadMessage(
                 f"action {_meant(action, _ACTIONS[stage])} is not one of {', '.join(_ACTIONS[stage])} at {stage}"
             )
+        case "respond":
+            return _parse_respond(members) if stage is Stage.BEFORE_TOOL else _parse_reply(members)
+        case "drop":
+            return Drop(_reason(members), None if members.get("tell") is None else text(members, "tell", "result"))
+        case "deny_tool":
+            return Deny(_reason(members))
+        case "abort_turn" | "hard_abort" as action:
+            return Abort(_reason(members), hard=action == "hard_abort")
         case other:
             raise BadMessage(f"action must be a string, not {kind_of(other)}")
 
@@ -177,6 +201,12 @@ def _parse_respond(members: dict[str, Any]) -> Respond:
 
     result, dropped = read_result(members)
     return Respond(result, read_call(members), dropped)
+
+
+def _parse_reply(members: dict[str, Any]) -> ReplyWith:
+    from hookgate.protocol.hook.changes import read_reply
+
+    return read_reply(members)
 
 
 def _parse_approval(members: dict[str, Any]) -> Answer:

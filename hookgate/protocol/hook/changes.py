@@ -10,18 +10,20 @@ from pydantic import BeforeValidator, Field
 
 from hookgate.protocol.effects import read_effects
 from hookgate.protocol.errors import BadMessage
-from hookgate.protocol.hook.answers import NO_OUTPUT
+from hookgate.protocol.hook.answers import NO_OUTPUT, ReplyWith
 from hookgate.protocol.hook.kinds import kind_of, near_miss
 from hookgate.protocol.hook.patches import Patch, Texts, checked
-from hookgate.protocol.hook.stages import Stage
+from hookgate.protocol.hook.stages import MESSAGE_STAGES, Stage
 from hookgate.protocol.hook.wire import parse_messages, parse_proposed, parse_tools
 from hookgate.protocol.values import Fault, FaultKind, ToolResult
 
 _OBJECT: Mapping[Stage, str] = {
+    Stage.ON_MESSAGE: "message",
     Stage.BEFORE_LLM: "request",
     Stage.AFTER_LLM: "response",
     Stage.BEFORE_TOOL: "call",
     Stage.AFTER_TOOL: "result",
+    Stage.BEFORE_SEND: "message",
 }
 
 
@@ -34,6 +36,11 @@ class _CallPatch(Patch):
     arguments: Annotated[dict[str, Any], BeforeValidator(_empty_object_for_null)] = Field(
         default_factory=dict[str, Any]
     )
+
+
+class _MessagePatch(Patch):
+    text: str | None = None
+    media: Texts | None = None
 
 
 class _RequestPatch(Patch):
@@ -81,6 +88,8 @@ def read_changes(stage: Stage, members: dict[str, Any]) -> Mapping[str, Any]:
         raise BadMessage(f"{name} must be an object, not {kind_of(given)}")
     patch = cast("dict[str, Any]", given)
     match stage:
+        case _ if stage in MESSAGE_STAGES:
+            return _message_changes(patch, name)
         case Stage.BEFORE_LLM:
             return _request_changes(patch)
         case Stage.AFTER_LLM:
@@ -89,6 +98,11 @@ def read_changes(stage: Stage, members: dict[str, Any]) -> Mapping[str, Any]:
             return _call_changes(patch)
         case _:
             return _result_changes(_unnested(patch, "result", _ResultPatch))
+
+
+def _message_changes(patch: dict[str, Any], name: str) -> dict[str, Any]:
+    _refuse_strange(patch, name, _MessagePatch)
+    return checked(_MessagePatch, patch, name).changes()
 
 
 def _request_changes(patch: dict[str, Any]) -> dict[str, Any]:
@@ -153,6 +167,17 @@ def read_result(members: dict[str, Any]) -> tuple[ToolResult, tuple[str, ...]]:
     flat = _unnested(patch, "result", _ResultPatch) if patch else patch
     effects, problems = read_effects(flat.get("effects"))
     return replace(ToolResult(NO_OUTPUT, effects=effects), **_result_changes(flat)), problems
+
+
+def read_reply(members: dict[str, Any]) -> ReplyWith:
+    """Raises BadMessage where the reply says nothing."""
+    given = members.get("reply")
+    if not isinstance(given, dict):
+        raise BadMessage("respond without 'reply'")
+    said = _message_changes(cast("dict[str, Any]", given), "reply")
+    if not said.get("text") and not said.get("media"):
+        raise BadMessage("reply has neither text nor media")
+    return ReplyWith(said.get("text", ""), said.get("media", ()))
 
 
 def read_call(members: dict[str, Any]) -> Mapping[str, Any]:

@@ -11,7 +11,7 @@ from hookgate.protocol.codec import encode
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.hook.kinds import kind_of
 from hookgate.protocol.hook.patches import Patch, checked
-from hookgate.protocol.hook.stages import Stage
+from hookgate.protocol.hook.stages import MESSAGE_STAGES, Stage
 from hookgate.protocol.hook.wire import parse_tools
 from hookgate.protocol.values import ToolSpec
 
@@ -40,7 +40,7 @@ class _Hello(Patch):
     max_in_flight: Annotated[int, Field(ge=1)] | None = None
 
 
-Mode = Literal["observe", "llm", "tool", "approve"]
+Mode = Literal["observe", "llm", "tool", "approve", "message"]
 
 
 def hello_params(name: str, stages: frozenset[Stage], observes: bool) -> bytes:
@@ -53,6 +53,8 @@ def hello_params(name: str, stages: frozenset[Stage], observes: bool) -> bytes:
         modes.append("tool")
     if Stage.APPROVE_TOOL in stages:
         modes.append("approve")
+    if stages & MESSAGE_STAGES:
+        modes.append("message")
     return encode({"name": name, "version": 1, "stages": ordered, "modes": modes})
 
 

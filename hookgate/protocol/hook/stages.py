@@ -11,6 +11,7 @@ from enum import StrEnum
 
 from hookgate.protocol.codec import encode
 from hookgate.protocol.hook.wire import (
+    chat_message_members,
     context_members,
     message_members,
     meta_members,
@@ -18,17 +19,19 @@ from hookgate.protocol.hook.wire import (
     result_members,
     tool_members,
 )
-from hookgate.protocol.values import STRICT, Finished, LLMReply, LLMRequest, Step, ToolCall
+from hookgate.protocol.values import STRICT, ChatMessage, Finished, LLMReply, LLMRequest, Step, ToolCall
 
 
 class Stage(StrEnum):
-    """In the order in which one tool-calling step passes them."""
+    """In the order in which a message, one tool-calling step and the answer pass them."""
 
+    ON_MESSAGE = "on_message"
     BEFORE_LLM = "before_llm"
     AFTER_LLM = "after_llm"
     BEFORE_TOOL = "before_tool"
     APPROVE_TOOL = "approve_tool"
     AFTER_TOOL = "after_tool"
+    BEFORE_SEND = "before_send"
 
     @property
     def method(self) -> str:
@@ -37,15 +40,20 @@ class Stage(StrEnum):
 
 _METHODS: Mapping[Stage, str] = {stage: f"hook.{stage}" for stage in Stage}
 
+MESSAGE_STAGES = frozenset({Stage.ON_MESSAGE, Stage.BEFORE_SEND})
+"""Those that version 1 does not know: a hook that does not declare them is never asked there."""
+
 SOURCES: Mapping[Stage, str] = {
+    Stage.ON_MESSAGE: "turn.message.received",
     Stage.BEFORE_LLM: "turn.llm.request",
     Stage.AFTER_LLM: "turn.llm.response",
     Stage.BEFORE_TOOL: "turn.tool.before",
     Stage.APPROVE_TOOL: "turn.tool.approve",
     Stage.AFTER_TOOL: "turn.tool.after",
+    Stage.BEFORE_SEND: "turn.message.sending",
 }
 
-Subject = LLMRequest | LLMReply | ToolCall | Finished
+Subject = ChatMessage | LLMRequest | LLMReply | ToolCall | Finished
 Pieces = tuple[bytes | memoryview, ...]
 
 SHORT_BYTES = 4096
@@ -69,7 +77,7 @@ class Question:
     @property
     def model(self) -> str:
         subject = self.subject
-        return self.step.model if isinstance(subject, (ToolCall, Finished)) else subject.model
+        return subject.model if isinstance(subject, (LLMRequest, LLMReply)) else self.step.model
 
     @property
     def params(self) -> bytes:
@@ -107,6 +115,8 @@ class Question:
         own = b',"tool_call_id":' + encode(call.id) if call is not None else b""
         if isinstance(subject, LLMRequest):
             own = b',"graceful_terminal":' + encode(subject.graceful_terminal)
+        if self.stage is Stage.BEFORE_SEND and isinstance(subject, ChatMessage):
+            own = b',"in_reply_to":' + encode(subject.in_reply_to)
         return b'%b%b,"context":%b' % (self._place(), own, self._context(call))
 
     def _place(self) -> bytes:
@@ -137,6 +147,8 @@ def _call(subject: Subject) -> ToolCall | None:
 
 def _subject_members(subject: Subject) -> dict[str, object]:
     match subject:
+        case ChatMessage():
+            return {"message": chat_message_members(subject)}
         case LLMRequest():
             return {
                 "model": subject.model,

@@ -9,6 +9,7 @@ from hookgate.protocol.codec import encode
 from hookgate.protocol.effects import effect_members
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.values import (
+    ChatMessage,
     Decode,
     Json,
     LLMReply,
@@ -73,6 +74,14 @@ def decode_members(decode: Decode) -> dict[str, Json] | None:
     if decode == Decode():
         return None
     return {"steps": decode.steps, "truncated": decode.truncated, "guessed": decode.guessed}
+
+
+def chat_message_members(message: ChatMessage) -> dict[str, object]:
+    """`message_id` only where the channel gave it one."""
+    members: dict[str, object] = {"text": message.text, "media": message.media, "kind": message.kind}
+    if message.message_id:
+        members["message_id"] = message.message_id
+    return members
 
 
 def message_members(message: Message) -> dict[str, object]:

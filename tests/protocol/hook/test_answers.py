@@ -14,8 +14,10 @@ from hookgate.protocol.hook.answers import (
     Ask,
     Continue,
     Deny,
+    Drop,
     Modify,
     Refuse,
+    ReplyWith,
     Respond,
     parse_answer,
 )
@@ -24,10 +26,12 @@ from hookgate.protocol.values import Fault, ToolResult
 
 INTERCEPTORS = [stage for stage in Stage if stage is not Stage.APPROVE_TOOL]
 OBJECTS: dict[Stage, tuple[str, dict[str, Any], dict[str, Any]]] = {
+    Stage.ON_MESSAGE: ("message", {"text": "x"}, {"text": "x"}),
     Stage.BEFORE_LLM: ("request", {"model": "a/b"}, {"model": "a/b"}),
     Stage.AFTER_LLM: ("response", {"content": "x"}, {"content": "x"}),
     Stage.BEFORE_TOOL: ("call", {"tool": "x"}, {"name": "x"}),
     Stage.AFTER_TOOL: ("result", {"for_llm": "x"}, {"for_llm": "x"}),
+    Stage.BEFORE_SEND: ("message", {"media": ["data:,x"]}, {"media": ("data:,x",)}),
 }
 
 
@@ -58,13 +62,22 @@ def test_an_action_that_is_no_string_is_a_failure(stage: Stage, action: Any) -> 
         parse_answer(stage, {"action": action})
 
 
-FULL = {"request": {"model": "a/b"}, "response": {"content": "x"}, "call": {"tool": "x"}, "result": {"for_llm": "x"}}
+FULL = {
+    "message": {"text": "x"},
+    "reply": {"text": "x"},
+    "request": {"model": "a/b"},
+    "response": {"content": "x"},
+    "call": {"tool": "x"},
+    "result": {"for_llm": "x"},
+}
+ABORTED = set(INTERCEPTORS) - {Stage.BEFORE_SEND}
 ALLOWED = {
     "continue": set(INTERCEPTORS),
     "modify": set(INTERCEPTORS),
-    "abort_turn": set(INTERCEPTORS),
-    "hard_abort": set(INTERCEPTORS),
-    "respond": {Stage.BEFORE_TOOL},
+    "abort_turn": ABORTED,
+    "hard_abort": ABORTED,
+    "respond": {Stage.BEFORE_TOOL, Stage.ON_MESSAGE},
+    "drop": {Stage.ON_MESSAGE, Stage.BEFORE_SEND},
     "deny_tool": {Stage.BEFORE_TOOL},
     "approve": set(),
     "deny": set(),
@@ -92,7 +105,7 @@ def test_no_action_of_an_interceptor_is_an_approval(action: str) -> None:
         parse_answer(Stage.APPROVE_TOOL, {"action": action, "reason": "why"})
 
 
-@pytest.mark.parametrize("stage", INTERCEPTORS)
+@pytest.mark.parametrize("stage", sorted(ABORTED))
 def test_aborts_carry_their_reason_and_how_far_they_reach(stage: Stage) -> None:
     assert parse_answer(stage, {"action": "abort_turn", "reason": "r"}) == Abort("r")
     assert parse_answer(stage, {"action": "hard_abort"}) == Abort("", hard=True)
@@ -155,7 +168,7 @@ def test_modify_without_its_object_is_a_failure(stage: Stage, wrong: Any) -> Non
 
 @pytest.mark.parametrize("stage", INTERCEPTORS)
 def test_modify_with_another_stages_object_alone_is_a_failure(stage: Stage) -> None:
-    others = {name: patch for other, (name, patch, _) in OBJECTS.items() if other is not stage}
+    others = {name: patch for name, patch, _ in OBJECTS.values() if name != OBJECTS[stage][0]}
     with pytest.raises(BadMessage, match="modify without"):
         parse_answer(stage, {"action": "modify", **others})
 
@@ -269,6 +282,44 @@ def test_respond_takes_every_member_of_a_result_and_a_call_beside_it() -> None:
 def test_respond_without_a_usable_result_is_a_failure_and_never_runs_the_tool(members: dict[str, Any]) -> None:
     with pytest.raises(BadMessage):
         parse_answer(Stage.BEFORE_TOOL, {"action": "respond", **members})
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        ({"text": "x"}, ReplyWith("x")),
+        ({"text": None, "media": ["data:,x"]}, ReplyWith("", ("data:,x",))),
+        ({"text": "x", "media": ["data:,x"], "kind": "unknown members are no harm"}, ReplyWith("x", ("data:,x",))),
+    ],
+)
+def test_a_message_is_answered_with_text_and_media(reply: dict[str, Any], answer: ReplyWith) -> None:
+    assert parse_answer(Stage.ON_MESSAGE, {"action": "respond", "reply": reply}) == answer
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {},
+        {"reply": None},
+        {"reply": "text"},
+        {"reply": {}},
+        {"reply": {"text": ""}},
+        {"reply": {"text": 5}},
+        {"reply": {"content": "x"}},
+        {"result": {"for_llm": "x"}},
+    ],
+)
+def test_a_reply_that_says_nothing_is_a_failure(members: dict[str, Any]) -> None:
+    with pytest.raises(BadMessage):
+        parse_answer(Stage.ON_MESSAGE, {"action": "respond", **members})
+
+
+def test_a_drop_tells_the_chat_what_the_hook_wants_it_to_read() -> None:
+    assert parse_answer(Stage.ON_MESSAGE, {"action": "drop"}) == Drop("", None)
+    assert parse_answer(Stage.ON_MESSAGE, {"action": "drop", "reason": "r", "tell": None}) == Drop("r", None)
+    assert parse_answer(Stage.BEFORE_SEND, {"action": "drop", "reason": "r", "tell": ""}) == Drop("r", "")
+    with pytest.raises(BadMessage, match=r"result\.tell must be a string"):
+        parse_answer(Stage.BEFORE_SEND, {"action": "drop", "tell": True})
 
 
 # --- approvals ---

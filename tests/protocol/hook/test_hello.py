@@ -24,7 +24,8 @@ TOOL = {"type": "function", "function": {"name": "weather", "description": "d", 
         ({Stage.AFTER_TOOL}, False, ["tool"]),
         ({Stage.BEFORE_TOOL}, True, ["observe", "tool"]),
         ({Stage.APPROVE_TOOL}, False, ["approve"]),
-        (set(Stage), True, ["observe", "llm", "tool", "approve"]),
+        (set(Stage), True, ["observe", "llm", "tool", "approve", "message"]),
+        ({Stage.BEFORE_SEND, Stage.BEFORE_LLM}, False, ["llm", "message"]),
     ],
 )
 def test_modes_follow_from_the_stages_in_a_fixed_order(stages: set[Stage], observes: bool, modes: list[str]) -> None:

@@ -15,6 +15,7 @@ from hookgate.protocol.hook.stages import Question, Stage, Subject
 from hookgate.protocol.peer import notification_frame, request_frame
 from hookgate.protocol.values import (
     Chat,
+    ChatMessage,
     Decode,
     Fault,
     Finished,
@@ -38,6 +39,7 @@ STEP = Step("main", "main-turn-3", Inbound(CHAT, "How full is the disk?", messag
 SCHEMA = {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]}
 CALL = ToolCall("call_1", "bash", {"command": "df -h /"})
 SUBJECTS: dict[Stage, Subject] = {
+    Stage.ON_MESSAGE: ChatMessage("How full is the disk?", ("https://example.org/disk.png",), message_id="88"),
     Stage.BEFORE_LLM: LLMRequest(
         "gpt-4o-mini",
         (Message("system", "You look after one server."), Message("user", "How full is the disk?")),
@@ -50,6 +52,7 @@ SUBJECTS: dict[Stage, Subject] = {
     Stage.BEFORE_TOOL: CALL,
     Stage.APPROVE_TOOL: CALL,
     Stage.AFTER_TOOL: Finished(CALL, ToolResult("/dev/sda1 61% used"), 18_000_000),
+    Stage.BEFORE_SEND: ChatMessage("61 % of it is used.", kind="answer", in_reply_to="88"),
 }
 
 
@@ -141,4 +144,4 @@ def test_integers_of_any_size_reach_the_hook_unchanged() -> None:
 def test_a_question_knows_its_tool_and_its_model(stage: Stage) -> None:
     question = Question(stage, replace(STEP, model="openai/x"), SUBJECTS[stage])
     assert question.tool == ("bash" if "tool" in stage else "")
-    assert question.model == ("openai/x" if "tool" in stage else "gpt-4o-mini")
+    assert question.model == ("gpt-4o-mini" if "llm" in stage else "openai/x")

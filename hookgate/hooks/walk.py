@@ -1,0 +1,172 @@
+"""The one loop over hooks: who is asked a question, what the next one sees, and whose answer ends it.
+
+What an answer means is in `decision.py`. The walk does not know what a stage's caller makes of where it ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import NoReturn
+
+from hookgate.hooks import decision
+from hookgate.hooks.asking import Asking
+from hookgate.hooks.audit import Audits
+from hookgate.hooks.chains import Chains
+from hookgate.hooks.emitter import Emitter
+from hookgate.hooks.offered import Offered
+from hookgate.hooks.rules import Mount
+from hookgate.protocol.errors import SessionAborted, TurnAborted
+from hookgate.protocol.events.payloads import HookModified, ToolInjected
+from hookgate.protocol.hook.answers import CONTINUE, Abort, Answer, Deny, Drop, Modify, ReplyWith, Respond
+from hookgate.protocol.hook.stages import Question, Stage
+from hookgate.protocol.interfaces import Redactor
+from hookgate.protocol.redacting import redacted
+from hookgate.protocol.values import ChatMessage, Finished, LLMRequest
+
+Last = Respond | ReplyWith | Drop | Deny
+"""Answers after which nobody else is asked."""
+
+
+@dataclass(slots=True)
+class Walked:
+    """Where a walk ended: the last question, and the hook whose answer ended it early, if one did."""
+
+    question: Question
+    mount: Mount | None = None
+    answer: Last | None = None
+
+
+@dataclass
+class Walk:
+    """`chains` may be exchanged at any time. A walk under way goes on with the new ones: it asks a dropped hook no
+    more, and it ends only where every hook that stands at that moment has been asked."""
+
+    asking: Asking
+    audits: Audits
+    events: Emitter
+    offered: Offered
+    providers: frozenset[str]
+    redactor: Redactor | None
+    chains: Chains
+
+    async def over(self, question: Question, owners: Mapping[str, str] = MappingProxyType({})) -> Walked:
+        """Ask each matching hook what its predecessors left.
+
+        A hook that did not match a call's first name but matches the one it was renamed to is asked too: a rename
+        must not slip past a guard. Each hook is asked at most once, but for hookgate's own guards (`_judged_again`),
+        and before a tool those that are another program or under other rules by now: that has not judged the call.
+        """
+        if not self.chains.at(question.stage):
+            return Walked(question)
+        self.audit(question)
+        asked, first, stage = dict[str, _Asked](), question, question.stage
+        while True:
+            chains, seen, owner = self.chains, question, owners.get(question.tool) if owners else None
+            for mount in chains.matching(question):
+                if mount.name == owner or not (mount.enforces and mount.stands_at(stage)):
+                    continue
+                if (before := asked.get(mount.name)) is not None and before.stands(mount, stage):
+                    continue
+                asked[mount.name] = _Asked(mount, question)
+                answer = await self.asking.ask(mount, question)
+                if answer is not CONTINUE:
+                    question, last = self._followed(mount, question, answer)
+                    if isinstance(last, Respond) and self.chains is not chains:
+                        # It stands for the execution, so those who came meanwhile judge the call first.
+                        del asked[mount.name]
+                    elif last is not None:
+                        return Walked(question, mount, last)
+                if question is not seen or self.chains is not chains:
+                    # The call may have another name, or a hook another process, than when the walk began.
+                    break
+            else:
+                changed = question is not first and stage is Stage.BEFORE_TOOL
+                walked = await self._judged_again(question, asked) if changed else Walked(question)
+                if walked.mount is not None or self.chains is chains:
+                    return walked
+                question = walked.question
+
+    def audit(self, question: Question) -> None:
+        if not self.chains.audited:
+            return
+        for mount in self.chains.matching(question):
+            if mount.rules.mode == "audit" and mount.stands_at(question.stage):
+                self.audits.put(mount, question)
+
+    async def _judged_again(self, question: Question, asked: Mapping[str, _Asked]) -> Walked:
+        """hookgate's own guards come before all hooks, so they have not seen what the hooks made of a call."""
+        for mount in self.chains.matching(question):
+            before = asked.get(mount.name)
+            unseen = mount.rules.inside and (before is None or before.question is not question)
+            if not (unseen and mount.enforces and mount.stands_at(question.stage)):
+                continue
+            question, last = self._followed(mount, question, await self.asking.ask(mount, question))
+            if last is not None:
+                return Walked(question, mount, last)
+        return Walked(question)
+
+    def _followed(self, mount: Mount, question: Question, answer: Answer) -> tuple[Question, Last | None]:
+        """What the next hook is asked, and the answer if it ends the walk."""
+        if isinstance(answer, Modify):
+            question, answer = self._modified(mount, question, answer)
+        match answer:
+            case Abort():
+                abort(mount, question.stage, answer)
+            case Deny() if isinstance(question.subject, Finished):
+                withheld = decision.withheld(question.subject, mount.name, answer.reason)
+                return replace(question, subject=withheld), None
+            case Respond() | ReplyWith() | Drop() | Deny():
+                return question, answer
+            case _:
+                return question, None
+
+    def _modified(self, mount: Mount, question: Question, answer: Modify) -> tuple[Question, Answer]:
+        author = decision.Author(mount.name, mount.rules.may_modify, self.providers)
+        try:
+            subject, names = decision.modified(question.subject, answer.changes, author)
+        except ValueError as error:
+            return question, self.asking.unusable(mount, question, str(error))
+        self.asking.usable(mount, question.stage)
+        if not names:
+            return question, CONTINUE
+        match question.subject, subject:
+            case LLMRequest(), LLMRequest():
+                subject = self.offered.usable(mount, question, subject)
+            # The next hook sees what the last one wrote as everybody does.
+            case _, Finished(result=result) if self.redactor is not None:
+                subject = replace(subject, result=redacted(self.redactor, result))
+            case _, ChatMessage(text=text) if self.redactor is not None and question.stage is Stage.BEFORE_SEND:
+                subject = replace(subject, text=self.redactor.text(text))
+            case _:
+                pass
+        after = replace(question, subject=subject)
+        self._announce(mount, question, after, names)
+        return after, CONTINUE
+
+    def _announce(self, mount: Mount, before: Question, after: Question, names: tuple[str, ...]) -> None:
+        old, new = before.subject, after.subject
+        if isinstance(old, LLMRequest) and isinstance(new, LLMRequest):
+            for tool in decision.injected(old, new):
+                self.events.emit(ToolInjected(mount.name, tool), before.step)
+            if decision.system_changed(old, new):
+                names = (*names, "system")
+        self.events.emit(HookModified(mount.name, before.stage, names, before.tool or None), before.step)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A hook as it was when it was asked in this walk, and what it was asked."""
+
+    mount: Mount
+    question: Question
+
+    def stands(self, mount: Mount, stage: Stage) -> bool:
+        """Whether that is enough of what the hook is by now. A change of a request or a result is made once."""
+        return stage is not Stage.BEFORE_TOOL or mount.judges_like(self.mount)
+
+
+def abort(mount: Mount, stage: Stage, answer: Abort) -> NoReturn:
+    error = SessionAborted if answer.hard else TurnAborted
+    raise error(mount.name, stage, answer.reason)
