@@ -1,0 +1,49 @@
+// What is asked of the server. Knows no element of the page.
+
+export class Refused extends Error {
+  constructor(status, why) {
+    super(why);
+    this.status = status;
+  }
+}
+
+let csrf = "";
+
+// Random also where the page is not served by TLS, and `randomUUID` is missing.
+export function newKey() {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+// Throws Refused for what the server does not take, TypeError where it cannot be reached.
+async function ask(method, path, body) {
+  const headers = method === "GET" ? {} : { "X-CSRF-Token": csrf };
+  const file = body instanceof Blob;
+  if (body !== undefined) headers["Content-Type"] = file ? body.type : "application/json";
+  const answer = await fetch(path, { method, headers, body: file || body === undefined ? body : JSON.stringify(body) });
+  const said = answer.headers.get("Content-Type")?.startsWith("application/json") ? await answer.json() : null;
+  if (!answer.ok) throw new Refused(answer.status, said?.error ?? `The server answers with ${answer.status}.`);
+  return said;
+}
+
+const chat = (id) => `/api/chats/${encodeURIComponent(id)}`;
+
+export const login = (words) => ask("POST", "/api/login", words);
+export const logout = () => ask("POST", "/api/logout");
+
+export async function me() {
+  const answer = await ask("GET", "/api/me");
+  csrf = answer.csrf;
+  return answer;
+}
+
+export const chats = (search) => ask("GET", `/api/chats?search=${encodeURIComponent(search)}`);
+export const newChat = () => ask("POST", "/api/chats");
+export const deleteChat = (id) => ask("DELETE", chat(id));
+export const send = (id, message) => ask("POST", `${chat(id)}/messages`, message);
+export const stop = (id) => ask("POST", `${chat(id)}/stop`);
+export const regenerate = (id) => ask("POST", `${chat(id)}/regenerate`, { key: newKey() });
+export const edit = (id, message, text) => ask("POST", `${chat(id)}/edit`, { key: newKey(), message, text });
+export const approvals = () => ask("GET", "/api/approvals");
+export const decide = (id, decision) => ask("POST", `/api/approvals/${encodeURIComponent(id)}`, decision);
+export const upload = (file) => ask("POST", "/api/media", file);
+export const eventsOf = (id) => `${chat(id)}/events`;

@@ -1,0 +1,205 @@
+// One chat on the page: its messages, what is being written, what waits. Keeps what is shown in step with its events.
+
+import * as api from "./api.js";
+import { ApprovalCard } from "./approvals.js";
+import { byId, el, visible } from "./dom.js";
+import { Events } from "./events.js";
+import { messageItem } from "./messages.js";
+import { Running } from "./running.js";
+import * as speech from "./speech.js";
+
+const NEAR_END_PX = 48;
+
+const scroller = byId("scroll");
+const list = byId("messages");
+
+export class Chat {
+  running = false;
+  #id;
+  #told;
+  #acts;
+  #events;
+  #answer = null;
+  #shown = new Map();
+  #cards = new Map();
+
+  // `told`: `connection(state, tries)`, `changed()`, `edit(message)`, `failed(error)`.
+  constructor(id, told) {
+    this.#id = id;
+    this.#told = told;
+    this.#acts = { edit: told.edit, regenerate: () => api.regenerate(id).catch(told.failed) };
+    this.#events = new Events(api.eventsOf(id), (kind, data) => this.#heard(kind, data), told.connection);
+  }
+
+  open() {
+    this.#events.open();
+  }
+
+  offline() {
+    this.#events.offline();
+  }
+
+  close() {
+    this.#events.close();
+    speech.forget();
+    for (const place of [list, byId("queued"), byId("asks")]) place.replaceChildren();
+  }
+
+  has(id) {
+    return this.#shown.has(id);
+  }
+
+  // What was sent and is not yet known to be stored stands at the end, with what became of it.
+  pending(key, text, state) {
+    const before = list.querySelector(`[data-key="${key}"]`);
+    if (state === "stored") before?.remove();
+    else {
+      const item = el("li", { class: `message user pending ${state}`, "data-key": key });
+      const note = state === "failed" ? "not sent yet: it goes out when the connection is back" : "sending";
+      item.append(el("div", { class: "said" }, visible(text)), el("p", { class: "actions" }, note));
+      this.#keepEnd(() => (before ? before.replaceWith(item) : list.append(item)), true);
+    }
+    this.#emptiness();
+  }
+
+  // Its event may come before the answer to whoever sent it.
+  #arrived(text) {
+    const items = [...list.querySelectorAll(".pending")];
+    items.find((item) => item.firstChild.textContent === text)?.remove();
+  }
+
+  #heard(kind, data) {
+    switch (kind) {
+      case "snapshot":
+        return this.#snapshot(data);
+      case "message":
+        return this.#message(data);
+      case "delta":
+        return this.#written().delta(data);
+      case "restart":
+        return this.#written().begin();
+      case "tool":
+        return this.#written().tool(data);
+      case "trace":
+        return this.#written().hook(data);
+      case "approval":
+        return this.#ask(data, true);
+      case "approval_done":
+        return this.#decided(data);
+      case "state":
+        return this.#state(data);
+    }
+  }
+
+  // What is there already stays as it is: nothing jumps, no selection is lost.
+  #snapshot({ messages, running, approvals, queued }) {
+    this.#keepEnd(() => {
+      const now = new Set(messages.map(({ id }) => id));
+      for (const [id, { item }] of this.#shown) if (!now.has(id)) this.#drop(id, item);
+      let before = null;
+      for (const message of messages) before = this.#put(message, before);
+      this.#endAnswer();
+      if (running) this.#written().adopt(running);
+      const open = new Set(approvals.map(({ id }) => id));
+      for (const [id, card] of this.#cards) if (!open.has(id) && !card.done) this.#remove(id, card);
+      for (const card of approvals) this.#ask(card, false);
+    }, this.#shown.size === 0);
+    this.#state({ running: Boolean(running), queued });
+  }
+
+  #drop(id, item) {
+    item.remove();
+    this.#shown.delete(id);
+  }
+
+  #remove(id, card) {
+    card.element.remove();
+    this.#cards.delete(id);
+  }
+
+  #put(message, after) {
+    const text = JSON.stringify(message);
+    const known = this.#shown.get(message.id);
+    let item = known?.item;
+    if (known?.text !== text) {
+      item = messageItem(message, this.#acts);
+      known?.item.replaceWith(item);
+      this.#shown.set(message.id, { item, text });
+    }
+    const next = after ? after.nextSibling : list.firstChild;
+    if (item !== next) list.insertBefore(item, next);
+    return item;
+  }
+
+  #message(message) {
+    this.#keepEnd(() => {
+      const known = this.#shown.get(message.id);
+      const last = [...list.children].findLast((item) => item.dataset.id);
+      this.#put(message, known ? known.item.previousSibling : (last ?? null));
+      if (message.role === "user") this.#arrived(message.text);
+      if (message.role === "assistant") this.#endAnswer(message.text);
+    });
+    this.#emptiness();
+  }
+
+  #written() {
+    if (!this.#answer) {
+      this.#answer = new Running((change) => this.#keepEnd(change));
+      this.#keepEnd(() => list.append(this.#answer.element));
+    }
+    return this.#answer;
+  }
+
+  #endAnswer(text = "") {
+    if (text) speech.finish(text);
+    this.#answer?.element.remove();
+    this.#answer?.begin();
+    this.#answer = null;
+  }
+
+  #ask(request, spoken) {
+    const known = this.#cards.get(request.id);
+    if (known) return known.update(request);
+    const card = new ApprovalCard(request);
+    this.#cards.set(request.id, card);
+    this.#keepEnd(() => byId("asks").append(card.element));
+    if (spoken) speech.say(`${request.title || request.tool} waits for an approval.`);
+    this.#told.changed();
+  }
+
+  #decided({ id, text }) {
+    this.#keepEnd(() => this.#cards.get(id)?.end(text));
+    speech.say(text);
+    this.#told.changed();
+  }
+
+  #state({ running, queued }) {
+    const before = this.running;
+    this.running = running;
+    if (running) this.#written();
+    else this.#endAnswer();
+    const waiting = queued.filter(({ id }) => !this.#shown.has(id));
+    const items = waiting.map(({ text }) => el("li", { class: "message user" }, el("div", { class: "said" }, visible(text))));
+    this.#keepEnd(() => byId("queued").replaceChildren(...items));
+    const ids = new Set(queued.map(({ id }) => id));
+    for (const [id, { item }] of this.#shown) item.classList.toggle("queued", ids.has(id));
+    this.#emptiness();
+    this.#told.changed(before !== running);
+  }
+
+  #emptiness() {
+    byId("empty").hidden = Boolean(list.children.length || byId("asks").children.length);
+  }
+
+  #keepEnd(change, always = false) {
+    const atEnd = always || scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < NEAR_END_PX;
+    change();
+    if (atEnd) scroller.scrollTop = scroller.scrollHeight;
+    byId("bottom").hidden = atEnd || scroller.scrollHeight <= scroller.clientHeight;
+  }
+}
+
+scroller.addEventListener("scroll", () => {
+  byId("bottom").hidden = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < NEAR_END_PX;
+});
+byId("bottom").addEventListener("click", () => scroller.scrollTo({ top: scroller.scrollHeight, behavior: "smooth" }));

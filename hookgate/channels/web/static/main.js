@@ -1,0 +1,211 @@
+// The page as a whole: who is logged in, which chat is open, what the keyboard and the connection do to it.
+
+import * as api from "./api.js";
+import { ApprovalCard } from "./approvals.js";
+import { Chat } from "./chat.js";
+import * as chats from "./chats.js";
+import { Composer } from "./composer.js";
+import { byId } from "./dom.js";
+import * as outbox from "./outbox.js";
+
+const LOOK_MS = 5000;
+const SLEPT_MS = 5000;
+const CONNECTION = { open: "", lost: "Connecting again…", offline: "Offline" };
+
+let chat = null;
+let chatId = "";
+let looking = 0;
+let hiddenAt = 0;
+
+const composer = new Composer({ send, edit, stop });
+
+async function begin() {
+  const token = new URLSearchParams(location.hash.slice(1)).get("token");
+  // At once: an address is kept in histories and read over shoulders.
+  if (token) history.replaceState(null, "", location.pathname);
+  try {
+    if (token) await api.login({ token });
+    await enter();
+  } catch (error) {
+    showLogin(error.status === 401 && !token ? "" : error.message);
+  }
+}
+
+async function enter() {
+  const { user } = await api.me();
+  byId("who").textContent = user;
+  byId("login").hidden = true;
+  byId("app").hidden = false;
+  await chats.refresh();
+  open(new URLSearchParams(location.hash.slice(1)).get("chat") ?? "");
+  clearInterval(looking);
+  looking = setInterval(look, LOOK_MS);
+  look();
+}
+
+function showLogin(why) {
+  chat?.close();
+  chat = null;
+  clearInterval(looking);
+  byId("app").hidden = true;
+  byId("login").hidden = false;
+  byId("login").querySelector(".refused").textContent = why;
+  byId("login").querySelector("input").focus();
+}
+
+function failed(error) {
+  if (error.status === 401) showLogin("Please log in again.");
+  else composer.problem(error instanceof api.Refused ? error.message : "The server cannot be reached.");
+}
+
+// An empty id is a chat that has no number yet: it gets one with its first message.
+function open(id) {
+  chat?.close();
+  chatId = id;
+  chat = null;
+  history.replaceState(null, "", id ? `#chat=${encodeURIComponent(id)}` : location.pathname);
+  showTitle();
+  connection("open", 0);
+  composer.running(false);
+  byId("empty").hidden = Boolean(id);
+  composer.open(id);
+  showSide(false);
+  if (id) connect();
+}
+
+function connect() {
+  chat = new Chat(chatId, { connection, changed, edit: (message) => composer.edit(message), failed });
+  chat.open();
+  for (const { key, text } of outbox.of(chatId)) chat.pending(key, text, "sending");
+}
+
+function showTitle() {
+  byId("title").textContent = chats.mark(chatId) || "New chat";
+  document.title = `${byId("title").textContent} · hookgate`;
+}
+
+function changed(turned) {
+  composer.running(chat?.running ?? false);
+  if (turned) look();
+}
+
+async function connection(state, tries = 0) {
+  const place = byId("connection");
+  place.textContent = CONNECTION[state];
+  place.className = state;
+  if (state === "open") outbox.flush(sent);
+  // A stream does not say why it was refused.
+  if (state === "lost" && tries % 4 === 1) await api.me().catch((error) => error.status === 401 && failed(error));
+}
+
+async function send(text, media) {
+  try {
+    if (!chatId) {
+      const { id } = await api.newChat();
+      composer.named(id);
+      chatId = id;
+      history.replaceState(null, "", `#chat=${encodeURIComponent(id)}`);
+      connect();
+    }
+  } catch (error) {
+    failed(error);
+    return false;
+  }
+  const message = { chat: chatId, key: api.newKey(), text, media };
+  outbox.put(message);
+  chat.pending(message.key, text, "sending");
+  let taken = true;
+  await outbox.flush((its, state, why) => {
+    if (its.key === message.key && state === "refused") taken = false;
+    sent(its, state, why);
+  });
+  return taken;
+}
+
+function sent(message, state, why) {
+  if (message.chat === chatId) chat?.pending(message.key, message.text, state === "refused" ? "stored" : state);
+  if (state === "refused") composer.problem(why);
+  if (state === "stored") look();
+}
+
+async function edit(message, text) {
+  try {
+    await api.edit(chatId, message.id, text);
+    return true;
+  } catch (error) {
+    failed(error);
+    return false;
+  }
+}
+
+function stop() {
+  if (chat?.running) api.stop(chatId).catch(failed);
+}
+
+// What goes on in other chats.
+async function look() {
+  if (document.hidden || !navigator.onLine) return;
+  try {
+    await chats.refresh();
+    if (chats.titleOf(chatId)) showTitle();
+    const waiting = await api.approvals();
+    byId("waiting").hidden = !waiting.length;
+    byId("waiting").textContent = waiting.length === 1 ? "1 approval" : `${waiting.length} approvals`;
+    if (byId("all").open && !waiting.length) byId("all").close();
+  } catch (error) {
+    if (error.status === 401) failed(error);
+  }
+}
+
+async function showWaiting() {
+  const cards = (await api.approvals()).map((request) => new ApprovalCard(request).element);
+  byId("all").querySelector("div").replaceChildren(...cards);
+  byId("all").showModal();
+}
+
+function showSide(shown) {
+  document.body.classList.toggle("side", shown);
+  byId("menu").setAttribute("aria-expanded", String(shown));
+  if (shown) byId("search").focus();
+}
+
+function awake() {
+  if (document.hidden) {
+    hiddenAt = Date.now();
+    return;
+  }
+  if (Date.now() - hiddenAt > SLEPT_MS) chat?.open();
+  look();
+}
+
+byId("login").querySelector("form").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const { token, user, password } = Object.fromEntries(new FormData(event.target));
+  try {
+    await api.login(token ? { token } : { user, password });
+    event.target.reset();
+    await enter();
+  } catch (error) {
+    showLogin(error instanceof api.Refused ? error.message : "The server cannot be reached.");
+  }
+});
+byId("logout").addEventListener("click", () => api.logout().then(() => showLogin(""), failed));
+byId("new").addEventListener("click", () => open(""));
+byId("menu").addEventListener("click", () => showSide(!document.body.classList.contains("side")));
+byId("shade").addEventListener("click", () => showSide(false));
+byId("waiting").addEventListener("click", () => showWaiting().catch(failed));
+byId("all").querySelector("button").addEventListener("click", () => byId("all").close());
+chats.start({ open, deleted: (id) => id === chatId && open("") });
+
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape" || event.isComposing || document.querySelector("dialog[open]")) return;
+  if (document.body.classList.contains("side")) showSide(false);
+  else if (composer.editing) composer.leaveEditing();
+  else stop();
+});
+document.addEventListener("visibilitychange", awake);
+window.addEventListener("pageshow", (event) => event.persisted && chat?.open());
+window.addEventListener("online", () => chat?.open());
+window.addEventListener("offline", () => chat?.offline());
+
+begin();
