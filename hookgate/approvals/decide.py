@@ -1,8 +1,9 @@
-"""What a decision is worth: who may give one, what of it counts, and what whoever gave it reads. Asks nobody."""
+"""What a decision is worth: what of it counts, and what whoever gave it reads. Asks nobody."""
 
 from __future__ import annotations
 
-from hookgate.protocol.approval import OPERATOR, ApprovalRequest, Decision, Grant, Outcome, Voter
+from hookgate.approvals.people import REQUESTER, ROLE, People, people_named
+from hookgate.protocol.approval import ApprovalRequest, Decision, Grant, Outcome, Voter
 from hookgate.protocol.journal.values import Standing, Vote
 
 NOBODY = "nobody"
@@ -10,20 +11,15 @@ NOBODY = "nobody"
 UNKNOWN = Outcome(False, "unknown", "There is no such request.")
 
 
-def may(request: ApprovalRequest, voter: Voter) -> bool:
-    """Those who are named, in the chat that asks; where nobody is, whoever the turn answers. An operator always."""
-    named = request.approvers or (request.chat.sender,)
-    return voter == OPERATOR or (voter.channel == request.chat.channel and voter.id in named)
-
-
-def counted(request: ApprovalRequest, decision: object) -> Vote:
+def counted(request: ApprovalRequest, decision: object, people: People, voter: Voter) -> Vote:
     """Whoever embeds hookgate writes the function that asks: only true is a yes, and only for what was asked."""
     if not isinstance(decision, Decision):
         return Vote(NOBODY, False, "what was asked gave no decision")
     approved: object = decision.approved
-    if approved is not True:
-        return Vote(decision.by, False, decision.reason)
-    return Vote(decision.by, True, decision.reason, _granted(request, decision.grant))
+    said = approved is True
+    grant = _granted(request, decision.grant) if said else ""
+    by = people.name(voter) or decision.by
+    return Vote(people.known_as(voter), said, decision.reason, grant, by, voter)
 
 
 def _granted(request: ApprovalRequest, asked: object) -> Grant:
@@ -41,22 +37,49 @@ def outcome(standing: Standing) -> Outcome:
 
 
 def not_yours(standing: Standing) -> Outcome:
-    request = standing.request.shown
-    who = ", ".join(request.approvers) or "whoever asked for it"
-    return Outcome(False, standing.state, f"Only {who} may decide this.")
+    return Outcome(False, standing.state, f"Only {whose(standing.request.shown)} may decide this.")
+
+
+def whose(request: ApprovalRequest) -> str:
+    """Who may decide, in words."""
+    return ", ".join(map(_in_words, people_named(request.approvers, request.chat)))
+
+
+def _in_words(approver: str) -> str:
+    if approver == REQUESTER:
+        return "whoever asked for it"
+    return f"those with the role {approver.removeprefix(ROLE)}" if approver.startswith(ROLE) else approver
 
 
 def refusal_reason(standing: Standing) -> str:
     """What the model is told of a request that did not end with a yes."""
     if standing.state == "expired":
-        return f"nobody answered within {standing.request.shown.ttl_s:g} s"
+        return silence(standing.request.shown)
     vote = deciding(standing)
-    return standing.why if vote is None else vote.reason or f"{vote.person} said no"
+    return standing.why if vote is None else vote.reason or f"{vote.name} said no"
+
+
+def silence(request: ApprovalRequest) -> str:
+    return f"nobody answered within {request.ttl_s:g} s"
+
+
+def is_silence(standing: Standing) -> bool:
+    """Whether its time has decided it."""
+    vote = deciding(standing)
+    by_time = vote is not None and vote.person == NOBODY and vote.reason == silence(standing.request.shown)
+    return standing.state == "expired" or (standing.state == "refused" and by_time)
 
 
 def deciding(standing: Standing) -> Vote | None:
     """The vote by which it came to what it is; None where none did."""
     return standing.votes[-1] if standing.votes and standing.state not in ("expired", "void") else None
+
+
+def so_far(standing: Standing) -> str:
+    """How many have allowed it, where several have to: `1 of 2`."""
+    required = standing.request.required
+    said = sum(vote.approved for vote in standing.votes)
+    return f"{said} of {required}" if required > 1 else ""
 
 
 def _said(standing: Standing) -> str:
@@ -65,10 +88,12 @@ def _said(standing: Standing) -> str:
         case "approved" | "refused" if standing.counted:
             return "Allowed." if standing.state == "approved" else "Refused."
         case "approved" | "spent" if vote is not None:
-            return f"{vote.person} has allowed it already."
+            return f"{vote.name} has allowed it already."
         case "refused" if vote is not None and vote.person != NOBODY:
-            return f"{vote.person} has refused it already{': ' + vote.reason if vote.reason else ''}."
+            return f"{vote.name} has refused it already{': ' + vote.reason if vote.reason else ''}."
+        case "open" if standing.counted:
+            return f"{so_far(standing)}: it waits for somebody else as well."
         case "open":
-            return "It waits for somebody else as well."
+            return f"You have said so already. {so_far(standing)}: it waits for somebody else."
         case _:
             return f"It is too late: {refusal_reason(standing)}."

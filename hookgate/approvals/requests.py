@@ -6,67 +6,83 @@ expires, that nobody can be asked about, or that is refused is a refusal. Does n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from secrets import token_hex
+from math import inf
 from time import time
 
 import structlog
 import trio
 
 from hookgate.approvals import rules as ruling
-from hookgate.approvals.binding import Permit, Subject, policy, request_digest
-from hookgate.approvals.decide import NOBODY, UNKNOWN, counted, deciding, may, not_yours, outcome, refusal_reason
+from hookgate.approvals.binding import Permit, Subject, policy
+from hookgate.approvals.decide import (
+    NOBODY,
+    UNKNOWN,
+    counted,
+    is_silence,
+    not_yours,
+    outcome,
+    refusal_reason,
+    silence,
+)
 from hookgate.approvals.grants import Grants
-from hookgate.approvals.rules import TTL_S, Rule
-from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decision, Outcome, Voter, Wish, usual_title
-from hookgate.protocol.events.payloads import ApprovalDecided, ApprovalRequested, Payload
+from hookgate.approvals.people import People, may
+from hookgate.approvals.places import Place, nobody_reached, outcome_told, places, show, tell, waits_elsewhere
+from hookgate.approvals.rules import Rule
+from hookgate.protocol.approval import ApprovalRequest, Decision, Outcome, Voter, Wish
+from hookgate.protocol.events.payloads import Payload
 from hookgate.protocol.interfaces import Channel, Redactor
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import Approval, Intent, PolicyChanged, Standing, StoredRequest, Vote
-from hookgate.protocol.redacting import presentable_request
 from hookgate.protocol.values import Step, ToolCall
 
 log = structlog.get_logger("hookgate.approvals")
 
 STOPPED = "the turn was stopped"
 RULES_CHANGED = "the rules for it have changed"
+PEOPLE_CHANGED = "who may decide it has changed"
 
 
 @dataclass(frozen=True)
 class Refused:
-    """`denied_by` is `approval:ID`; `reason` is what the model is told."""
+    """`denied_by` is `approval:ID`; `reason` is what the model is told. `ends_turn`: it is not asked to go on."""
 
     denied_by: str
     reason: str
+    ends_turn: bool = False
 
 
 @dataclass(frozen=True)
 class Surroundings:
     """`emit` tells events; without a redactor nothing is secret. `directory`: where tools work. `clock`: seconds of
-    the wall clock."""
+    the wall clock. `channels` by name, for what is shown elsewhere than in the chat that asks."""
 
     emit: Callable[[Payload, Step | None], None]
     redactor: Redactor | None = None
     directory: str = ""
     clock: Callable[[], float] = time
+    channels: Mapping[str, Channel] = field(default_factory=dict[str, Channel])
 
 
 @dataclass
 class _Open:
-    """A request that a call waits for. `changed`: the rule that asks is gone, or says something else."""
+    """A request that a call waits for. `changed`: why it is not the one any more that has to be asked."""
 
-    asker: str
+    stored: StoredRequest
     over: trio.Event = field(default_factory=trio.Event)
-    changed: bool = False
+    changed: str = ""
 
 
 class Approvals:
     """Calls wait in `settle`; every surface decides by `decide`; the yes is used up by `spend`."""
 
-    def __init__(self, rules: Iterable[Rule], journal: Journal, around: Surroundings) -> None:
+    def __init__(
+        self, rules: Iterable[Rule], journal: Journal, around: Surroundings, people: People | None = None
+    ) -> None:
         self._rules = tuple(rules)
+        self._people = people or People()
         self._journal, self._decisions, self._around = journal, journal.decisions, around
         self.grants = Grants(journal.decisions)
         self._open: dict[str, _Open] = {}
@@ -77,16 +93,20 @@ class Approvals:
     def rules(self) -> tuple[Rule, ...]:
         return self._rules
 
-    def adopt(self, rules: Iterable[Rule]) -> bool:
-        """Ask by these rules from here on. Grants and open requests of a rule that is gone, or says something else,
-        are void. Whether any is."""
+    def adopt(self, rules: Iterable[Rule], people: People | None = None) -> bool:
+        """Ask by these rules, and these people where some are given, from here on. Grants and open requests of a rule
+        that is gone, or says something else, are void. Whether any is."""
         before, self._rules = self._rules, tuple(rules)
+        self._people = people or self._people
         contents, now = ({rule.content for rule in it} for it in (before, self._rules))
         gone = {f"rule:{content}" for content in contents - now}
         self.grants.end(gone)
         for waiting in self._open.values():
-            if waiting.asker in gone:
-                waiting.changed = True
+            if waiting.stored.asker in gone:
+                waiting.changed = RULES_CHANGED
+            elif self._deciders(waiting.stored.shown) != frozenset(waiting.stored.voters):
+                waiting.changed = PEOPLE_CHANGED
+            if waiting.changed:
                 waiting.over.set()
         return contents != now
 
@@ -105,20 +125,19 @@ class Approvals:
         judged again."""
         approvals, grants, lasting = list[Approval](), list[str](), list[Callable[[], None]]()
         for wish in wishes:
-            if refused := _nobody_here(subject.step, wish):
-                return refused
             if grant := await self.grants.covering(subject, wish):
                 grants.append(grant.id)
                 continue
-            standing = await self._asked(subject, wish, policy(wishes), channel)
-            if standing.state != "approved":
-                return Refused(f"approval:{standing.request.id}", refusal_reason(standing))
-            approvals.append(Approval(standing.request.id, standing.request.digest))
-            vote = standing.votes[-1]
-            if vote.grant == "session":
-                await self.grants.give(subject, wish, vote.person)
-            if vote.grant == "always" and wish.lasting is not None:
-                lasting.append(partial(wish.lasting.keep, vote.person))
+            asked = await self._asked(subject, wish, policy(wishes), channel)
+            if isinstance(asked, Refused):
+                return asked
+            approvals.append(Approval(asked.request.id, asked.request.digest))
+            vote = asked.votes[-1]
+            # Several who have to agree agree on what they allow, too.
+            if all(it.grant == "session" for it in asked.votes):
+                await self.grants.give(subject, wish, vote.name)
+            if all(it.grant == "always" for it in asked.votes) and wish.lasting is not None:
+                lasting.append(partial(wish.lasting.keep, vote.name))
         # Only now: what another approver refuses must not stand allowed for good.
         for keep in lasting:
             keep()
@@ -129,23 +148,41 @@ class Approvals:
         subject = permit.subject
         if policy(self.wishes(subject.step, subject.call)) != permit.policy:
             raise PolicyChanged(RULES_CHANGED)
+        for approval in permit.approvals:
+            standing = await self._decisions.standing(approval.request)
+            if standing is not None and standing.state == "approved" and not self._holds(standing):
+                raise PolicyChanged(PEOPLE_CHANGED)
         intent = Intent(subject.id, permit.policy, permit.approvals, permit.grants)
         await self._journal.work.intend(subject.claim, intent)
 
     # --- a person ---
 
     async def decide(self, request: str, decision: Decision, voter: Voter) -> Outcome:
-        """What somebody has pressed or typed, wherever: the first who may decides. Whoever comes later, or has no
-        say, reads what became of the request."""
+        """What somebody has pressed or typed, wherever: the first no decides, and as many yes as it takes. Whoever
+        comes later, or has no say, reads what became of the request."""
         waiting = self._open.get(request)
         if waiting is not None and waiting.changed:
-            await self._decisions.void(request, RULES_CHANGED)
+            await self._decisions.void(request, waiting.changed)
         standing = await self._decisions.standing(request)
         if standing is None:
             return UNKNOWN
-        if not may(standing.request.shown, voter):
+        stored = standing.request
+        # Those who could when it was asked, and still can.
+        if not (may(stored.voters, voter) and may(self._deciders(stored.shown), voter)):
             return not_yours(standing)
-        return outcome(await self._vote(request, counted(standing.request.shown, decision)))
+        return outcome(await self._vote(request, counted(stored.shown, decision, self._people, voter)))
+
+    def _deciders(self, shown: ApprovalRequest) -> frozenset[Voter]:
+        terms = shown.terms
+        return self._people.deciders(shown.approvers, shown.chat, self_approval=terms.self_approval)
+
+    def _holds(self, standing: Standing) -> bool:
+        """Whether those who have allowed it are still enough, and still may; or could be, where it is open."""
+        deciders = self._deciders(standing.request.shown)
+        if standing.state == "open":
+            return deciders == frozenset(standing.request.voters)
+        said = {self._people.known_as(it.voter) for it in standing.votes if it.voter and may(deciders, it.voter)}
+        return standing.state != "approved" or len(said) >= standing.request.required
 
     async def pending(self, session: str = "") -> tuple[StoredRequest, ...]:
         """What waits for people, oldest first; in one session or all."""
@@ -153,45 +190,67 @@ class Approvals:
 
     # --- asking ---
 
-    async def _asked(self, subject: Subject, wish: Wish, in_force: str, channel: Channel) -> Standing:
-        shown, emit = self._shown(subject, wish), self._around.emit
-        claim, now = subject.claim, self._around.clock()
-        bound = (claim.conversation, claim.message, subject.id, shown.digest, in_force, wish.asker)
-        standing = await self._decisions.request(
-            claim, StoredRequest(shown.id, *bound, shown, expires_at=now + shown.ttl_s)
-        )
+    async def _asked(self, subject: Subject, wish: Wish, in_force: str, channel: Channel) -> Standing | Refused:
+        """Its yes, or why there is none."""
+        around, emit = self._around, self._around.emit
+        shown = request_of(subject, wish, around.directory, around.redactor)
+        deciders, here = self._deciders(shown), Place(channel, subject.step.chat)
+        where = places(here, wish.terms.ask_in, around.channels, deciders)
+        if why := nobody_reached(shown, where, deciders, self._people):
+            return Refused(wish.asked_by, why)
+        standing = await self._stored(subject, wish, in_force, shown)
         # It may have been asked before: then what was shown counts, and what was said.
         stored = standing.request
-        emit(self._requested(stored.shown), subject.step)
+        emit(requested(stored.shown, around.redactor), subject.step)
         if standing.state == "open":
+            if here not in where:
+                await tell([here], waits_elsewhere(shown, where), f"{stored.id} asked")
             async with subject.while_asking():
-                standing = await self._waited(subject, stored, stored.expires_at - now, channel)
-        record = _record(standing)
+                standing = await self._waited(subject, stored, where)
+            if len(where) > 1 or here not in where or is_silence(standing):
+                await tell({*where, here}, outcome_told(standing), f"{stored.id} decided")
+        record = decided(standing)
         emit(record, subject.step)
         told = {"id": record.id, "tool": record.tool, "digest": record.digest}
         log.info("approval_decided", **told, approved=record.approved, by=record.by)
         if standing.state == "void":
             raise PolicyChanged(standing.why)
+        if standing.state != "approved":
+            ends_turn = wish.terms.on_expiry == "stop" and is_silence(standing)
+            return Refused(f"approval:{stored.id}", refusal_reason(standing), ends_turn)
         return standing
 
-    async def _waited(self, subject: Subject, stored: StoredRequest, seconds: float, channel: Channel) -> Standing:
+    async def _stored(self, subject: Subject, wish: Wish, in_force: str, shown: ApprovalRequest) -> Standing:
+        """As it stands, asked now or before; what was asked of, or allowed by, others than may now is void."""
+        claim, terms = subject.claim, wish.terms
+        bound = (claim.conversation, claim.message, subject.id, shown.digest, in_force, wish.asker)
+        until = 0.0 if terms.on_expiry == "wait" else self._around.clock() + shown.ttl_s
+        voters = tuple(sorted(self._deciders(shown), key=str))
+        request = StoredRequest(shown.id, *bound, shown, terms.required, until, voters)
+        standing = await self._decisions.request(claim, request)
+        while not self._holds(standing):
+            await self._decisions.void(standing.request.id, PEOPLE_CHANGED)
+            standing = await self._decisions.request(claim, request)
+        return standing
+
+    async def _waited(self, subject: Subject, stored: StoredRequest, where: Collection[Place]) -> Standing:
         """Until it is decided, its time is over, or its rule has changed. Cancelled, it stays open for whoever takes
         the message up again, and is void with the message's end; a call that nobody takes up again leaves none."""
-        waiting = self._open[stored.id] = _Open(stored.asker)
+        waiting = self._open[stored.id] = _Open(stored)
         decided = False
         try:
+            seconds = stored.expires_at - self._around.clock() if stored.expires_at else inf
             with trio.move_on_after(max(0.0, seconds)):
                 async with trio.open_nursery() as nursery:
-                    nursery.start_soon(self._show, stored.shown, channel)
+                    nursery.start_soon(self._show, stored.shown, where)
                     await waiting.over.wait()
                     nursery.cancel_scope.cancel()
             # A yes that comes with the end of the turn, or of the conversation, is for nothing any more.
             await trio.lowlevel.checkpoint_if_cancelled()
             if waiting.changed:
-                await self._decisions.void(stored.id, RULES_CHANGED)
+                await self._decisions.void(stored.id, waiting.changed)
             # Of no effect where somebody has decided.
-            late = Vote(NOBODY, False, f"nobody answered within {stored.shown.ttl_s:g} s")
-            standing = await self._vote(stored.id, late)
+            standing = await self._vote(stored.id, Vote(NOBODY, False, silence(stored.shown)))
             decided = True
         finally:
             del self._open[stored.id]
@@ -200,15 +259,18 @@ class Approvals:
                     await self._decisions.void(stored.id, STOPPED)
         return standing
 
-    async def _show(self, request: ApprovalRequest, channel: Channel) -> None:
-        here = Voter(request.chat.channel, request.chat.sender)
-        try:
-            await channel.ask(request, lambda decision: self.decide(request.id, decision, here))
-        except CannotAsk as error:
-            await self._vote(request.id, Vote(channel.name, False, str(error)))
-        except Exception as error:
-            log.warning("approval_not_asked", id=request.id, exc_info=error)
-            await self._vote(request.id, Vote(NOBODY, False, "the chat could not ask"))
+    async def _show(self, request: ApprovalRequest, where: Collection[Place]) -> None:
+        async with trio.open_nursery() as nursery:
+            if request.terms.on_expiry == "wait":
+                nursery.start_soon(self._remind, request, where)
+            no = await show(request, where, partial(self.decide, request.id))
+            if no is not None:
+                await self._vote(request.id, no)
+
+    async def _remind(self, request: ApprovalRequest, where: Collection[Place]) -> None:
+        """Once: it waits for ever."""
+        await trio.sleep(request.ttl_s)
+        await tell(where, f"{request.title} {silence(request).capitalize()}; it still waits.", f"{request.id} waits")
 
     async def _vote(self, request: str, vote: Vote) -> Standing:
         standing = await self._decisions.decide(request, vote)
@@ -216,43 +278,3 @@ class Approvals:
         if standing.state != "open" and request in self._open:
             self._open[request].over.set()
         return standing
-
-    def _shown(self, subject: Subject, wish: Wish) -> ApprovalRequest:
-        """As people see it first."""
-        step, call, redactor = subject.step, subject.call, self._around.redactor
-        request = ApprovalRequest(
-            id=token_hex(8),
-            chat=step.chat,
-            call=call,
-            asked_by=wish.asked_by,
-            title=wish.title or usual_title(call.name, step.extension),
-            text=wish.text,
-            approvers=wish.approvers,
-            ttl_s=wish.ttl_s or TTL_S,
-            digest=request_digest(subject, wish.asker, self._around.directory),
-            once=wish.once,
-            always=wish.lasting.text if wish.lasting is not None else "",
-            extension=step.extension,
-        )
-        return request if redactor is None else presentable_request(redactor.for_questions, request)
-
-    def _requested(self, shown: ApprovalRequest) -> ApprovalRequested:
-        true, redactor = shown.unredacted or shown, self._around.redactor
-        title = true.title if redactor is None else redactor.text(true.title)
-        return ApprovalRequested(shown.id, true.call.name, shown.asked_by, title, shown.ttl_s, shown.digest)
-
-
-def _nobody_here(step: Step, wish: Wish) -> Refused | None:
-    """Whose message it is that the turn answers decides who can say yes, also to what was granted before."""
-    if not wish.approvers or step.chat.sender in wish.approvers:
-        return None
-    return Refused(wish.asked_by, f"only {', '.join(wish.approvers)} may approve this, and nobody of them is here")
-
-
-def _record(standing: Standing) -> ApprovalDecided:
-    shown, approved = standing.request.shown, standing.state == "approved"
-    vote, tool = deciding(standing), (shown.unredacted or shown).call.name
-    if vote is None:
-        return ApprovalDecided(shown.id, tool, False, NOBODY, shown.digest, refusal_reason(standing))
-    grant = vote.grant if approved else None
-    return ApprovalDecided(shown.id, tool, approved, vote.person, shown.digest, vote.reason or None, grant)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
 
-from hookgate.protocol.approval import Lasting, Wish
+from hookgate.protocol.approval import Lasting, Terms, Wish
 from hookgate.protocol.codec import canonical
 from hookgate.protocol.match import Globs, Matcher
 from hookgate.protocol.values import Step, ToolCall
@@ -35,13 +35,16 @@ class Rule:
     once: bool = False
     origins: Globs = field(default_factory=Globs)
     lasting: Callable[[ToolCall], Lasting | None] | None = None
+    terms: Terms = field(default_factory=Terms)
 
     @cached_property
     def content(self) -> str:
         """SHA-256 of what it says, without its name and the order in which it says it."""
         match = {name: sorted(set(globs.patterns)) for name, globs in self.match.criteria.items()}
         said = [match, sorted(set(self.origins.patterns)), sorted(set(self.approvers)), self.ttl_s, self.once]
-        return sha256(canonical(said)).hexdigest()
+        terms = self.terms
+        how = [terms.required, terms.self_approval, sorted(set(terms.ask_in)), terms.on_expiry]
+        return sha256(canonical([*said, *how])).hexdigest()
 
     def covers(self, step: Step, call: ToolCall) -> bool:
         origin = "extension" if step.extension else call.origin
@@ -50,7 +53,7 @@ class Rule:
     def wish(self, call: ToolCall) -> Wish:
         said = self.describe(call) if self.describe is not None else ""
         lasting = self.lasting(call) if self.lasting is not None else None
-        more = (self.approvers, self.ttl_s, self.once, lasting, self.content)
+        more = (self.approvers, self.ttl_s, self.once, lasting, self.content, self.terms)
         return Wish(f"rule:{self.name}", "", said, *more)
 
 

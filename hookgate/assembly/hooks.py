@@ -6,11 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hookgate.approvals.people import People, Person, read_id
 from hookgate.approvals.rules import Rule, usual_name
 from hookgate.config import hook_environment
 from hookgate.hooks.children.mounts import Plan
 from hookgate.hooks.children.supervise import Restarts
 from hookgate.hooks.rules import Rules
+from hookgate.protocol.approval import Terms
 from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.match import CRITERIA, Globs, Matcher, Observed
 from hookgate.sections import Config
@@ -95,9 +97,16 @@ def approval_rules(config: Config) -> tuple[Rule, ...]:
             section.ttl_s,
             section.approvers,
             origins=Globs(section.origins),
+            terms=Terms(section.required, section.may_self_approve, section.ask_in, section.on_expiry),
         )
         for section, match in made
     )
+
+
+def people(config: Config) -> People:
+    """Whom the configuration knows, under which ids."""
+    made = ((name, tuple(map(read_id, it.ids)), it.roles) for name, it in config.people.items())
+    return People(Person(*it) for it in made)
 
 
 def restarts(defaults: HookDefaults) -> Restarts:

@@ -8,7 +8,8 @@ from typing import Literal
 
 from hookgate.protocol.values import Chat, ToolCall
 
-Grant = Literal["once", "session", "always"]
+Grant = Literal["once", "session", "1h", "always"]
+OnExpiry = Literal["deny", "wait", "stop"]
 RequestState = Literal["open", "approved", "refused", "expired", "void", "spent"]
 
 
@@ -21,10 +22,23 @@ class Lasting:
 
 
 @dataclass(frozen=True, slots=True)
+class Terms:
+    """How people decide. `required`: so many of them must say yes. `self_approval`: whoever the turn answers may be one
+    of them. `ask_in`: chats (`CHANNEL:CHAT`) that are shown it as well. `on_expiry`: what silence is."""
+
+    required: int = 1
+    self_approval: bool = True
+    ask_in: tuple[str, ...] = ()
+    on_expiry: OnExpiry = "deny"
+
+
+@dataclass(frozen=True, slots=True)
 class Wish:
     """Somebody wants a person asked. `asked_by` is `rule:NAME` or `hook:NAME`; `ttl_s` None: the usual time.
 
-    `once`: a yes is for this very call and no other. `lasting`: what may be allowed for always instead, if anything.
+    `approvers`: people, ids (`CHANNEL:ID`, or bare for one of the asking channel), `role:NAME`, `requester`; empty:
+    whoever the turn answers in a direct chat, elsewhere those with the role `approver`. `once`: a yes is for this very
+    call and no other. `lasting`: what may be allowed for always instead, if anything.
     `content`: the digest of what a rule says, by which it counts, whatever it is called; empty for a hook.
     """
 
@@ -36,6 +50,7 @@ class Wish:
     once: bool = False
     lasting: Lasting | None = None
     content: str = ""
+    terms: Terms = Terms()
 
     @property
     def asker(self) -> str:
@@ -45,7 +60,8 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRequest:
-    """`asked_by` and `once` as in Wish; `digest` binds the request to this very call, with its true arguments.
+    """`asked_by`, `approvers` and `once` as in Wish; `chat` is where it is shown. `digest` binds the request to this
+    very call, with its true arguments.
 
     `always` says what that answer would be for; empty: there is no such answer. `extension`: the one that makes the
     call, if one does. `unredacted`: the same with every secret that is replaced here, for whoever decides to look at;
@@ -64,6 +80,7 @@ class ApprovalRequest:
     once: bool = False
     always: str = ""
     extension: str = ""
+    terms: Terms = Terms()
     unredacted: ApprovalRequest | None = field(default=None, repr=False)
 
 
@@ -92,6 +109,9 @@ class Voter:
 
     channel: str
     id: str
+
+    def __str__(self) -> str:
+        return f"{self.channel}:{self.id}" if self.channel else self.id
 
 
 OPERATOR = Voter("", "operator")

@@ -9,9 +9,10 @@ from pydantic import Field, field_validator, model_validator
 
 from hookgate.mistakes import close
 from hookgate.sections.agent import AgentSection, AssistantSection, ModelSection, ProviderSection
+from hookgate.sections.approvals import ApprovalSection, PersonSection
 from hookgate.sections.gateway import ChannelSection, GatewaySection, RouteSection
 from hookgate.sections.guards import GuardsSection
-from hookgate.sections.hooks import ApprovalSection, HooksSection
+from hookgate.sections.hooks import HooksSection
 from hookgate.sections.section import Name, Section, Several, nested
 from hookgate.sections.skills import SkillsSection
 from hookgate.sections.tools import DynamicSection, McpDefaults, ToolsSection
@@ -45,6 +46,7 @@ class Config(Section):
     providers: dict[Name, ProviderSection] = Field(default_factory=dict)
     models: dict[Annotated[str, Field(pattern=r"^[^/]+/.+$")], ModelSection] = Field(default_factory=dict)
     hooks: HooksSection = nested()
+    people: dict[Name, PersonSection] = Field(default_factory=dict)
     approvals: Several[ApprovalSection] = ()
     tools: ToolsSection = nested()
     skills: SkillsSection = nested()
@@ -68,6 +70,19 @@ class Config(Section):
             if names.count(name) > 1:
                 raise ValueError(f"there are two rules named {name!r}")
         return rules
+
+    @field_validator("people")
+    @classmethod
+    def _knows_each_id_once(cls, people: dict[str, PersonSection]) -> dict[str, PersonSection]:
+        """Whoever comes under an id is one person."""
+        known: dict[str, str] = {}
+        for name, person in people.items():
+            if name == "requester":
+                raise ValueError("'requester' is whoever a turn answers: call this person otherwise")
+            for id_ in person.ids:
+                if known.setdefault(id_, name) != name:
+                    raise ValueError(f"{known[id_]} and {name} both have the id {id_!r}")
+        return people
 
     @model_validator(mode="after")
     def _knows_its_names(self) -> Config:

@@ -1,16 +1,14 @@
-"""`[hooks]` and `[[approvals]]`: hook processes, what each is asked, and what a person is asked."""
+"""`[hooks]`: hook processes, and what each is asked."""
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
-from typing import Annotated, Literal, cast, get_args
+from typing import Annotated, Literal, cast
 
 from pydantic import Field, field_validator, model_validator
 
 from hookgate.mistakes import close
 from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.match import unknown_event
-from hookgate.protocol.values import Origin
 from hookgate.sections.section import Count, Globs, MatchSection, Milliseconds, Mode, Section, Several, nested
 
 Policy = Literal["continue", "deny", "abort"]
@@ -100,28 +98,3 @@ class HooksSection(Section):
     processes: dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")], HookSection] = Field(
         default_factory=dict
     )
-
-
-class ApprovalSection(MatchSection):
-    """`origins`: how a call was made, `native`, `text` or `extension`; the rest is as in a hook's `match`."""
-
-    origins: Globs = ()
-    name: str = ""
-    approvers: Several[str] = ()
-    ttl_s: Annotated[float, Field(gt=0, le=604_800)] = 600.0
-
-    @field_validator("origins")
-    @classmethod
-    def _names_origins(cls, patterns: Globs) -> Globs:
-        known: tuple[str, ...] = (*get_args(Origin), "extension")
-        for pattern in patterns:
-            if not any(fnmatchcase(name, pattern.removeprefix("!")) for name in known):
-                hint = close(pattern, known) or f"; there are {', '.join(known)}"
-                raise ValueError(f"{pattern!r} is no origin of a call{hint}")
-        return patterns
-
-    @model_validator(mode="after")
-    def _names_tools(self) -> ApprovalSection:
-        if not self.tools:
-            raise ValueError('name the tools it is about, for example tools = ["bash"] (or ["*"])')
-        return self

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from hookgate.protocol.approval import ApprovalRequest, RequestState
+from hookgate.protocol.approval import ApprovalRequest, RequestState, Voter
 from hookgate.protocol.values import Inbound, Message, Outbound, ToolCall, ToolResult
 
 ArrivalKind = Literal["message", "command", "decision"]
@@ -186,7 +186,7 @@ class Asked:
 class StoredRequest:
     """A call that waits for people. `digest` binds it to that very call, `policy` to the rules it was asked under;
     `asker`: the hook, or the digest of what the rule says. `required` of those who may decide have to say yes.
-    `expires_at` 0: never. `shown` is what people read."""
+    `expires_at` 0: never. `shown` is what people read; `voters`, who could decide when it was stored."""
 
     id: str
     conversation: Conversation
@@ -198,16 +198,25 @@ class StoredRequest:
     shown: ApprovalRequest
     required: int = 1
     expires_at: float = 0.0
+    voters: tuple[Voter, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """What one person said. `grant`: what the yes is good for besides this call; empty: nothing."""
+    """What one person said; under whichever id, each is counted once. `grant`: what the yes is good for besides this
+    call; empty: nothing. `by` is what they are called for the record, where that is not what they are known as;
+    `voter`, the id that they came under; None: nobody has said it."""
 
     person: str
     approved: bool
     reason: str = ""
     grant: str = ""
+    by: str = ""
+    voter: Voter | None = None
+
+    @property
+    def name(self) -> str:
+        return self.by or self.person
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,81 @@
+"""Who somebody is, under ids of several channels, and whom a list of approvers means. Knows no request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from hookgate.protocol.approval import OPERATOR, Voter
+from hookgate.protocol.values import Chat
+
+REQUESTER = "requester"
+ROLE = "role:"
+USUAL_ROLE = "approver"
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    name: str
+    ids: tuple[Voter, ...]
+    roles: tuple[str, ...] = ()
+
+
+class People:
+    """Whoever is not listed is a person of their own for each id."""
+
+    def __init__(self, persons: Iterable[Person] = ()) -> None:
+        self._by_name = {person.name: person for person in persons}
+        self._by_id = {id_: person for person in self._by_name.values() for id_ in person.ids}
+
+    def name(self, voter: Voter) -> str:
+        """Empty: not listed."""
+        person = self._by_id.get(voter)
+        return "" if person is None else person.name
+
+    def known_as(self, voter: Voter) -> str:
+        """One and the same under whichever id they come."""
+        return self.name(voter) or str(voter)
+
+    def ids(self, voter: Voter) -> frozenset[Voter]:
+        """All that this person has."""
+        person = self._by_id.get(voter)
+        return frozenset((voter,) if person is None else person.ids)
+
+    def deciders(self, approvers: Iterable[str], chat: Chat, *, self_approval: bool) -> frozenset[Voter]:
+        """The ids of all who may decide what `chat` asks."""
+        named = people_named(approvers, chat)
+        found = frozenset[Voter]().union(*(self._meant(it, chat) for it in named))
+        if self_approval or REQUESTER in named:
+            return found
+        return found - self.ids(requester(chat))
+
+    def _meant(self, approver: str, chat: Chat) -> frozenset[Voter]:
+        if approver == REQUESTER:
+            return self.ids(requester(chat))
+        if approver.startswith(ROLE):
+            role = approver.removeprefix(ROLE)
+            return frozenset(id_ for id_, person in self._by_id.items() if role in person.roles)
+        if approver in self._by_name:
+            return frozenset(self._by_name[approver].ids)
+        return self.ids(read_id(approver, chat.channel))
+
+
+def people_named(approvers: Iterable[str], chat: Chat) -> tuple[str, ...]:
+    """Whoever is named, else whoever usually decides there."""
+    return tuple(approvers) or (REQUESTER if chat.chat_type == "direct" else f"{ROLE}{USUAL_ROLE}",)
+
+
+def requester(chat: Chat) -> Voter:
+    """Whoever the turn answers there."""
+    return Voter(chat.channel, chat.sender)
+
+
+def read_id(text: str, channel: str = "") -> Voter:
+    """`CHANNEL:ID`; a bare one is of this channel."""
+    before, colon, after = text.partition(":")
+    return Voter(before, after) if colon else Voter(channel, text)
+
+
+def may(deciders: Iterable[Voter], voter: Voter) -> bool:
+    """An operator always."""
+    return voter == OPERATOR or voter in deciders

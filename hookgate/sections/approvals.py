@@ -1,0 +1,62 @@
+"""`[people]` and `[[approvals]]`: who is who, which calls a person is asked about, and who may decide."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import Annotated, Literal, get_args
+
+from pydantic import Field, field_validator, model_validator
+
+from hookgate.mistakes import close
+from hookgate.protocol.values import Origin
+from hookgate.sections.section import Globs, MatchSection, Section, Several
+
+PLACE = r"^[^:]+:.+$"
+"""A channel's name, and what it calls somebody or a chat."""
+
+
+class PersonSection(Section):
+    """`ids`: `CHANNEL:ID`, as the platform or the login knows them."""
+
+    ids: Annotated[Several[Annotated[str, Field(pattern=PLACE)]], Field(min_length=1)]
+    roles: Several[Annotated[str, Field(min_length=1)]] = ()
+
+
+class ApprovalSection(MatchSection):
+    """`origins`: how a call was made, `native`, `text` or `extension`; what else it covers is as in a hook's `match`.
+    `self_approval` None: unless approvers are named or several are asked."""
+
+    origins: Globs = ()
+    name: str = ""
+    approvers: Several[Annotated[str, Field(min_length=1)]] = ()
+    required: Annotated[int, Field(ge=1, le=100)] = 1
+    self_approval: bool | None = None
+    ask_in: Several[Annotated[str, Field(pattern=PLACE)]] = ()
+    ttl_s: Annotated[float, Field(gt=0, le=604_800)] = 600.0
+    on_expiry: Literal["deny", "wait", "stop"] = "deny"
+
+    @field_validator("origins")
+    @classmethod
+    def _names_origins(cls, patterns: Globs) -> Globs:
+        known: tuple[str, ...] = (*get_args(Origin), "extension")
+        for pattern in patterns:
+            if not any(fnmatchcase(name, pattern.removeprefix("!")) for name in known):
+                hint = close(pattern, known) or f"; there are {', '.join(known)}"
+                raise ValueError(f"{pattern!r} is no origin of a call{hint}")
+        return patterns
+
+    @model_validator(mode="after")
+    def _names_tools(self) -> ApprovalSection:
+        if not self.tools:
+            raise ValueError('name the tools it is about, for example tools = ["bash"] (or ["*"])')
+        return self
+
+    @model_validator(mode="after")
+    def _lets_the_requester_decide_or_not(self) -> ApprovalSection:
+        if self.self_approval is False and "requester" in self.approvers:
+            raise ValueError("approvers names the requester, and self_approval = false shuts them out")
+        return self
+
+    @property
+    def may_self_approve(self) -> bool:
+        return self.self_approval if self.self_approval is not None else not self.approvers and self.required == 1
