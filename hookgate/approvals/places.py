@@ -28,7 +28,7 @@ class Place:
     chat: Chat
 
     def reached(self, deciders: Iterable[Voter]) -> frozenset[Voter]:
-        """Those who may read it there: in a direct chat its own person, elsewhere whoever has an id on the channel."""
+        """Those who may read it there: in a direct chat its one person, else whoever has an id on the channel."""
         if self.chat.chat_type == "direct":
             return frozenset(deciders) & {requester(self.chat)}
         return frozenset(it for it in deciders if it.channel == self.chat.channel)

@@ -31,6 +31,7 @@ from hookgate.approvals.grants import Grants
 from hookgate.approvals.people import People, may
 from hookgate.approvals.places import Place, nobody_reached, outcome_told, places, show, tell, waits_elsewhere
 from hookgate.approvals.rules import Rule
+from hookgate.approvals.wording import decided, request_of, requested
 from hookgate.protocol.approval import ApprovalRequest, Decision, Outcome, Voter, Wish
 from hookgate.protocol.events.payloads import Payload
 from hookgate.protocol.interfaces import Channel, Redactor
@@ -208,7 +209,7 @@ class Approvals:
             async with subject.while_asking():
                 standing = await self._waited(subject, stored, where)
             if len(where) > 1 or here not in where or is_silence(standing):
-                await tell({*where, here}, outcome_told(standing), f"{stored.id} decided")
+                await tell(where if here in where else (here, *where), outcome_told(standing), f"{stored.id} decided")
         record = decided(standing)
         emit(record, subject.step)
         told = {"id": record.id, "tool": record.tool, "digest": record.digest}

@@ -8,9 +8,9 @@ from functools import partial
 
 import trio
 
-from hookgate import config as configuration
 from hookgate.approvals.requests import Approvals, Surroundings
 from hookgate.assembly.context_files import ContextFiles
+from hookgate.assembly.hooks import people
 from hookgate.assembly.models import model_of, unknown_of
 from hookgate.assembly.tools import Toolset, all_rules
 from hookgate.config import ConfigError, MissingKey
@@ -45,10 +45,8 @@ class Judges:
     approvals: Approvals
 
 
-def make_judges(config: Config, gate: Gate, journal: Journal, tools: Toolset) -> Judges:
-    workspace = str(configuration.workspace_folder(config))
-    around = Surroundings(gate.events.emit, tools.around.redactor, workspace)
-    return Judges(gate, Approvals(all_rules(config), journal, around))
+def make_judges(config: Config, gate: Gate, journal: Journal, around: Surroundings) -> Judges:
+    return Judges(gate, Approvals(all_rules(config), journal, around, people(config)))
 
 
 @dataclass(frozen=True)

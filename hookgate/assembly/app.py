@@ -13,6 +13,7 @@ import structlog
 import trio
 
 from hookgate import config as configuration
+from hookgate.approvals.requests import Surroundings
 from hookgate.assembly.agents import AgentParts, Agents, Keyless, make_judges
 from hookgate.assembly.channels import Policies
 from hookgate.assembly.context_files import ContextFiles
@@ -112,9 +113,11 @@ async def open_runtime(settings: Settings, ports: Ports) -> AsyncGenerator[Runti
         hooks = plans(config, settings.base, tools.rechecks.hook)
         await stack.enter_async_context(open_mounts(mounts, extensions.beside(hooks) if extensions else hooks))
         journal = ports.journal or MemoryJournal()
-        judges = make_judges(config, gate, journal, tools)
-        agents = Agents(config, AgentParts(providers, tools, judges, context))
         channels = {channel.name: channel for channel in ports.channels}
+        workspace = str(configuration.workspace_folder(config))
+        around = Surroundings(gate.events.emit, redactor, workspace, channels=channels)
+        judges = make_judges(config, gate, journal, around)
+        agents = Agents(config, AgentParts(providers, tools, judges, context))
         shared = Shared(journal, trio.Semaphore(config.gateway.max_turns), Policies(config))
         gateway = Gateway(agents, channels, shared, extensions.commands if extensions else None)
         more = await open_more_tools(stack, settings, tools, gateway.tell)

@@ -18,6 +18,7 @@ from hookgate.loop.batch import Batch, Owned, Ready, Settled
 from hookgate.loop.finish import answered
 from hookgate.protocol.approval import Wish
 from hookgate.protocol.codec import canonical
+from hookgate.protocol.errors import ApprovalExpired
 from hookgate.protocol.events.inside import CallDecided, PersonAsked
 from hookgate.protocol.journal.values import AlreadyIntended, PolicyChanged
 from hookgate.protocol.redacting import presentable
@@ -153,8 +154,10 @@ async def _permitted(
     seen = presentable(batch.agent.around.redactor, call)
     events.emit(PersonAsked(seen, "; ".join(wish.title or wish.text or call.name for wish in wishes)), step)
     match await batch.agent.approvals.settle(_subject(batch, call, spec), wishes, batch.channel):
-        case Refused(denied_by=by, reason=reason):
+        case Refused(denied_by=by, reason=reason, ends_turn=ends_turn):
             events.emit(CallDecided(seen, "denied", "user", reason), step)
+            if ends_turn:
+                raise ApprovalExpired(by, seen.name, reason)
             return refusal(by, reason)
         case permit:
             events.emit(CallDecided(seen, "approved", "user"), step)

@@ -9,7 +9,7 @@ from hookgate import config as configuration
 from hookgate.assembly.app import Runtime, refuse_what_does_not_guard
 from hookgate.assembly.guards import GUARD
 from hookgate.assembly.hook_order import Link, chain, guard_link
-from hookgate.assembly.hooks import plans
+from hookgate.assembly.hooks import people, plans
 from hookgate.assembly.tools import all_rules
 from hookgate.config import Config, ConfigError
 from hookgate.hooks.children.mounts import ReloadFailed
@@ -89,7 +89,7 @@ async def reload_hooks(runtime: Runtime) -> Reloaded:
         with runtime.tools.keeping.adopting(config):
             changes = await runtime.mounts.reload(
                 lambda _running: extensions.beside(wanted) if extensions else wanted,
-                lambda: changed.append(approvals.adopt(rules)),
+                lambda: changed.append(approvals.adopt(rules, people(config))),
             )
     except (ConfigError, ReloadFailed) as error:
         raise OperationRefused(f"nothing was changed: {error}") from None
@@ -108,7 +108,7 @@ async def restart_hook(runtime: Runtime, name: str) -> Restarted:
 
 def _needing_restart(runtime: Runtime, config: Config) -> tuple[str, ...]:
     runs = runtime.settings.config
-    sections = sorted(type(config).model_fields.keys() - {"hooks", "approvals"})
+    sections = sorted(type(config).model_fields.keys() - {"hooks", "approvals", "people"})
     return tuple(name for name in sections if getattr(config, name) != getattr(runs, name))
 
 

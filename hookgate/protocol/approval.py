@@ -23,8 +23,8 @@ class Lasting:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """How people decide. `required`: so many of them must say yes. `self_approval`: whoever the turn answers may be one
-    of them. `ask_in`: chats (`CHANNEL:CHAT`) that are shown it as well. `on_expiry`: what silence is."""
+    """How people decide. `required`: so many of them must say yes. `self_approval`: whoever the turn answers may be
+    one of them. `ask_in`: chats (`CHANNEL:CHAT`) that are shown it as well. `on_expiry`: what silence is."""
 
     required: int = 1
     self_approval: bool = True
@@ -37,8 +37,8 @@ class Wish:
     """Somebody wants a person asked. `asked_by` is `rule:NAME` or `hook:NAME`; `ttl_s` None: the usual time.
 
     `approvers`: people, ids (`CHANNEL:ID`, or bare for one of the asking channel), `role:NAME`, `requester`; empty:
-    whoever the turn answers in a direct chat, elsewhere those with the role `approver`. `once`: a yes is for this very
-    call and no other. `lasting`: what may be allowed for always instead, if anything.
+    whoever the turn answers in a direct chat, elsewhere those with the role `approver`. `once`: a yes is for this
+    very call and no other. `lasting`: what may be allowed for always instead, if anything.
     `content`: the digest of what a rule says, by which it counts, whatever it is called; empty for a hook.
     """
 

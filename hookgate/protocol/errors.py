@@ -28,6 +28,14 @@ class SessionAborted(TurnAborted):
         self.args = (f"hook {hook} stopped this conversation at {stage}{': ' + reason if reason else ''}",)
 
 
+class ApprovalExpired(TurnAborted):
+    """Nobody has decided in time about a call whose rule ends the turn then."""
+
+    def __init__(self, asked_by: str, tool: str, reason: str) -> None:
+        super().__init__(asked_by, "approve_tool", reason)
+        self.args = (f"{tool} needs an approval, and {reason}: the turn ends here",)
+
+
 class ProviderFailed(Exception):
     """A model call failed. `detail` (a raw body, say) is for the log, never for a chat.
 

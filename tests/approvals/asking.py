@@ -9,6 +9,7 @@ from itertools import count
 import trio
 
 from hookgate.approvals.binding import Permit, Subject
+from hookgate.approvals.people import People
 from hookgate.approvals.requests import Approvals, Refused, Surroundings
 from hookgate.approvals.rules import Rule
 from hookgate.protocol.approval import ApprovalRequest, Decide, Decision, Outcome, Wish
@@ -36,6 +37,7 @@ class Person:
     asked: trio.Event = field(default_factory=trio.Event)
     name: str = "telegram"
     limits: ChannelLimits = UNLIMITED
+    heard: list[str] = field(default_factory=list[str])
 
     async def ask(self, request: ApprovalRequest, decide: Decide) -> None:
         self.requests.append(request)
@@ -45,6 +47,7 @@ class Person:
             self.outcomes.append(await decide(answer(request) if callable(answer) else answer))
 
     async def send(self, outbound: Outbound, key: str) -> str:
+        self.heard.append(f"{outbound.chat.session_key} {outbound.text}")
         return ""
 
     def stream(self, chat: Chat, text: str) -> None: ...
@@ -63,11 +66,14 @@ class House:
         redactor: Redactor | None = None,
         clock: Callable[[], float] = lambda: 1000.0,
         journal: Journal | None = None,
+        people: People | None = None,
+        channels: Sequence[Person] = (),
     ) -> None:
         self.told: list[Payload] = []
         self.journal = journal or MemoryJournal(clock)
-        around = Surroundings(lambda payload, _step: self.told.append(payload), redactor, "/work", clock)
-        self.approvals = Approvals(rules, self.journal, around)
+        by_name = {channel.name: channel for channel in channels}
+        around = Surroundings(lambda payload, _step: self.told.append(payload), redactor, "/work", clock, by_name)
+        self.approvals = Approvals(rules, self.journal, around, people)
         self._claims: dict[str, Claim] = {}
         self._numbers = count(1)
 

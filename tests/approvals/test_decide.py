@@ -6,14 +6,20 @@ from dataclasses import replace
 
 import pytest
 
-from hookgate.approvals.decide import counted, may, not_yours, outcome, refusal_reason
-from hookgate.protocol.approval import OPERATOR, ApprovalRequest, Decision, RequestState, Voter
+from hookgate.approvals.decide import counted, not_yours, outcome, refusal_reason
+from hookgate.approvals.people import People, Person, may
+from hookgate.protocol.approval import OPERATOR, ApprovalRequest, Decision, RequestState, Terms, Voter
 from hookgate.protocol.journal.values import Conversation, Standing, StoredRequest, Vote
 from hookgate.protocol.values import Chat
 from tests.approvals.asking import CALL
 
 REQUEST = ApprovalRequest("f", Chat("telegram", "42", sender="7"), CALL, "rule:a", "Run bash?", "", (), 30.0, "d")
+ANN_ID = Voter("telegram", "7")
+PEOPLE = People([Person("carl", (Voter("telegram", "9"), Voter("slack", "U9")), ("ops",))])
 NAMED = replace(REQUEST, approvers=("7", "8"))
+
+
+GROUP = replace(REQUEST, chat=replace(REQUEST.chat, chat_type="group"))
 
 
 @pytest.mark.parametrize(
@@ -29,12 +35,32 @@ NAMED = replace(REQUEST, approvers=("7", "8"))
         (NAMED, Voter("slack", "8"), False),
         (replace(NAMED, approvers=("8",)), Voter("telegram", "7"), False),
         (replace(NAMED, approvers=("8",)), OPERATOR, True),
+        (replace(NAMED, approvers=("slack:8",)), Voter("slack", "8"), True),
+        (replace(NAMED, approvers=("slack:8",)), Voter("telegram", "8"), False),
+        (replace(NAMED, approvers=("9",)), Voter("slack", "U9"), True),
+        (replace(NAMED, approvers=("carl",)), Voter("slack", "U9"), True),
+        (replace(NAMED, approvers=("role:ops",)), Voter("telegram", "9"), True),
+        (replace(NAMED, approvers=("role:ops",)), Voter("telegram", "ops"), False),
+        (replace(NAMED, approvers=("role:dev", "requester")), Voter("telegram", "7"), True),
+        (GROUP, Voter("telegram", "7"), False),
+        (replace(NAMED, terms=Terms(self_approval=False)), Voter("telegram", "7"), False),
+        (replace(NAMED, terms=Terms(self_approval=False)), Voter("telegram", "8"), True),
+        (replace(NAMED, approvers=("requester",), terms=Terms(self_approval=False)), Voter("telegram", "7"), True),
     ],
 )
 def test_whoever_is_named_decides_else_whoever_the_turn_answers(
     request_: ApprovalRequest, voter: Voter, may_decide: bool
 ) -> None:
-    assert may(request_, voter) is may_decide
+    approval = request_.terms.self_approval
+    deciders = PEOPLE.deciders(request_.approvers, request_.chat, self_approval=approval)
+    assert may(deciders, voter) is may_decide
+
+
+def test_one_person_under_two_ids_is_shut_out_and_known_as_one() -> None:
+    chat = Chat("slack", "C1", sender="U9", chat_type="group")
+    assert PEOPLE.deciders(("role:ops",), chat, self_approval=False) == frozenset()
+    assert {PEOPLE.known_as(Voter("slack", "U9")), PEOPLE.known_as(Voter("telegram", "9"))} == {"carl"}
+    assert counted(REQUEST, Decision(True, "whatever they say"), PEOPLE, Voter("slack", "U9")).name == "carl"
 
 
 @pytest.mark.parametrize(
@@ -57,11 +83,13 @@ def test_whoever_is_named_decides_else_whoever_the_turn_answers(
 def test_only_true_is_a_yes_and_only_for_what_was_offered(
     request_: ApprovalRequest, decision: object, vote: Vote
 ) -> None:
-    assert counted(request_, decision) == vote
+    said = counted(request_, decision, PEOPLE, ANN_ID)
+    assert replace(said, person=said.name, by="", voter=None) == vote
+    assert said.person == ("telegram:7" if isinstance(decision, Decision) else "nobody")
 
 
 def standing(state: RequestState, *votes: Vote, why: str = "", counts: bool = False) -> Standing:
-    stored = StoredRequest("f", Conversation("telegram:42", "main"), "M1", "c1", "d", "p", "rule:a", REQUEST)
+    stored = StoredRequest("f", Conversation("telegram:42", "main"), "M1", "c1", "d", "p", "rule:a", REQUEST, 2)
     return Standing(stored, state, votes, why, counts)
 
 
@@ -81,7 +109,8 @@ ANN, NO, LATE = Vote("ann", True), Vote("ann", False, "not today"), Vote("nobody
         (standing("expired"), "It is too late: nobody answered within 30 s."),
         (standing("void", why="the turn was stopped"), "It is too late: the turn was stopped."),
         (standing("void", ANN, why="the turn was stopped"), "It is too late: the turn was stopped."),
-        (standing("open", ANN, counts=True), "It waits for somebody else as well."),
+        (standing("open", ANN, counts=True), "1 of 2: it waits for somebody else as well."),
+        (standing("open", ANN), "You have said so already. 1 of 2: it waits for somebody else."),
     ],
 )
 def test_whoever_decides_reads_what_became_of_it(became: Standing, text: str) -> None:

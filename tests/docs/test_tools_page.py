@@ -31,8 +31,8 @@ from hookgate.protocol.values import TOOL_TIMEOUT_S, Chat, ToolCall, ToolSpec
 from hookgate.redaction import Redactor
 from hookgate.redaction.values import MIN_CHARS
 from hookgate.sections import Config
-from hookgate.sections.guards import GuardsSection
 from hookgate.sections.approvals import ApprovalSection
+from hookgate.sections.guards import GuardsSection
 from hookgate.sections.tools import McpDefaults, McpSection
 from hookgate.tools import lease, memo, text
 from hookgate.tools.builtin import Parts, bash, bash_output, builtin_tools, edit, glob, grep, read

@@ -1,0 +1,194 @@
+"""Several people: who counts as one, how many it takes, where they are asked, and what silence is."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+
+import pytest
+import trio
+import trio.testing
+
+from hookgate.approvals import people
+from hookgate.approvals.binding import Permit
+from hookgate.approvals.people import People
+from hookgate.approvals.requests import Refused
+from hookgate.approvals.rules import Rule
+from hookgate.protocol.approval import Decision, Terms, Voter
+from hookgate.protocol.journal.values import PolicyChanged
+from hookgate.protocol.values import Chat, Inbound, Step
+from tests.approvals.asking import CALL, STEP, House, Person
+
+DEADLINE_S = 60.0
+ANN, BOB, CARL = Voter("telegram", "boss"), Voter("slack", "U1"), Voter("slack", "U2")
+BOB_AT_HOME = Voter("telegram", "9")
+OPS = ("ops",)
+PEOPLE = People(
+    [
+        people.Person("ann", (ANN,), OPS),
+        people.Person("bob", (BOB, BOB_AT_HOME), OPS),
+        people.Person("carl", (CARL,), OPS),
+    ]
+)
+GROUP = replace(STEP, inbound=Inbound(Chat("telegram", "77", "boss", "group"), "x"))
+RULE = Rule("shell", ttl_s=30, approvers=("role:ops",), terms=Terms(ask_in=("slack:C99",), self_approval=False))
+TWO = replace(RULE, terms=replace(RULE.terms, required=2))
+
+
+@dataclass
+class Waiting:
+    """A call that people are asked about. `ended` once it is over."""
+
+    house: House
+    slack: Person
+    telegram: Person
+    ended: list[Refused | Permit | PolicyChanged] = field(default_factory=list[Refused | Permit | PolicyChanged])
+
+    @property
+    def id(self) -> str:
+        return (self.slack.requests or self.telegram.requests)[-1].id
+
+    async def say(self, voter: Voter, yes: bool = True, request: str = "") -> str:
+        said = Decision(yes, "whatever they call themselves", "" if yes else "not today")
+        came = await self.house.approvals.decide(request or self.id, said, voter)
+        await trio.testing.wait_all_tasks_blocked()
+        return came.text
+
+
+@asynccontextmanager
+async def open_call(rule: Rule, step: Step = STEP, known: People = PEOPLE) -> AsyncGenerator[Waiting]:
+    slack, telegram = Person(name="slack"), Person()
+    house = House(rule, people=known, channels=(slack, telegram), clock=trio.current_time)
+    waiting = Waiting(house, slack, telegram)
+
+    async def settle() -> None:
+        try:
+            waiting.ended.append(await house.settle(house.approvals.wishes(step, CALL), telegram, step))
+        except PolicyChanged as changed:
+            waiting.ended.append(changed)
+
+    with trio.fail_after(DEADLINE_S):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(settle)
+            await trio.testing.wait_all_tasks_blocked()
+            yield waiting
+            nursery.cancel_scope.cancel()
+
+
+async def test_a_rule_asks_where_its_people_are_and_tells_every_chat_what_came_of_it() -> None:
+    async with open_call(RULE) as call:
+        [shown] = call.slack.requests
+        assert (shown.chat.session_key, shown.text) == ("slack:C99", "boss asks in telegram:42.")
+        assert call.telegram.requests == []
+        assert call.telegram.heard == [
+            "telegram:42 Run bash? It waits for those with the role ops, asked in slack:C99."
+        ]
+        assert await call.say(ANN) == "Only those with the role ops may decide this."
+        assert await call.say(Voter("slack", "bob")) == "Only those with the role ops may decide this."
+        assert await call.say(BOB) == "Allowed."
+        [permit] = call.ended
+        assert isinstance(permit, Permit)
+        assert call.slack.heard == ["slack:C99 Run bash? bob has allowed it."]
+        assert call.telegram.heard[1:] == ["telegram:42 Run bash? bob has allowed it."]
+        assert await call.say(CARL, yes=False) == "bob has allowed it already."
+
+
+async def test_it_takes_different_people_whatever_ids_they_have() -> None:
+    async with open_call(TWO, GROUP) as call:
+        assert (len(call.slack.requests), len(call.telegram.requests)) == (1, 1)
+        assert await call.say(BOB) == "1 of 2: it waits for somebody else as well."
+        assert await call.say(BOB) == "You have said so already. 1 of 2: it waits for somebody else."
+        assert await call.say(BOB_AT_HOME) == "You have said so already. 1 of 2: it waits for somebody else."
+        assert call.ended == []
+        assert await call.say(CARL) == "Allowed."
+        assert isinstance(call.ended[0], Permit)
+
+
+async def test_the_first_no_wins_whatever_was_said_before() -> None:
+    async with open_call(TWO) as call:
+        await call.say(BOB)
+        assert await call.say(CARL, yes=False) == "Refused."
+        assert call.ended == [Refused(f"approval:{call.id}", "not today")]
+        assert await call.say(BOB) == "carl has refused it already: not today."
+
+
+async def test_of_two_who_press_opposite_buttons_at_once_one_has_decided() -> None:
+    async with open_call(RULE) as call:
+        read: dict[Voter, str] = {}
+
+        async def press(voter: Voter, yes: bool) -> None:
+            read[voter] = await call.say(voter, yes)
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(press, BOB, True)
+            nursery.start_soon(press, CARL, False)
+        allowed = isinstance(call.ended[0], Permit)
+        first, second = (BOB, CARL) if allowed else (CARL, BOB)
+        assert read[first] == ("Allowed." if allowed else "Refused.")
+        assert read[second].startswith(f"{PEOPLE.name(first)} has ")
+
+
+@pytest.mark.parametrize(
+    ("rule", "known", "reason"),
+    [
+        (replace(RULE, terms=Terms(self_approval=False)), PEOPLE, "nobody of them can be reached; a rule's ask_in"),
+        (RULE, People(), "only those with the role ops may approve this, and nobody of them can be reached"),
+        (
+            replace(RULE, terms=Terms(3, False, ("slack:C99",))),
+            PEOPLE,
+            "3 of those with the role ops have to approve",
+        ),
+        (replace(RULE, terms=Terms(1, False, ("irc:1",))), PEOPLE, "nobody of them can be reached"),
+    ],
+)
+async def test_where_nobody_who_may_can_be_reached_it_is_refused_at_once(
+    rule: Rule, known: People, reason: str
+) -> None:
+    async with open_call(rule, known=known) as call:
+        [refused] = call.ended
+        assert isinstance(refused, Refused)
+        assert reason in refused.reason
+        assert (call.slack.requests, call.telegram.requests) == ([], [])
+
+
+async def test_silence_ends_the_turn_where_the_rule_says_so_and_the_chats_are_told(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    async with open_call(replace(RULE, terms=replace(RULE.terms, on_expiry="stop"))) as call:
+        await trio.sleep(31)
+        assert call.ended == [Refused(f"approval:{call.id}", "nobody answered within 30 s", ends_turn=True)]
+        assert call.slack.heard == ["slack:C99 Run bash? Refused: nobody answered within 30 s."]
+        assert await call.say(BOB) == "It is too late: nobody answered within 30 s."
+
+
+async def test_a_request_that_waits_stays_open_and_says_so_once(autojump_clock: trio.testing.MockClock) -> None:
+    async with open_call(replace(RULE, terms=replace(RULE.terms, on_expiry="wait"))) as call:
+        await trio.sleep(50)
+        assert call.slack.heard == ["slack:C99 Run bash? Nobody answered within 30 s; it still waits."]
+        assert await call.say(BOB) == "Allowed."
+        assert isinstance(call.ended[0], Permit)
+
+
+async def test_people_who_change_void_what_they_were_asked() -> None:
+    async with open_call(RULE) as call:
+        assert not call.house.approvals.adopt([RULE], PEOPLE)
+        await trio.testing.wait_all_tasks_blocked()
+        assert call.ended == []
+        call.house.approvals.adopt([RULE], People([people.Person("carl", (CARL,), OPS)]))
+        assert await call.say(BOB) == "Only those with the role ops may decide this."
+        assert await call.say(CARL) == "It is too late: who may decide it has changed."
+        [ended] = call.ended
+        assert isinstance(ended, PolicyChanged)
+
+
+async def test_what_somebody_allowed_who_may_no_more_does_not_run() -> None:
+    async with open_call(RULE) as call:
+        await call.say(BOB)
+        [permit] = call.ended
+        assert isinstance(permit, Permit)
+        call.house.approvals.adopt([RULE], People([people.Person("carl", (CARL,), OPS)]))
+        with pytest.raises(PolicyChanged):
+            await call.house.approvals.spend(permit)
+        call.house.approvals.adopt([RULE], PEOPLE)
+        await call.house.approvals.spend(permit)
