@@ -127,6 +127,10 @@ class Conversation:
             self._seat.tell(events.ErrorEvent(end.reason))
         self._seat.tell(events.Done())
 
+    async def recall(self) -> None:
+        """What was said before this run is part of it."""
+        await self._session.recall()
+
     def clear(self) -> None:
         """Forget what was said; only while nothing runs. What it has cost stays counted."""
         self._runtime.agent.approvals.forget(self._session.key)

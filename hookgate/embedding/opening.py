@@ -13,13 +13,17 @@ from hookgate.assembly.settings import Ports, Settings
 from hookgate.assembly.sinks import observer
 from hookgate.embedding.conversation import Conversation, Seat, SeatChannel
 from hookgate.embedding.rpc_translator import HEARS
-from hookgate.loop.jobs import Jobs
+from hookgate.loop.jobs import Job, Jobs, Prompt
 from hookgate.protocol.events.event import Event
+from hookgate.protocol.journal.interfaces import Journal
 
 
 @asynccontextmanager
-async def open_conversation(settings: Settings, seat: Seat, jobs: Jobs) -> AsyncGenerator[Conversation]:
-    """Hooks started, nothing asked yet but what waits in `jobs`. Raises ConfigError and RequiredHookFailed.
+async def open_conversation(
+    settings: Settings, seat: Seat, jobs: Jobs, journal: Journal | None = None
+) -> AsyncGenerator[Conversation]:
+    """Hooks started, nothing asked yet but what waits in `jobs`, and before it what the `journal` has that was cut
+    off. Raises ConfigError and RequiredHookFailed.
 
     Leaving ends what runs, stops every hook process and closes every connection.
     """
@@ -34,7 +38,14 @@ async def open_conversation(settings: Settings, seat: Seat, jobs: Jobs) -> Async
             conversation.hear(event)
 
     watching = observer("embedding", tuple(kind.kind for kind in HEARS), hear)
-    ports = Ports((channel,), {seat.name: seat.surface} if seat.surface is not None else {}, (watching,))
-    async with open_runtime(settings, ports) as runtime:
-        opened.append(Conversation(runtime, channel, jobs))
-        yield opened[0]
+    surfaces = {seat.name: seat.surface} if seat.surface is not None else {}
+    cut_off = await journal.intake.unfinished() if journal is not None else ()
+    async with open_runtime(settings, Ports((channel,), surfaces, (watching,), journal=journal)) as runtime:
+        conversation = Conversation(runtime, channel, jobs)
+        opened.append(conversation)
+        for left in cut_off:
+            # Before the gateway does, which tells nobody of it.
+            jobs.resume(Job(Prompt(left.inbound, left.accepted), conversation))
+        if journal is not None:
+            await conversation.recall()
+        yield conversation

@@ -71,6 +71,10 @@ class Transcript:
         """What the model would count now: as it last did, and an estimate for what has come since."""
         return self._measured + sum(_tokens(entry.message) for entry in self._entries[self._measured_at :])
 
+    async def look(self) -> None:
+        """What is stored by now; whoever writes loads it again."""
+        await self._load()
+
     # --- writing ---
 
     async def take(self, claim: Claim) -> None:

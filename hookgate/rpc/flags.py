@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
+from hookgate.assembly.journals import Keep
 from hookgate.embedding.above import Above, row
 from hookgate.embedding.reasoning import LEVELS
 from hookgate.skills import TOOL as SKILL
@@ -33,6 +34,8 @@ Speaks newline-delimited JSON on stdin and stdout: commands in, responses and ev
   --with-skills                skills, whatever --no-tools and --tools say
   --no-context-files           do not tell the model what AGENTS.md says
   --rpc-approvals              ask for approvals here, instead of denying what needs one
+  --session NAME               keep the conversation, or go on with the one kept so
+  --continue                   go on with the one that was kept last in this folder
   --config FILE                instead of ./hookgate.toml
 """
 _LEVELS = ("off", *LEVELS)
@@ -57,11 +60,13 @@ _FLAGS: Mapping[str, tuple[str, Kind]] = {
     "--no-yolo": ("no_yolo", "on"),
     "--no-context-files": ("context_files", "off"),
     "--rpc-approvals": ("approvals", "on"),
+    "--session": ("session", "text"),
+    "--continue": ("last", "on"),
     "--config": ("config", "text"),
     "--help": ("help", "on"),
     "-h": ("help", "on"),
 }
-_OWN = ("cwd", "config", "approvals", "no_yolo", "help")
+_OWN = ("cwd", "config", "approvals", "no_yolo", "help", "session", "last")
 _USUAL = Above(find_extensions=True, skills=True, context_files=True)
 
 
@@ -84,6 +89,12 @@ class Flags:
     approvals: bool = False
     no_yolo: bool = False
     help: bool = False
+    session: str = ""
+    last: bool = False
+
+    @property
+    def keep(self) -> Keep:
+        return Keep(self.session, self.last)
 
     @property
     def tools(self) -> tuple[str, ...]:
@@ -108,6 +119,8 @@ def parse_flags(arguments: Sequence[str]) -> Flags:
     if (tools := _tools(given.pop("tools", None), given)) is not None:
         given["tools"] = tools
     own = {name: given.pop(name) for name in _OWN if name in given}
+    if "session" in own and "last" in own:
+        raise BadFlags("--session names a conversation and --continue takes the last one: give one of them")
     return Flags(cast("Above", given), **own)
 
 

@@ -52,10 +52,12 @@ KEPT_NOTES, KEPT_BYTES = 64, 1 << 20
 
 @dataclass(frozen=True)
 class Terms:
-    """`token`: what hello must carry; empty: nothing. `approvals`: the other end answers approval requests."""
+    """`token`: what hello must carry; empty: nothing. `approvals`: the other end answers approval requests. `kept`:
+    there may be messages from before."""
 
     token: str = ""
     approvals: bool = False
+    kept: bool = False
 
 
 class Server:
@@ -69,7 +71,9 @@ class Server:
         self.conversation: Conversation | None = None
         self._settings, self._token, self._write = settings, terms.token, write
         self._model, self._reasoning = settings.config.agent.model, settings.reasoning
-        self._trusted = not terms.token
+        self._trusted, self._kept = not terms.token, terms.kept
+        # Requests for messages that are not read yet.
+        self._unread: list[Request] = []
         # Only extensions speak before anybody has said who they are.
         self._notes: deque[bytes] = deque()
         self.commands = ExtensionCommands(self)
@@ -79,6 +83,8 @@ class Server:
         conversation.set_model(self._model)
         conversation.set_reasoning(self._reasoning)
         self.conversation = conversation
+        for request in self._unread:
+            self._show_messages(request)
         self.opened.set()
 
     # --- out ---
@@ -148,9 +154,10 @@ class Server:
                     self.jobs.cancel(job)
             case commands.GetState():
                 self.answer(request, state_members(self._state()))
+            case commands.GetMessages() if self._kept and self.conversation is None:
+                self._unread.append(request)
             case commands.GetMessages():
-                said = self.conversation.messages() if self.conversation else ()
-                self.answer(request, {"messages": [message_members(message) for message in said]})
+                self._show_messages(request)
             case commands.GetModels():
                 self.answer(
                     request,
@@ -164,6 +171,10 @@ class Server:
                 self._extend(request, command)
             case _:
                 self._change(request, command)
+
+    def _show_messages(self, request: Request) -> None:
+        said = self.conversation.messages() if self.conversation else ()
+        self.answer(request, {"messages": [message_members(message) for message in said]})
 
     def _queue(self, request: Request, work: Prompt | Compaction) -> None:
         if not self.jobs.offer(Job(work, _Giver(self, request))):

@@ -13,6 +13,7 @@ from pathlib import Path
 import trio
 
 from hookgate import config as configuration
+from hookgate.assembly.journals import Keep
 from hookgate.assembly.settings import Settings
 from hookgate.config import ConfigError
 from hookgate.embedding.above import settled
@@ -94,7 +95,7 @@ def _served(program: str, settings: Settings, flags: Flags) -> int:
 
     if note := unknown_of(settings.config, settings.config.agent.model):
         _say(f"{program}: rpc: {note}")
-    service = Service(settings, Terms(configuration.rpc_token(), flags.approvals), flags)
+    service = Service(settings, Terms(configuration.rpc_token(), flags.approvals, bool(flags.keep)), flags)
     try:
         trio.run(service.run)
     except (Exception, BaseExceptionGroup) as error:
@@ -150,14 +151,18 @@ class Service:
         for problem in told:
             _say(problem)
         # Importing takes long, and whoever asks meanwhile is to be answered: so not in this thread.
-        await trio.to_thread.run_sync(_import, self._settings.kind, abandon_on_cancel=True)
+        await trio.to_thread.run_sync(_import, self._settings.kind, self._flags.keep, abandon_on_cancel=True)
+        from hookgate.assembly.journals import open_conversation_journal
         from hookgate.assembly.logs import set_up_logs
         from hookgate.embedding.conversation import Seat
         from hookgate.embedding.opening import open_conversation
 
         set_up_logs(self._settings.config.log)
         seat = Seat(CHANNEL, self._tell, self.server.approvals.ask, self.writer.room, self.surface)
-        async with open_conversation(self._settings, seat, self.server.jobs) as conversation:
+        async with (
+            open_conversation_journal(self._settings.config, CHANNEL, self._flags.keep) as journal,
+            open_conversation(self._settings, seat, self.server.jobs, journal) as conversation,
+        ):
             begun()
             for problem in conversation.problems:
                 if problem not in told:
@@ -192,10 +197,12 @@ class Service:
             self.server.tell(event)
 
 
-def _import(kind: str) -> None:
+def _import(kind: str, keep: Keep) -> None:
     import_module("hookgate.embedding.opening")
     import_module("hookgate.assembly.logs")
     import_module(f"hookgate.providers.{kind}")
+    if keep:
+        import_module("hookgate.store.journal")
     if kind != "scripted":
         # Else the first call would load it, while everybody waits.
         import_module("hookgate.providers.http")

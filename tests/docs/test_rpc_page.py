@@ -76,11 +76,11 @@ def test_the_table_of_flags_names_every_flag() -> None:
     (table,) = (part for part in PAGE.parts if part.language == "table" and part.lines[0].split()[1] == "flag")
     named = [name for row in table.rows for name in codes(row[0])]
     valued = {"--max-steps": ["1"], "--no-tools": [], "--with-skills": ["--no-tools"]}
-    switches = {"--no-ext", "--rpc-approvals", "--no-skill", "--no-context-files", "--no-yolo"}
+    switches = {"--no-ext", "--rpc-approvals", "--no-skill", "--no-context-files", "--no-yolo", "--continue"}
     for name in named:
         given = [] if name in switches else valued.get(name, ["x"])
         assert parse_flags([name, *given]) != parse_flags(given if name == "--with-skills" else []), name
-    assert len(set(named)) == len(named) == 20
+    assert len(set(named)) == len(named) == 22
 
 
 def test_its_numbers_and_links_are_right() -> None:

@@ -1,0 +1,37 @@
+"""`hookgate rpc --session` and `--continue`: what was said is there again, and what was cut off is done first."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+from tests.cli.rpc_client import Frame, one, open_rpc, scripted, types
+from tests.processes import running, until
+
+APPROVED = '[store]\njournal = "journal.db"\n[[approvals]]\nname = "ask"\ntools = ["bash"]\n'
+BASH: Frame = {"name": "bash", "arguments": {"command": "echo run >> runs"}, "id": "c1"}
+
+
+async def test_a_conversation_that_was_killed_at_a_question_goes_on_there_in_the_next_process(tmp_path: Path) -> None:
+    folder = scripted(tmp_path, {"text": "One."}, {"calls": [BASH]}, more=APPROVED)
+    async with open_rpc(folder, "--session", "notes", "--rpc-approvals") as client:
+        await client.send("prompt", message="first")
+        await client.done()
+        await client.send("prompt", message="second")
+        await client.until("approval_request")
+        pid = int((folder / "journal.sessions" / "rpc" / "notes.db.lock").read_text())
+        os.kill(pid, signal.SIGKILL)
+        await until(lambda: pid not in [it.pid for it in running()])
+    scripted(tmp_path, {"text": "Two."}, more=APPROVED)
+    async with open_rpc(folder, "--continue", "--rpc-approvals") as client:
+        await client.send("get_messages", id="all")
+        frames = list[Frame]()
+        while not {"response", "approval_request"} <= set(types(frames)):
+            frames.append(await client.next())
+        said = one(frames, "response")["data"]["messages"]
+        assert [it["role"] for it in said] == ["user", "assistant", "user", "assistant"]
+        await client.send("approve", approval=one(frames, "approval_request")["approval"], approved=True)
+        frames = await client.done()
+        assert (one(frames, "tool_result")["is_error"], types(frames)[-1]) == (False, "done")
+    assert (folder / "runs").read_text() == "run\n"
