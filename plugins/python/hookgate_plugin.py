@@ -25,10 +25,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, cast, get_args
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-STAGES = ("before_llm", "after_llm", "before_tool", "approve_tool", "after_tool")
+STAGES = ("on_message", "before_llm", "after_llm", "before_tool", "approve_tool", "after_tool", "before_send")
 STAGE_OF = {f"hook.{stage}": stage for stage in STAGES}
 EVENTS = ("hook.event", "hook.runtime_event")
-PATCHED = {"before_llm": "request", "after_llm": "response", "before_tool": "call", "after_tool": "result"}
+PATCHED = {
+    "on_message": "message",
+    "before_llm": "request",
+    "after_llm": "response",
+    "before_tool": "call",
+    "after_tool": "result",
+    "before_send": "message",
+}
+NESTED = ("response", "result", "message")  # stand in the params under the name under which they are changed
 GRACE_S = 1.5  # hookgate sends SIGTERM 2 s after it closed stdin
 MAX_EVENTS = 10_000  # that wait for a slow handler; then the oldest is dropped and counted
 HANDLER_FAILED, INVALID_PARAMS, METHOD_NOT_FOUND = -32000, -32602, -32601
@@ -48,8 +56,8 @@ class Modify:
 
 
 def modify(**members: Any) -> Modify:  # noqa: ANN401 - any JSON value
-    """before_llm: model, messages, tools, options. after_llm: content, tool_calls. before_tool: tool, arguments.
-    after_tool: for_llm, for_user, silent, is_error, media, ..."""
+    """on_message and before_send: text, media. before_llm: model, messages, tools, options. after_llm: content,
+    tool_calls. before_tool: tool, arguments. after_tool: for_llm, for_user, silent, is_error, media, ..."""
     return Modify(members)
 
 
@@ -58,18 +66,29 @@ def respond(for_llm: str, for_user: str = "", **members: Any) -> Json:  # noqa: 
     return {"action": "respond", "result": {"for_llm": for_llm, "for_user": for_user, **members}}
 
 
+def reply(text: str, media: Iterable[str] = ()) -> Json:
+    """on_message: the chat is answered with this, and no model is asked."""
+    return {"action": "respond", "reply": {"text": text, "media": list(media)}}
+
+
+def drop(reason: str = "", tell: str | None = None) -> Json:
+    """on_message and before_send: the message goes no further. `tell`: what the chat reads of it, "" for nothing;
+    without it, that this hook dropped it, and the reason."""
+    return {"action": "drop", "reason": reason, **({} if tell is None else {"tell": tell})}
+
+
 def deny(reason: str) -> Json:
     """before_tool: the call does not run and the model is told why."""
     return {"action": "deny_tool", "reason": reason}
 
 
 def abort(reason: str = "") -> Json:
-    """Any stage but approve_tool: end this turn."""
+    """Any stage but approve_tool and before_send: end this turn."""
     return {"action": "abort_turn", "reason": reason}
 
 
 def hard_abort(reason: str = "") -> Json:
-    """Any stage but approve_tool: stop the conversation's loop and roll the turn back."""
+    """Any stage but approve_tool and before_send: stop the conversation's loop and roll the turn back."""
     return {"action": "hard_abort", "reason": reason}
 
 
@@ -104,6 +123,18 @@ class Asked:
     channel: str = ""
     chat_id: str = ""
     deadline_ms: int | None = None
+
+
+@dataclass(frozen=True)
+class ChatMessage(Asked):
+    """on_message and before_send. `message`: text, media, kind, message_id; `in_reply_to` is before_send's."""
+
+    message: Json = field(default_factory=dict)
+    in_reply_to: str = ""
+
+    @property
+    def text(self) -> str:
+        return str(self.message.get("text") or "")
 
 
 @dataclass(frozen=True)
@@ -153,11 +184,13 @@ class Event:
 
 
 SUBJECTS: Mapping[str, type[Asked]] = {
+    "on_message": ChatMessage,
     "before_llm": LLMRequest,
     "after_llm": LLMReply,
     "before_tool": Call,
     "approve_tool": Call,
     "after_tool": Finished,
+    "before_send": ChatMessage,
 }
 
 
@@ -203,13 +236,21 @@ class Plugin:
         staticmethod(abort),
     )
     hard_abort, approve, refuse = staticmethod(hard_abort), staticmethod(approve), staticmethod(refuse)
-    ask = staticmethod(ask)
+    ask, reply, drop = staticmethod(ask), staticmethod(reply), staticmethod(drop)
 
     def __init__(self, name: str, max_in_flight: int = 64) -> None:
         self.name, self.max_in_flight = name, max_in_flight
         self._handlers: dict[str, list[_Handler]] = {stage: [] for stage in (*STAGES, "event")}
         self._tools: dict[str, tuple[Json, Handler]] = {}
         self._coroutines = _Coroutines()
+
+    def on_message(self, fn: Handler | None = None) -> Handler:
+        """The handler gets a ChatMessage that somebody wrote."""
+        return self._on("on_message", fn or "*")
+
+    def before_send(self, fn: Handler | None = None) -> Handler:
+        """The handler gets a ChatMessage that goes to the chat."""
+        return self._on("before_send", fn or "*")
 
     def before_llm(self, fn: Handler | None = None) -> Handler:
         """The handler gets an LLMRequest."""
@@ -366,7 +407,7 @@ def _patch(stage: str, answer: Json | None) -> Json | None:
 def _patched(stage: str, subject: Asked, patch: Json) -> Asked:
     """The same call after a `modify`, as the next handler of this process sees it."""
     name = PATCHED[stage]
-    if stage.startswith("after_"):
+    if name in NESTED:
         patch = {name: {**(subject.raw.get(name) or {}), **patch}}
     return _subject(stage, {**subject.raw, **patch}, subject.cancelled)
 

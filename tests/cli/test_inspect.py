@@ -94,6 +94,9 @@ def test_explain_shows_guards_and_extensions_and_why_they_are_in_or_out(capsys: 
     assert "is no built-in tool" not in shown
     assert explain(None, {**call, "tool": "bsh"}) == 0
     assert capsys.readouterr().out.endswith("\ntool bsh: is no built-in tool (did you mean 'bash'?)\n")
+    assert explain(None, {**call, "tool": ""}) == 0
+    stages = [line for line in capsys.readouterr().out.splitlines() if line.endswith(":")]
+    assert stages == ["on_message:", "before_llm:", "after_llm:", "before_send:"]
     assert "redact: out, its mode is off\nzot:stranger: out, it is not trusted\n" in shown
 
 

@@ -14,12 +14,12 @@ import pytest
 
 from hookgate.protocol.hook.answers import Respond, parse_answer
 from hookgate.protocol.hook.hello import parse_hello
-from hookgate.protocol.hook.stages import Stage
+from hookgate.protocol.hook.stages import MESSAGE_STAGES, Stage
 from tests.wire import Child, ErrorReply, open_child
 
 PLUGINS = Path(__file__).parents[2] / "plugins" / "python"
 EXAMPLES = sorted(path.name for path in PLUGINS.glob("*.py") if not path.name.startswith("hookgate_"))
-ALL_STAGES = ["before_llm", "after_llm", "before_tool", "approve_tool", "after_tool"]
+ALL_STAGES = ["on_message", "before_llm", "after_llm", "before_tool", "approve_tool", "after_tool", "before_send"]
 HELLO = {"name": "py_review_gate", "version": 1, "stages": ALL_STAGES, "modes": ["observe", "llm", "tool", "approve"]}
 
 META = {
@@ -88,15 +88,18 @@ async def open_example(name: str, **env: str) -> AsyncGenerator[Child]:
 async def test_every_example_passes_a_whole_conversation_and_ends(name: str, tmp_path: Path) -> None:
     """Its hello and its answers are what hookgate reads without complaint; stdout holds nothing else."""
     calls = {
+        Stage.ON_MESSAGE: {"meta": META, "message": {"text": "Hi!", "media": [], "kind": "message"}, **WHERE},
         Stage.BEFORE_LLM: BEFORE_LLM,
         Stage.AFTER_LLM: {"meta": META, "model": "m", "response": {"role": "assistant", "content": "Hi!"}, **WHERE},
         Stage.BEFORE_TOOL: bash("df -h /"),
         Stage.APPROVE_TOOL: bash("df -h /"),
         Stage.AFTER_TOOL: finished(bash("df -h /")),
+        Stage.BEFORE_SEND: {"meta": META, "message": {"text": "", "media": [], "kind": "answer"}, **WHERE},
     }
     async with open_child([sys.executable, PLUGINS / name], {"AUDIT_FILE": str(tmp_path / "audit")}) as child:
-        parse_hello(await child.call("hook.hello", HELLO), frozenset(Stage))
-        for stage, params in calls.items():
+        declared = parse_hello(await child.call("hook.hello", HELLO), frozenset(Stage)).stages or frozenset()
+        for stage in calls.keys() - (MESSAGE_STAGES - declared):
+            params = calls[stage]
             parse_answer(stage, await child.call(stage.method, params))
         await child.send("hook.event", {"Kind": "turn_end", "Meta": META, "Payload": {"Status": "completed"}})
         await child.close_stdin()

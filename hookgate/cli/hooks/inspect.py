@@ -164,14 +164,14 @@ class _Case:
 
 
 def explain(config_file: Path | None, call: Mapping[str, str]) -> int:
-    """The chain of each stage that such a call passes, in order, and why each hook is in or out."""
+    """The chain of each stage that such a call passes, in order, and why each hook is in or out. Without a tool it is
+    about a message."""
     from hookgate.assembly.hook_order import chain
 
     config, file = configuration.load(config_file)
     case = _case(config, call)
     laid = chain(config, file.parent)
-    stages = [s for s in Stage if s in (Stage.BEFORE_LLM, Stage.AFTER_LLM)] if not case.tool else _TOOL_STAGES
-    for stage in stages:
+    for stage in _TOOL_STAGES if case.tool else [stage for stage in Stage if stage not in _TOOL_STAGES]:
         say(f"{stage}:")
         for line in _explained(laid.links, stage, case) or ["  (no hook stands here)"]:
             say(line)

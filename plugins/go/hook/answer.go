@@ -6,16 +6,18 @@ import (
 )
 
 // Patch names what changes: members given replace whole, members left out keep their value. The members are
-// those of the wire: model, messages, tools, options before a model call; content, tool_calls after it; tool,
+// those of the wire: text, media of a message; model, messages, tools, options before a model call; content, tool_calls after it; tool,
 // arguments before a tool runs; for_llm, for_user, is_error, ... after it.
 type Patch map[string]any
 
-// Answer is what a hook says at before_llm, after_llm, before_tool and after_tool. Its zero value is Continue.
+// Answer is what a hook says at every stage but approve_tool. Its zero value is Continue.
 type Answer struct {
 	action string
 	reason string
 	patch  Patch
 	result *ToolResult
+	reply  Patch
+	tell   *string
 }
 
 // continued is the answer of nearly every call, so it is encoded once.
@@ -33,7 +35,25 @@ func Respond(result ToolResult) Answer { return Answer{action: "respond", result
 // Deny stops a tool call; the model is told the reason. Only at before_tool.
 func Deny(reason string) Answer { return Answer{action: "deny_tool", reason: reason} }
 
-// Abort ends the turn; the user is told the reason.
+// Reply answers the chat in the model's place; only at on_message.
+func Reply(text string, media ...string) Answer {
+	reply := Patch{"text": text}
+	if len(media) > 0 {
+		reply["media"] = media
+	}
+	return Answer{action: "respond", reply: reply}
+}
+
+// Drop lets a message go no further, at on_message and before_send; the chat is told that this hook dropped it and why.
+func Drop(reason string) Answer { return Answer{action: "drop", reason: reason} }
+
+// Telling changes what the chat reads of a Drop; empty: nothing.
+func (a Answer) Telling(text string) Answer {
+	a.tell = &text
+	return a
+}
+
+// Abort ends the turn; the user is told the reason. Not at before_send.
 func Abort(reason string) Answer { return Answer{action: "abort_turn", reason: reason} }
 
 // HardAbort stops the session's whole loop and drops the turn.
@@ -55,6 +75,12 @@ func (a Answer) encode(object string) ([]byte, error) {
 	}
 	if a.patch != nil {
 		members[object] = a.patch
+	}
+	if a.reply != nil {
+		members["reply"] = a.reply
+	}
+	if a.tell != nil {
+		members["tell"] = *a.tell
 	}
 	if a.result != nil {
 		members["result"] = a.result

@@ -16,6 +16,8 @@ const (
 	afterLLM  = `{"meta":` + metaOf + `,"model":"gpt-4o-mini","response":{"role":"assistant","content":"","tool_calls":[{"id":"call_1","type":"function","function":{"name":"bash","arguments":"{\"command\":\"df -h /\"}"}}]},` + chat + `,` + inbound + `,"deadline_ms":5000}`
 	aboutTool = `{"meta":` + metaOf + `,"tool":"bash","arguments":{"command":"df -h /"},` + chat + `,"tool_call_id":"call_1",` + inbound + `,"deadline_ms":5000}`
 	afterTool = `{"meta":` + metaOf + `,"tool":"bash","arguments":{"command":"df -h /"},"result":{"for_llm":"/dev/sda1 61% used","for_user":"","silent":false,"is_error":false,"async":false,"media":[],"artifact_tags":[],"response_handled":false},"duration":18000000,` + chat + `,"tool_call_id":"call_1",` + inbound + `,"deadline_ms":5000}`
+	onMessage = `{"meta":` + metaOf + `,"message":{"text":"How full is the disk?","media":["https://example.org/disk.png"],"kind":"message","message_id":"88"},` + chat + `,` + inbound + `,"deadline_ms":5000}`
+	sending   = `{"meta":` + metaOf + `,"message":{"text":"61 % of it is used.","media":[],"kind":"answer"},` + chat + `,"in_reply_to":"88",` + inbound + `,"deadline_ms":5000}`
 	toolEnd   = `{"jsonrpc":"2.0","method":"hook.event","params":{"Kind":"tool_exec_end","Meta":` + metaOf + `,"Payload":{"Tool":"bash","Duration":18000000,"IsError":false},"Dropped":2}}`
 	runtime   = `{"jsonrpc":"2.0","method":"hook.runtime_event","params":{"id":"evt-41","kind":"agent.tool.exec_end","time":"2026-06-14T09:30:00.250000Z","severity":"info","payload":{"Tool":"bash"}}}`
 )
@@ -68,6 +70,11 @@ func TestEveryAnswerHasItsShapeOnTheWire(t *testing.T) {
 		{"hook.before_tool", aboutTool, Modify(Patch{"arguments": map[string]any{"command": "df"}}), `{"action":"modify","call":{"arguments":{"command":"df"}}}`},
 		{"hook.before_tool", aboutTool, Respond(ToolResult{ForLLM: "61 %"}), `{"action":"respond","result":{"for_llm":"61 %","silent":false,"is_error":false}}`},
 		{"hook.before_tool", aboutTool, Respond(ToolResult{ForLLM: "x"}).WithCall(Patch{"tool": "df"}), `{"action":"respond","call":{"tool":"df"},"result":{"for_llm":"x","silent":false,"is_error":false}}`},
+		{"hook.on_message", onMessage, Modify(Patch{"text": "?"}), `{"action":"modify","message":{"text":"?"}}`},
+		{"hook.on_message", onMessage, Reply("closed"), `{"action":"respond","reply":{"text":"closed"}}`},
+		{"hook.on_message", onMessage, Reply("closed", "data:,x"), `{"action":"respond","reply":{"media":["data:,x"],"text":"closed"}}`},
+		{"hook.on_message", onMessage, Drop("spam").Telling(""), `{"action":"drop","reason":"spam","tell":""}`},
+		{"hook.before_send", sending, Drop("a name"), `{"action":"drop","reason":"a name"}`},
 		{"hook.after_tool", afterTool, Modify(Patch{"for_llm": "?"}), `{"action":"modify","result":{"for_llm":"?"}}`},
 	}
 	for _, c := range cases {
@@ -77,6 +84,8 @@ func TestEveryAnswerHasItsShapeOnTheWire(t *testing.T) {
 			h.AfterLLM(func(context.Context, LLMReply) (Answer, error) { return c.answer, nil })
 			h.BeforeTool(func(context.Context, ToolCall) (Answer, error) { return c.answer, nil })
 			h.AfterTool(func(context.Context, ToolDone) (Answer, error) { return c.answer, nil })
+			h.OnMessage(func(context.Context, ChatMessage) (Answer, error) { return c.answer, nil })
+			h.BeforeSend(func(context.Context, ChatMessage) (Answer, error) { return c.answer, nil })
 			same(t, open(t, h).call(4, c.method, c.params), `{"jsonrpc":"2.0","id":4,"result":`+c.result+`}`)
 		})
 	}
@@ -126,8 +135,16 @@ func TestFunctionsSeeWhatTheLinesSay(t *testing.T) {
 		same(t, []any{c.Tool, c.Result.ForLLM, c.Duration.String()}, `["bash","/dev/sda1 61% used","18ms"]`)
 		return Continue(), nil
 	})
+	h.OnMessage(func(_ context.Context, m ChatMessage) (Answer, error) {
+		same(t, []any{m.Text, m.Media[0], m.Kind, m.MessageID, m.InReplyTo}, `["How full is the disk?","https://example.org/disk.png","message","88",""]`)
+		return Continue(), nil
+	})
+	h.BeforeSend(func(_ context.Context, m ChatMessage) (Answer, error) {
+		same(t, []any{m.Text, m.Kind, m.MessageID, m.InReplyTo}, `["61 % of it is used.","answer","","88"]`)
+		return Continue(), nil
+	})
 	p := open(t, h)
-	for id, line := range [][2]string{{"hook.before_llm", beforeLLM}, {"hook.after_llm", afterLLM}, {"hook.before_tool", aboutTool}, {"hook.after_tool", afterTool}} {
+	for id, line := range [][2]string{{"hook.on_message", onMessage}, {"hook.before_send", sending}, {"hook.before_llm", beforeLLM}, {"hook.after_llm", afterLLM}, {"hook.before_tool", aboutTool}, {"hook.after_tool", afterTool}} {
 		if reply := p.call(id+2, line[0], line[1]); reply["result"] == nil {
 			t.Errorf("%s: %v", line[0], reply)
 		}

@@ -36,8 +36,8 @@ const (
 	maxRunning = 64
 )
 
-// stageNames is in the order in which one tool-calling step passes them.
-var stageNames = []string{"before_llm", "after_llm", "before_tool", "approve_tool", "after_tool"}
+// stageNames is in the order in which a message, one tool-calling step and the answer pass them.
+var stageNames = []string{"on_message", "before_llm", "after_llm", "before_tool", "approve_tool", "after_tool", "before_send"}
 
 // stageFunc answers one stage call with the JSON of its result.
 type stageFunc func(ctx context.Context, params Params) ([]byte, error)
@@ -82,6 +82,26 @@ func newHook(name string) *Hook {
 
 // Limit says how many functions run side by side (64 without it), here and in what hookgate sends.
 func (h *Hook) Limit(n int) { h.limit = max(1, n) }
+
+// OnMessage is asked about what somebody wrote: Continue, Modify, Reply, Drop, Abort or HardAbort.
+func (h *Hook) OnMessage(f func(context.Context, ChatMessage) (Answer, error)) {
+	h.onMessage("on_message", f)
+}
+
+// BeforeSend is asked about what goes to the chat: Continue, Modify or Drop.
+func (h *Hook) BeforeSend(f func(context.Context, ChatMessage) (Answer, error)) {
+	h.onMessage("before_send", f)
+}
+
+func (h *Hook) onMessage(stage string, f func(context.Context, ChatMessage) (Answer, error)) {
+	h.on(stage, func(ctx context.Context, p Params) ([]byte, error) {
+		message, err := chatMessage(p)
+		if err != nil {
+			return nil, err
+		}
+		return answered(ctx, "message", f, message)
+	})
+}
 
 // BeforeLLM is asked before a model call: Continue, Modify, Abort or HardAbort.
 func (h *Hook) BeforeLLM(f func(context.Context, LLMRequest) (Answer, error)) {

@@ -80,6 +80,16 @@ type ToolResult struct {
 	ResponseHandled bool     `json:"response_handled,omitempty"`
 }
 
+// ChatMessage is what stands in a chat, on its way in or out. Kind: message or steer, answer or output.
+type ChatMessage struct {
+	Params
+	Text      string
+	Media     []string
+	Kind      string
+	MessageID string
+	InReplyTo string
+}
+
 // LLMRequest is a model call about to be made. Model is written PROVIDER/MODEL by hookgate.
 type LLMRequest struct {
 	Params
@@ -165,6 +175,17 @@ type Event struct {
 	Kind    string
 	Payload json.RawMessage
 	Dropped int
+}
+
+func chatMessage(p Params) (ChatMessage, error) {
+	var m struct {
+		Text      string   `json:"text"`
+		Media     []string `json:"media"`
+		Kind      string   `json:"kind"`
+		MessageID string   `json:"message_id"`
+	}
+	err := decode(p.Raw("message"), &m)
+	return ChatMessage{p, m.Text, m.Media, m.Kind, m.MessageID, p.members.text("in_reply_to")}, err
 }
 
 func llmRequest(p Params) LLMRequest { return LLMRequest{p, p.members.text("model")} }
