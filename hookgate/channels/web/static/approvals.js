@@ -52,7 +52,7 @@ export class ApprovalCard {
 
   #buttons() {
     const { grants } = this.#request;
-    this.#reason = el("input", { placeholder: "Reason, for the model and the record", "aria-label": "Reason", autocomplete: "off", maxlength: "500" });
+    this.#reason = el("input", { placeholder: "Reason, if there is one", "aria-label": "Reason", autocomplete: "off", maxlength: "500" });
     const choices = grants.map((grant) => el("option", { value: grant }, GRANTS[grant] ?? grant));
     this.#grant = el("select", { "aria-label": "What a yes covers" }, ...choices);
     return el(

@@ -45,7 +45,8 @@ export class Composer {
     this.#clearPictures();
     this.#write(localStorage.getItem(`draft:${chat}`) ?? "");
     this.problem("");
-    box.focus();
+    // Where fingers are all there is, the focus would bring up the keys.
+    if (matchMedia("(hover: hover)").matches) box.focus();
   }
 
   // A chat gets its number when the first words in it are sent.

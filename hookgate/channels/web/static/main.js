@@ -178,11 +178,10 @@ function awake() {
   look();
 }
 
-byId("login").querySelector("form").addEventListener("submit", async (event) => {
+byId("login").addEventListener("submit", async (event) => {
   event.preventDefault();
-  const { token, user, password } = Object.fromEntries(new FormData(event.target));
   try {
-    await api.login(token ? { token } : { user, password });
+    await api.login(Object.fromEntries(new FormData(event.target)));
     event.target.reset();
     await enter();
   } catch (error) {
