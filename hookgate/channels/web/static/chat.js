@@ -45,27 +45,17 @@ export class Chat {
     for (const place of [list, byId("queued"), byId("asks")]) place.replaceChildren();
   }
 
-  has(id) {
-    return this.#shown.has(id);
-  }
-
   // What was sent and is not yet known to be stored stands at the end, with what became of it.
   pending(key, text, state) {
-    const before = list.querySelector(`[data-key="${key}"]`);
+    const before = list.querySelector(`[data-key="${CSS.escape(key)}"]`);
     if (state === "stored") before?.remove();
-    else {
+    else if (!this.#shown.has(key)) {
       const item = el("li", { class: `message user pending ${state}`, "data-key": key });
       const note = state === "failed" ? "not sent yet: it goes out when the connection is back" : "sending";
       item.append(el("div", { class: "said" }, visible(text)), el("p", { class: "actions" }, note));
       this.#keepEnd(() => (before ? before.replaceWith(item) : list.append(item)), true);
     }
     this.#emptiness();
-  }
-
-  // Its event may come before the answer to whoever sent it.
-  #arrived(text) {
-    const items = [...list.querySelectorAll(".pending")];
-    items.find((item) => item.firstChild.textContent === text)?.remove();
   }
 
   #heard(kind, data) {
@@ -136,7 +126,8 @@ export class Chat {
       const known = this.#shown.get(message.id);
       const last = [...list.children].findLast((item) => item.dataset.id);
       this.#put(message, known ? known.item.previousSibling : (last ?? null));
-      if (message.role === "user") this.#arrived(message.text);
+      // Its event may come before the answer to whoever sent it; its number is the key that it was sent with.
+      this.pending(message.id, "", "stored");
       if (message.role === "assistant") this.#endAnswer(message.text);
     });
     this.#emptiness();
@@ -159,7 +150,9 @@ export class Chat {
 
   #ask(request, spoken) {
     const known = this.#cards.get(request.id);
-    if (known) return known.update(request);
+    if (known && !known.done) return known.update(request);
+    // A gateway that stops lets go of what it asks; the next one asks it again.
+    known?.element.remove();
     const card = new ApprovalCard(request);
     this.#cards.set(request.id, card);
     this.#keepEnd(() => byId("asks").append(card.element));
@@ -169,7 +162,7 @@ export class Chat {
 
   #decided({ id, text }) {
     this.#keepEnd(() => this.#cards.get(id)?.end(text));
-    speech.say(text);
+    if (text) speech.say(text);
     this.#told.changed();
   }
 
