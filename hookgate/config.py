@@ -177,6 +177,11 @@ def rpc_token() -> str:
     return os.environ.get(RPC_TOKEN, "")
 
 
+def watched_by() -> tuple[str, float]:
+    """The service manager's socket, and every how many seconds it wants to hear; empty and 0 where there is none."""
+    return os.environ.get("NOTIFY_SOCKET", ""), int(os.environ.get("WATCHDOG_USEC") or 0) / 1e6
+
+
 def base_environment() -> dict[str, str]:
     return {name: os.environ[name] for name in BASE_ENVIRONMENT if name in os.environ}
 

@@ -35,7 +35,7 @@ from hookgate.loop.slots import Shared
 from hookgate.processes.reaper import run_reaper
 from hookgate.protocol.events.payloads import RegistryChanged
 from hookgate.protocol.hook.stages import Stage
-from hookgate.protocol.interfaces import Provider, Tool
+from hookgate.protocol.interfaces import Channel, Provider, Tool
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.providers.patience import Deadlines
 from hookgate.sections import Config
@@ -59,6 +59,7 @@ class Runtime:
     gate: Gate
     mounts: Mounts
     gateway: Gateway
+    channels: Mapping[str, Channel]
     journal: Journal
     tools: Toolset
     more: More
@@ -107,8 +108,8 @@ async def open_runtime(settings: Settings, ports: Ports) -> AsyncGenerator[Runti
             await refuse_what_does_not_guard(settings, ports.inside, tools.registry)
         skills = await load_skills(config, settings.skills, Joined(tools.registry, extensions, tools.rechecks.file))
         context = make_context_files(settings, tools, lambda key: gateway.sessions.get(key))
-        texts = [it.mount for it in (skills, context) if it is not None]
-        inside = (*own_guards(config, tools), *(extensions.inside if extensions else ()), *texts, *ports.inside)
+        mounted = [it.mount for it in (skills, context) if it is not None]
+        inside = (*own_guards(config, tools), *(extensions.inside if extensions else ()), *mounted, *ports.inside)
         mounts = Mounts(gate, restarts(config.hooks.defaults), inside)
         hooks = plans(config, settings.base, tools.rechecks.hook)
         await stack.enter_async_context(open_mounts(mounts, extensions.beside(hooks) if extensions else hooks))
@@ -131,7 +132,19 @@ async def open_runtime(settings: Settings, ports: Ports) -> AsyncGenerator[Runti
             extensions.tool_calls.gateway = gateway
             nursery.start_soon(extensions.surfaces.run, channels, gateway)
         yield Runtime(
-            settings, ports, agents, gate, mounts, gateway, journal, tools, more, extensions, skills, context
+            settings,
+            ports,
+            agents,
+            gate,
+            mounts,
+            gateway,
+            channels,
+            journal,
+            tools,
+            more,
+            extensions,
+            skills,
+            context,
         )
         nursery.cancel_scope.cancel()
 

@@ -81,6 +81,23 @@ def chat(
     run(main)
 
 
+@hookgate.command()
+@config_option
+@control_option
+def serve(config_file: Path | None, control: Path | None) -> None:
+    """Run the gateway: its channels, the page and what answers there, until it is told to stop.
+
+    SIGTERM lets running turns end first; a second one does not wait. Needs hookgate[gateway].
+    """
+
+    async def main() -> int:
+        from hookgate.serve.run import Flags, run_serve, settled
+
+        return await run_serve(settled(config_file), Flags(click.echo, control))
+
+    run(main)
+
+
 @hookgate.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def rpc(arguments: tuple[str, ...]) -> None:

@@ -16,6 +16,7 @@ from hookgate.loop.claims import LEASE_S
 from hookgate.loop.commands import Command, Commands, Invocation, Outcome, Running, Source
 from hookgate.loop.jobs import Compaction, Job, Jobs, Prompt
 from hookgate.loop.slots import Shared
+from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.errors import SessionAborted
 from hookgate.protocol.interfaces import Channel
 from hookgate.protocol.journal.values import Accepted, Arrival
@@ -48,12 +49,16 @@ class Gateway:
         self._taken_up = trio.Event()
         self._router = router
         self._channels = channels
+        self._turns = shared.slots.value
+        self._stopping = False
         # What waits here is bounded by the queues of the sessions, and by the commands that people type.
         self._work, self._inbox = trio.open_memory_channel[Callable[[], Awaitable[None]]](inf)
 
     async def receive(self, inbound: Inbound) -> Accepted:
         """Take a message in: returns once it is stored, and queued, answered as a command, or refused. One that has
-        been taken in before is not taken in again."""
+        been taken in before is not taken in again. Raises StoreFailed where nothing was stored."""
+        if self._stopping:
+            raise StoreFailed("hookgate is stopping: send it again when it is back")
         invocation = self.commands.read(inbound)
         return await self.submit(inbound) if invocation is None else await self._invoke(invocation)
 
@@ -152,6 +157,15 @@ class Gateway:
             for session in self.sessions.values():
                 session.jobs.drop()
                 session.close("shutdown")
+
+    async def drain(self) -> None:
+        """Take nothing in any more, until what is at work has ended. What waits for its turn, or for a person, stays
+        as it is stored."""
+        self._stopping = True
+        for session in self.sessions.values():
+            session.jobs.drop()
+        for _ in range(self._turns):
+            await self._shared.slots.acquire()
 
     async def _take_up(self) -> None:
         """What a crash left, or a shutdown; what was received meanwhile is queued already."""

@@ -10,7 +10,7 @@ from pydantic import Field, field_validator, model_validator
 from hookgate.mistakes import close
 from hookgate.sections.agent import AgentSection, AssistantSection, ModelSection, ProviderSection
 from hookgate.sections.approvals import ApprovalSection, PersonSection
-from hookgate.sections.gateway import ChannelSection, GatewaySection, RouteSection
+from hookgate.sections.gateway import ChannelSection, GatewaySection, HttpSection, RouteSection
 from hookgate.sections.guards import GuardsSection
 from hookgate.sections.hooks import HooksSection
 from hookgate.sections.section import Name, Section, Several, nested
@@ -57,6 +57,7 @@ class Config(Section):
     gateway: GatewaySection = nested()
     channels: dict[Name, ChannelSection] = Field(default_factory=dict)
     routes: Several[RouteSection] = ()
+    http: HttpSection = nested()
     store: StoreSection = nested()
     log: LogSection = nested()
     control: ControlSection = nested()

@@ -1,18 +1,20 @@
-"""`[gateway]`, `[channels]` and `[[routes]]`: who is heard where, and which agent answers there."""
+"""`[gateway]`, `[channels]`, `[[routes]]` and `[http]`: who is heard where, and which agent answers there."""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from hookgate.sections.section import Channels, Count, Globs, Section
 
 
 class GatewaySection(Section):
-    """`max_turns`: how many conversations are at work at once; one that waits for a person is not."""
+    """`max_turns`: how many conversations are at work at once; one that waits for a person is not. `drain_s`: how
+    long running turns have to end when `hookgate serve` is told to stop."""
 
     max_turns: Count = 8
+    drain_s: Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)] = 30.0
 
 
 class ChannelSection(Section):
@@ -33,3 +35,15 @@ class RouteSection(Section):
     chats: Globs = ()
     chat_types: Globs = ()
     agent: Annotated[str, Field(min_length=1)]
+
+
+class HttpSection(Section):
+    listen: str = "127.0.0.1:8710"
+
+    @field_validator("listen")
+    @classmethod
+    def _is_an_address(cls, listen: str) -> str:
+        host, _, port = listen.rpartition(":")
+        if not host or not port.isdecimal() or int(port) > 65535:
+            raise ValueError("write it ADDRESS:PORT, for example 127.0.0.1:8710")
+        return listen

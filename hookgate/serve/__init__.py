@@ -1,0 +1,1 @@
+"""The gateway as a program that is left alone."""

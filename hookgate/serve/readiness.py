@@ -1,0 +1,66 @@
+"""Whether a gateway can do its work: each channel, each hook, the store. It looks; it mends nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import trio
+
+from hookgate.assembly.app import Runtime
+from hookgate.operations.hooks import list_hooks
+from hookgate.protocol.catalog import StoreFailed
+
+OK = "ok"
+STORE_S = 5.0
+FRESH_S = 1.0
+"""A look writes to the disk, so a second one this soon is answered with the first."""
+
+
+@dataclass(frozen=True)
+class Readiness:
+    """By name what each is, OK or what is wrong."""
+
+    channels: Mapping[str, str] = field(default_factory=dict[str, str])
+    hooks: Mapping[str, str] = field(default_factory=dict[str, str])
+    store: str = OK
+    stopping: bool = False
+
+    @property
+    def ready(self) -> bool:
+        return not self.stopping and {self.store, *self.channels.values(), *self.hooks.values()} == {OK}
+
+
+class Looking:
+    """`stopping`: set once the gateway takes nothing in any more."""
+
+    def __init__(self, runtime: Runtime, stopping: trio.Event) -> None:
+        self._runtime, self._stopping = runtime, stopping
+        self._one = trio.Lock()
+        self._last, self._at = Readiness(), -FRESH_S
+
+    async def __call__(self) -> Readiness:
+        async with self._one:
+            if trio.current_time() - self._at >= FRESH_S:
+                self._last, self._at = await self._look(), trio.current_time()
+        return self._last
+
+    async def _look(self) -> Readiness:
+        hooks = {it.name: _said(it.state, it.reason) for it in await list_hooks(self._runtime) if it.command}
+        channels = dict.fromkeys(self._runtime.channels, OK)
+        return Readiness(channels, hooks, await self._store(), self._stopping.is_set())
+
+    async def _store(self) -> str:
+        """Whether something can be stored is known once something has been."""
+        try:
+            with trio.fail_after(STORE_S):
+                await self._runtime.journal.holds.hold("ready", "gateway", STORE_S)
+        except trio.TooSlowError:
+            return f"nothing was stored for {STORE_S:g} s"
+        except StoreFailed as error:
+            return str(error)
+        return OK
+
+
+def _said(state: str, reason: str) -> str:
+    return OK if state == "up" else f"{state}: {reason}" if reason else state

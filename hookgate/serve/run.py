@@ -1,0 +1,111 @@
+"""`hookgate serve`: opened in order, until it is told to stop; then what runs may end, and everything is closed."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import structlog
+import trio
+
+from hookgate import config as configuration
+from hookgate.assembly.app import Runtime, open_runtime
+from hookgate.assembly.journals import open_kept_journal
+from hookgate.assembly.logs import set_up_logs
+from hookgate.assembly.settings import ExtensionFlags, Ports, Settings
+from hookgate.channels.web.server import App, serve_http
+from hookgate.config import ConfigError
+from hookgate.control.gateway import open_gateway_control
+from hookgate.extensions.trust import Trust
+from hookgate.program.starting import begun
+from hookgate.serve.http import mounted
+from hookgate.serve.notify import notify, run_watchdog
+from hookgate.serve.readiness import Looking
+from hookgate.serve.signals import HEARD, Orders
+
+log = structlog.get_logger("hookgate.serve")
+
+
+@dataclass(frozen=True)
+class Flags:
+    """`control`: where its socket stands, instead of what the configuration says. `say`: takes a line for people."""
+
+    say: Callable[[str], None]
+    control: Path | None = None
+
+
+@dataclass(frozen=True)
+class Served:
+    """`address`: HOST:PORT with the port that was taken."""
+
+    runtime: Runtime
+    address: str
+
+
+def settled(config_file: Path | None) -> Settings:
+    """What a program that nobody sits at is told. Raises ConfigError."""
+    config, file = configuration.load(config_file)
+    extensions = ExtensionFlags(trust=Trust(configuration.trust_folder()))
+    return Settings(config, file.parent, config_file, extensions=extensions)
+
+
+async def run_serve(settings: Settings, flags: Flags) -> int:
+    """The exit status: 0 where it was told to stop. Raises ConfigError, StoreFailed and what else ends a start."""
+    set_up_logs(settings.config.log)
+    place, watched_s = configuration.watched_by()
+    with trio.open_signal_receiver(*HEARD) as signals:
+        async with trio.open_nursery() as nursery:
+            orders = Orders(nursery.cancel_scope)
+            nursery.start_soon(orders.run, signals)
+            async with open_gateway(settings, flags.control, orders.stop) as served:
+                begun()
+                orders.opened = True
+                nursery.start_soon(run_watchdog, place, watched_s / 2)
+                notify(place, "READY=1")
+                flags.say(f"hookgate answers at http://{served.address}")
+                await orders.stop.wait()
+                notify(place, "STOPPING=1")
+                await drain(served.runtime)
+            nursery.cancel_scope.cancel()
+    return 0
+
+
+@asynccontextmanager
+async def open_gateway(settings: Settings, control: Path | None, stopping: trio.Event) -> AsyncGenerator[Served]:
+    """The journal first: what somebody else has is not begun with. `stopping`: nothing is taken in from then on."""
+    config = settings.config
+    async with AsyncExitStack() as stack:
+        file = configuration.journal_file(config)
+        journal = await stack.enter_async_context(open_kept_journal(config, file))
+        runtime = await stack.enter_async_context(open_runtime(settings, Ports((), journal=journal)))
+        await stack.enter_async_context(open_gateway_control(runtime, control))
+        app = mounted(Looking(runtime, stopping), None)
+        yield Served(runtime, await stack.enter_async_context(_open_http(app, config.http.listen)))
+
+
+@asynccontextmanager
+async def _open_http(app: App, listen: str) -> AsyncGenerator[str]:
+    """The address. Leaving ends the streams that are open. Raises ConfigError where it cannot be had."""
+
+    async def serve(task_status: trio.TaskStatus[str]) -> None:
+        try:
+            await serve_http(app, listen, started=task_status.started, stop=stop)
+        except OSError as error:
+            raise ConfigError(f"http.listen: {listen} cannot be had: {error.strerror or error}") from None
+
+    stop = trio.Event()
+    async with trio.open_nursery() as nursery:
+        yield await nursery.start(serve)
+        stop.set()
+
+
+async def drain(runtime: Runtime) -> None:
+    """Until what runs has ended, as long as that may take; what is cut off then is stored, and goes on with the next
+    start."""
+    with trio.move_on_after(runtime.settings.config.gateway.drain_s) as patience:
+        await runtime.gateway.drain()
+    if patience.cancelled_caught:
+        busy = [session.key for session in runtime.gateway.sessions.values() if session.busy]
+        log.warning("turns_cut_off", sessions=busy, after_s=runtime.settings.config.gateway.drain_s)

@@ -1,0 +1,86 @@
+"""`hookgate serve`: what it says of itself over HTTP, what ends its start, and how it ends."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import sys
+from functools import partial
+from pathlib import Path
+
+import pytest
+import trio
+
+from hookgate.config import ConfigError
+from hookgate.protocol.catalog import StoreBusy, StoreCorrupt
+from tests.cli.program import DEADLINE_S, HOOKGATE, environment, none_left
+from tests.serve.gateway import configured, get, open_served
+
+WORKS = Path(__file__).parents[2] / "plugins" / "python" / "audit_log.py"
+
+
+async def test_health_is_alive_and_ready_names_what_is_not(tmp_path: Path) -> None:
+    section = "[hooks.processes.{}]\ncommand = {}\nobserve = ['turn_end']\n"
+    hooks = section.format("audit", [sys.executable, str(WORKS)]) + section.format(
+        "broken", [sys.executable, "-c", "exit(3)"]
+    )
+    stopping = trio.Event()
+    async with open_served(configured(tmp_path, hooks), stopping) as served:
+        await served.runtime.tried()
+        assert await get(served, "/health") == (200, {"alive": True})
+        status, ready = await get(served, "/ready")
+        assert (status, ready["ready"], ready["store"], ready["hooks"]["audit"]) == (503, False, "ok", "ok")
+        assert "exit" in ready["hooks"]["broken"]
+        assert (await get(served, "/else"))[0] == 404
+    async with open_served(configured(tmp_path), stopping) as served:
+        assert (await get(served, "/ready"))[1]["ready"] is True
+
+
+async def test_a_gateway_that_stops_is_not_ready(tmp_path: Path) -> None:
+    stopping = trio.Event()
+    async with open_served(configured(tmp_path), stopping) as served:
+        stopping.set()
+        status, ready = await get(served, "/ready")
+        assert (status, ready["stopping"]) == (503, True)
+
+
+async def test_a_port_that_is_taken_is_a_mistake_of_the_configuration(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        listen = f"127.0.0.1:{taken.getsockname()[1]}"
+        refused = pytest.RaisesExc(ConfigError, match=f"http.listen: {listen} cannot be had")
+        with pytest.RaisesGroup(refused, flatten_subgroups=True):
+            async with open_served(configured(tmp_path, listen=listen)):
+                raise AssertionError("it was opened")
+
+
+async def test_a_journal_that_another_gateway_has_is_refused_and_one_that_is_damaged_left_alone(
+    tmp_path: Path,
+) -> None:
+    settings = configured(tmp_path)
+    async with open_served(settings):
+        with pytest.raises(StoreBusy, match="another hookgate"):
+            async with open_served(settings):
+                raise AssertionError("it was opened")
+    journal = tmp_path / "state" / "journal.db"
+    journal.write_bytes(b"not a database at all" * 100)
+    with pytest.raises(StoreCorrupt):
+        async with open_served(settings):
+            raise AssertionError("it was opened")
+    assert journal.read_bytes().startswith(b"not a database")
+
+
+async def test_the_program_tells_its_service_manager_and_ends_with_0(tmp_path: Path) -> None:
+    configured(tmp_path)
+    told = trio.socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    await told.bind(str(tmp_path / "notify"))
+    env = {**environment(tmp_path), "NOTIFY_SOCKET": str(tmp_path / "notify"), "WATCHDOG_USEC": "60000000"}
+    with trio.fail_after(DEADLINE_S), told:
+        async with trio.open_nursery() as nursery:
+            process = await nursery.start(partial(trio.run_process, [*HOOKGATE, "serve"], cwd=tmp_path, env=env))
+            first = {await told.recv(100), await told.recv(100)}
+            assert first == {b"READY=1", b"WATCHDOG=1"}
+            process.send_signal(signal.SIGTERM)
+            while (said := await told.recv(100)) != b"STOPPING=1":
+                assert said == b"WATCHDOG=1"
+        assert process.returncode == 0
+    await none_left(tmp_path)
