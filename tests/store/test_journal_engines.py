@@ -373,3 +373,35 @@ async def test_what_a_start_looks_for_has_an_index_that_holds_nothing_else(
 
 def _table(index: str) -> str:
     return {"waiting": "messages", "outgoing": "outbox"}[index]
+
+
+async def test_a_chat_is_listed_searched_and_read_with_what_was_sent_but_not_what_was_replaced(journal: Journal) -> None:
+    one, other = Chat("web", "ann", "ann", thread="1"), Chat("web", "bob", "bob", thread="1")
+    first = await accepted(journal, "first 100%", one)
+    await accepted(journal, "of Bob's", other)
+    for text in ("first 100%", "second"):
+        if text == "second":
+            await accepted(journal, text, one)
+        claim = await journal.work.claim("g", 60, first.conversation, f"M{1 if text != 'second' else 3}")
+        assert claim is not None
+        if text == "second":
+            await journal.work.rewind(claim, 1)
+        await journal.work.append(claim, [Draft(Message("user", text))])
+        said = Draft(Message("assistant", f"to {text}"))
+        await journal.work.complete(claim, "answered", [said], [Outbound(one, f"to {text}")])
+    await accepted(journal, "waits", one)
+    exchanges = await journal.chats.said(first.conversation)
+    told = [(it.inbound.text if it.inbound else "", it.begun, it.outcome) for it in exchanges]
+    assert told == [("second", True, "answered"), ("waits", False, None)]
+    assert [it.message.content for _, it in exchanges[0].entries] == ["second", "to second"]
+    assert [it.outbound.text for _, it in exchanges[0].rows] == ["to second"]
+    assert len(await journal.chats.said(first.conversation, 1)) == 1
+
+    async def listed(sessions: str, search: str = "") -> list[str]:
+        return [it.title for it in await journal.chats.listed(sessions, search)]
+
+    assert await listed("web:ann:") == ["first 100%"]
+    assert await listed("web:an") == ["first 100%"]
+    assert await listed("web:ann:", "TO SEC") == ["first 100%"]
+    assert await listed("web:ann:", "0%") == ["first 100%"]
+    assert await listed("web:ann:", "1_0") == []

@@ -14,10 +14,12 @@ if TYPE_CHECKING:
         Accepted,
         Arrival,
         Asked,
+        ChatRow,
         Claim,
         Conversation,
         Draft,
         Entry,
+        Exchange,
         Intent,
         Outcome,
         Passage,
@@ -191,6 +193,18 @@ class Books(Protocol):
         ...
 
 
+class Chats(Protocol):
+    """For channels that show again what was said. Of the engine in memory: as far as it is kept."""
+
+    async def listed(self, sessions: str, search: str = "", most: int = 200) -> tuple[ChatRow, ...]:
+        """Those whose session key begins so, the last one used first; with this in what was said there."""
+        ...
+
+    async def said(self, conversation: Conversation, most: int = 200) -> tuple[Exchange, ...]:
+        """The last of it, in order; what was taken back for something else is left out."""
+        ...
+
+
 class Journal(Protocol):
     @property
     def intake(self) -> Intake: ...
@@ -209,3 +223,6 @@ class Journal(Protocol):
 
     @property
     def books(self) -> Books: ...
+
+    @property
+    def chats(self) -> Chats: ...

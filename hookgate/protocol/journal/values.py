@@ -271,3 +271,26 @@ class SessionRow:
     entries: int
     unfinished: int
     last_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRow:
+    """A stored conversation as its list shows it; `title`: how its first message begins."""
+
+    conversation: Conversation
+    title: str
+    last_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """An accepted message, what its turn has written, and what went to its chat, each with its time. Without a
+    `message`: what went there beside all messages. `begun`: a turn has taken it in."""
+
+    message: str
+    at: float
+    inbound: Inbound | None
+    begun: bool
+    outcome: Outcome | None
+    entries: tuple[tuple[float, Entry], ...] = ()
+    rows: tuple[tuple[float, Row], ...] = ()

@@ -15,6 +15,7 @@ import trio
 from hookgate.store.files import named
 from hookgate.store.journal import place
 from hookgate.store.journal.books import Books, Holds
+from hookgate.store.journal.chats import Chats
 from hookgate.store.journal.claims import end_claims
 from hookgate.store.journal.clock import Clock
 from hookgate.store.journal.decisions import Decisions
@@ -39,6 +40,7 @@ class StoredJournal:
         self.posting = Posting(engine)
         self.holds = Holds(engine)
         self.books = Books(engine)
+        self.chats = Chats(engine)
         self.retention = Retention(engine)
 
 

@@ -23,10 +23,10 @@ def read_entries(tables: Tables, conversation: int) -> tuple[tuple[Entry, ...], 
     summary = tables.one(SUMMARY, conversation)
     upto = summary[1] if summary else 0
     rows = [*([summary] if summary else []), *tables.all(ABOVE, conversation, upto)]
-    return tuple(_entry(*row) for row in rows), upto
+    return tuple(read_entry(*row) for row in rows), upto
 
 
-def _entry(number: int, upto: int, format_: int, body: bytes) -> Entry:
+def read_entry(number: int, upto: int, format_: int, body: bytes) -> Entry:
     draft = decoded(Draft, format_, body)
     return numbered(number, replace(draft, upto=upto))
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from time import time
 
 from hookgate.store.memory.books import Books, Holds
+from hookgate.store.memory.chats import Chats
 from hookgate.store.memory.decisions import Decisions
 from hookgate.store.memory.intake import Intake
 from hookgate.store.memory.posting import Posting
@@ -25,6 +26,7 @@ class MemoryJournal:
         self.posting = Posting(self._tables)
         self.holds = Holds(self._tables)
         self.books = Books(self._tables)
+        self.chats = Chats(self._tables)
 
     def reopen(self) -> None:
         """As after the death of the one gateway that had it: no claim is in force any more."""

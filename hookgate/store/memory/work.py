@@ -117,9 +117,9 @@ class Work:
         thread = self._tables.fenced(claim)
         thread.live = [it for it in thread.live if it.number < to]
         thread.summary = next((it for it in reversed(thread.live) if it.upto), None)
-        row = self._tables.messages.get(claim.message)
-        if row is not None and row.first >= to:
-            row.first = 0
+        for row in self._tables.messages.values():
+            if row.conversation == claim.conversation and row.first >= to:
+                row.first = 0
         kept = {record.id for entry in thread.live for record in entry.calls}
         thread.calls = {id_: state for id_, state in thread.calls.items() if id_ in kept}
 

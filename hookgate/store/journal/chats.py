@@ -1,0 +1,96 @@
+"""Conversations as people see them again: listed, searched, read with what went to their chats."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+
+from hookgate.protocol.journal.values import ChatRow, Conversation, Entry, Exchange, Row
+from hookgate.protocol.values import Inbound, Outbound
+from hookgate.store.journal.encoding import decoded
+from hookgate.store.journal.engine import Engine
+from hookgate.store.journal.tables import Tables, id_of
+from hookgate.store.journal.transcripts import read_entry
+
+TEXT = "json_extract(CAST({} AS TEXT), '$.text')"
+LISTED = f"""
+    SELECT session, agent, generation, {TEXT.format("m.inbound")},
+        max(last_at, (SELECT max(accepted_at) FROM messages WHERE conversation = c.number)) AS at
+    FROM conversations c JOIN messages m ON m.number = (
+        SELECT min(number) FROM messages WHERE conversation = c.number AND inbound IS NOT NULL AND kind = 'message'
+    )
+    WHERE session >= ?1 AND session < ?1 || char(1114111) AND (?2 = '' OR EXISTS (
+        SELECT 1 FROM messages WHERE conversation = c.number AND inbound IS NOT NULL
+        AND {TEXT.format("inbound")} LIKE ?2 ESCAPE char(1)
+    ) OR EXISTS (
+        SELECT 1 FROM outbox WHERE conversation = c.number AND {TEXT.format("outbound")} LIKE ?2 ESCAPE char(1)
+    ))
+    ORDER BY at DESC LIMIT ?3
+"""  # noqa: S608 - constants
+# A message that began and has no entries was taken back: by a hook, which refused it, or for another one.
+MESSAGES = """
+    SELECT number, accepted_at, first, begun OR joined_at, outcome, format, inbound FROM messages
+    WHERE conversation = ? AND inbound IS NOT NULL
+    AND NOT (begun AND first = 0 AND joined_at = 0 AND kind = 'message' AND outcome IN ('answered', 'dropped'))
+    ORDER BY number DESC LIMIT ?
+"""
+ENTRIES = """
+    SELECT at, number, upto, format, body FROM entries
+    WHERE conversation = ? AND number >= ? AND upto = 0 AND gone = 0 ORDER BY number
+"""
+ROWS = """
+    SELECT message, at, id, tries, format, outbound FROM outbox
+    WHERE conversation = ? AND (message >= ? OR (message = 0 AND at >= ?)) ORDER BY number
+"""
+
+
+class Chats:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def listed(self, sessions: str, search: str = "", most: int = 200) -> tuple[ChatRow, ...]:
+        words = "".join(f"\1{it}" if it in "%_\1" else it for it in search)
+        pattern = f"%{words}%" if search else ""
+        rows = await self._engine.read(lambda tables: tables.all(LISTED, sessions, pattern, most))
+        return tuple(ChatRow(Conversation(s, a, g), text, at) for s, a, g, text, at in rows)
+
+    async def said(self, conversation: Conversation, most: int = 200) -> tuple[Exchange, ...]:
+        return await self._engine.read(lambda tables: _said(tables, tables.found(conversation), most))
+
+
+def _said(tables: Tables, conversation: int, most: int) -> tuple[Exchange, ...]:
+    messages = tables.all(MESSAGES, conversation, most)[::-1]
+    if not messages:
+        return ()
+    entries = _entries(tables, conversation, sorted((first, number) for number, _, first, *_ in messages if first))
+    rows, beside = _rows(tables, conversation, messages[0][:2])
+    exchanges = [
+        Exchange(
+            *(id_of(number), at, decoded(Inbound, format_, inbound), bool(begun), outcome),
+            *(tuple(entries[number]), tuple(rows[number])),
+        )
+        for number, at, _, begun, outcome, format_, inbound in messages
+    ]
+    alone = (Exchange("", at, None, True, None, rows=((at, row),)) for at, row in beside)
+    return tuple(sorted((*exchanges, *alone), key=lambda it: it.at))
+
+
+def _entries(
+    tables: Tables, conversation: int, begins: list[tuple[int, int]]
+) -> defaultdict[int, list[tuple[float, Entry]]]:
+    """By the message whose turn wrote them; `begins`: with which entry each began."""
+    found = defaultdict[int, list[tuple[float, Entry]]](list)
+    for at, number, *body in tables.all(ENTRIES, conversation, begins[0][0]) if begins else ():
+        message = begins[bisect_right(begins, (number, 1 << 62)) - 1][1]
+        found[message].append((at, read_entry(number, *body)))
+    return found
+
+
+def _rows(
+    tables: Tables, conversation: int, since: tuple[int, float]
+) -> tuple[defaultdict[int, list[tuple[float, Row]]], list[tuple[float, Row]]]:
+    found, beside = defaultdict[int, list[tuple[float, Row]]](list), list[tuple[float, Row]]()
+    for message, at, id_, tries, format_, body in tables.all(ROWS, conversation, *since):
+        row = Row(id_, decoded(Outbound, format_, body), id_of(message), tries)
+        (found[message] if message else beside).append((at, row))
+    return found, beside
