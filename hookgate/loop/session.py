@@ -193,6 +193,8 @@ class Session:
         await transcript.take(claim)
         if isinstance(job.work, Prompt) and not claim.first:
             said = job.work.inbound
+            if said.replaces:
+                await transcript.rewind(said.replaces)
             await transcript.append(Draft(Message("user", said.text, media=said.media)))
         if claim.stopped:
             job.scope.cancel()

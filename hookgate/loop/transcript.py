@@ -87,9 +87,9 @@ class Transcript:
     async def append(self, *drafts: Draft) -> tuple[Entry, ...]:
         return self._wrote(await self.work.append(self.held, drafts))
 
-    async def rewind(self) -> None:
-        """Take back what was said under the claim."""
-        await self.work.rewind(self.held, self._begun)
+    async def rewind(self, to: int = 0) -> None:
+        """Take back what was said under the claim, or from an earlier entry on."""
+        await self.work.rewind(self.held, to or self._begun)
         await self._load()
 
     async def sum_up(self, length: int, summary: Message) -> None:

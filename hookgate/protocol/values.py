@@ -44,10 +44,14 @@ class Chat:
 
 @dataclass(frozen=True, slots=True)
 class Inbound:
+    """`replaces`: the number of the entry of the conversation that it stands in place of, with all that came after; 0:
+    it goes at the end."""
+
     chat: Chat
     text: str
     media: tuple[str, ...] = ()
     message_id: str = ""
+    replaces: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,27 +33,19 @@ class WebSettings:
     show_trace: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Media:
-    """A stored file. `type`: as its content says, never as anybody claims; `url`: the path that serves it."""
-
-    id: str
-    type: str
-    url: str
-
-
 class MediaRefused(Exception):
     """A file that is not taken; the text says why."""
 
 
 class MediaStore(Protocol):
-    """Files by the hash of what is in them. What is kept is on the disk when `keep` returns."""
+    """Files by what is in them. A message refers to one as `media:TYPE:HASH`, with the type that its content says."""
 
     async def keep(self, content: bytes, owner: str) -> str:
-        """The id. `owner`: whose quota it counts for. Raises MediaRefused and StoreFailed."""
+        """The reference, once it is on the disk. `owner`: whose quota it counts for. Raises MediaRefused and
+        StoreFailed."""
         ...
 
-    async def read(self, media: str) -> tuple[str, bytes] | None:
+    async def read(self, digest: str) -> tuple[str, bytes] | None:
         """Its type and content."""
         ...
 

@@ -72,7 +72,9 @@ class Logins:
     async def by_password(self, user: str, password: str) -> str | None:
         """A new cookie, if it is theirs; an unknown name takes as long. Raises StoreFailed."""
         known = self._settings.users.get(user, "")
-        right = await trio.to_thread.run_sync(is_right, known or self._no_password(), password, limiter=self._verifying)
+        right = await trio.to_thread.run_sync(
+            is_right, known or self._no_password(), password, limiter=self._verifying
+        )
         return await self._begin(user) if right and known else None
 
     async def end(self, login: Login) -> None:

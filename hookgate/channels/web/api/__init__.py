@@ -1,0 +1,1 @@
+"""What the page asks of its channel, request by request."""

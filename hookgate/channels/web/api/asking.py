@@ -1,0 +1,75 @@
+"""One request: who makes it, whether it may, its body within its limits. Every refusal is a status and one line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import trio
+from starlette.requests import Request
+from starlette.responses import Response
+
+from hookgate.protocol.codec import decode, encode
+from hookgate.protocol.errors import BadMessage
+
+JSON_BYTES = 1_000_000
+BODY_S = 30.0
+"""For a whole body of JSON."""
+
+
+class Refused(Exception):
+    """The request is answered with this status and line."""
+
+    def __init__(self, status: int, why: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(why)
+        self.status, self.why, self.headers = status, why, headers
+
+
+class Gone(Exception):
+    """The client has left in the middle of its request."""
+
+
+async def read_body(request: Request, most: int, within_s: float) -> bytes:
+    """Raises Refused and Gone."""
+    declared = request.headers.get("content-length", "")
+    if declared.isdigit() and int(declared) > most:
+        raise Refused(413, f"more than {most} bytes")
+    body = bytearray()
+    with trio.move_on_after(within_s):
+        while True:
+            message = await request.receive()
+            if message["type"] == "http.disconnect":
+                raise Gone
+            body += message.get("body", b"")
+            if len(body) > most:
+                raise Refused(413, f"more than {most} bytes")
+            if not message.get("more_body", False):
+                return bytes(body)
+    raise Refused(408, f"not all of it came within {within_s:g} s")
+
+
+async def read_json(request: Request) -> Mapping[str, Any]:
+    """An object; any page can send what is not declared as JSON. Raises Refused and Gone."""
+    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+        raise Refused(415, "the body has to be application/json")
+    try:
+        value = decode(await read_body(request, JSON_BYTES, BODY_S))
+    except (BadMessage, UnicodeDecodeError) as error:
+        raise Refused(400, f"no JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise Refused(400, "no JSON object")
+    return cast("dict[str, Any]", value)
+
+
+def text_of(members: Mapping[str, Any], name: str, most: int = JSON_BYTES) -> str:
+    """Empty where it is not there."""
+    value = members.get(name)
+    if value is None:
+        return ""
+    if not isinstance(value, str) or len(value) > most:
+        raise Refused(400, f"{name} has to be a text of at most {most} characters")
+    return value
+
+
+def answer(value: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(encode(value), status, headers, "application/json")

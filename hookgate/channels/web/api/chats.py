@@ -1,0 +1,139 @@
+"""Chats of one user: listed, read, written to, stopped, revised, deleted. A user's chats are those whose key begins
+with the channel and their name; there is no way to name another's."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import asdict, replace
+from secrets import token_hex
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from hookgate.channels.web.access.logins import Login
+from hookgate.channels.web.api.asking import Refused, answer, read_json, text_of
+from hookgate.channels.web.channel import STOP, WebChannel
+from hookgate.channels.web.past import REFERENCE
+from hookgate.channels.web.settings import WebParts
+from hookgate.channels.web.shapes import ListedChat, moment
+from hookgate.protocol.journal.values import ChatRow, Exchange
+from hookgate.protocol.values import Chat, Inbound
+
+ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+MAX_TEXT = 200_000
+MAX_MEDIA = 10
+MAX_SEARCH = 200
+MAX_TITLE = 80
+
+
+class ChatsApi:
+    def __init__(self, channel: WebChannel, parts: WebParts) -> None:
+        self._channel, self._parts = channel, parts
+
+    def chat(self, request: Request, login: Login) -> Chat:
+        """Of this user. Raises Refused."""
+        id_ = request.path_params["chat"]
+        if not ID.fullmatch(id_):
+            raise Refused(404, "there is no such chat")
+        return Chat(self._channel.name, login.user, login.user, thread=id_)
+
+    async def listed(self, request: Request, login: Login) -> Response:
+        search = request.query_params.get("search", "")[:MAX_SEARCH]
+        prefix = f"{self._channel.name}:{login.user}:"
+        rows: dict[str, ChatRow] = {}
+        for row in await self._parts.journal.chats.listed(prefix, search):
+            rows.setdefault(row.conversation.session, row)
+        pending = await self._parts.journal.decisions.pending()
+        waiting = Counter(it.request.conversation.session for it in pending)
+        listed = (self._listed(row, key.removeprefix(prefix), waiting[key]) for key, row in rows.items())
+        return answer([asdict(it) for it in listed])
+
+    def _listed(self, row: ChatRow, id_: str, waiting: int) -> ListedChat:
+        feed = self._channel.feeds.known(row.conversation.session)
+        running = feed is not None and feed.running is not None and not feed.running.ended
+        title = " ".join(row.title.split())
+        short = title if len(title) <= MAX_TITLE else f"{title[:MAX_TITLE]}…"
+        return ListedChat(id_, short, moment(row.last_at), running, waiting)
+
+    async def begin(self, request: Request, login: Login) -> Response:
+        return answer({"id": token_hex(8)}, 201)
+
+    async def read(self, request: Request, login: Login) -> Response:
+        return answer(asdict(await self._channel.snapshot(self.chat(request, login))))
+
+    async def forget(self, request: Request, login: Login) -> Response:
+        chat = self.chat(request, login)
+        await self._parts.forget(chat)
+        self._channel.feeds.forget(chat.session_key)
+        return Response(status_code=204)
+
+    async def write(self, request: Request, login: Login) -> Response:
+        members = await read_json(request)
+        text, media = text_of(members, "text", MAX_TEXT), _media(members.get("media"))
+        if not text.strip() and not media:
+            raise Refused(400, "the message is empty")
+        return await self._received(Inbound(self.chat(request, login), text, media, _key(text_of(members, "key"))))
+
+    async def stop(self, request: Request, login: Login) -> Response:
+        await self._parts.receive(Inbound(self.chat(request, login), "/stop", (), f"{STOP}{token_hex(8)}"))
+        return Response(status_code=204)
+
+    async def edit(self, request: Request, login: Login) -> Response:
+        """Another text in place of a message; what came after it is taken back."""
+        members = await read_json(request)
+        text, message = text_of(members, "text", MAX_TEXT), text_of(members, "message")
+        if not text.strip():
+            raise Refused(400, "the message is empty")
+        chat = self.chat(request, login)
+        inbound, entry = await self._stored(chat, message)
+        return await self._received(Inbound(chat, text, inbound.media, _key(text_of(members, "key")), entry))
+
+    async def regenerate(self, request: Request, login: Login) -> Response:
+        """The last message once more, as a message of its own in its place."""
+        members, chat = await read_json(request), self.chat(request, login)
+        inbound, entry = await self._stored(chat, "")
+        return await self._received(replace(inbound, message_id=_key(text_of(members, "key")), replaces=entry))
+
+    async def _stored(self, chat: Chat, message: str) -> tuple[Inbound, int]:
+        """The message with this key, or the last one; and the entry that it begins with. Raises Refused."""
+        exchanges = await self._parts.journal.chats.said(await self._channel.conversation(chat))
+        for it in reversed(exchanges):
+            if it.inbound is not None and _begins(it) and message in ("", it.inbound.message_id):
+                return it.inbound, it.entries[0][1].number
+        raise Refused(404, "there is no such message, or it is too old to be changed")
+
+    async def _received(self, inbound: Inbound) -> Response:
+        """Acknowledged only once it is stored."""
+        self._channel.queued(inbound)
+        try:
+            accepted = await self._parts.receive(inbound)
+        except BaseException:
+            self._channel.not_queued(inbound)
+            raise
+        if accepted.known or inbound.text.startswith("/"):
+            self._channel.not_queued(inbound)
+        return answer({"id": accepted.id, "known": accepted.known}, 202)
+
+
+def _begins(exchange: Exchange) -> bool:
+    """Whether its turn can be run again."""
+    return bool(exchange.entries) and exchange.entries[0][1].message.role == "user"
+
+
+def _key(key: str) -> str:
+    if not ID.fullmatch(key) or key.startswith(STOP):
+        raise Refused(400, "key has to be 1 to 64 letters, digits, - or _")
+    return key
+
+
+def _media(value: object) -> tuple[str, ...]:
+    """Raises Refused."""
+    if value is None:
+        return ()
+    if not isinstance(value, list) or len(value) > MAX_MEDIA:  # pyright: ignore[reportUnknownArgumentType]
+        raise Refused(400, f"media has to be a list of at most {MAX_MEDIA} ids")
+    found = [it for it in value if isinstance(it, str) and REFERENCE.fullmatch(it)]  # pyright: ignore[reportUnknownVariableType]
+    if len(found) < len(value):  # pyright: ignore[reportUnknownArgumentType]
+        raise Refused(400, "media has to be ids of files that were sent before")
+    return tuple(found)

@@ -1,0 +1,108 @@
+"""Who comes in: login by token or password, the cookie, and whether a request is one of our own page."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from http.cookies import CookieError, SimpleCookie
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from hookgate.channels.web.access.hosts import is_ours, is_same_site
+from hookgate.channels.web.access.logins import LASTS_S, Login, Logins
+from hookgate.channels.web.access.rates import Rate
+from hookgate.channels.web.api.asking import Refused, answer, read_json, text_of
+from hookgate.channels.web.settings import OWNER, WebParts, WebSettings
+
+Answering = Callable[[Request, Login], Awaitable[Response]]
+MAX_SECRET = 1000
+
+
+class Door:
+    def __init__(self, settings: WebSettings, parts: WebParts, logins: Logins) -> None:
+        self._settings, self._parts, self._logins = settings, parts, logins
+        # Of one address, of one name, of everybody: who guesses is slowed down, wherever they guess from.
+        self._rates = Rate(10, 6.0), Rate(10, 6.0), Rate(100, 0.6)
+        self._asking = Rate(240, 0.25)
+
+    def entered(self, answering: Answering) -> Callable[[Request], Awaitable[Response]]:
+        """For those who are logged in."""
+
+        async def enter(request: Request) -> Response:
+            return await answering(request, self.admit(request))
+
+        return enter
+
+    def admit(self, request: Request) -> Login:
+        """Raises Refused."""
+        self.check_site(request)
+        login = self._logins.by_cookie(self._cookie(request))
+        if login is None:
+            raise Refused(401, "not logged in")
+        if why := self._parts.refuses(login.user):
+            raise Refused(403, why)
+        if request.method not in ("GET", "HEAD"):
+            # A cookie comes with whatever page asks; this comes from ours alone.
+            if request.headers.get("x-csrf-token", "") != login.csrf:
+                raise Refused(403, "X-CSRF-Token is missing or not this login's")
+            self._wait(self._asking, login.user)
+        return login
+
+    def check_site(self, request: Request) -> None:
+        host, origin = request.headers.get("host", ""), self._settings.origin
+        if not is_ours(host, origin):
+            raise Refused(421, "this is not reached by that name; origin in its configuration names it")
+        claimed = request.headers.get("origin", "")
+        if request.method not in ("GET", "HEAD") and not is_same_site(claimed, host, origin):
+            raise Refused(403, "a page of another site asks for this")
+
+    async def login(self, request: Request) -> Response:
+        self.check_site(request)
+        members = await read_json(request)
+        token, user = text_of(members, "token", MAX_SECRET), text_of(members, "user", MAX_SECRET)
+        who = (request.client.host if request.client else "", OWNER if token else user, "")
+        for rate, name in zip(self._rates, who, strict=True):
+            self._wait(rate, name)
+        if token:
+            cookie = await self._logins.by_token(token)
+        else:
+            cookie = await self._logins.by_password(user, text_of(members, "password", MAX_SECRET))
+        if cookie is None:
+            raise Refused(401, "that is not right")
+        if why := self._parts.refuses(OWNER if token else user):
+            raise Refused(403, why)
+        return self._with_cookie(Response(status_code=204), cookie, int(LASTS_S))
+
+    async def logout(self, request: Request, login: Login) -> Response:
+        await self._logins.end(login)
+        return self._with_cookie(Response(status_code=204), "", 0)
+
+    async def me(self, request: Request, login: Login) -> Response:
+        its = self._settings
+        shows = {"tools": its.show_tools, "trace": its.show_trace}
+        return answer({"user": login.user, "channel": its.name, "csrf": login.csrf, "shows": shows})
+
+    def _wait(self, rate: Rate, name: str) -> None:
+        if wait := rate.take(name):
+            raise Refused(429, f"too often; again in {wait} s", {"retry-after": str(wait)})
+
+    @property
+    def _secure(self) -> bool:
+        return self._settings.origin.startswith("https://")
+
+    @property
+    def _cookie_name(self) -> str:
+        return f"{'__Host-' if self._secure else ''}hookgate-{self._settings.name}"
+
+    def _cookie(self, request: Request) -> str:
+        try:
+            cookie = SimpleCookie(request.headers.get("cookie", "")).get(self._cookie_name)
+        except CookieError:
+            return ""
+        return cookie.value if cookie is not None else ""
+
+    def _with_cookie(self, response: Response, cookie: str, max_age: int) -> Response:
+        response.set_cookie(
+            self._cookie_name, cookie, max_age, path="/", secure=self._secure, httponly=True, samesite="strict"
+        )
+        return response

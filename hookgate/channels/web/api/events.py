@@ -1,0 +1,68 @@
+"""What happens in a chat, as server-sent events: from where the page left off, for as long as it listens."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import trio
+from starlette.requests import Request
+
+from hookgate.channels.web.channel import WebChannel
+from hookgate.channels.web.feeds import Feed
+from hookgate.channels.web.server import STOPPING, Receive, Send
+from hookgate.protocol.codec import encode
+from hookgate.protocol.values import Chat
+
+HEARTBEAT_S = 15.0
+HEADERS = (
+    (b"content-type", b"text/event-stream"),
+    (b"cache-control", b"no-store"),
+    (b"x-accel-buffering", b"no"),
+)
+
+
+async def tell(channel: WebChannel, chat: Chat, request: Request, send: Send) -> None:
+    """Until the client leaves or the server stops."""
+    feed = channel.feeds.of(chat)
+    since = request.headers.get("last-event-id") or request.query_params.get("after", "")
+    await send({"type": "http.response.start", "status": 200, "headers": list(HEADERS)})
+    feed.listeners += 1
+    try:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(_until_gone, request.receive, nursery.cancel_scope)
+            nursery.start_soon(_until_stopped, request.scope[STOPPING], nursery.cancel_scope)
+            await _tell(channel, feed, channel.feeds.cursor(since), send)
+    finally:
+        feed.listeners -= 1
+    # Outside of what the client's leaving cancels: cut in its last piece, the connection would not end.
+    await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _until_gone(receive: Receive, scope: trio.CancelScope) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    scope.cancel()
+
+
+async def _until_stopped(stopping: trio.Event, scope: trio.CancelScope) -> None:
+    await stopping.wait()
+    scope.cancel()
+
+
+async def _tell(channel: WebChannel, feed: Feed, cursor: int, send: Send) -> None:
+    while True:
+        events = feed.after(cursor)
+        if events is None:
+            snapshot = await channel.snapshot(feed.chat)
+            cursor = channel.feeds.cursor(snapshot.cursor)
+            data = b"event: snapshot\ndata: %s\n\n" % encode(asdict(snapshot))
+            events = [(cursor, data)]
+        # Each with its id, so that whoever is cut in the middle knows which was the last.
+        for number, event in events:
+            head = f"id: {channel.feeds.id(number)}\n".encode()
+            await send({"type": "http.response.body", "body": head + event, "more_body": True})
+            cursor = number
+        with trio.move_on_after(HEARTBEAT_S) as quiet:
+            await feed.news(cursor)
+        if quiet.cancelled_caught:
+            await send({"type": "http.response.body", "body": b": \n\n", "more_body": True})

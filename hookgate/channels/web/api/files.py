@@ -1,0 +1,87 @@
+"""Files: those of the page, answered from memory, and those that people send and are sent."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from hookgate.channels.web.access.logins import Login
+from hookgate.channels.web.access.rates import Rate
+from hookgate.channels.web.api.asking import Refused, answer, read_body
+from hookgate.channels.web.past import media
+from hookgate.channels.web.settings import MediaRefused, WebParts
+
+UPLOAD_S = 120.0
+MAX_UPLOAD = 20_000_000
+TYPES = {
+    "html": "text/html; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "css": "text/css; charset=utf-8",
+    "svg": "image/svg+xml",
+    "png": "image/png",
+    "ico": "image/x-icon",
+    "webmanifest": "application/manifest+json",
+}
+IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+
+
+@cache
+def page() -> dict[str, tuple[bytes, str, str]]:
+    """Content, type and ETag by path."""
+    found = dict(_walk(files("hookgate.channels.web") / "static", ""))
+    return {"": found["index.html"], **found} if "index.html" in found else found
+
+
+def _walk(folder: Traversable, prefix: str) -> list[tuple[str, tuple[bytes, str, str]]]:
+    found: list[tuple[str, tuple[bytes, str, str]]] = []
+    for it in folder.iterdir() if folder.is_dir() else ():
+        if it.is_dir():
+            found += _walk(it, f"{prefix}{it.name}/")
+        elif type_ := TYPES.get(it.name.rpartition(".")[2]):
+            content = it.read_bytes()
+            found.append((f"{prefix}{it.name}", (content, type_, f'"{hashlib.sha256(content).hexdigest()[:32]}"')))
+    return found
+
+
+async def static(request: Request) -> Response:
+    found = page().get(request.path_params["path"])
+    if found is None:
+        raise Refused(404, "there is no such page")
+    content, type_, tag = found
+    headers = {"etag": tag, "cache-control": "no-cache"}
+    if tag in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    return Response(content, 200, headers, type_)
+
+
+class MediaApi:
+    def __init__(self, parts: WebParts) -> None:
+        self._parts = parts
+        self._rate = Rate(20, 3.0)
+
+    async def keep(self, request: Request, login: Login) -> Response:
+        if wait := self._rate.take(login.user):
+            raise Refused(429, f"too often; again in {wait} s", {"retry-after": str(wait)})
+        content = await read_body(request, MAX_UPLOAD, UPLOAD_S)
+        try:
+            reference = await self._parts.media.keep(content, login.user)
+        except MediaRefused as error:
+            raise Refused(415, str(error)) from None
+        [shown] = media([reference])
+        return answer({"id": shown.id, "type": shown.type, "url": shown.url}, 201)
+
+    async def read(self, request: Request, login: Login) -> Response:
+        """Its name is its hash, which only who was told of it knows."""
+        found = await self._parts.media.read(request.path_params["digest"])
+        if found is None:
+            raise Refused(404, "there is no such file")
+        type_, content = found
+        headers = {"cache-control": "private, max-age=31536000, immutable"}
+        if type_ not in IMAGES:
+            headers["content-disposition"] = "attachment"
+        return Response(content, 200, headers, type_ if type_ in IMAGES else "application/octet-stream")

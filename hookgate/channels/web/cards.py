@@ -1,0 +1,59 @@
+"""An approval request as a card: the call whole, an edit of a file as a diff."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from difflib import unified_diff
+
+from hookgate.channels.web.shapes import Card, moment
+from hookgate.protocol.approval import ApprovalRequest, usual_title
+from hookgate.protocol.journal.values import Standing
+from hookgate.protocol.values import Json
+
+MAX_DIFF = 20_000
+"""Characters on both sides; a diff of more takes too long, and the arguments say it all."""
+
+
+def card(standing: Standing, *, may: bool) -> Card:
+    stored, shown = standing.request, standing.request.shown
+    call = shown.call
+    return Card(
+        id=stored.id,
+        chat=shown.chat.thread,
+        title=shown.title or usual_title(call.name, shown.extension),
+        text=shown.text,
+        tool=call.name,
+        arguments=call.arguments,
+        diff=_diff(call.arguments),
+        asked_by=shown.asked_by,
+        of=(sum(vote.approved for vote in standing.votes), stored.required),
+        grants=_grants(shown),
+        always=shown.always,
+        expires_at=moment(stored.expires_at) if stored.expires_at else None,
+        may=may,
+    )
+
+
+def _grants(shown: ApprovalRequest) -> tuple[str, ...]:
+    return ("once", *(() if shown.once else ("session", "1h")), *(("always",) if shown.always else ()))
+
+
+def _diff(arguments: Mapping[str, Json]) -> str:
+    """What is there and what will be, of an edit; of a file that is written, all of it."""
+    path = arguments.get("path")
+    pairs = [*_edits(arguments)] or [("", arguments.get("content"))]
+    parts: list[str] = []
+    for old, new in pairs:
+        if not (isinstance(path, str) and isinstance(old, str) and isinstance(new, str)):
+            return ""
+        if sum(map(len, (*parts, old, new))) > MAX_DIFF:
+            return ""
+        parts += unified_diff(old.splitlines(), new.splitlines(), path, path, lineterm="")
+    return "\n".join(parts)
+
+
+def _edits(arguments: Mapping[str, Json]) -> Iterator[tuple[Json, Json]]:
+    listed = arguments.get("edits")
+    for edit in listed if isinstance(listed, list | tuple) else (arguments,):
+        if isinstance(edit, Mapping) and "oldText" in edit:
+            yield edit["oldText"], edit.get("newText")

@@ -1,0 +1,266 @@
+"""The web page as a channel: what a chat is sent and what happens there becomes events of its feed.
+
+Knows no request: the page reads feeds and snapshots, and whoever has no page open misses nothing, since all of it is
+in the journal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from time import time
+
+import trio
+
+from hookgate.channels.web import past
+from hookgate.channels.web.cards import card
+from hookgate.channels.web.feeds import Feed, Feeds
+from hookgate.channels.web.running import Running
+from hookgate.channels.web.settings import WebParts, WebSettings
+from hookgate.channels.web.shapes import Card, Queued, ShownMessage, ShownTrace, Snapshot, ToolState, moment
+from hookgate.protocol.approval import ApprovalRequest, Decide, Voter
+from hookgate.protocol.channel import UNLIMITED
+from hookgate.protocol.events.event import Event
+from hookgate.protocol.events.payloads import (
+    ApprovalDecided,
+    GateDecision,
+    HookFailed,
+    HookModified,
+    ToolExecEnd,
+    ToolExecSkipped,
+    ToolExecStart,
+    TurnEnd,
+    TurnStart,
+)
+from hookgate.protocol.journal.values import Conversation, Exchange
+from hookgate.protocol.values import Chat, Inbound, Outbound
+
+OBSERVED = (TurnStart, TurnEnd, ToolExecStart, ToolExecEnd, ToolExecSkipped, ApprovalDecided)
+TRACED = (GateDecision, HookModified, HookFailed)
+RECENT = 5
+"""Of the exchanges of a chat those that something may still be sent for."""
+STOP = "stop-"
+"""How the keys of messages begin that are a pressed button: nobody has written them."""
+
+
+class WebChannel:
+    limits = UNLIMITED
+
+    def __init__(self, settings: WebSettings, parts: WebParts) -> None:
+        self.name = settings.name
+        self.feeds = Feeds()
+        self._settings, self._parts = settings, parts
+        self._dirty: dict[str, Feed] = {}
+        self._stirred = trio.Event()
+
+    @property
+    def observed(self) -> tuple[str, ...]:
+        """Names of the events that `hear` wants."""
+        kinds = (*OBSERVED, *(TRACED if self._settings.show_trace else ()))
+        return tuple(kind.kind for kind in kinds)
+
+    # --- what the gateway sends ---
+
+    async def send(self, outbound: Outbound, key: str) -> str:
+        """It is in the journal: whoever has no page open reads it there, and whoever has one is shown the same."""
+        feed = self.feeds.known(outbound.chat.session_key)
+        if feed is None:
+            return key
+        if feed.running is not None:
+            feed.remember(feed.running)
+        shown = await self._shown(feed, key) or past.sent(key, outbound, time(), "")
+        if shown.role == "assistant" and feed.running is not None and feed.running.message == shown.answers:
+            feed.running = None
+        feed.publish("message", asdict(shown))
+        return key
+
+    async def _shown(self, feed: Feed, row: str) -> ShownMessage | None:
+        exchanges = await self._parts.journal.chats.said(await self.conversation(feed.chat), RECENT)
+        its = [it for it in exchanges if any(sent.id == row for _, sent in it.rows)]
+        found = await self._messages(its, feed)
+        return next((it for it in found if it.id == row), None)
+
+    async def _messages(self, exchanges: Sequence[Exchange], feed: Feed) -> tuple[ShownMessage, ...]:
+        """Markdown takes its time, so a thread does it."""
+        told, redactor = dict(feed.told), self._parts.redactor
+        return await trio.to_thread.run_sync(lambda: tuple(past.messages(exchanges, told, redactor)))
+
+    def stream(self, chat: Chat, text: str) -> None:
+        running = self._running(chat)
+        running.add(text)
+        self._touch(self.feeds.of(chat))
+
+    def end_stream(self, chat: Chat) -> None:
+        self._running(chat).end_paragraph()
+
+    def restart_stream(self, chat: Chat) -> None:
+        self._running(chat).restart()
+        self.feeds.of(chat).publish("restart", {})
+
+    async def ask(self, request: ApprovalRequest, decide: Decide) -> None:
+        """Shown to whoever has the chat open, and with every snapshot; what they press comes by its own request."""
+        feed, shown = self.feeds.of(request.chat), await self.card(request.id, request.chat.chat_id)
+        if shown is not None:
+            feed.publish("approval", asdict(shown))
+        self._say_state(feed)
+        try:
+            await trio.sleep_forever()
+        finally:
+            feed.publish("approval_done", {"id": request.id, "text": ""})
+
+    async def card(self, request: str, user: str) -> Card | None:
+        standing = await self._parts.journal.decisions.standing(request)
+        if standing is None:
+            return None
+        return card(standing, may=self._parts.may(standing.request, Voter(self.name, user)))
+
+    # --- what happens ---
+
+    def hear(self, event: Event) -> None:
+        step, payload = event.step, event.payload
+        if step is None or step.chat.channel != self.name or step.parent_turn_id:
+            return
+        feed = self.feeds.of(step.chat)
+        match payload:
+            case TurnStart():
+                self._begin(feed, step.inbound)
+            case TurnEnd():
+                self._end(feed)
+            case ToolExecStart() if self._settings.show_tools:
+                self._tool(feed, payload, "running", past.summary(payload.Arguments))
+            case ToolExecEnd() if self._settings.show_tools:
+                self._tool(feed, payload, "failed" if payload.IsError else "done", "")
+            case ToolExecSkipped() if self._settings.show_tools:
+                self._tool(feed, payload, "denied", payload.Reason[: past.MAX_SUMMARY])
+            case ApprovalDecided():
+                feed.publish("approval_done", {"id": payload.id, "text": _decided(payload)})
+            case _:
+                if (trace := _traced(event)) is not None:
+                    self._running(step.chat).note(trace)
+                    feed.publish("trace", asdict(trace))
+
+    def _begin(self, feed: Feed, inbound: Inbound) -> None:
+        feed.queued.pop(inbound.message_id, None)
+        feed.running = Running(inbound.message_id)
+        shown = ShownMessage(inbound.message_id, "user", inbound.text, "", moment(time()), past.media(inbound.media))
+        if inbound.message_id:
+            feed.publish("message", asdict(shown))
+        self._say_state(feed)
+
+    def _end(self, feed: Feed) -> None:
+        if feed.running is not None:
+            self._flush(feed)
+            feed.running.ended = True
+            feed.remember(feed.running)
+        self._say_state(feed)
+        if not feed.listeners:
+            feed.rest()
+
+    def _tool(
+        self, feed: Feed, payload: ToolExecStart | ToolExecEnd | ToolExecSkipped, state: ToolState, what: str
+    ) -> None:
+        shown = self._running(feed.chat).tool(payload.ToolCallID, payload.Tool, state, what)
+        feed.publish("tool", asdict(shown))
+
+    def _running(self, chat: Chat) -> Running:
+        feed = self.feeds.of(chat)
+        if feed.running is None:
+            feed.running = Running("")
+        return feed.running
+
+    # --- what waits ---
+
+    def queued(self, inbound: Inbound) -> None:
+        """It is about to be accepted."""
+        feed = self.feeds.of(inbound.chat)
+        if not inbound.message_id.startswith(STOP):
+            feed.queued[inbound.message_id] = Queued(inbound.message_id, inbound.text)
+        self._say_state(feed)
+
+    def not_queued(self, inbound: Inbound) -> None:
+        feed = self.feeds.of(inbound.chat)
+        feed.queued.pop(inbound.message_id, None)
+        self._say_state(feed)
+
+    def _say_state(self, feed: Feed) -> None:
+        running = feed.running is not None and not feed.running.ended
+        feed.publish("state", {"running": running, "queued": [asdict(it) for it in feed.queued.values()]})
+
+    # --- text while it is written ---
+
+    def _touch(self, feed: Feed) -> None:
+        self._dirty[feed.chat.session_key] = feed
+        self._stirred.set()
+
+    async def run(self) -> None:
+        """Text that streams is rendered and sent as often as its cost allows; until cancelled."""
+        while True:
+            await self._stirred.wait()
+            self._stirred = trio.Event()
+            pause_s = 0.0
+            for feed in self._dirty.values():
+                if feed.running is not None:
+                    self._flush(feed)
+                    pause_s = max(pause_s, feed.running.pause_s)
+            self._dirty.clear()
+            await trio.sleep(pause_s)
+
+    def _flush(self, feed: Feed) -> None:
+        running = feed.running
+        if running is None:
+            return
+        piece, closed, opened = running.render()
+        if piece:
+            feed.publish("delta", {"text": piece, "closed": closed, "html": opened})
+
+    # --- what stands there ---
+
+    async def snapshot(self, chat: Chat) -> Snapshot:
+        """All of it at one moment: events after its cursor are not in it, or are in it already and say the same."""
+        feed, journal = self.feeds.of(chat), self._parts.journal
+        cursor = self.feeds.id(feed.cursor)
+        conversation = await self.conversation(chat)
+        exchanges = await journal.chats.said(conversation)
+        standing = await journal.decisions.pending(chat.session_key)
+        told = dict(feed.told)
+        messages = await trio.to_thread.run_sync(lambda: tuple(past.messages(exchanges, told, self._parts.redactor)))
+        voter = Voter(self.name, chat.chat_id)
+        cards = tuple(card(it, may=self._parts.may(it.request, voter)) for it in standing)
+        running = feed.running
+        current = running.shown if running is not None and not running.ended else None
+        if current is not None:
+            # Of the answer that is being written there is no message yet.
+            messages = tuple(it for it in messages if it.role != "assistant" or it.answers != current.message)
+        return Snapshot(cursor, messages, current, cards, tuple(_waiting(exchanges)))
+
+    async def conversation(self, chat: Chat) -> Conversation:
+        """The one that goes on there."""
+        return await self._parts.journal.intake.conversation(chat.session_key, self._parts.agent(chat))
+
+
+def _decided(payload: ApprovalDecided) -> str:
+    said = "Allowed" if payload.approved else "Refused"
+    reason = f": {payload.reason}" if payload.reason and not payload.approved else ""
+    return f"{said} by {payload.by}{reason}."
+
+
+def _traced(event: Event) -> ShownTrace | None:
+    match event.payload:
+        case GateDecision(failed=True, audit=None):
+            # HookFailed says it better.
+            return None
+        case GateDecision() as it:
+            action = f"{it.action} (audit only)" if it.audit else it.action
+            return ShownTrace(it.hook, it.stage, action, it.reason or "", it.duration_ns / 1e6, it.tool or "")
+        case HookModified() as it:
+            return ShownTrace(it.hook, it.stage, "changed", ", ".join(it.members), 0.0, it.tool or "")
+        case HookFailed() as it:
+            return ShownTrace(it.hook, it.stage, f"failed, {it.policy}", it.reason, 0.0)
+        case _:
+            return None
+
+
+def _waiting(exchanges: Iterable[Exchange]) -> Iterator[Queued]:
+    for it in exchanges:
+        if it.inbound is not None and not it.begun and it.outcome is None:
+            yield Queued(it.inbound.message_id, it.inbound.text)

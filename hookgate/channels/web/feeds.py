@@ -1,0 +1,125 @@
+"""What happens in chats, as numbered events that can be heard again: bounded for each chat, whoever listens.
+
+Knows no journal: whoever comes too late for an event is told so, and reads what stands there instead.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from itertools import count
+from secrets import token_hex
+
+import trio
+
+from hookgate.channels.web.running import Running
+from hookgate.channels.web.shapes import Queued, ShownTool, ShownTrace
+from hookgate.protocol.codec import encode
+from hookgate.protocol.values import Chat
+
+MAX_EVENTS = 1000
+MAX_BYTES = 1_000_000
+"""Of events that a chat keeps for who comes back; a longer absence costs a snapshot."""
+MAX_IDLE = 200
+"""Chats that are kept while nobody listens and nothing runs."""
+MAX_TOLD = 20
+"""Answers of a chat whose hooks are remembered."""
+
+
+class Feed:
+    """One chat. `numbers` are the gateway's: no event of an earlier feed of the chat has a later one's number."""
+
+    def __init__(self, chat: Chat, numbers: Iterator[int]) -> None:
+        self.chat = chat
+        self.running: Running | None = None
+        self.queued: dict[str, Queued] = {}
+        self.told: dict[str, tuple[tuple[ShownTool, ...], tuple[ShownTrace, ...]]] = {}
+        self.listeners = 0
+        self.cursor = next(numbers)
+        self._lost = self.cursor
+        self._numbers = numbers
+        self._events: deque[tuple[int, bytes]] = deque()
+        self._bytes = 0
+        self._news = trio.Event()
+
+    @property
+    def idle(self) -> bool:
+        return not (self.listeners or self.queued or (self.running is not None and not self.running.ended))
+
+    def publish(self, name: str, data: object) -> None:
+        self.cursor = next(self._numbers)
+        event = b"event: %s\ndata: %s\n\n" % (name.encode(), encode(data))
+        self._events.append((self.cursor, event))
+        self._bytes += len(event)
+        while len(self._events) > MAX_EVENTS or (self._bytes > MAX_BYTES and len(self._events) > 1):
+            self._lost, gone = self._events.popleft()
+            self._bytes -= len(gone)
+        self._news.set()
+        self._news = trio.Event()
+
+    def after(self, cursor: int) -> list[tuple[int, bytes]] | None:
+        """What came since, oldest first; None: some of it is not known any more."""
+        if not self._lost <= cursor <= self.cursor:
+            return None
+        found: list[tuple[int, bytes]] = []
+        for number, event in reversed(self._events):
+            if number <= cursor:
+                break
+            found.append((number, event))
+        return found[::-1]
+
+    async def news(self, cursor: int) -> None:
+        """Until something has come after it."""
+        while self.cursor <= cursor:
+            await self._news.wait()
+
+    def remember(self, running: Running) -> None:
+        """What its tools did and what its hooks said stays beside the answer."""
+        self.told[running.message] = tuple(running.tools.values()), tuple(running.trace)
+        while len(self.told) > MAX_TOLD:
+            del self.told[next(iter(self.told))]
+
+    def rest(self) -> None:
+        """Nobody listens: whoever comes gets a snapshot."""
+        self._lost, self._bytes = self.cursor, 0
+        self._events.clear()
+
+
+class Feeds:
+    """Of one channel. An event's id is EPOCH-NUMBER, with an epoch for each run of the gateway."""
+
+    def __init__(self) -> None:
+        self.epoch = token_hex(4)
+        self._numbers = count(1)
+        self._feeds: dict[str, Feed] = {}
+
+    def known(self, session: str) -> Feed | None:
+        return self._feeds.get(session)
+
+    def of(self, chat: Chat) -> Feed:
+        """Begun where there is none; the ones that nobody needs go, the longest unused first."""
+        key = chat.session_key
+        feed = self._feeds.pop(key, None) or Feed(chat, self._numbers)
+        self._feeds[key] = feed
+        if len(self._feeds) > MAX_IDLE:
+            self._let_go(feed)
+        return feed
+
+    def _let_go(self, kept: Feed) -> None:
+        for key, feed in list(self._feeds.items())[: len(self._feeds) - MAX_IDLE]:
+            if feed.idle and feed is not kept:
+                del self._feeds[key]
+
+    def forget(self, session: str) -> None:
+        self._feeds.pop(session, None)
+
+    def all(self) -> tuple[Feed, ...]:
+        return tuple(self._feeds.values())
+
+    def id(self, cursor: int) -> str:
+        return f"{self.epoch}-{cursor}"
+
+    def cursor(self, id_: str) -> int:
+        """Of an event's id; -1: not of this run."""
+        epoch, _, number = id_.partition("-")
+        return int(number) if epoch == self.epoch and number.isascii() and number.isdigit() else -1

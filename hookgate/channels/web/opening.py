@@ -1,0 +1,35 @@
+"""A web channel, opened: its logins of earlier runs, the task that renders what streams, its application."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import trio
+
+from hookgate.channels.web.access.logins import Logins
+from hookgate.channels.web.api.app import make_app
+from hookgate.channels.web.channel import WebChannel
+from hookgate.channels.web.server import App
+from hookgate.channels.web.settings import WebParts, WebSettings
+
+
+@dataclass(frozen=True, slots=True)
+class OpenWeb:
+    """`app` is for `serve_http`; `channel.hear` wants the events that `channel.observed` names."""
+
+    channel: WebChannel
+    app: App
+
+
+@asynccontextmanager
+async def open_web(settings: WebSettings, parts: WebParts) -> AsyncGenerator[OpenWeb]:
+    """Raises StoreFailed where logins cannot be read."""
+    logins = Logins(settings, parts.journal.holds)
+    await logins.load()
+    channel = WebChannel(settings, parts)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(channel.run)
+        yield OpenWeb(channel, make_app(channel, settings, parts, logins))
+        nursery.cancel_scope.cancel()

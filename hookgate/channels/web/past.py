@@ -1,0 +1,119 @@
+"""A stored conversation as the page shows it again: what people wrote, what they were sent, what tools did."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+
+from hookgate.channels.web.markdown import to_html
+from hookgate.channels.web.shapes import Role, ShownMedia, ShownMessage, ShownTool, ShownTrace, ToolState, moment
+from hookgate.protocol.codec import encode
+from hookgate.protocol.interfaces import Replacing
+from hookgate.protocol.journal.values import CallRecord, Entry, Exchange, Row
+from hookgate.protocol.values import JsonObject, Outbound, OutboundKind
+
+ROLES: Mapping[OutboundKind, Role] = {"answer": "assistant", "output": "tool", "notice": "notice", "error": "error"}
+REFERENCE = re.compile(r"media:([a-z0-9.+-]+/[a-z0-9.+-]+):([0-9a-f]{64})")
+MAX_SUMMARY = 200
+FAILED = "ERROR ("
+"""How a failed call's result begins."""
+Told = Mapping[str, tuple[tuple[ShownTool, ...], tuple[ShownTrace, ...]]]
+
+
+def messages(exchanges: Iterable[Exchange], told: Told, redactor: Replacing) -> Iterator[ShownMessage]:
+    """Of those that have begun; `told`: what is known besides of the last answers. Costs as much as their Markdown,
+    so it is for a thread."""
+    for exchange in exchanges:
+        if exchange.inbound is not None and exchange.begun and exchange.inbound.message_id:
+            yield _asked(exchange)
+        rows = [(at, row) for at, row in exchange.rows if row.outbound.kind != "answer"]
+        answers = [(at, row) for at, row in exchange.rows if row.outbound.kind == "answer"]
+        for at, row in rows:
+            yield sent(row.id, row.outbound, at, _answered(exchange))
+        if answer := _answer(exchange, answers, told, redactor):
+            yield answer
+
+
+def _asked(exchange: Exchange) -> ShownMessage:
+    inbound = exchange.inbound
+    assert inbound is not None  # noqa: S101 - asked before
+    return ShownMessage(inbound.message_id, "user", inbound.text, "", moment(exchange.at), media(inbound.media))
+
+
+def _answered(exchange: Exchange) -> str:
+    return exchange.inbound.message_id if exchange.inbound is not None else ""
+
+
+def _answer(
+    exchange: Exchange, answers: list[tuple[float, Row]], told: Told, redactor: Replacing
+) -> ShownMessage | None:
+    """One message, with what was said between its tools; where nothing was sent, what was read of it."""
+    said = [entry for _, entry in exchange.entries if entry.message.role == "assistant"]
+    if answers:
+        said = said[:-1] if said and not said[-1].calls else said
+    texts = [redactor.text(_visible(entry)) for entry in said]
+    texts += [row.outbound.text for _, row in answers]
+    text = "\n\n".join(it.strip() for it in texts if it.strip())
+    tools, trace = told.get(_answered(exchange), (tuple(_tools(exchange, redactor)), ()))
+    if not text and not tools:
+        return None
+    at = answers[-1][0] if answers else exchange.entries[-1][0]
+    id_ = answers[-1][1].id if answers else f"{exchange.message}:read"
+    files = media(it for _, row in answers for it in row.outbound.media)
+    return ShownMessage(id_, "assistant", text, html(text), moment(at), files, tools, trace, _answered(exchange))
+
+
+def _visible(entry: Entry) -> str:
+    return entry.message.content
+
+
+def _tools(exchange: Exchange, redactor: Replacing) -> Iterator[ShownTool]:
+    results = {
+        entry.message.tool_call_id: entry.message.content
+        for _, entry in exchange.entries
+        if entry.message.role == "tool"
+    }
+    for _, entry in exchange.entries:
+        for written, record in zip(entry.message.tool_calls, entry.calls, strict=False):
+            result = results.get(written.id)
+            yield ShownTool(written.id, written.name, _state(result), _summary(record, redactor))
+
+
+def _state(result: str | None) -> ToolState:
+    return "running" if result is None else "failed" if result.startswith(FAILED) else "done"
+
+
+def _summary(record: CallRecord, redactor: Replacing) -> str:
+    return summary(record.call.arguments, redactor) if record.call is not None else ""
+
+
+def summary(arguments: JsonObject, redactor: Replacing | None = None) -> str:
+    text = encode(arguments).decode("utf-8", "replace")
+    text = text if redactor is None else redactor.text(text)
+    return text if len(text) <= MAX_SUMMARY else f"{text[:MAX_SUMMARY]}…"
+
+
+def sent(id_: str, outbound: Outbound, at: float, answers: str) -> ShownMessage:
+    role = ROLES[outbound.kind]
+    return ShownMessage(
+        id_, role, outbound.text, html(outbound.text), moment(at), media(outbound.media), answers=answers
+    )
+
+
+def media(references: Iterable[str]) -> tuple[ShownMedia, ...]:
+    """Files of the store; whatever else a tool sends along, the page shows no part of."""
+    found = (REFERENCE.fullmatch(it) for it in references)
+    return tuple(ShownMedia(it[0], it[1], f"/media/{it[2]}") for it in found if it is not None)
+
+
+def html(text: str) -> str:
+    return _kept_html(text) if len(text) <= MAX_KEPT_CHARS else to_html(text)
+
+
+MAX_KEPT_CHARS = 10_000
+
+
+@lru_cache(maxsize=500)
+def _kept_html(text: str) -> str:
+    return to_html(text)
