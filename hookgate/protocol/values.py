@@ -44,8 +44,8 @@ class Chat:
 
 @dataclass(frozen=True, slots=True)
 class Inbound:
-    """`replaces`: the number of the entry of the conversation that it stands in place of, with all that came after; 0:
-    it goes at the end."""
+    """`replaces`: the number of the entry of its conversation that it takes the place of, and of all that came after;
+    0: it goes at the end."""
 
     chat: Chat
     text: str

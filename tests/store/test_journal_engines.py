@@ -375,7 +375,9 @@ def _table(index: str) -> str:
     return {"waiting": "messages", "outgoing": "outbox"}[index]
 
 
-async def test_a_chat_is_listed_searched_and_read_with_what_was_sent_but_not_what_was_replaced(journal: Journal) -> None:
+async def test_a_chat_is_listed_searched_and_read_with_what_was_sent_but_not_what_was_replaced(
+    journal: Journal,
+) -> None:
     one, other = Chat("web", "ann", "ann", thread="1"), Chat("web", "bob", "bob", thread="1")
     first = await accepted(journal, "first 100%", one)
     await accepted(journal, "of Bob's", other)

@@ -26,7 +26,9 @@ class Chats:
         return tuple(sorted(listed, key=lambda it: -it.last_at)[:most])
 
     def _texts(self, rows: list[MessageRow]) -> list[str]:
-        outbox = (it.row.outbound for it in self._tables.outbox.values() if it.row.in_reply_to in {r.id for r in rows})
+        outbox = (
+            it.row.outbound for it in self._tables.outbox.values() if it.row.in_reply_to in {r.id for r in rows}
+        )
         return [*(it.inbound.text for it in rows), *(it.text for it in outbox)]
 
     async def said(self, conversation: Conversation, most: int = 200) -> tuple[Exchange, ...]:

@@ -18,7 +18,3 @@ def is_right(known: str, password: str) -> bool:
         return PasswordHasher().verify(known, password)
     except (VerificationError, InvalidHashError):
         return False
-
-
-def is_hash(text: str) -> bool:
-    return text.startswith("$argon2") and text.count("$") >= 4

@@ -1,0 +1,129 @@
+"""Chats of the web channel: nothing that happens in one is lost to whoever has its page open, closed or asleep."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from hookgate.protocol.approval import ApprovalRequest
+from hookgate.protocol.events.payloads import GateDecision, ToolExecEnd, ToolExecStart, TurnEnd, TurnStart
+from hookgate.protocol.journal.values import StoredRequest
+from hookgate.protocol.values import ToolCall
+from tests.channels.web.site import Site, listening, opened, texts
+
+END = TurnEnd("completed", 1, 1, 1)
+
+
+@pytest.fixture
+async def site(tmp_path: Path) -> AsyncIterator[Site]:
+    async with opened(tmp_path) as site:
+        yield site
+
+
+async def test_an_answer_is_seen_while_it_is_written_and_by_whoever_comes_later(site: Site) -> None:
+    async with site.ann() as ann, listening(ann, "c1") as live:
+        assert (await live.next("snapshot"))[1]["messages"] == []
+        sent = await ann.post("/api/chats/c1/messages", json={"key": "k1", "text": "hello"})
+        again = await ann.post("/api/chats/c1/messages", json={"key": "k1", "text": "hello"})
+        assert (sent.status_code, sent.json()["known"], again.json()) == (202, False, {**sent.json(), "known": True})
+        assert (await live.next("state"))[1] == {"running": False, "queued": [{"id": "k1", "text": "hello"}]}
+
+        turn = await site.begin("k1")
+        turn.tell(TurnStart("hello", 0))
+        turn.tell(GateDecision("guard", "before_llm", "deny", 2_000_000, reason="no"))
+        turn.tell(ToolExecStart("ls", {"path": "."}, "call1"))
+        turn.tell(ToolExecEnd("ls", 1, 1, 0, False, False, "call1"))
+        site.channel.stream(turn.chat, "**to ")
+        site.channel.stream(turn.chat, "you**")
+        names = [(await live.next("message", "trace", "tool"))[0] for _ in range(4)]
+        assert names == ["message", "trace", "tool", "tool"]
+        _, delta = await live.next("delta")
+        assert (delta["text"], delta["html"]) == ("**to you**", "<p><strong>to you</strong></p>\n")
+        before = live.last_id
+        seen = (await ann.get("/api/chats/c1")).json()
+        assert (seen["running"]["text"], [it["name"] for it in seen["running"]["tools"]]) == ("**to you**", ["ls"])
+        assert list(texts(seen["messages"])) == [("user", "hello")]
+
+        await turn.answer("**to you**")
+        turn.tell(END)
+        _, message = await live.next("message")
+        assert (message["role"], message["html"]) == ("assistant", "<p><strong>to you</strong></p>\n")
+        assert [it["hook"] for it in message["trace"]] == ["guard"]
+        assert (await live.next("state"))[1]["running"] is False
+
+        async with listening(ann, "c1", before) as replayed:
+            assert (await replayed.next("message", "snapshot")) == ("message", message)
+        async with listening(ann, "c1", "other-1") as stranger:
+            name, snapshot = await stranger.next("message", "snapshot")
+            assert (name, list(texts(snapshot["messages"]))) == (
+                "snapshot",
+                [("user", "hello"), ("assistant", "**to you**")],
+            )
+            assert snapshot["messages"][1] == {**message, "at": snapshot["messages"][1]["at"]}
+
+
+async def test_a_restart_in_mid_answer_loses_neither_login_nor_chat(tmp_path: Path) -> None:
+    async with opened(tmp_path) as site, site.ann() as ann, listening(ann, "c1") as live:
+        await live.next("snapshot")
+        await ann.post("/api/chats/c1/messages", json={"key": "k1", "text": "first"})
+        turn = await site.begin("k1")
+        turn.tell(TurnStart("first", 0))
+        await ann.post("/api/chats/c1/messages", json={"key": "k2", "text": "second"})
+        site.channel.stream(turn.chat, "half")
+        await live.next("delta")
+        cookies, csrf, last_id = ann.cookies, ann.headers["x-csrf-token"], live.last_id
+        await site.journal.work.release(turn.claim)
+        site.stop.set()
+    async with opened(tmp_path) as site, site.client() as ann:
+        ann.cookies, ann.headers["x-csrf-token"] = cookies, csrf
+        async with listening(ann, "c1", last_id) as live:
+            _, snapshot = await live.next("snapshot")
+            assert list(texts(snapshot["messages"])) == [("user", "first")]
+            assert snapshot["queued"] == [{"id": "k2", "text": "second"}]
+            assert (await ann.post("/api/chats/c1/stop")).status_code == 204
+            assert [it["id"] for it in (await ann.get("/api/chats")).json()] == ["c1"]
+
+
+async def test_a_message_is_edited_and_asked_again_in_its_place(site: Site) -> None:
+    async with site.ann() as ann:
+        for key, text in (("k1", "one"), ("k2", "two")):
+            await ann.post("/api/chats/c1/messages", json={"key": key, "text": text})
+            await (await site.begin(key)).answer(f"to {text}")
+        changed = {"key": "k3", "message": "k2", "text": "2"}
+        assert (await ann.post("/api/chats/c1/edit", json=changed)).status_code == 202
+        await (await site.begin("k3")).answer("to 2")
+        assert (await ann.post("/api/chats/c1/regenerate", json={"key": "k4"})).status_code == 202
+        await (await site.begin("k4")).answer("to 2 again")
+        seen = (await ann.get("/api/chats/c1")).json()["messages"]
+        expected = [("user", "one"), ("assistant", "to one"), ("user", "2"), ("assistant", "to 2 again")]
+        assert list(texts(seen)) == expected
+        gone = await ann.post("/api/chats/c1/edit", json={"key": "k5", "message": "k2", "text": "x"})
+        assert gone.status_code == 404
+        assert [it["title"] for it in (await ann.get("/api/chats", params={"search": "again"})).json()] == ["one"]
+        assert (await ann.delete("/api/chats/c1")).status_code == 204
+        assert (await ann.get("/api/chats")).json() == []
+        assert (await ann.get("/api/chats/c1")).json()["messages"] == []
+
+
+async def test_a_call_that_waits_is_a_card_and_the_first_of_two_opposite_decisions_counts(site: Site) -> None:
+    async with site.ann() as ann, site.ann("bob", "bobs") as bob:
+        await ann.post("/api/chats/c1/messages", json={"key": "k1", "text": "edit it"})
+        turn = await site.begin("k1")
+        edit = {"path": "a.txt", "edits": [{"oldText": "one\ntwo", "newText": "one\n2"}]}
+        shown = ApprovalRequest(
+            "r1", turn.chat, ToolCall("c", "edit", edit), "rule:x", "", "", ("ann", "bob"), 60, "d"
+        )
+        its = (turn.claim.conversation, turn.claim.message, "1.0", "d", "p", "rule:x")
+        await site.journal.decisions.request(turn.claim, StoredRequest("r1", *its, shown))
+        [card] = (await ann.get("/api/chats/c1")).json()["approvals"]
+        assert (card["tool"], card["arguments"], card["may"], card["of"]) == ("edit", edit, True, [0, 1])
+        assert card["diff"].splitlines()[-2:] == ["-two", "+2"]
+        assert [it["id"] for it in (await bob.get("/api/approvals")).json()] == ["r1"]
+        assert (await ann.get("/api/chats")).json()[0]["waiting"] == 1
+        yes = await bob.post("/api/approvals/r1", json={"approved": True})
+        no = await ann.post("/api/approvals/r1", json={"approved": False, "reason": "late"})
+        assert (yes.json()["counted"], no.json()["counted"], no.json()["state"]) == (True, False, "approved")
+        for wrong in ({"approved": "yes"}, {"approved": True, "grant": "everything"}, {}):
+            assert (await ann.post("/api/approvals/r1", json=wrong)).status_code == 400
