@@ -12,10 +12,12 @@ from benchmarks.figures import Bar, Figure, Pair, Run
 from hookgate.approvals.requests import Approvals, Surroundings
 from hookgate.hooks.gate import Gate
 from hookgate.loop.agent import Agent
-from hookgate.loop.batch import Batch
+from hookgate.loop.batch import Batch, Final
 from hookgate.loop.calls import run_calls
+from hookgate.loop.delivery.delivery import Delivery
+from hookgate.loop.delivery.outlet import Outlet
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide
-from hookgate.protocol.channel import UNLIMITED
+from hookgate.protocol.channel import UNLIMITED, ChannelPolicy
 from hookgate.protocol.journal.values import Claim, Conversation
 from hookgate.protocol.values import (
     Chat,
@@ -115,12 +117,12 @@ def _batch() -> Batch:
     approvals = Approvals((), MemoryJournal(), Surroundings(gate.events.emit))
     agent = Agent("main", "p/m", "", {}, gate, registry, approvals)
     step, snapshot = Step("main", "t", Inbound(Chat("bench", "1"), "")), registry.snapshot()
-    return Batch(
-        agent, Nowhere(), CLAIM, step, LLMRequest("p/m", (), snapshot.specs), snapshot, MemoryJournal(), Memo()
-    )
+    journal, request = MemoryJournal(), LLMRequest("p/m", (), snapshot.specs)
+    outlet = Outlet(Nowhere(), Delivery(journal.posting, {}), ChannelPolicy())
+    return Batch(agent, outlet, CLAIM, step, request, snapshot, journal, Memo())
 
 
-async def record(_id: str, _result: ToolResult) -> None: ...
+async def record(_id: str, _final: Final) -> None: ...
 
 
 async def _dispatch(batch: Batch, count: int) -> Pair:

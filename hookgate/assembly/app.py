@@ -130,7 +130,7 @@ async def open_runtime(settings: Settings, ports: Ports) -> AsyncGenerator[Runti
         nursery.start_soon(run_reaper)
         if extensions:
             extensions.tool_calls.gateway = gateway
-            nursery.start_soon(extensions.surfaces.run, channels, gateway)
+            nursery.start_soon(extensions.surfaces.run, gateway)
         yield Runtime(
             settings,
             ports,

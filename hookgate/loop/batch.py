@@ -10,10 +10,11 @@ from typing import ClassVar
 
 from hookgate.approvals.binding import Permit
 from hookgate.loop.agent import Agent
-from hookgate.protocol.interfaces import Channel, Tool
+from hookgate.loop.delivery.outlet import Outlet
+from hookgate.protocol.interfaces import Tool
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import Claim
-from hookgate.protocol.values import LLMRequest, ProposedCall, Step, ToolCall, ToolResult, ToolSpec
+from hookgate.protocol.values import LLMRequest, Outbound, ProposedCall, Step, ToolCall, ToolResult, ToolSpec
 from hookgate.protocol.zot.names import EXTENSION
 from hookgate.tools.memo import Memo
 from hookgate.tools.registry import Snapshot
@@ -26,7 +27,7 @@ class Batch:
     by their own. `while_asking` is held while a person is asked."""
 
     agent: Agent
-    channel: Channel
+    outlet: Outlet
     claim: Claim
     step: Step
     request: LLMRequest
@@ -87,8 +88,18 @@ class Owned:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """A result without execution; `skipped` says why in the event, and is empty where a hook answered."""
+    """A result without execution; `skipped` says why in the event, and is empty where a hook answered. `outbox`: what
+    people read of it."""
 
     call: ProposedCall | ToolCall
     result: ToolResult
     skipped: str = ""
+    outbox: tuple[Outbound, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Final:
+    """A result as the model gets it, and what people read of it: both are stored in one step."""
+
+    result: ToolResult
+    outbox: tuple[Outbound, ...] = ()

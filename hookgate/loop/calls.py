@@ -9,21 +9,21 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import cast
 
-from hookgate.loop.batch import Batch, Owned, Ready, Settled
+from hookgate.loop.batch import Batch, Final, Owned, Ready, Settled
 from hookgate.loop.execute import execute_all
 from hookgate.loop.finish import closed, cut_off, finish, tell_ended
 from hookgate.loop.prepare import prepare
-from hookgate.protocol.values import Finished, LLMRequest, ToolResult
+from hookgate.protocol.values import Finished, LLMRequest
 from hookgate.tools.decode import ReadCall
 
-Record = Callable[[str, ToolResult], Awaitable[None]]
+Record = Callable[[str, Final], Awaitable[None]]
 Asked = ReadCall | Finished | Settled
 Prepared = Ready | Owned | Settled | Finished
 
 
 async def run_calls(batch: Batch, calls: Sequence[Asked], record: Record) -> bool:
-    """Record (call id, result) of each call, in order, as soon as it is final. Raises what a hook aborts with. What
-    has come further already, before a crash, goes on where it was.
+    """Record what each call came to, by its id, in order, as soon as it is final. Raises what a hook aborts with.
+    What has come further already, before a crash, goes on where it was.
 
     True when every result was already delivered to the user, so that the model need not be asked again.
     """
@@ -42,15 +42,15 @@ async def _finish_all(batch: Batch, items: Sequence[tuple[Prepared, Prepared]], 
     handled = True
     for number, (item, ended) in enumerate(items):
         try:
-            result = (
+            final = (
                 await finish(batch, ended) if isinstance(ended, Finished) else closed(batch, cast("Settled", ended))
             )
         except BaseException:
             cut_off(batch, [later for _, later in items[number + 1 :] if isinstance(later, Finished)])
             raise
-        await record(item.call.id, result)
-        tell_ended(batch, item, result)
-        handled = handled and result.response_handled
+        await record(item.call.id, final)
+        tell_ended(batch, item, final.result)
+        handled = handled and final.result.response_handled
     return handled
 
 

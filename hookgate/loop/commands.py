@@ -13,7 +13,7 @@ import trio
 
 from hookgate.loop.jobs import Compaction, Prompt
 from hookgate.protocol.journal.values import Accepted, AcceptEffect
-from hookgate.protocol.values import Chat, Inbound
+from hookgate.protocol.values import Chat, Inbound, Outbound
 
 RESERVED = frozenset(
     {"stop", "new", "compact", "help", "tools", "hooks", "mcp", "model", "quit", "exit", "reload-ext"}
@@ -21,7 +21,7 @@ RESERVED = frozenset(
 """hookgate's own, though only some surface has it: an extension's command of such a name is never invoked, so that a
 name means the same in every chat."""
 
-Outcome = str | Prompt | Compaction
+Outcome = str | Outbound | Prompt | Compaction
 """What comes of a command at once: a line for its chat (empty: none), or work that joins the conversation's queue."""
 
 

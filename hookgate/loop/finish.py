@@ -6,9 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from time import perf_counter_ns
 
-import structlog
-
-from hookgate.loop.batch import Batch, Owned, Ready, Settled
+from hookgate.loop.batch import Batch, Final, Owned, Ready, Settled
 from hookgate.loop.transcript import NO_RESULT
 from hookgate.protocol.effects import effect_members
 from hookgate.protocol.events.inside import CallEnded, CallStatus
@@ -18,8 +16,6 @@ from hookgate.protocol.redacting import presentable, redacted
 from hookgate.protocol.values import Fault, Finished, Outbound, ProposedCall, ToolCall, ToolResult
 from hookgate.tools.dispatch import rendered, sound
 
-log = structlog.get_logger("hookgate.loop")
-
 DELIVERED = (
     "The requested output has already been delivered to the user in the current chat. Do not call send_file or any "
     "other delivery tool again. If you reply, provide only a brief confirmation."
@@ -27,20 +23,20 @@ DELIVERED = (
 """picoclaw's words to the model, kept for prompts that rely on them."""
 
 
-async def finish(batch: Batch, finished: Finished) -> ToolResult:
+async def finish(batch: Batch, finished: Finished) -> Final:
     try:
         judged = await batch.agent.gate.after_tool(batch.step, finished)
         # A hook may have put back what it knows; what no hook has touched is redacted already.
         if judged is not finished.result:
             judged = rendered(redacted(batch.agent.around.redactor, sound(judged)))
-        result = await _delivered(batch, judged)
+        final = await _delivered(batch, judged)
     except BaseException:
         cut_off(batch, [finished])
         raise
     events = batch.agent.gate.events
     if events.heard(ToolExecEnd):
-        events.emit(_ended(finished.call, result, finished.duration_ns), batch.step)
-    return result
+        events.emit(_ended(finished.call, final.result, finished.duration_ns), batch.step)
+    return final
 
 
 async def owned(batch: Batch, item: Owned) -> Settled:
@@ -58,12 +54,12 @@ async def answered(batch: Batch, call: ToolCall, answer: Callable[[], Awaitable[
     events.emit(started(call), batch.step)
     begun = perf_counter_ns()
     try:
-        result = await _delivered(batch, rendered(redacted(redactor, sound(await answer()))))
+        final = await _delivered(batch, rendered(redacted(redactor, sound(await answer()))))
     except BaseException:
         cut_off(batch, [Finished(presentable(redactor, call), ToolResult(""), perf_counter_ns() - begun)])
         raise
-    events.emit(_ended(call, result, perf_counter_ns() - begun), batch.step)
-    return Settled(call, result)
+    events.emit(_ended(call, final.result, perf_counter_ns() - begun), batch.step)
+    return Settled(call, final.result, outbox=final.outbox)
 
 
 def cut_off(batch: Batch, begun: Iterable[Finished | Settled]) -> None:
@@ -76,32 +72,33 @@ def cut_off(batch: Batch, begun: Iterable[Finished | Settled]) -> None:
             events.emit(CallEnded(item.call, result, "cancelled", True), batch.step)
 
 
-async def _delivered(batch: Batch, result: ToolResult) -> ToolResult:
-    """Show the user what is meant for the user. What cannot be delivered was not handled."""
-    show = result.for_user if not result.silent else ""
-    media = result.media if result.response_handled else ()
-    if not show and not media:
-        return result
-    try:
-        await batch.channel.send(Outbound(batch.step.chat, show, media, kind="output"), "")
-    except Exception as error:
-        # Whatever a channel raises is that channel's trouble: the tool has run, and the model must hear of it.
-        log.warning("output_undelivered", session=batch.step.session_key, exc_info=error)
-        reason = f"failed to deliver attachment: {error}"
-        fault = Fault("transient", "deliver", reason)
-        failed = replace(result, for_llm=reason, is_error=True, response_handled=False, error=fault)
-        return redacted(batch.agent.around.redactor, failed)
-    return replace(result, for_llm=f"{result.for_llm}\n{DELIVERED}") if result.response_handled else result
+async def _delivered(batch: Batch, result: ToolResult) -> Final:
+    """What is meant for the user leaves with the result. What stands for the answer leaves before it, for what cannot
+    be delivered was not handled."""
+    handled = result.response_handled
+    show = result.for_user if not result.silent and (handled or batch.outlet.policy.show_tools) else ""
+    media = result.media if handled else ()
+    outbox = (Outbound(batch.step.chat, show, media, kind="output"),) if show or media else ()
+    if not handled or not outbox:
+        return Final(result, outbox)
+    await batch.journal.work.append(batch.claim, (), outbox)
+    why = await batch.outlet.delivery.hand_over(outbox[0], batch.while_asking)
+    if not why:
+        return Final(replace(result, for_llm=f"{result.for_llm}\n{DELIVERED}"))
+    # Whatever a channel raises is that channel's trouble: the tool has run, and the model must hear of it.
+    reason = f"failed to deliver attachment: {why}"
+    fault = Fault("transient", "deliver", reason)
+    return Final(replace(result, for_llm=reason, is_error=True, response_handled=False, error=fault))
 
 
-def closed(batch: Batch, item: Settled) -> ToolResult:
+def closed(batch: Batch, item: Settled) -> Final:
     redactor = batch.agent.around.redactor
     if item.skipped:
         kind = item.result.error.kind if item.result.error else None
         # The name may be one that the model has made up.
         skipped = ToolExecSkipped(redactor.text(item.call.name), item.skipped, item.call.id, kind)
         batch.agent.gate.events.emit(skipped, batch.step)
-    return rendered(redacted(redactor, sound(item.result)))
+    return Final(rendered(redacted(redactor, sound(item.result))), item.outbox)
 
 
 def tell_ended(batch: Batch, item: Ready | Owned | Settled | Finished, result: ToolResult) -> None:

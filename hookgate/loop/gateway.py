@@ -14,12 +14,15 @@ import trio
 from hookgate.loop.agent import Agent
 from hookgate.loop.claims import LEASE_S
 from hookgate.loop.commands import Command, Commands, Invocation, Outcome, Running, Source
+from hookgate.loop.delivery.delivery import Delivery
+from hookgate.loop.delivery.outlet import Outlet
 from hookgate.loop.jobs import Compaction, Job, Jobs, Prompt
 from hookgate.loop.slots import Shared
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.errors import SessionAborted
 from hookgate.protocol.interfaces import Channel
 from hookgate.protocol.journal.values import Accepted, Arrival
+from hookgate.protocol.journal.values import Outcome as JournalOutcome
 from hookgate.protocol.values import Chat, Inbound, Outbound
 
 if TYPE_CHECKING:
@@ -44,6 +47,7 @@ class Gateway:
         self.sessions: dict[str, Session] = {}
         self.commands = Commands(self._rows(), more)
         self.journal = shared.journal
+        self.delivery = Delivery(shared.journal.posting, channels, self._redacted)
         self._shared = shared
         self._running = Running()
         self._taken_up = trio.Event()
@@ -66,7 +70,7 @@ class Gateway:
         """Take a message in that is none of a person's: no command, whatever it says."""
         accepted = await self.journal.intake.accept(Arrival(inbound, self.agent_of(inbound.chat).name, _key(inbound)))
         if not accepted.known and not await self._queue(Job(Prompt(inbound, accepted))):
-            await self.journal.intake.settle(accepted.id, "refused")
+            await self._settle(accepted, "refused", Outbound(inbound.chat, BUSY, kind="notice"))
         return accepted
 
     async def _invoke(self, invocation: Invocation) -> Accepted:
@@ -77,17 +81,23 @@ class Gateway:
             return accepted
         if command.beside:
             self._running.begin(invocation)
-            self._work.send_nowait(partial(self._beside, invocation))
+            self._work.send_nowait(partial(self._beside, invocation, accepted))
         else:
-            await self._run(invocation)
+            await self._run(invocation, accepted)
         return accepted
 
-    async def _run(self, invocation: Invocation) -> None:
+    async def _run(self, invocation: Invocation, accepted: Accepted) -> None:
         try:
-            await self._lead(invocation.inbound.chat, await invocation.command.run(invocation))
-        finally:
-            if invocation.accepted is not None:
-                await self.journal.intake.settle(invocation.accepted.id, "answered")
+            line = await self._lead(invocation.inbound.chat, await invocation.command.run(invocation))
+        except Exception:
+            await self._settle(accepted, "answered", None)
+            raise
+        await self._settle(accepted, "answered", line)
+
+    async def _settle(self, accepted: Accepted, outcome: JournalOutcome, line: Outbound | None) -> None:
+        await self.journal.intake.settle(accepted.id, outcome, () if line is None else (line,))
+        if line is not None:
+            self.delivery.wake(line.chat)
 
     def session(self, chat: Chat, jobs: Jobs | None = None) -> Session:
         """The conversation there, begun where there is none yet; `jobs` is then its queue, with what waits in it."""
@@ -96,7 +106,7 @@ class Gateway:
             # All that a turn is made with comes with the first message: nobody waits for it at the prompt.
             from hookgate.loop.session import Session
 
-            session = Session(self._router(chat), self._channels[chat.channel], key, self._shared)
+            session = Session(self._router(chat), self.outlet(chat), key, self._shared)
             session.jobs = session.jobs if jobs is None else jobs
             session.jobs.wake = partial(self._work.send_nowait, session.run)
             self.sessions[key] = session
@@ -113,16 +123,24 @@ class Gateway:
         """Another one answers there, from the next turn on."""
         self.session(chat).agent = agent
 
-    def channel_of(self, chat: Chat) -> Channel:
-        return self._channels[chat.channel]
+    def outlet(self, chat: Chat) -> Outlet:
+        """The way to the people there."""
+        return Outlet(self._channels[chat.channel], self.delivery, self._shared.policy(chat.channel))
+
+    async def say(self, outbound: Outbound) -> None:
+        """What answers no message; it is there when this returns, or will not be soon."""
+        await self.journal.posting.post(self.agent_of(outbound.chat).name, [outbound])
+        await self.delivery.flush(outbound.chat)
 
     async def idle(self, session_key: str) -> None:
-        """Until this conversation has answered everything, what was left from before too."""
+        """Until this conversation has answered everything, what was left from before too, and all that can be
+        delivered is."""
         await self._taken_up.wait()
         await self._running.idle(session_key)
         session = self.sessions.get(session_key)
         if session is not None:
             await session.jobs.idle()
+        await self.delivery.idle(session_key)
 
     def stop(self, session_key: str) -> bool:
         """End the running turn and the running commands of a conversation; False when there are none."""
@@ -136,7 +154,7 @@ class Gateway:
         try:
             if session is None or not session.abort(error):
                 text = self.agent_of(chat).around.redactor.text(str(error))
-                await self.channel_of(chat).send(Outbound(chat, text, kind="error"), "")
+                await self.say(Outbound(chat, text, kind="error"))
         finally:
             self._running.stop(chat.session_key, quietly=True)
 
@@ -150,6 +168,7 @@ class Gateway:
         await self._take_up()
         try:
             async with trio.open_nursery() as nursery:
+                nursery.start_soon(self.delivery.run)
                 nursery.start_soon(self._keep_leases)
                 async for work in self._inbox:
                     nursery.start_soon(work)
@@ -184,27 +203,39 @@ class Gateway:
                 await session.renew_lease()
 
     async def _queue(self, job: Job) -> bool:
-        """Whether it will be done; else the chat is told."""
-        if self.session(job.work.chat).jobs.offer(job):
-            await trio.lowlevel.checkpoint()
-            return True
-        await self._reply(job.work.chat, BUSY)
-        return False
+        """Whether it will be done; else too much waits."""
+        offered = self.session(job.work.chat).jobs.offer(job)
+        await trio.lowlevel.checkpoint()
+        return offered
 
-    async def _lead(self, chat: Chat, outcome: Outcome) -> None:
-        """What a command leads to."""
-        if isinstance(outcome, str):
-            await self._reply(chat, outcome)
-        else:
-            await self._queue(Job(outcome))
+    async def _lead(self, chat: Chat, outcome: Outcome) -> Outbound | None:
+        """What a command leads to; the line for its chat, if there is one."""
+        match outcome:
+            case Outbound():
+                return outcome
+            case str():
+                return Outbound(chat, outcome, kind="notice") if outcome else None
+            case Prompt(inbound=inbound):
+                accepted = await self.journal.intake.accept(Arrival(inbound, self.agent_of(chat).name, ""))
+                if await self._queue(Job(Prompt(inbound, accepted))):
+                    return None
+                await self.journal.intake.settle(accepted.id, "refused")
+            case Compaction() if await self._queue(Job(outcome)):
+                return None
+            case _:
+                pass
+        return Outbound(chat, BUSY, kind="notice")
 
-    async def _beside(self, invocation: Invocation) -> None:
+    async def _beside(self, invocation: Invocation, accepted: Accepted) -> None:
         try:
-            await self._run(invocation)
+            await self._run(invocation, accepted)
         except Exception:
             log.exception("command_failed", session=invocation.session, command=invocation.command.name)
         finally:
             self._running.end(invocation)
+
+    def _redacted(self, chat: Chat, text: str) -> str:
+        return self.agent_of(chat).around.redactor.text(text)
 
     # --- its own commands ---
 
@@ -238,13 +269,9 @@ class Gateway:
     async def _helped(self, invocation: Invocation) -> Outcome:
         """What works in that chat."""
         chat = invocation.inbound.chat
+        await trio.lowlevel.checkpoint()
         rows = (": ".join(it.row) for it in self.commands.listed(chat))
-        await self._channels[chat.channel].send(Outbound(chat, "\n".join(rows), kind="output"), "")
-        return ""
-
-    async def _reply(self, chat: Chat, text: str) -> None:
-        if text:
-            await self._channels[chat.channel].send(Outbound(chat, text, kind="notice"), "")
+        return Outbound(chat, "\n".join(rows), kind="output")
 
 
 def _key(inbound: Inbound) -> str:

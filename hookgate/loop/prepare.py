@@ -72,7 +72,7 @@ async def _judged(batch: Batch, call: ToolCall, spec: ToolSpec) -> Ready | Owned
     verdict = await batch.agent.gate.before_tool(batch.step, call, batch.owners)
     match verdict:
         case Denied(result=result):
-            return await _denied(batch, verdict.call, result)
+            return _denied(batch, verdict.call, result)
         case Answered():
             return await _answered(batch, verdict)
         case Allowed(call=allowed):
@@ -103,9 +103,9 @@ async def _answered(batch: Batch, verdict: Answered) -> Settled:
     wishes = () if verdict.unapproved else approvals.wishes(batch.step, judged)
     permit = await _permitted(batch, judged, batch.spec(judged.name), wishes)
     if isinstance(permit, ToolResult):
-        return await _denied(batch, call, permit)
+        return _denied(batch, call, permit)
     if permit is not None and (late := await spent(batch, permit)):
-        return await _denied(batch, call, late)
+        return _denied(batch, call, late)
     tally.calls += 1
     tally.answered += 1
 
@@ -123,10 +123,10 @@ async def _approved(batch: Batch, call: ToolCall, spec: ToolSpec) -> Ready | Own
     wishes = agent.approvals.wishes(batch.step, call)
     verdict = await agent.gate.approve_tool(batch.step, call)
     if isinstance(verdict, ToolResult):
-        return await _denied(batch, call, verdict)
+        return _denied(batch, call, verdict)
     permit = await _permitted(batch, call, spec, (*wishes, *verdict))
     if isinstance(permit, ToolResult):
-        return await _denied(batch, call, permit)
+        return _denied(batch, call, permit)
     agent.tally.calls += 1
     if spec.owner:
         agent.tally.answered += 1
@@ -153,7 +153,7 @@ async def _permitted(
     step, events = batch.step, batch.agent.gate.events
     seen = presentable(batch.agent.around.redactor, call)
     events.emit(PersonAsked(seen, "; ".join(wish.title or wish.text or call.name for wish in wishes)), step)
-    match await batch.agent.approvals.settle(_subject(batch, call, spec), wishes, batch.channel):
+    match await batch.agent.approvals.settle(_subject(batch, call, spec), wishes, batch.outlet.channel):
         case Refused(denied_by=by, reason=reason, ends_turn=ends_turn):
             events.emit(CallDecided(seen, "denied", "user", reason), step)
             if ends_turn:
@@ -174,21 +174,13 @@ async def spent(batch: Batch, permit: Permit) -> ToolResult | None:
     return None
 
 
-async def _denied(batch: Batch, call: ToolCall, result: ToolResult) -> Settled:
+def _denied(batch: Batch, call: ToolCall, result: ToolResult) -> Settled:
     batch.agent.tally.calls += 1
     batch.agent.tally.denied += 1
-    if batch.agent.show_denials:
-        text = batch.agent.around.redactor.text(f"{call.name}: {result.for_llm}")
-        await _told(batch, text)
-    return Settled(call, result, result.for_llm)
-
-
-async def _told(batch: Batch, text: str) -> None:
-    """A chat that cannot be told of a denial is no reason to end the turn."""
-    try:
-        await batch.channel.send(Outbound(batch.step.chat, text, kind="notice"), "")
-    except Exception as error:
-        log.warning("denial_untold", session=batch.step.session_key, exc_info=error)
+    if not (batch.agent.show_denials or batch.outlet.policy.show_denials):
+        return Settled(call, result, result.for_llm)
+    text = batch.agent.around.redactor.text(f"{call.name}: {result.for_llm}")
+    return Settled(call, result, result.for_llm, (Outbound(batch.step.chat, text, kind="notice"),))
 
 
 def _unknown(batch: Batch, call: ToolCall) -> Settled:

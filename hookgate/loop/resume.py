@@ -11,7 +11,7 @@ from hookgate.loop.transcript import Transcript, open_calls
 from hookgate.protocol.codec import canonical
 from hookgate.protocol.journal.values import CallRecord, CallState, Entry
 from hookgate.protocol.redacting import presentable
-from hookgate.protocol.values import Finished, ProposedCall, ToolCall, ToolSpec
+from hookgate.protocol.values import Finished, Outbound, ProposedCall, ToolCall, ToolSpec
 from hookgate.tools.decode import ReadCall
 from hookgate.tools.failures import failure
 
@@ -48,6 +48,11 @@ def _digest(spec: ToolSpec) -> str:
     return known[1]
 
 
+def names(reply: Entry) -> dict[str, str]:
+    """Of its calls: the journal's by the model's."""
+    return {call.id: kept.id for call, kept in zip(reply.message.tool_calls, reply.calls, strict=True)}
+
+
 def last_reply(transcript: Transcript) -> Entry | None:
     """The one whose calls are not all answered."""
     if not open_calls(transcript.turn):
@@ -80,7 +85,8 @@ def _left(batch: Batch, proposed: ProposedCall, kept: CallRecord, state: CallSta
         return Finished(presentable(batch.agent.around.redactor, call), state.result, state.duration_ns)
     if state.intended:
         told = failure("unknown", name, MAY_HAVE_RUN, hint="Look before you do it again.")
-        return Settled(call, told, MAY_HAVE_RUN)
+        text = batch.agent.around.redactor.text(f"{name}: {MAY_HAVE_RUN}")
+        return Settled(call, told, MAY_HAVE_RUN, (Outbound(batch.step.chat, text, kind="notice"),))
     before = {"provider": kept.provider, "owner": kept.owner, "spec_digest": kept.spec_digest}
     if _tool(batch.own_spec(name)) != before:
         told = failure("stale", name, STALE, hint="Look at its description and call it again.")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 import structlog
 import trio
@@ -11,14 +13,14 @@ import trio
 from hookgate.loop.agent import Agent
 from hookgate.loop.claims import BY, LEASE_S
 from hookgate.loop.compaction import EmptySummary, NothingToCompact, compact
+from hookgate.loop.delivery.outlet import Outlet
 from hookgate.loop.jobs import Compaction, End, Job, Jobs, Prompt
 from hookgate.loop.slots import Shared, Slot
 from hookgate.loop.transcript import Transcript
 from hookgate.loop.turn import Turn, run_turn
 from hookgate.protocol.errors import ProviderFailed, SessionAborted, TurnAborted
 from hookgate.protocol.events.inside import SessionBegan, SessionEnded
-from hookgate.protocol.interfaces import Channel
-from hookgate.protocol.journal.values import Arrival, Conversation, Draft, Fenced
+from hookgate.protocol.journal.values import Arrival, Conversation, Draft, Fenced, Outcome
 from hookgate.protocol.values import Chat, Inbound, Message, Outbound, Step
 from hookgate.tools import call_context
 from hookgate.tools.memo import Memo
@@ -36,13 +38,13 @@ class Session:
     as far as it has been loaded: it is when the first job begins.
     """
 
-    def __init__(self, agent: Agent, channel: Channel, key: str, shared: Shared) -> None:
+    def __init__(self, agent: Agent, outlet: Outlet, key: str, shared: Shared) -> None:
         self.key = key
         self.transcript = Transcript(shared.journal.work, Conversation(key, agent.name))
         self.agent = agent
         self.jobs = Jobs()
         self._shared = shared
-        self._channel = channel
+        self._outlet = outlet
         self._running = False
         self._renewed = False
         self._aborted: SessionAborted | None = None
@@ -189,6 +191,8 @@ class Session:
             self.transcript = transcript if conversation == current else self.transcript
         claim = await self._shared.journal.work.claim(BY, LEASE_S, conversation, message)
         if claim is None:
+            # A message that is given up leaves a line for its chat.
+            self._outlet.delivery.wake(job.work.chat)
             raise Fenced(conversation.id)
         await transcript.take(claim)
         if isinstance(job.work, Prompt) and not claim.first:
@@ -215,7 +219,8 @@ class Session:
     async def _work(self, job: Job, transcript: Transcript, slot: Slot) -> End:
         if isinstance(job.work, Compaction):
             return await self._compact(job.work, transcript)
-        parts = (self.agent, self._channel, transcript, job.work.inbound, self._turn_id())
+        outlet = replace(self._outlet, policy=self._shared.policy(job.work.chat.channel))
+        parts = (self.agent, outlet, transcript, job.work.inbound, self._turn_id())
         kept = (Memo(self.agent.around.memo), self._used, self._news, self._native)
         self._turn = Turn(*parts, self._shared.journal, slot, *kept)
         await self._answer(self._turn)
@@ -226,11 +231,10 @@ class Session:
         if self._aborted is not None:
             await self._take_back(chat, transcript, self._aborted)
             return
-        if transcript.claim is not None:
-            await transcript.end("dropped", *(self._turn.progress.read if self._turn is not None else ()))
         # A conversation that was begun anew meanwhile has nothing to hear of the old one's end.
-        if transcript is self.transcript:
-            await self._tell(Outbound(chat, "Stopped.", kind="notice"))
+        outbox = [Outbound(chat, "Stopped.", kind="notice")] if transcript is self.transcript else []
+        read = self._turn.progress.read if self._turn is not None else ()
+        await self._end(transcript, "dropped", read, outbox)
 
     async def _compact(self, job: Compaction, transcript: Transcript) -> End:
         redactor = self.agent.around.redactor
@@ -241,12 +245,11 @@ class Session:
             raise
         except Exception as error:
             reason = redactor.text(self._why_not(error, step.turn_id))
-            await transcript.end("answered")
-            await self._tell(Outbound(job.chat, f"Not compacted: {reason.rstrip('.')}.", kind="error"))
+            text = f"Not compacted: {reason.rstrip('.')}."
+            await self._end(transcript, "answered", (), [Outbound(job.chat, text, kind="error")])
             return End("failed", reason)
-        await transcript.end("answered")
         text = f"Compacted: {done.dropped} messages became a summary, {done.kept} stay as they are."
-        await self._tell(Outbound(job.chat, text, kind="notice"))
+        await self._end(transcript, "answered", (), [Outbound(job.chat, text, kind="notice")])
         return End("done", summary=redactor.text(done.summary))
 
     def _why_not(self, error: Exception, turn_id: str) -> str:
@@ -267,27 +270,29 @@ class Session:
             raise
         except Exception:
             log.exception("turn_crashed", session=self.key, turn=turn.id)
-            if transcript.claim is not None:
-                await transcript.end("answered", *turn.progress.read)
             text = f"Something went wrong inside hookgate; the log has it under {turn.id}."
-            await self._tell(Outbound(chat, text, kind="error"))
+            await self._end(transcript, "answered", turn.progress.read, [Outbound(chat, text, kind="error")])
 
     async def _take_back(self, chat: Chat, transcript: Transcript, error: SessionAborted) -> None:
         if transcript.claim is not None:
             await transcript.rewind()
-            await transcript.end("refused")
-        await self._tell(Outbound(chat, self.agent.around.redactor.text(str(error)), kind="error"))
+        text = self.agent.around.redactor.text(str(error))
+        await self._end(transcript, "refused", (), [Outbound(chat, text, kind="error")])
 
     def _refuse(self, error: SessionAborted) -> None:
         self.agent.around.forget(self.key)
         self.jobs.refuse(self.agent.around.redactor.text(str(error)))
 
-    async def _tell(self, outbound: Outbound) -> None:
-        """A channel that fails now must not take the other conversations down with it."""
-        try:
-            await self._channel.send(outbound, "")
-        except Exception:
-            log.exception("message_undelivered", session=self.key, kind=outbound.kind)
+    async def _end(
+        self, transcript: Transcript, outcome: Outcome, read: Sequence[Message], outbox: Sequence[Outbound]
+    ) -> None:
+        """The job's end, unless it has one, with what people are told of it, who may have to wait for that."""
+        if transcript.claim is not None:
+            await transcript.end(outcome, *read, outbox=outbox)
+        elif outbox:
+            await self._shared.journal.posting.post(self.agent.name, outbox)
+        for it in outbox:
+            await self._outlet.delivery.flush(it.chat)
 
     def _turn_id(self) -> str:
         return f"{self.agent.name}-turn-{next(self.agent.numbers)}"

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hookgate.protocol.journal.values import Draft, Entry, Fenced, Stored
-from hookgate.protocol.values import Message, ProposedCall
+from hookgate.protocol.values import Message, Outbound, ProposedCall
 
 if TYPE_CHECKING:
     from hookgate.protocol.journal.interfaces import Work
@@ -84,8 +84,8 @@ class Transcript:
         self.claim, self._fence = claim, claim.fence
         self._begun = claim.first or (self._entries[-1].number + 1 if self._entries else 1)
 
-    async def append(self, *drafts: Draft) -> tuple[Entry, ...]:
-        return self._wrote(await self.work.append(self.held, drafts))
+    async def append(self, *drafts: Draft, outbox: Sequence[Outbound] = ()) -> tuple[Entry, ...]:
+        return self._wrote(await self.work.append(self.held, drafts, outbox))
 
     async def rewind(self, to: int = 0) -> None:
         """Take back what was said under the claim, or from an earlier entry on."""
@@ -100,11 +100,11 @@ class Transcript:
         self._messages = None
         self._measured, self._measured_at = 0, 0
 
-    async def end(self, outcome: Outcome, *messages: Message) -> None:
+    async def end(self, outcome: Outcome, *messages: Message, outbox: Sequence[Outbound] = ()) -> None:
         """The last that is said under the claim; calls that have no result get one that says so."""
         unanswered = (Message("tool", NO_RESULT, tool_call_id=call.id) for call in open_calls(self._entries))
         drafts = [Draft(message) for message in (*unanswered, *messages)]
-        self._wrote(await self.work.complete(self.held, outcome, drafts))
+        self._wrote(await self.work.complete(self.held, outcome, drafts, outbox))
         self.claim = None
         self._forget_calls()
 

@@ -11,13 +11,14 @@ import structlog
 import trio
 
 from hookgate.loop.agent import Agent
-from hookgate.loop.batch import Batch, Settled
+from hookgate.loop.batch import Batch, Final
 from hookgate.loop.calls import run_calls
 from hookgate.loop.compaction import make_room
+from hookgate.loop.delivery.outlet import Outlet
 from hookgate.loop.model import complete
 from hookgate.loop.repeated import is_repeated
 from hookgate.loop.reply_calls import Asked, TextCalls, read_reply, renamed
-from hookgate.loop.resume import MAY_HAVE_RUN, last_reply, left, record, replies
+from hookgate.loop.resume import last_reply, left, names, record, replies
 from hookgate.loop.slots import Slot
 from hookgate.loop.streaming.shown import Everything, Shown, Watching
 from hookgate.loop.transcript import Transcript
@@ -25,7 +26,6 @@ from hookgate.protocol.delta import CallPiece
 from hookgate.protocol.errors import ProviderFailed, SessionAborted, StepLimitReached, TurnAborted
 from hookgate.protocol.events.inside import CallWritten, ModelAsked, Prompted, ReplyEnded, StepBegan
 from hookgate.protocol.events.payloads import ErrorEvent, Payload, SteeringInjected, TurnEnd, TurnStart
-from hookgate.protocol.interfaces import Channel
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import Draft
 from hookgate.protocol.redacting import presentable
@@ -35,8 +35,8 @@ from hookgate.protocol.values import (
     LLMRequest,
     Message,
     Outbound,
+    OutboundKind,
     Step,
-    ToolResult,
 )
 from hookgate.protocol.zot.names import EXTENSION
 from hookgate.tools.extract import Held
@@ -54,7 +54,7 @@ CORRECTION = (
 @dataclass(frozen=True)
 class Turn:
     agent: Agent
-    channel: Channel
+    outlet: Outlet
     transcript: Transcript
     inbound: Inbound
     id: str
@@ -76,6 +76,19 @@ class Turn:
 
     def text_calls(self, model: str) -> TextCalls:
         return "off" if model in self.native else self.agent.text_calls
+
+    def batch(self, step: Step, request: LLMRequest, snapshot: Snapshot) -> Batch:
+        """For the calls of a reply to this request."""
+        parts = (self.agent, self.outlet, self.transcript.held, step, request, snapshot)
+        return Batch(*parts, self.journal, self.memo, self.used, self.slot.given_back)
+
+    def line(self, text: str, kind: OutboundKind) -> Outbound:
+        """As people read it, without secrets."""
+        return Outbound(self.inbound.chat, self.agent.around.redactor.text(text), kind=kind)
+
+    async def flush(self) -> None:
+        """Until what is stored for the chat is there, so that what comes next comes after it."""
+        await self.outlet.delivery.flush(self.inbound.chat, self.slot.given_back)
 
 
 @dataclass(frozen=True)
@@ -114,9 +127,8 @@ async def run_turn(turn: Turn) -> None:
     events, first = turn.agent.gate.events, turn.step(0)
     events.emit(TurnStart(turn.inbound.text, len(turn.inbound.media)), first)
     try:
-        outbound = await _outcome(turn)
-        if outbound is not None:
-            await turn.channel.send(outbound, "")
+        await _outcome(turn)
+        await turn.flush()
     finally:
         turn.memo.clear()
         duration = perf_counter_ns() - started
@@ -124,54 +136,50 @@ async def run_turn(turn: Turn) -> None:
         events.emit(end, progress.step or first)
 
 
-async def _outcome(turn: Turn) -> Outbound | None:
-    """The answer, or the line that stands for it, stored as the end of the turn; None where tools have delivered
-    everything."""
+async def _outcome(turn: Turn) -> None:
+    """The answer, or the line that stands for it, stored as the end of the turn."""
     progress = turn.progress
     try:
-        answer = await _converse(turn)
+        progress.answer = await _converse(turn)
+        progress.status = "completed"
     except SessionAborted:
         raise
     except TurnAborted as error:
-        return await _failed(turn, str(error))
+        await _failed(turn, str(error))
     except StepLimitReached as error:
         progress.status = "step_limit"
-        return await _failed(turn, str(error))
+        await _failed(turn, str(error))
     except ProviderFailed as error:
         progress.status = "error"
         turn.agent.gate.events.emit(ErrorEvent("llm", error.reason), progress.step)
-        return await _failed(turn, f"The model call failed ({error.kind}): {error.reason}")
-    progress.status, progress.answer = "completed", answer or ""
-    if answer is None:
-        return None
-    return Outbound(turn.inbound.chat, turn.agent.around.redactor.text(answer))
+        # In a chat with other people an endpoint's own words say too much.
+        said = f": {error.reason}" if turn.outlet.policy.show_errors == "full" else "."
+        await _failed(turn, f"The model call failed ({error.kind}){said}")
 
 
-async def _converse(turn: Turn) -> str | None:
+async def _converse(turn: Turn) -> str:
+    """The answer; empty where tools have delivered everything, or a hook withholds it."""
     progress, before = turn.progress, replies(turn.transcript)
     corrected = any(_is_correction(entry.message) for entry in turn.transcript.turn)
     turn.emit(Prompted(turn.inbound), turn.step(0))
     if before:
-        await _go_on(turn)
+        await _go_on(turn, before)
     for iteration in range(before, turn.agent.max_steps):
         progress.step, progress.iterations = turn.step(iteration), iteration + 1
         await _take_news(turn, progress.step)
         await make_room(turn.agent, turn.transcript, progress.step)
         heard = await _ask_with_room(turn, progress.step)
         said, batch = heard.said, await _join(turn, heard)
-        if heard.withheld_by:
-            text = turn.agent.around.redactor.text(heard.withheld_by)
-            await turn.channel.send(Outbound(turn.inbound.chat, text, kind="notice"), "")
         if said.fault:
             if corrected:
                 raise ProviderFailed("format", f"it keeps writing a tool call that cannot be read: {said.fault}")
             corrected = True
             await turn.transcript.append(Draft(Message("user", CORRECTION.format(said.fault))))
         elif not said.calls:
-            return None if heard.withheld_by else heard.visible
+            return "" if heard.withheld_by else heard.visible
         elif await run_calls(batch, said.calls, partial(_record, turn)):
             await turn.transcript.end("answered")
-            return None
+            return ""
     tried = f"after {turn.agent.max_steps} model calls in one turn (agent.max_steps) it still wanted to run tools"
     raise StepLimitReached(f"I stopped: {tried}.")
 
@@ -180,24 +188,16 @@ def _is_correction(message: Message) -> bool:
     return message.role == "user" and message.content.startswith(CORRECTION.partition("{}")[0])
 
 
-async def _go_on(turn: Turn) -> None:
-    """The calls that a crash has left of the last reply: prepared again, finished, or told that they may have run."""
-    agent, reply = turn.agent, last_reply(turn.transcript)
+async def _go_on(turn: Turn, before: int) -> None:
+    """The calls that a crash has left of the last reply."""
+    reply = last_reply(turn.transcript)
     if reply is None:
         return
-    step = replace(turn.step(replies(turn.transcript) - 1), resumed=True)
-    turn.progress.step = step
-    snapshot = agent.selection.of(agent.registry.snapshot(), step.chat.channel)
-    request = agent.gate.offered(step, _request(turn, snapshot))
-    ids = {call.id: kept.id for call, kept in zip(reply.message.tool_calls, reply.calls, strict=True)}
-    parts = (agent, turn.channel, turn.transcript.held, step, request, snapshot)
-    batch = Batch(*parts, turn.journal, turn.memo, turn.used, turn.slot.given_back, ids)
-    calls = tuple(left(batch, turn.transcript, reply))
-    for call in calls:
-        if isinstance(call, Settled) and call.skipped == MAY_HAVE_RUN:
-            text = agent.around.redactor.text(f"{call.call.name}: {MAY_HAVE_RUN}")
-            await turn.channel.send(Outbound(step.chat, text, kind="notice"), "")
-    await run_calls(batch, calls, partial(_record, turn))
+    step = turn.progress.step = replace(turn.step(before - 1), resumed=True)
+    snapshot = turn.agent.selection.of(turn.agent.registry.snapshot(), step.chat.channel)
+    batch = turn.batch(step, turn.agent.gate.offered(step, _request(turn, snapshot)), snapshot)
+    batch = replace(batch, ids=names(reply))
+    await run_calls(batch, tuple(left(batch, turn.transcript, reply)), partial(_record, turn))
 
 
 async def _take_news(turn: Turn, step: Step) -> None:
@@ -258,10 +258,8 @@ async def _heard(turn: Turn, step: Step, so_far: list[Shown]) -> _Heard:
     if not said.fault:
         shown.finish(visible)
     if said.calls and visible:
-        turn.channel.end_stream(step.chat)
-    parts = (agent, turn.channel, turn.transcript.held, step, request, snapshot)
-    batch = Batch(*parts, turn.journal, turn.memo, turn.used, turn.slot.given_back)
-    return _Heard(batch, said, visible, reply)
+        turn.outlet.channel.end_stream(step.chat)
+    return _Heard(turn.batch(step, request, snapshot), said, visible, reply)
 
 
 async def _join(turn: Turn, heard: _Heard) -> Batch:
@@ -269,15 +267,17 @@ async def _join(turn: Turn, heard: _Heard) -> Batch:
     it. Its calls as they are run, under the ids that the journal knows them by."""
     said, reply, batch = heard.said, heard.reply, heard.batch
     message = Message("assistant", said.text, tuple(it.recorded for it in said.calls), reasoning=reply.reasoning)
+    # What a hook withholds is said to be so: in the place of an answer, and beside calls.
+    withheld = (turn.line(heard.withheld_by, "notice"),) if heard.withheld_by else ()
     if said.calls:
-        (entry,) = await turn.transcript.append(Draft(message, tuple(record(batch, it) for it in said.calls)))
-        batch = replace(
-            batch, ids={it.proposed.id: kept.id for it, kept in zip(said.calls, entry.calls, strict=True)}
-        )
+        draft = Draft(message, tuple(record(batch, it) for it in said.calls))
+        (entry,) = await turn.transcript.append(draft, outbox=withheld)
+        batch = replace(batch, ids=names(entry))
     elif said.fault:
-        await turn.transcript.append(Draft(message))
+        await turn.transcript.append(Draft(message), outbox=withheld)
     else:
-        await turn.transcript.end("answered", message)
+        answer = withheld or (turn.line(heard.visible, "answer"),)
+        await turn.transcript.end("answered", message, outbox=answer)
     if reply.usage is not None:
         turn.transcript.measure(reply.usage.total_tokens)
     redactor = turn.agent.around.redactor
@@ -285,6 +285,8 @@ async def _join(turn: Turn, heard: _Heard) -> Batch:
     stop = "tool_use" if said.calls else "length" if reply.finish_reason == "length" else "end"
     asked = tuple(presentable(redactor, call.call_or_blank) for call in said.calls)
     turn.emit(ReplyEnded(redactor.text(said.text), visible, asked, stop, usage=reply.usage), batch.step)
+    if withheld:
+        await turn.flush()
     return batch
 
 
@@ -312,7 +314,7 @@ def _request(turn: Turn, snapshot: Snapshot) -> LLMRequest:
 
 def _shown(turn: Turn, step: Step, request: LLMRequest) -> Shown:
     """Nobody reads along while a hook may still change the text, or where it may be a call."""
-    chat, channel, text_calls = turn.inbound.chat, turn.channel, turn.text_calls(request.model)
+    chat, channel, text_calls = turn.inbound.chat, turn.outlet.channel, turn.text_calls(request.model)
     redactor = turn.agent.around.redactor
 
     def show(text: str | None) -> None:
@@ -329,12 +331,15 @@ def _shown(turn: Turn, step: Step, request: LLMRequest) -> Shown:
     return Shown(Watching(show, calls), partial(Held, text_calls), redactor)
 
 
-async def _record(turn: Turn, call_id: str, result: ToolResult) -> None:
+async def _record(turn: Turn, call_id: str, final: Final) -> None:
+    result, outbox = final.result, final.outbox
     media = () if result.response_handled else result.media
-    await turn.transcript.append(Draft(Message("tool", result.for_llm, tool_call_id=call_id, media=media)))
+    message = Message("tool", result.for_llm, tool_call_id=call_id, media=media)
+    await turn.transcript.append(Draft(message), outbox=outbox)
+    if outbox:
+        await turn.flush()
 
 
-async def _failed(turn: Turn, text: str) -> Outbound:
+async def _failed(turn: Turn, text: str) -> None:
     """The line that stands where an answer should; what people have read of one stays in the conversation."""
-    await turn.transcript.end("answered", *turn.progress.read)
-    return Outbound(turn.inbound.chat, turn.agent.around.redactor.text(text), kind="error")
+    await turn.transcript.end("answered", *turn.progress.read, outbox=[turn.line(text, "error")])

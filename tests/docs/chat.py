@@ -17,12 +17,14 @@ from hookgate.hooks.gate import Gate
 from hookgate.hooks.inside import InsideHook
 from hookgate.hooks.rules import Mount, Rules
 from hookgate.loop.agent import Agent
+from hookgate.loop.delivery.delivery import Delivery
+from hookgate.loop.delivery.outlet import Outlet
 from hookgate.loop.slots import Slot
 from hookgate.loop.transcript import Transcript
 from hookgate.loop.turn import Turn, run_turn
 from hookgate.processes.deadlines import Deadlines
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide
-from hookgate.protocol.channel import UNLIMITED
+from hookgate.protocol.channel import UNLIMITED, ChannelPolicy
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.hook.stages import MESSAGE_STAGES, Stage
 from hookgate.protocol.journal.values import Conversation, Draft
@@ -105,8 +107,12 @@ async def _answer(agent: Agent, channel: Telegram) -> None:
     assert claim is not None
     await transcript.take(claim)
     await transcript.append(Draft(Message("user", INBOUND.text)))
-    async with Slot(trio.Semaphore(1)) as slot:
-        await run_turn(Turn(agent, channel, transcript, INBOUND, "main-turn-1", journal, slot))
+    delivery = Delivery(journal.posting, {channel.name: channel})
+    outlet = Outlet(channel, delivery, ChannelPolicy())
+    async with Slot(trio.Semaphore(1)) as slot, trio.open_nursery() as nursery:
+        nursery.start_soon(delivery.run)
+        await run_turn(Turn(agent, outlet, transcript, INBOUND, "main-turn-1", journal, slot))
+        nursery.cancel_scope.cancel()
 
 
 def _spec(program: Path, seen: Path) -> ProcessSpec:

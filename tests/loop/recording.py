@@ -204,7 +204,9 @@ class Bench:
         return self.lines
 
     async def say(self, text: str, chat: Chat = CHAT) -> None:
+        """What is said about it at once is there when this returns."""
         await self.gateway.receive(Inbound(chat, text))
+        await self.gateway.delivery.idle(chat.session_key)
 
     async def idle(self, chat: Chat = CHAT) -> None:
         await self.gateway.idle(chat.session_key)

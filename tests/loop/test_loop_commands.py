@@ -96,6 +96,9 @@ async def open_house() -> AsyncGenerator[House]:
     surfaces = Surfaces(("desk", "test"), {"desk": desk}, lambda text: text.replace("secret", "<mark>"))
 
     class Inbox:
+        async def say(self, outbound: Outbound) -> None:
+            await room.send(outbound, "")
+
         async def submit(self, inbound: Inbound) -> Accepted:
             await trio.lowlevel.checkpoint()
             submitted.append(inbound)
@@ -108,7 +111,7 @@ async def open_house() -> AsyncGenerator[House]:
 
     with trio.fail_after(DEADLINE_S):
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(surfaces.run, {"desk": Room([]), "test": room}, Inbox())
+            nursery.start_soon(surfaces.run, Inbox())
             yield House(surfaces, desk, room, submitted, typed)
             nursery.cancel_scope.cancel()
 

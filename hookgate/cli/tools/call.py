@@ -16,7 +16,7 @@ from hookgate.channels.terminal import Terminal
 from hookgate.cli.terminal.chat import seated
 from hookgate.cli.terminal.keyboard import open_keyboard
 from hookgate.cli.tools.started import open_without_model
-from hookgate.loop.batch import Batch
+from hookgate.loop.batch import Batch, Final
 from hookgate.loop.calls import run_calls
 from hookgate.loop.claims import open_claim
 from hookgate.operations.tools import declared_specs
@@ -104,7 +104,7 @@ async def call_tool(flags: CallFlags) -> int:
     ):
         begun()
         try:
-            await _call(runtime, asker, flags, results)
+            await _call(runtime, flags, results)
         except TurnAborted as error:
             return _failed(str(error))
     return _told(results)
@@ -119,7 +119,7 @@ async def _open_asker(flags: CallFlags) -> AsyncGenerator[_Asker]:
         yield _Asker(flags.channel, seated(_to_stdout, keyboard), yes=False)
 
 
-async def _call(runtime: Runtime, asker: _Asker, flags: CallFlags, results: list[ToolResult]) -> None:
+async def _call(runtime: Runtime, flags: CallFlags, results: list[ToolResult]) -> None:
     agent = runtime.agent
     snapshot = agent.selection.of(agent.registry.snapshot(), flags.channel)
     chat = Chat(flags.channel, flags.chat, flags.sender)
@@ -127,11 +127,13 @@ async def _call(runtime: Runtime, asker: _Asker, flags: CallFlags, results: list
     request = await _effective(runtime, step, snapshot, flags.name)
     proposed = ProposedCall("call_1", flags.name, flags.arguments)
 
-    async def record(_id: str, result: ToolResult) -> None:
-        results.append(result)
+    async def record(_id: str, final: Final) -> None:
+        results.append(final.result)
+        await runtime.journal.work.append(claim, (), final.outbox)
+        await runtime.gateway.delivery.flush(chat)
 
     async with open_claim(runtime.journal.work, Conversation(chat.session_key, agent.name)) as claim:
-        batch = Batch(agent, asker, claim, step, request, snapshot, runtime.journal)
+        batch = Batch(agent, runtime.gateway.outlet(chat), claim, step, request, snapshot, runtime.journal)
         await run_calls(batch, read_calls([proposed], cut=False), record)
 
 

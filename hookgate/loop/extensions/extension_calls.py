@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import count
 
 from hookgate.hooks.zot.errands import Errand
-from hookgate.loop.batch import Batch
+from hookgate.loop.batch import Batch, Final
 from hookgate.loop.calls import run_calls
 from hookgate.loop.claims import open_claim
 from hookgate.loop.extensions import call_scope
@@ -51,8 +51,11 @@ async def _run(gateway: Gateway, batch: Batch, errand: Errand, within: call_scop
     batch.agent.gate.events.emit(CallProposed(presentable(redactor, call)), batch.step)
     results: list[ToolResult] = []
 
-    async def record(_id: str, result: ToolResult) -> None:
-        results.append(result)
+    async def record(_id: str, final: Final) -> None:
+        results.append(final.result)
+        if final.outbox:
+            await gateway.journal.work.append(batch.claim, (), final.outbox)
+            await gateway.delivery.flush(errand.chat)
 
     try:
         await run_calls(batch, [_read(call)], record)
@@ -82,7 +85,7 @@ def _between(gateway: Gateway, claim: Claim, shown: Shown, errand: Errand) -> Ba
     step = Step(agent.name, turn_id, Inbound(chat, ""), model=agent.model, extension=errand.extension)
     request = LLMRequest(agent.model, (), shown(step, snapshot.specs), agent.options)
     return Batch(
-        agent, gateway.channel_of(chat), claim, step, agent.gate.offered(step, request), snapshot, gateway.journal
+        agent, gateway.outlet(chat), claim, step, agent.gate.offered(step, request), snapshot, gateway.journal
     )
 
 

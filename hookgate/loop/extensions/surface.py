@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 import structlog
 import trio
 
-from hookgate.protocol.interfaces import Channel
 from hookgate.protocol.journal.values import Accepted
 from hookgate.protocol.values import Chat, Inbound, Outbound, OutboundKind
 from hookgate.protocol.zot.surface import Surface
@@ -21,15 +20,16 @@ if TYPE_CHECKING:
     from hookgate.protocol.zot.frames import Level, Panel
 
 log = structlog.get_logger("hookgate.loop")
+T = TypeVar("T")
 
 MAX_WAITING = 256
 """Notes that one channel may have waiting; more are dropped: an extension must not fill the memory."""
-SEND_S = 30.0
-"""A channel that takes longer for a note loses it, so that the next one is not held up for ever."""
 
 
 class Inbox(Protocol):
-    """Where messages come in."""
+    """Where messages come in, and where those for people go."""
+
+    async def say(self, outbound: Outbound) -> None: ...
 
     async def receive(self, inbound: Inbound) -> Accepted:
         """A person's, which may be a command."""
@@ -81,11 +81,11 @@ class Surfaces:
         self._queues = {name: trio.open_memory_channel[_Job](MAX_WAITING) for name in channels}
         self._panel: _Shown | None = None
 
-    async def run(self, channels: Mapping[str, Channel], inbox: Inbox) -> None:
-        """Deliver until cancelled: each channel in order, none waiting for another."""
+    async def run(self, inbox: Inbox) -> None:
+        """Hand on until cancelled: each channel's in order, none waiting for another."""
         async with trio.open_nursery() as nursery:
-            for name, (_, jobs) in self._queues.items():
-                nursery.start_soon(_deliver, channels[name], jobs, inbox)
+            for _, jobs in self._queues.values():
+                nursery.start_soon(_hand_on, jobs, inbox)
 
     # --- from extensions ---
 
@@ -200,30 +200,22 @@ def panel_text(panel: Panel) -> str:
     return "\n".join(part for part in parts if part)
 
 
-async def _deliver(channel: Channel, jobs: trio.MemoryReceiveChannel[_Job], inbox: Inbox) -> None:
+async def _hand_on(jobs: trio.MemoryReceiveChannel[_Job], inbox: Inbox) -> None:
     async for job in jobs:
         match job:
             case Inbound():
-                await _submit(inbox.submit, job)
+                await _take(inbox.submit, job)
             case _Typed(inbound=inbound):
-                await _submit(inbox.receive, inbound)
+                await _take(inbox.receive, inbound)
             case trio.Event():
                 job.set()
             case _:
-                await _send(channel, job)
+                await _take(inbox.say, job)
 
 
-async def _submit(take: Callable[[Inbound], Awaitable[Accepted]], inbound: Inbound) -> None:
+async def _take(take: Callable[[T], Awaitable[object]], said: T) -> None:
+    """What cannot be taken in now is lost alone."""
     try:
-        await take(inbound)
+        await take(said)
     except Exception:
-        log.exception("extension_message_lost", channel=inbound.chat.channel)
-
-
-async def _send(channel: Channel, outbound: Outbound) -> None:
-    """A channel that fails now loses this message alone."""
-    try:
-        with trio.fail_after(SEND_S):
-            await channel.send(outbound, "")
-    except Exception:
-        log.exception("extension_note_undelivered", channel=channel.name)
+        log.exception("extension_message_lost")

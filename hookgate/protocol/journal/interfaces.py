@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         Unfinished,
         Vote,
     )
-    from hookgate.protocol.values import Outbound, ToolResult
+    from hookgate.protocol.values import Chat, Outbound, ToolResult
 
 
 class Intake(Protocol):
@@ -154,8 +154,16 @@ class Decisions(Protocol):
 class Posting(Protocol):
     """For delivery."""
 
+    async def post(self, agent: str, outbox: Sequence[Outbound]) -> None:
+        """What answers no message: it belongs to what is going on in its chat with this agent."""
+        ...
+
     async def outgoing(self, channel: str) -> tuple[Row, ...]:
         """The next row of each chat that is due: per chat in order."""
+        ...
+
+    async def next_row(self, chat: Chat) -> Row | None:
+        """The next one of this chat, due or not."""
         ...
 
     async def sent(self, row: str, receipt: str) -> None: ...

@@ -259,10 +259,12 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Where a message has been: `accepted`, `running`, `waiting` (for a person), an outcome, `delivered`, `dead`."""
+    """Where a message has been: `accepted`, `running`, `waiting` (for a person), an outcome, `delivered`, `dead` (why
+    it, or what answers it, was given up)."""
 
     what: str
     at: float
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from hookgate.store.journal.listing import read_sessions
 from hookgate.store.journal.tables import Tables, number_of
 
 PASSAGES = """
-    SELECT 'accepted', accepted_at, 0 AS place FROM messages WHERE number = ?1 AND inbound IS NOT NULL
-    UNION ALL SELECT what, at, rowid FROM passages WHERE message = ?1 ORDER BY place
+    SELECT 'accepted', accepted_at, '', 0 AS place FROM messages WHERE number = ?1 AND inbound IS NOT NULL
+    UNION ALL SELECT what, at, why, rowid FROM passages WHERE message = ?1 ORDER BY place
 """
 
 
@@ -20,7 +20,7 @@ class Books:
 
     async def where(self, message: str) -> tuple[Passage, ...]:
         rows = await self._engine.read(lambda tables: tables.all(PASSAGES, number_of(message)))
-        return tuple(Passage(what, at) for what, at, _place in rows)
+        return tuple(Passage(what, at, why) for what, at, why, _place in rows)
 
     async def sessions(self) -> tuple[SessionRow, ...]:
         return await self._engine.read(read_sessions)

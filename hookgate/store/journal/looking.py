@@ -171,10 +171,10 @@ def _messages(tables: Tables, conversation: int) -> Iterator[Line]:
         "WHERE conversation = ? AND inbound IS NOT NULL ORDER BY number"
     )
     for number, kind, at, outcome, inbound in tables.all(sql, conversation):
-        passages = tables.all("SELECT what, at FROM passages WHERE message = ? ORDER BY rowid", number)
+        passages = tables.all("SELECT what, at, why FROM passages WHERE message = ? ORDER BY rowid", number)
         yield {
             **{"kind": "message", "id": id_of(number), "as": kind, "accepted_at": at, "outcome": outcome},
-            "passages": [{"what": what, "at": at} for what, at in passages],
+            "passages": [{"what": what, "at": at, **({"why": why} if why else {})} for what, at, why in passages],
             "inbound": Encoded(inbound),
         }
 

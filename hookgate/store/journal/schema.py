@@ -54,7 +54,7 @@ _FIRST = (
     """,
     "CREATE INDEX forgotten ON messages (accepted_at) WHERE inbound IS NULL",
     "CREATE INDEX messages_of ON messages (conversation, outcome)",
-    "CREATE TABLE passages (message INTEGER NOT NULL, what TEXT NOT NULL, at REAL NOT NULL)",
+    "CREATE TABLE passages (message INTEGER NOT NULL, what TEXT NOT NULL, at REAL NOT NULL, why TEXT NOT NULL)",
     "CREATE INDEX passages_of ON passages (message)",
     """
     CREATE TABLE entries (

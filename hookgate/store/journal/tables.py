@@ -123,8 +123,9 @@ class Tables:
         )
         return ended > 0
 
-    def passed(self, message: int, what: str) -> None:
-        self.run("INSERT INTO passages (message, what, at) VALUES (?, ?, ?)", message, what, self.clock())
+    def passed(self, message: int, what: str, why: str = "") -> None:
+        sql = "INSERT INTO passages (message, what, at, why) VALUES (?, ?, ?, ?)"
+        self.run(sql, message, what, self.clock(), why)
 
 
 def number_of(message: str) -> int:

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from hookgate.protocol.journal.values import Row
+from hookgate.protocol.journal.values import Conversation, Row
+from hookgate.protocol.values import Chat, Outbound
 from hookgate.store.memory.tables import OutboxRow, Tables
 
 
 class Posting:
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
+
+    async def post(self, agent: str, outbox: Sequence[Outbound]) -> None:
+        for it in outbox:
+            session = it.chat.session_key
+            conversation = Conversation(session, agent, self._tables.generations.get(session, 0))
+            self._tables.post(self._tables.thread(conversation), [it])
+        self._tables.ring()
 
     async def outgoing(self, channel: str) -> tuple[Row, ...]:
         first: dict[str, OutboxRow] = {}
@@ -21,6 +30,10 @@ class Posting:
         now = self._tables.clock()
         return tuple(it.row for it in first.values() if it.again_at <= now)
 
+    async def next_row(self, chat: Chat) -> Row | None:
+        rows = (it.row for it in self._tables.outbox.values())
+        return next((it for it in rows if it.outbound.chat.session_key == chat.session_key), None)
+
     async def sent(self, row: str, receipt: str) -> None:
         self._end(row, "delivered")
 
@@ -30,14 +43,14 @@ class Posting:
             stored.row, stored.again_at = replace(stored.row, tries=stored.row.tries + 1), again_at
 
     async def dead(self, row: str, why: str) -> None:
-        self._end(row, "dead")
+        self._end(row, "dead", why)
 
-    def _end(self, row: str, what: str) -> None:
+    def _end(self, row: str, what: str, why: str = "") -> None:
         """The first end stands."""
         stored = self._tables.outbox.pop(row, None)
         if stored is None:
             return
         message = self._tables.messages.get(stored.row.in_reply_to)
         if message is not None:
-            self._tables.passed(message, what)
+            self._tables.passed(message, what, why)
         self._tables.ring()

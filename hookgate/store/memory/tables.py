@@ -189,8 +189,8 @@ class Tables:
         while len(self.ended) > KEPT:
             self.messages.pop(self.ended.popleft(), None)
 
-    def passed(self, message: MessageRow, what: str) -> None:
-        message.passages.append(Passage(what, self.clock()))
+    def passed(self, message: MessageRow, what: str, why: str = "") -> None:
+        message.passages.append(Passage(what, self.clock(), why))
 
     def void(self, message: str, why: str) -> None:
         """The requests of a message that is over."""
