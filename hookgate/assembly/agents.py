@@ -107,7 +107,6 @@ def _make_agent(config: Config, section: AgentSection, parts: AgentParts) -> Age
         max_steps=section.max_steps,
         options=section.request_options,
         retries=Retries(section.retries, section.retry_first_ms / 1000, section.retry_longest_ms / 1000),
-        show_denials=section.show_denials,
         text_calls=section.text_tool_calls,
         around=parts.tools.around,
         selection=parts.tools.selection,

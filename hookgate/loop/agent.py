@@ -68,7 +68,6 @@ class Agent:
     max_steps: int = 50
     options: JsonObject = field(default_factory=dict[str, Json])
     retries: Retries = field(default_factory=Retries)
-    show_denials: bool = False
     text_calls: TextCalls = "tags"
     around: Around = field(default_factory=Around)
     selection: Selection = field(default_factory=Selection)

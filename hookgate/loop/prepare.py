@@ -177,7 +177,7 @@ async def spent(batch: Batch, permit: Permit) -> ToolResult | None:
 def _denied(batch: Batch, call: ToolCall, result: ToolResult) -> Settled:
     batch.agent.tally.calls += 1
     batch.agent.tally.denied += 1
-    if not (batch.agent.show_denials or batch.outlet.policy.show_denials):
+    if not batch.outlet.policy.show_denials:
         return Settled(call, result, result.for_llm)
     text = batch.agent.around.redactor.text(f"{call.name}: {result.for_llm}")
     return Settled(call, result, result.for_llm, (Outbound(batch.step.chat, text, kind="notice"),))

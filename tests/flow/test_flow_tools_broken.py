@@ -71,8 +71,12 @@ async def test_a_chat_that_cannot_be_told_of_a_denial_does_not_end_the_turn(tmp_
     async with open_rig(
         tmp_path, (ONE, says("x")), tools=(Made("work"),), hooks=(denies,), room=room, agent="show_denials = true"
     ) as rig:
-        assert await rig.say("go") == ["x"]
+        assert await rig.say("go") == []
         assert rig.results() == ["Tool execution denied by hook: no"]
+        room.broken.clear()
+        while len(room.sent) < 2:
+            await trio.sleep(0.01)
+        assert [it.text for it in room.sent] == ["work: Tool execution denied by hook: no", "x"]
 
 
 class Deaf(Room):

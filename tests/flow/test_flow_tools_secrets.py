@@ -196,7 +196,7 @@ class Leaky(Room):
 
 async def test_what_a_channel_says_of_its_own_failure_leaves_without_its_secret(tmp_path: Path) -> None:
     async def shows(_call: ToolCall) -> ToolResult:
-        return ToolResult("ok", for_user="look")
+        return ToolResult("ok", for_user="look", response_handled=True)
 
     async with open_rig(
         tmp_path,

@@ -22,7 +22,7 @@ from hookgate.loop.gateway import Gateway
 from hookgate.loop.slots import MAX_TURNS, Shared
 from hookgate.loop.transcript import Transcript
 from hookgate.protocol.approval import ApprovalRequest, Decide, Decision
-from hookgate.protocol.channel import UNLIMITED
+from hookgate.protocol.channel import UNLIMITED, ChannelPolicy
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.payloads import Payload
 from hookgate.protocol.hook.answers import CONTINUE, Answer, Approve
@@ -170,6 +170,7 @@ class Bench:
         self, *steps: ScriptStep, tools: Sequence[FunctionTool] = (), hooks: Sequence[Mount] = (), **agent: Any
     ) -> None:
         self.log: list[str] = agent.pop("log", [])
+        policy: ChannelPolicy = agent.pop("policy", ChannelPolicy())
         max_turns: int = agent.pop("max_turns", MAX_TURNS)
         self.events: list[Event] = []
         self.room = Room(self.log)
@@ -182,9 +183,8 @@ class Bench:
         approvals = Approvals(rules, self.journal, Surroundings(gate.events.emit))
         usual = Agent("main", "p/m", "", providers, gate, _registry(tools), approvals, retries=Retries(2, 0.001, 0.5))
         self.agent = replace(usual, **agent)
-        self.gateway = Gateway(
-            lambda _chat: self.agent, {"test": self.room}, Shared(self.journal, trio.Semaphore(max_turns))
-        )
+        shared = Shared(self.journal, trio.Semaphore(max_turns), lambda _channel: policy)
+        self.gateway = Gateway(lambda _chat: self.agent, {"test": self.room}, shared)
 
     @asynccontextmanager
     async def opened(self) -> AsyncGenerator[Bench]:

@@ -9,6 +9,7 @@ import pytest
 import trio
 
 from hookgate.loop.reply_calls import with_ids
+from hookgate.protocol.channel import ChannelPolicy
 from hookgate.protocol.events.payloads import (
     HookFailed,
     HookModified,
@@ -226,7 +227,8 @@ async def test_a_rename_cannot_reach_a_tool_that_the_model_was_not_offered(bench
 async def test_a_denied_call_never_runs_and_nobody_is_asked_to_approve_it(bench: MakeBench) -> None:
     tool, log = FunctionTool("t"), list[str]()
     guard = hook("guard", {Stage.BEFORE_TOOL: Deny("not here")}, priority=1)
-    made = bench(asks_for("t"), says("x"), tools=[tool], hooks=[guard, logging_hook(log)], show_denials=True)
+    shows = ChannelPolicy(show_denials=True)
+    made = bench(asks_for("t"), says("x"), tools=[tool], hooks=[guard, logging_hook(log)], policy=shows)
     assert await made.play() == ["t: Tool execution denied by hook: not here", "x"]
     assert tool.seen == []
     assert "approve_tool t" not in log
