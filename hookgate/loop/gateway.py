@@ -63,11 +63,12 @@ class Gateway:
         been taken in before is not taken in again. Raises StoreFailed where nothing was stored."""
         if self._stopping:
             raise StoreFailed("hookgate is stopping: send it again when it is back")
-        invocation = self.commands.read(inbound)
+        invocation = self.commands.read(inbound := inbound.sound)
         return await self.submit(inbound) if invocation is None else await self._invoke(invocation)
 
     async def submit(self, inbound: Inbound) -> Accepted:
         """Take a message in that is none of a person's: no command, whatever it says."""
+        inbound = inbound.sound
         accepted = await self.journal.intake.accept(Arrival(inbound, self.agent_of(inbound.chat).name, _key(inbound)))
         if not accepted.known and not await self._queue(Job(Prompt(inbound, accepted))):
             await self._settle(accepted, "refused", Outbound(inbound.chat, BUSY, kind="notice"))

@@ -6,7 +6,7 @@ Every value is frozen. Mappings inside them are JSON objects that nobody changes
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from hookgate.protocol.effects import Effect
@@ -37,9 +37,13 @@ class Chat:
 
     @property
     def session_key(self) -> str:
-        """`channel:chat_id`, with `:thread` where the chat has threads."""
-        key = f"{self.channel}:{self.chat_id}"
-        return f"{key}:{self.thread}" if self.thread else key
+        """`channel:chat_id`, with `:thread` where the chat has threads; `:` and `%` within these are `%3A`, `%25`."""
+        key = f"{self.channel}:{_part(self.chat_id)}"
+        return f"{key}:{_part(self.thread)}" if self.thread else key
+
+
+def _part(text: str) -> str:
+    return text.replace("%", "%25").replace(":", "%3A")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,17 @@ class Inbound:
     media: tuple[str, ...] = ()
     message_id: str = ""
     replaces: int = 0
+
+    @property
+    def sound(self) -> Inbound:
+        """With U+FFFD for each lone surrogate, which no database takes."""
+        chat, text, id_ = self.chat, _sound(self.text), _sound(self.message_id)
+        ids = {"chat_id": _sound(chat.chat_id), "sender": _sound(chat.sender), "thread": _sound(chat.thread)}
+        return replace(self, chat=replace(chat, **ids), text=text, message_id=id_)
+
+
+def _sound(text: str) -> str:
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 import pytest
 import trio
@@ -14,8 +15,9 @@ from hookgate.loop.transcript import NO_RESULT
 from hookgate.protocol.events.payloads import SteeringInjected, TurnEnd
 from hookgate.protocol.hook.answers import CONTINUE, Answer, Ask
 from hookgate.protocol.hook.stages import Question, Stage
-from hookgate.protocol.values import Chat, ToolCall
+from hookgate.protocol.values import Chat, Inbound, ToolCall
 from hookgate.providers.scripted import ScriptStep
+from hookgate.store.journal import open_journal
 from tests.loop.recording import CHAT, OTHER, Bench, FunctionTool, asks_for, hook, says
 
 MakeBench = Callable[..., Bench]
@@ -284,3 +286,15 @@ async def test_what_a_provider_reports_joins_only_the_conversations_that_use_it(
     assert said == ["one", "two", *(f"news {number}" for number in range(8, MAX_NEWS + 8))]
     assert [it.Count for it in bench.payloads(SteeringInjected)] == [MAX_NEWS]
     assert [message.content for message in bench.messages(OTHER)] == ["other", "b"]
+
+
+async def test_a_chat_whose_name_no_database_takes_is_answered_under_one_that_it_does(tmp_path: Path) -> None:
+    async with open_journal(tmp_path / "journal.db", "process") as journal:
+        made = Bench(says("x"), journal=journal)
+        async with made.opened():
+            broken = Chat("test", "a\ud800", "b\udfff", thread="c:%\ud800")
+            accepted = await made.gateway.receive(Inbound(broken, "hi \ud800", message_id="\ud800"))
+            assert accepted.conversation.session == "test:a\ufffd:c%3A%25\ufffd"
+            await made.gateway.idle(accepted.conversation.session)
+            assert (await made.gateway.receive(Inbound(broken, "again", message_id="\ud800"))).known
+        assert made.lines == ["x"]

@@ -270,6 +270,17 @@ async def test_requests_and_grants_end_in_their_time(journal: Journal, wall: Wal
     assert not await journal.decisions.revoke("G2")
 
 
+async def test_a_new_conversation_takes_back_what_was_granted_in_the_one_before_and_nothing_else(
+    opened: Open,
+) -> None:
+    async with opened() as journal:
+        for id_, session in (("G1", CHAT.session_key), ("G2", "test:2"), ("G3", "")):
+            await journal.decisions.grant(StoredGrant(id_, "s", "bob", "rule:r", "ls", session))
+        await journal.intake.accept(Arrival(Inbound(CHAT, "/new"), "agent", "", kind="command", effect="new"))
+    async with opened() as journal:
+        assert [it.id for it in await journal.decisions.grants()] == ["G2", "G3"]
+
+
 async def test_a_hold_is_one_holders_until_its_lease_is_over(journal: Journal, wall: Wall) -> None:
     assert await journal.holds.hold("poll", "a", 10)
     assert not await journal.holds.hold("poll", "b", 10)
@@ -325,6 +336,8 @@ async def test_what_is_old_is_dropped_and_what_somebody_waits_for_stays(tmp_path
             assert not (await journal.intake.accept(Arrival(Inbound(CHAT, ""), "agent", "ended"))).known
     with open_look(tmp_path / "journal.db") as tables:
         assert tables.all("PRAGMA integrity_check") == [("ok",)]
+        # Of the conversation that nothing was summed up in.
+        assert len(tables.all("SELECT id FROM calls")) == 1
 
 
 async def test_what_is_too_much_is_dropped_the_oldest_first(tmp_path: Path, wall: Wall) -> None:
@@ -348,8 +361,9 @@ async def _turn(journal: Journal, name: str, text: str = "said") -> Claim:
     message = await accepted(journal, name, chat)
     claim = await journal.work.claim("g", 60, message=message.id)
     assert claim is not None
-    drafts = [Draft(Message("user", text)), Draft(Message("assistant", text))]
-    await journal.work.complete(claim, "answered", drafts, [Outbound(chat, "answer")])
+    await journal.work.append(claim, [Draft(Message("user", text)), Draft(Message("assistant", text))])
+    await journal.work.intend(claim, Intent("2.0", "p"))
+    await journal.work.complete(claim, "answered", (), [Outbound(chat, "answer")])
     return claim
 
 

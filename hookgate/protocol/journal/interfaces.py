@@ -40,7 +40,8 @@ class Intake(Protocol):
 
     async def accept(self, arrival: Arrival) -> Accepted:
         """Store it, or find that it was. A stop ends what runs in the conversation, else what would run next; a new
-        conversation ends all that is unfinished: both are stored with the message itself."""
+        conversation ends all that is unfinished, and what was granted there: both are stored with the message
+        itself."""
         ...
 
     async def settle(self, message: str, outcome: Outcome, outbox: Sequence[Outbound] = ()) -> None:

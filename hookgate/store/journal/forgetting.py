@@ -53,6 +53,8 @@ def drop_old(tables: Tables, before: float, after: int) -> int:
         else:
             for sql in BEHIND:
                 tables.run(sql, number, before)
+            for sql in WITHOUT_REPLY:
+                tables.run(sql, number)
     if not numbers:
         sql = "DELETE FROM messages WHERE inbound IS NULL AND accepted_at < ? AND number < ?"
         [newest] = tables.one("SELECT max(number) FROM messages") or (0,)
@@ -80,6 +82,19 @@ BEHIND = (
     WHERE conversation = ?1 AND outcome IS NOT NULL AND accepted_at < ?2 AND inbound IS NOT NULL
     """,
 )
+
+WITHOUT_REPLY = (
+    """
+    DELETE FROM calls WHERE conversation = ?1 AND gone = 0 AND reply < (
+        SELECT coalesce(min(number), 0) FROM entries WHERE conversation = ?1 AND gone = 0
+    )
+    """,
+    """
+    DELETE FROM calls WHERE conversation = ?1 AND gone = 1
+    AND reply NOT IN (SELECT number FROM entries WHERE conversation = ?1 AND gone = 1)
+    """,
+)
+"""Calls of which the reply that they stood in is gone by now."""
 
 
 def drop_oldest(tables: Tables, most_bytes: int) -> bool:

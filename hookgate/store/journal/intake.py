@@ -107,6 +107,7 @@ def _take_effect(tables: Tables, arrival: Arrival, place: tuple[int, int], conve
     if arrival.effect == "new":
         sql = "INSERT OR REPLACE INTO generations VALUES (?, ?)"
         tables.run(sql, conversation.session, conversation.generation + 1)
+        tables.run("DELETE FROM grants WHERE session = ?", conversation.session)
     else:
         held = "number = ? AND claimed_by IS NOT NULL AND claimed_until > ?"
         running = tables.one(f"SELECT claimed_message FROM conversations WHERE {held}", at, tables.clock())  # noqa: S608

@@ -62,6 +62,7 @@ class Intake:
         unfinished = [it for it in open_rows if it.conversation.session == conversation.session]
         if arrival.effect == "new":
             tables.generations[conversation.session] = conversation.generation + 1
+            tables.grants = {id_: it for id_, it in tables.grants.items() if it.session != conversation.session}
             old = tables.threads.get(conversation.id)
             if old is not None and old.claim is None:
                 tables.let_go(old)
