@@ -60,6 +60,9 @@ _NAMES = {
     r"^[A-Za-z0-9_.-]{1,64}$": "a name may have letters, digits, _ . and - only, up to 64 of them",
     r"^[a-z][a-z0-9_]{1,63}$": "a name has 2 to 64 of a-z, 0-9 and _, and begins with a letter",
     r"^[^/]+/.+$": "write it PROVIDER/MODEL",
+    r"^[A-Za-z0-9_.@-]{1,64}$": "a name may have letters, digits, _ . @ and - only, up to 64 of them",
+    r"^\$argon2id\$": "must be an argon2 hash of the password, not the password itself",
+    r"^(https?://[^/]+)?$": "must be how people reach the page, for example https://chat.example.org",
     r"^([A-Za-z_][A-Za-z0-9_]*)?$": "must be the name of an environment variable",
 }
 """What the patterns of the sections say."""

@@ -158,6 +158,10 @@ class Approvals:
 
     # --- a person ---
 
+    def may(self, stored: StoredRequest, voter: Voter) -> bool:
+        """Whether they could decide it when it was asked, and still can."""
+        return may(stored.voters, voter) and may(self._deciders(stored.shown), voter)
+
     async def decide(self, request: str, decision: Decision, voter: Voter) -> Outcome:
         """What somebody has pressed or typed, wherever: the first no decides, and as many yes as it takes. Whoever
         comes later, or has no say, reads what became of the request."""
@@ -168,8 +172,7 @@ class Approvals:
         if standing is None:
             return UNKNOWN
         stored = standing.request
-        # Those who could when it was asked, and still can.
-        if not (may(stored.voters, voter) and may(self._deciders(stored.shown), voter)):
+        if not self.may(stored, voter):
             return not_yours(standing)
         return outcome(await self._vote(request, counted(stored.shown, decision, self._people, voter)))
 

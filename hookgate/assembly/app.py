@@ -15,7 +15,7 @@ import trio
 from hookgate import config as configuration
 from hookgate.approvals.requests import Surroundings
 from hookgate.assembly.agents import AgentParts, Agents, Keyless, make_judges
-from hookgate.assembly.channels import Policies
+from hookgate.assembly.channels import Desk, OpenChannels, Page, Policies, open_channels
 from hookgate.assembly.context_files import ContextFiles
 from hookgate.assembly.extensions.extensions import Extensions, Joints
 from hookgate.assembly.extensions.looking import looked
@@ -60,6 +60,7 @@ class Runtime:
     mounts: Mounts
     gateway: Gateway
     channels: Mapping[str, Channel]
+    pages: Mapping[str, Page]
     journal: Journal
     tools: Toolset
     more: More
@@ -108,19 +109,22 @@ async def open_runtime(settings: Settings, ports: Ports) -> AsyncGenerator[Runti
             await refuse_what_does_not_guard(settings, ports.inside, tools.registry)
         skills = await load_skills(config, settings.skills, Joined(tools.registry, extensions, tools.rechecks.file))
         context = make_context_files(settings, tools, lambda key: gateway.sessions.get(key))
-        mounted = [it.mount for it in (skills, context) if it is not None]
+        journal = ports.journal or MemoryJournal()
+        desk = Desk(journal, redactor)
+        opened = await open_channels(stack, config, desk) if settings.serving else OpenChannels()
+        mounted = (*(it.mount for it in (skills, context) if it is not None), *opened.mounts)
         inside = (*own_guards(config, tools), *(extensions.inside if extensions else ()), *mounted, *ports.inside)
         mounts = Mounts(gate, restarts(config.hooks.defaults), inside)
         hooks = plans(config, settings.base, tools.rechecks.hook)
         await stack.enter_async_context(open_mounts(mounts, extensions.beside(hooks) if extensions else hooks))
-        journal = ports.journal or MemoryJournal()
-        channels = {channel.name: channel for channel in ports.channels}
+        channels = {**opened.channels, **{channel.name: channel for channel in ports.channels}}
         workspace = str(configuration.workspace_folder(config))
         around = Surroundings(gate.events.emit, redactor, workspace, channels=channels)
         judges = make_judges(config, gate, journal, around)
         agents = Agents(config, AgentParts(providers, tools, judges, context))
         shared = Shared(journal, trio.Semaphore(config.gateway.max_turns), Policies(config))
         gateway = Gateway(agents, channels, shared, extensions.commands if extensions else None)
+        desk.gateway, desk.approvals = gateway, judges.approvals
         more = await open_more_tools(stack, settings, tools, gateway.tell)
         judges.approvals.adopt(all_rules(config, more.workshop))
         if more.workshop is not None and not settings.looking:
@@ -131,21 +135,8 @@ async def open_runtime(settings: Settings, ports: Ports) -> AsyncGenerator[Runti
         if extensions:
             extensions.tool_calls.gateway = gateway
             nursery.start_soon(extensions.surfaces.run, gateway)
-        yield Runtime(
-            settings,
-            ports,
-            agents,
-            gate,
-            mounts,
-            gateway,
-            channels,
-            journal,
-            tools,
-            more,
-            extensions,
-            skills,
-            context,
-        )
+        parts = (gate, mounts, gateway, channels, opened.pages, journal, tools, more, extensions, skills, context)
+        yield Runtime(settings, ports, agents, *parts)
         nursery.cancel_scope.cancel()
 
 
@@ -193,7 +184,7 @@ def add_functions(registry: Registry, functions: Sequence[Tool]) -> None:
 async def make_extensions(settings: Settings, ports: Ports, tools: Toolset) -> Extensions | None:
     if settings.extensions is None:
         return None
-    names = [channel.name for channel in ports.channels]
+    names = [*(channel.name for channel in ports.channels), *(settings.config.channels if settings.serving else ())]
     joints = Joints(tools.registry, names, ports.surfaces, tools.around.redactor.text, tools.rechecks.folder)
     found = settings.extensions.found or await looked(settings.config, settings.extensions)
     return Extensions(settings.config, settings.extensions, joints, found)

@@ -1,10 +1,30 @@
-"""The channels of a configuration: what people see there. Knows no platform."""
+"""The channels of a configuration, opened, and what people see there. The only place that knows both."""
 
 from __future__ import annotations
 
+import secrets
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from hookgate import config as configuration
+from hookgate.approvals.requests import Approvals
+from hookgate.assembly.sinks import observer
+from hookgate.hooks.rules import Mount
+from hookgate.loop.gateway import Gateway
+from hookgate.protocol.approval import Decision, Outcome, Voter
 from hookgate.protocol.channel import ChannelPolicy
+from hookgate.protocol.interfaces import Channel, Redactor
+from hookgate.protocol.journal.interfaces import Journal
+from hookgate.protocol.journal.values import Accepted, StoredRequest
+from hookgate.protocol.values import Chat, Inbound
 from hookgate.sections import Config
 from hookgate.sections.gateway import ChannelSection
+
+if TYPE_CHECKING:
+    from hookgate.channels.web.server import App
+
+TOKEN = "token"  # noqa: S105 - where it is kept
 
 
 class Policies:
@@ -24,3 +44,96 @@ class Policies:
 
 def _policy(section: ChannelSection) -> ChannelPolicy:
     return ChannelPolicy(section.busy, section.show_tools, section.show_denials, section.show_errors)
+
+
+@dataclass(frozen=True)
+class Page:
+    """`app` answers its requests; `origin`: how people reach it, empty: by any other address. `token`: one that
+    hookgate has made, for whoever has started it."""
+
+    app: App
+    origin: str
+    token: str = ""
+
+
+@dataclass(frozen=True)
+class OpenChannels:
+    """By name. `mounts`: channels that hear of what happens."""
+
+    channels: dict[str, Channel] = field(default_factory=dict[str, Channel])
+    pages: dict[str, Page] = field(default_factory=dict[str, Page])
+    mounts: list[Mount] = field(default_factory=list[Mount])
+
+
+class NoFiles:
+    """The files of a channel that takes none."""
+
+    async def keep(self, content: bytes, owner: str) -> str:
+        from hookgate.channels.web.settings import MediaRefused
+
+        raise MediaRefused("this gateway takes no files")
+
+    async def read(self, digest: str) -> tuple[str, bytes] | None:
+        return None
+
+
+class Desk:
+    """What channels ask of the gateway. They are opened before it, since they hear what hooks hear; it is there when
+    anybody can ask."""
+
+    gateway: Gateway
+    approvals: Approvals
+
+    def __init__(self, journal: Journal, redactor: Redactor) -> None:
+        self.journal, self.redactor = journal, redactor
+
+    async def receive(self, inbound: Inbound) -> Accepted:
+        return await self.gateway.receive(inbound)
+
+    async def decide(self, request: str, decision: Decision, voter: Voter) -> Outcome:
+        return await self.approvals.decide(request, decision, voter)
+
+    def may(self, request: StoredRequest, voter: Voter) -> bool:
+        return self.approvals.may(request, voter)
+
+    def agent(self, chat: Chat) -> str:
+        return self.gateway.agent_of(chat).name
+
+    async def forget(self, chat: Chat) -> None:
+        await self.gateway.forget(chat)
+
+
+async def open_channels(stack: AsyncExitStack, config: Config, desk: Desk) -> OpenChannels:
+    """All that are configured. Raises ConfigError and StoreFailed."""
+    opened = OpenChannels()
+    for name, section in config.channels.items():
+        match section.kind:
+            case "web":
+                await _open_web(stack, name, section, desk, opened)
+    return opened
+
+
+async def _open_web(
+    stack: AsyncExitStack, name: str, section: ChannelSection, desk: Desk, opened: OpenChannels
+) -> None:
+    from hookgate.channels.web.opening import open_web
+    from hookgate.channels.web.settings import WebParts, WebSettings
+
+    made = "" if section.token_env or section.users else await _own_token(name, desk.journal)
+    token = configuration.secret(section.token_env, f"channels.{name}.token_env") or made
+    settings = WebSettings(name, token, section.users, section.origin, section.show_tools, section.show_trace)
+    asked = (desk.receive, desk.decide, desk.may, desk.agent, desk.forget)
+    parts = WebParts(*asked, desk.journal, NoFiles(), desk.redactor)
+    web = await stack.enter_async_context(open_web(settings, parts))
+    opened.channels[name] = web.channel
+    opened.pages[name] = Page(web.app, section.origin, made)
+    opened.mounts.append(observer(f"channel {name}", web.channel.observed, web.channel.hear))
+
+
+async def _own_token(channel: str, journal: Journal) -> str:
+    """The same one at each start."""
+    token = await journal.holds.state(channel, TOKEN)
+    if not token:
+        token = secrets.token_urlsafe(24)
+        await journal.holds.keep_state(channel, TOKEN, token)
+    return token

@@ -42,7 +42,7 @@ class Settings:
     named. `keys`: literal API keys by the name of their provider. `extensions` None: no zot extensions. `functions`:
     tools of the program that has hookgate inside it. `skills`, `context_files`: see `switched_on`. `recording`: keep
     what files were before a turn changed them. `looking`: nobody begins to work here, and what was not brought back
-    is no news."""
+    is no news. `serving`: the configuration's channels are opened too."""
 
     config: Config
     base: Path
@@ -55,6 +55,7 @@ class Settings:
     context_files: bool | None = None
     recording: bool = False
     looking: bool = False
+    serving: bool = False
 
     @property
     def kind(self) -> str:

@@ -149,6 +149,16 @@ class Gateway:
         ended = self._running.stop(session_key)
         return (session is not None and session.stop()) or ended
 
+    async def forget(self, chat: Chat) -> None:
+        """What runs and waits there ends, and what was said is gone."""
+        agent, session = self.agent_of(chat), self.sessions.get(chat.session_key)
+        conversation = await self.journal.intake.conversation(chat.session_key, agent.name)
+        if session is not None:
+            session.renew()
+        self._running.stop(chat.session_key, quietly=True)
+        agent.approvals.forget(chat.session_key)
+        await self.journal.books.forget(conversation)
+
     async def abort(self, chat: Chat, error: SessionAborted) -> None:
         """A hook stops all that runs and waits in a conversation; people read why, once."""
         session = self.sessions.get(chat.session_key)
@@ -179,13 +189,14 @@ class Gateway:
                 session.close("shutdown")
 
     async def drain(self) -> None:
-        """Take nothing in any more, until what is at work has ended. What waits for its turn, or for a person, stays
-        as it is stored."""
+        """Take nothing in any more, until what is at work has ended and its answers are there. What waits for its
+        turn, or for a person, stays as it is stored."""
         self._stopping = True
         for session in self.sessions.values():
             session.jobs.drop()
         for _ in range(self._turns):
             await self._shared.slots.acquire()
+        await self.delivery.idle()
 
     async def _take_up(self) -> None:
         """What a crash left, or a shutdown; what was received meanwhile is queued already."""

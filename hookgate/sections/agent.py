@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from hookgate.sections.section import Count, Globs, Milliseconds, Name, Section, Several
+from hookgate.sections.section import Count, Globs, Milliseconds, Name, Section, Several, Variable
 
 
 def _names_a_provider(model: str) -> str:
@@ -74,7 +74,7 @@ class ProviderSection(Section):
 
     kind: Literal["openai", "anthropic", "scripted"]
     base_url: str = ""
-    api_key_env: Annotated[str, Field(pattern=r"^([A-Za-z_][A-Za-z0-9_]*)?$")] = ""
+    api_key_env: Variable = ""
     first_token_timeout_ms: Milliseconds = 600_000
     idle_timeout_ms: Milliseconds = 120_000
     total_timeout_ms: Milliseconds = 1_800_000

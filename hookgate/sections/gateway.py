@@ -6,7 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
-from hookgate.sections.section import Channels, Count, Globs, Section
+from hookgate.sections.section import Channels, Count, Globs, Section, Variable
+
+USER = r"^[A-Za-z0-9_.@-]{1,64}$"
 
 
 class GatewaySection(Section):
@@ -18,7 +20,12 @@ class GatewaySection(Section):
 
 
 class ChannelSection(Section):
-    """`busy`: what becomes of a message while a turn runs. `show_errors`: a provider's own words, or their class."""
+    """`busy`: what becomes of a message while a turn runs. `show_errors`: a provider's own words, or their class.
+
+    Of the page: `token_env` names the variable with the token that logs in `owner`; `users`: names, and argon2 hashes
+    of their passwords; with neither, hookgate makes a token and shows it. `origin`: how people reach the page where
+    it is not by an address. `show_trace`: what each hook decided.
+    """
 
     kind: Literal["web"]
     agent: str = ""
@@ -26,6 +33,12 @@ class ChannelSection(Section):
     show_tools: bool = True
     show_denials: bool = False
     show_errors: Literal["class", "full"] = "class"
+    token_env: Variable = ""
+    users: dict[Annotated[str, Field(pattern=USER)], Annotated[str, Field(pattern=r"^\$argon2id\$")]] = Field(
+        default_factory=dict
+    )
+    origin: Annotated[str, Field(pattern=r"^(https?://[^/]+)?$")] = ""
+    show_trace: bool = False
 
 
 class RouteSection(Section):

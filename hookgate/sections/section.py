@@ -13,6 +13,8 @@ T = TypeVar("T")
 Several = Annotated[tuple[T, ...], Field(strict=False)]
 """An array of TOML."""
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$")]
+Variable = Annotated[str, Field(pattern=r"^([A-Za-z_][A-Za-z0-9_]*)?$")]
+"""Of the environment; empty: none."""
 Milliseconds = Annotated[int, Field(gt=0, le=86_400_000)]
 Globs = Several[Annotated[str, Field(min_length=1)]]
 KNOWN_CHANNELS = (

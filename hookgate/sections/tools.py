@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from hookgate.sections.section import Channels, Count, Globs, Milliseconds, Section, Several
+from hookgate.sections.section import Channels, Count, Globs, Milliseconds, Section, Several, Variable
 
 
 class PreferenceSection(Section):
@@ -59,7 +59,7 @@ class McpSection(Section):
     env: dict[str, str] = Field(default_factory=dict)
     env_pass: Several[str] = ()
     url: str = ""
-    token_env: Annotated[str, Field(pattern=r"^([A-Za-z_][A-Za-z0-9_]*)?$")] = ""
+    token_env: Variable = ""
     allow_private: bool = False
     read_only: Globs = ()
     pure: Globs = ()

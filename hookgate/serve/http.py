@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import asdict
 from http import HTTPStatus
+from urllib.parse import urlsplit
 
+from hookgate.assembly.channels import Page
 from hookgate.channels.web.server import App, Receive, Scope, Send
 from hookgate.protocol.codec import encode
 from hookgate.serve.readiness import Readiness
 
 
-def mounted(ready: Callable[[], Awaitable[Readiness]], pages: App | None) -> App:
-    """`/health`: the program answers. `/ready`: what works and what does not, with 503 where something does not."""
+def mounted(ready: Callable[[], Awaitable[Readiness]], pages: Iterable[Page]) -> App:
+    """`/health`: the program answers. `/ready`: what works and what does not, with 503 where something does not.
+    Everything else is the page's that is reached by this name, or the one's that has no name of its own."""
+    by_host = {urlsplit(page.origin).netloc: page.app for page in pages}
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         match scope["path"]:
@@ -22,12 +26,18 @@ def mounted(ready: Callable[[], Awaitable[Readiness]], pages: App | None) -> App
                 found = await ready()
                 status = HTTPStatus.OK if found.ready else HTTPStatus.SERVICE_UNAVAILABLE
                 await _say(send, status, {"ready": found.ready, **asdict(found)})
-            case _ if pages is not None:
-                await pages(scope, receive, send)
             case path:
-                await _say(send, HTTPStatus.NOT_FOUND, {"error": f"there is nothing at {path}"})
+                page = by_host.get(_host(scope)) or by_host.get("")
+                if page is None:
+                    await _say(send, HTTPStatus.NOT_FOUND, {"error": f"there is nothing at {path}"})
+                else:
+                    await page(scope, receive, send)
 
     return app
+
+
+def _host(scope: Scope) -> str:
+    return next((value.decode("latin-1") for name, value in scope["headers"] if name == b"host"), "")
 
 
 async def _say(send: Send, status: HTTPStatus, value: object) -> None:

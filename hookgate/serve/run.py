@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,12 +43,20 @@ class Served:
     runtime: Runtime
     address: str
 
+    @property
+    def lines(self) -> Iterator[str]:
+        """Where people find what answers, for whoever has started it."""
+        yield f"hookgate answers at http://{self.address}/"
+        for name, page in self.runtime.pages.items():
+            token = f"#token={page.token}" if page.token else ""
+            yield f"{name}: {page.origin or f'http://{self.address}'}/{token}"
+
 
 def settled(config_file: Path | None) -> Settings:
     """What a program that nobody sits at is told. Raises ConfigError."""
     config, file = configuration.load(config_file)
     extensions = ExtensionFlags(trust=Trust(configuration.trust_folder()))
-    return Settings(config, file.parent, config_file, extensions=extensions)
+    return Settings(config, file.parent, config_file, extensions=extensions, serving=True)
 
 
 async def run_serve(settings: Settings, flags: Flags) -> int:
@@ -64,7 +72,8 @@ async def run_serve(settings: Settings, flags: Flags) -> int:
                 orders.opened = True
                 nursery.start_soon(run_watchdog, place, watched_s / 2)
                 notify(place, "READY=1")
-                flags.say(f"hookgate answers at http://{served.address}")
+                for line in served.lines:
+                    flags.say(line)
                 await orders.stop.wait()
                 notify(place, "STOPPING=1")
                 await drain(served.runtime)
@@ -81,7 +90,7 @@ async def open_gateway(settings: Settings, control: Path | None, stopping: trio.
         journal = await stack.enter_async_context(open_kept_journal(config, file))
         runtime = await stack.enter_async_context(open_runtime(settings, Ports((), journal=journal)))
         await stack.enter_async_context(open_gateway_control(runtime, control))
-        app = mounted(Looking(runtime, stopping), None)
+        app = mounted(Looking(runtime, stopping), runtime.pages.values())
         yield Served(runtime, await stack.enter_async_context(_open_http(app, config.http.listen)))
 
 

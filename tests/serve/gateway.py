@@ -38,7 +38,7 @@ def configured(folder: Path, more: str = "", script: str = SCRIPT, listen: str =
     file = folder / "hookgate.toml"
     file.write_text(HEAD.format(folder=folder, listen=listen) + more)
     config, _file = configuration.load(file)
-    return Settings(config, folder, file)
+    return Settings(config, folder, file, serving=True)
 
 
 @asynccontextmanager

@@ -1,0 +1,96 @@
+"""The gateway as a program, over real HTTP: a person's yes that a crash does not lose, and what a stop leaves."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from subprocess import PIPE
+from typing import Any
+
+import httpx
+import trio
+
+from hookgate.protocol.values import JsonObject
+from tests.cli.program import HOOKGATE, environment, none_left
+from tests.processes import line_of
+from tests.serve.gateway import configured
+
+DEADLINE_S = 120.0
+SCRIPT = {
+    "steps": [
+        {"when": "note", "calls": [{"name": "bash", "arguments": {"command": "echo once >> notes.txt"}}]},
+        {"when": "forever", "text": "I begin", "hang": True},
+        {"on": "tool", "when": "(?s).*", "text": "It is written."},
+    ]
+}
+CHANNEL = """
+[channels.web]
+kind = "web"
+[[approvals]]
+tools = ["bash"]
+[gateway]
+drain_s = 0.5
+"""
+
+
+@asynccontextmanager
+async def serving(folder: Path) -> AsyncGenerator[tuple[trio.Process, httpx.AsyncClient]]:
+    """The program, and a client that has logged in by the token that it printed."""
+    async with trio.open_nursery() as nursery:
+        start = partial(trio.run_process, [*HOOKGATE, "serve"], cwd=folder, env=environment(folder))
+        process: trio.Process = await nursery.start(partial(start, stdout=PIPE, check=False))
+        assert process.stdout is not None
+        url = ""
+        while "#token=" not in url:
+            url = (await line_of(process.stdout)).decode().strip()
+        address, token = url.partition("web: ")[2].split("/#token=")
+        async with httpx.AsyncClient(base_url=address, timeout=DEADLINE_S) as client:
+            assert (await client.post("/api/login", json={"token": token})).status_code == 204
+            client.headers["x-csrf-token"] = (await client.get("/api/me")).json()["csrf"]
+            yield process, client
+
+
+def worker(process: trio.Process) -> int:
+    """hookgate itself, below its guardian."""
+    return int(Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()[0])
+
+
+async def until(client: httpx.AsyncClient, path: str, wanted: Any) -> Any:
+    """What is answered there once `wanted` is true of it."""
+    while not wanted(found := (await client.get(path)).json()):
+        await trio.sleep(0.02)
+    return found
+
+
+def says(text: str) -> JsonObject:
+    return {"key": "k-" + text.replace(" ", "-"), "text": text}
+
+
+async def test_an_old_button_works_after_kill_9_and_its_call_runs_once(tmp_path: Path) -> None:
+    configured(tmp_path, CHANNEL, json.dumps(SCRIPT))
+    with trio.fail_after(DEADLINE_S):
+        async with serving(tmp_path) as (process, client):
+            chat = (await client.post("/api/chats")).json()["id"]
+            sent = await client.post(f"/api/chats/{chat}/messages", json=says("write a note"))
+            assert sent.status_code == 202
+            [card] = await until(client, "/api/approvals", bool)
+            assert "echo once" in json.dumps(card)
+            os.kill(worker(process), signal.SIGKILL)
+            await process.wait()
+        await none_left(tmp_path)
+        async with serving(tmp_path) as (process, client):
+            decided = await client.post(f"/api/approvals/{card['id']}", json={"approved": True})
+            assert decided.json()["counted"] is True
+            again = await client.post(f"/api/chats/{chat}/messages", json=says("write a note"))
+            assert again.json()["known"] is True
+            found = await until(client, f"/api/chats/{chat}", lambda it: "It is written." in json.dumps(it))
+            assert [it["role"] for it in found["messages"]].count("assistant") == 1
+            assert (tmp_path / "notes.txt").read_text() == "once\n"
+            process.send_signal(signal.SIGTERM)
+            assert await process.wait() == 0
+    assert (tmp_path / "notes.txt").read_text() == "once\n"
