@@ -220,6 +220,21 @@ async def test_what_is_forgotten_is_gone_its_claim_is_stale_and_its_repeats_are_
     assert new.id != row.id
 
 
+async def test_a_line_that_answers_nothing_waits_in_the_order_of_its_chat(journal: Journal, wall: Wall) -> None:
+    claim = await claimed(journal, "x")
+    await journal.work.append(claim, [], [Outbound(CHAT, "first")])
+    await journal.posting.post(claim.conversation.agent, [Outbound(CHAT, "second"), Outbound(Chat("test", "2"), "b")])
+    first = await journal.posting.next_row(CHAT)
+    assert first is not None
+    await journal.posting.failed(first.id, "429", wall.now + 60)
+    again = await journal.posting.next_row(CHAT)
+    assert again is not None
+    assert (again.id, again.outbound.text, again.tries) == (first.id, "first", 1)
+    await journal.posting.dead(first.id, "no such chat")
+    assert (await journal.books.where(claim.message))[-1].why == "no such chat"
+    assert [it.outbound.text for it in await journal.posting.outgoing("test")] == ["second", "b"]
+
+
 async def test_a_hooks_answer_counts_for_that_very_question_alone(journal: Journal) -> None:
     claim = await claimed(journal, "x")
     asked = Asked("M1", "on_message", "guard", "content", "digest")

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 from time import time
 
 import structlog
 import trio
 
+from hookgate.loop.delivery.splitting import split
 from hookgate.processes.backoff import backoff_s
-from hookgate.protocol.channel import Undelivered
+from hookgate.protocol.channel import ChannelLimits, Undelivered
 from hookgate.protocol.interfaces import Channel
 from hookgate.protocol.journal.interfaces import Posting
 from hookgate.protocol.journal.values import Row
@@ -175,9 +176,12 @@ class Delivery:
 
     async def _try(self, queue: _Queue, row: Row) -> Undelivered | None:
         """What went wrong; None: it is there."""
+        channel = self._channels[queue.chat.channel]
+        parts = _parts(row, channel.limits)
         try:
-            with trio.fail_after(SEND_S):
-                queue.receipts.append(await self._channels[queue.chat.channel].send(row.outbound, row.id))
+            for outbound, key in parts[len(queue.receipts) :]:
+                with trio.fail_after(SEND_S):
+                    queue.receipts.append(await channel.send(outbound, key))
         except Undelivered as error:
             return Undelivered(self._redact(queue.chat, error.why), error.retry_after_s, final=error.final)
         except trio.TooSlowError:
@@ -185,3 +189,13 @@ class Delivery:
         except Exception as error:
             return Undelivered(self._redact(queue.chat, str(error) or type(error).__name__))
         return None
+
+
+def _parts(row: Row, limits: ChannelLimits) -> list[tuple[Outbound, str]]:
+    """Each with its key. What is attached comes with the last."""
+    texts = split(row.outbound.text, limits)
+    if len(texts) == 1:
+        return [(row.outbound, row.id)]
+    parts = [(replace(row.outbound, text=text, media=()), f"{row.id}.{n}") for n, text in enumerate(texts, 1)]
+    last, key = parts[-1]
+    return [*parts[:-1], (replace(last, media=row.outbound.media), key)]
