@@ -142,7 +142,8 @@ class WebChannel:
     def _begin(self, feed: Feed, inbound: Inbound) -> None:
         feed.queued.pop(inbound.message_id, None)
         feed.running = Running(inbound.message_id)
-        shown = ShownMessage(inbound.message_id, "user", inbound.text, "", moment(time()), past.media(inbound.media))
+        files, replaces = past.media(inbound.media), bool(inbound.replaces)
+        shown = ShownMessage(inbound.message_id, "user", inbound.text, "", moment(time()), files, replaces=replaces)
         if inbound.message_id:
             feed.publish("message", asdict(shown))
         self._say_state(feed)

@@ -44,8 +44,8 @@ class ShownTrace:
 
 @dataclass(frozen=True, slots=True)
 class ShownMessage:
-    """`answers`: the id of the user's message. `html` is
-    empty for what a user wrote."""
+    """`answers`: the id of the user's message. `html` is empty for what a user wrote. `replaces`: it has just been
+    taken up in place of an earlier one, and what stood from there on is gone."""
 
     id: str
     role: Role
@@ -56,6 +56,7 @@ class ShownMessage:
     tools: tuple[ShownTool, ...] = ()
     trace: tuple[ShownTrace, ...] = ()
     answers: str = ""
+    replaces: bool = False
 
 
 @dataclass(frozen=True, slots=True)

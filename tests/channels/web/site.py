@@ -54,6 +54,7 @@ class Site:
     channel: WebChannel
     journal: Journal
     stop: trio.Event
+    arrived: trio.MemoryReceiveChannel[Inbound]
 
     def client(self) -> httpx.AsyncClient:
         return httpx.AsyncClient(base_url=self.url, timeout=30)
@@ -65,15 +66,20 @@ class Site:
             client.headers["x-csrf-token"] = (await client.get("/api/me")).json()["csrf"]
             yield client
 
-    async def begin(self, message: str) -> Turn:
-        """What the loop does when it takes the oldest message."""
+    async def next(self) -> Turn:
+        """Of the next message that arrives."""
+        return await self.begin((await self.arrived.receive()).message_id)
+
+    async def begin(self, message: str, *, again: bool = False) -> Turn:
+        """What the loop does when it takes the oldest message, which has to be this one; `again`: after a crash."""
         claim = await self.journal.work.claim("g", 60)
         assert claim is not None
         assert claim.inbound is not None
+        assert claim.inbound.message_id == message
         if claim.inbound.replaces:
             await self.journal.work.rewind(claim, claim.inbound.replaces)
-        await self.journal.work.append(claim, [Draft(Message("user", claim.inbound.text))])
-        assert claim.inbound.message_id == message
+        if not again:
+            await self.journal.work.append(claim, [Draft(Message("user", claim.inbound.text))])
         return Turn(self, claim, claim.inbound)
 
 
@@ -102,9 +108,10 @@ class Turn:
 
 
 @asynccontextmanager
-async def opened(folder: Path, settings: WebSettings = SETTINGS) -> AsyncIterator[Site]:
+async def opened(folder: Path, settings: WebSettings = SETTINGS, listen: str = "127.0.0.1:0") -> AsyncIterator[Site]:
     """The same folder again is a restart."""
     stop, ready, addresses = trio.Event(), trio.Event(), list[str]()
+    arrive, arrived = trio.open_memory_channel[Inbound](100)
 
     def started(address: str) -> None:
         addresses.append(address)
@@ -116,7 +123,9 @@ async def opened(folder: Path, settings: WebSettings = SETTINGS) -> AsyncIterato
             async def receive(inbound: Inbound) -> Accepted:
                 kind = "command" if inbound.text.startswith("/") else "message"
                 key = f"{inbound.chat.session_key} {inbound.message_id}"
-                return await journal.intake.accept(Arrival(inbound, "agent", key, kind=kind))
+                accepted = await journal.intake.accept(Arrival(inbound, "agent", key, kind=kind))
+                arrive.send_nowait(inbound)
+                return accepted
 
             async def decide(request: str, decision: Decision, voter: Voter) -> Outcome:
                 standing = await journal.decisions.decide(request, Vote(voter.id, decision.approved, decision.reason))
@@ -134,11 +143,11 @@ async def opened(folder: Path, settings: WebSettings = SETTINGS) -> AsyncIterato
             async with open_web(settings, parts) as web:
 
                 async def serve() -> None:
-                    await serve_http(web.app, "127.0.0.1:0", started=started, stop=stop)
+                    await serve_http(web.app, listen, started=started, stop=stop)
 
                 nursery.start_soon(serve)
                 await ready.wait()
-                yield Site(f"http://{addresses[0]}", web.channel, journal, stop)
+                yield Site(f"http://{addresses[0]}", web.channel, journal, stop, arrived)
                 stop.set()
 
 

@@ -8,6 +8,7 @@ export class Refused extends Error {
 }
 
 let csrf = "";
+let user = "";
 
 // Random also where the page is not served by TLS, and `randomUUID` is missing.
 export function newKey() {
@@ -16,6 +17,19 @@ export function newKey() {
 
 // Throws Refused for what the server does not take, TypeError where it cannot be reached.
 async function ask(method, path, body) {
+  try {
+    return await once(method, path, body);
+  } catch (error) {
+    if (error.status !== 403 || method === "GET" || !user) throw error;
+    // Another tab has logged in since: the same person has another word for it now.
+    const before = user;
+    await me();
+    if (user !== before) throw new Refused(401, "Somebody else has logged in.");
+    return once(method, path, body);
+  }
+}
+
+async function once(method, path, body) {
   const headers = method === "GET" ? {} : { "X-CSRF-Token": csrf };
   const file = body instanceof Blob;
   if (body !== undefined) headers["Content-Type"] = file ? body.type : "application/json";
@@ -32,7 +46,7 @@ export const logout = () => ask("POST", "/api/logout");
 
 export async function me() {
   const answer = await ask("GET", "/api/me");
-  csrf = answer.csrf;
+  ({ csrf, user } = answer);
   return answer;
 }
 

@@ -14,6 +14,7 @@ export class ApprovalCard {
   #reason;
   #grant;
   #said;
+  #held = null;
 
   constructor(request) {
     this.#request = request;
@@ -29,7 +30,7 @@ export class ApprovalCard {
   // Who asked lets go of it too, without a word.
   end(text) {
     if (this.done && !text) return;
-    const held = this.element.contains(document.activeElement);
+    const held = this.#held ?? this.element.contains(document.activeElement);
     this.done = true;
     this.element.className = "ask done";
     this.element.replaceChildren(el("p", { tabindex: "-1" }, visible(`${this.#request.tool}: ${text || "waits no more"}`)));
@@ -87,8 +88,15 @@ export class ApprovalCard {
     }
   }
 
+  // What is locked loses the focus.
   #lock(locked) {
+    const held = document.activeElement;
+    if (locked && this.element.contains(held)) this.#held = held;
     for (const control of this.element.querySelectorAll("button, input, select")) control.disabled = locked;
+    if (!locked) {
+      this.#held?.focus();
+      this.#held = null;
+    }
   }
 }
 
@@ -115,7 +123,8 @@ function longText(text) {
 
 function diffBlock(diff) {
   const kinds = { "+": "added", "-": "removed", "@": "hunk" };
-  const lines = diff.split("\n").map((line) => el("span", { class: kinds[line[0]] ?? "" }, visible(`${line}\n`)));
+  const kindOf = (line) => (/^(\+\+\+|---) /.test(line) ? "hunk" : (kinds[line[0]] ?? ""));
+  const lines = diff.split("\n").map((line) => el("span", { class: kindOf(line) }, visible(`${line}\n`)));
   return el("pre", { class: "diff", tabindex: "0", "aria-label": "What would change" }, ...lines);
 }
 

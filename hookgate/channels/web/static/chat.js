@@ -122,6 +122,8 @@ export class Chat {
   }
 
   #message(message) {
+    // In place of an earlier one: what came after that is gone.
+    if (message.replaces) return this.#events.anew();
     this.#keepEnd(() => {
       const known = this.#shown.get(message.id);
       const last = [...list.children].findLast((item) => item.dataset.id);

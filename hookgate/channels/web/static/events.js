@@ -39,6 +39,12 @@ export class Events {
     for (const kind of KINDS) this.#source.addEventListener(kind, (event) => this.#heard(kind, event));
   }
 
+  // With a snapshot.
+  anew() {
+    this.#last = "";
+    this.open();
+  }
+
   close() {
     clearTimeout(this.#timer);
     this.#source?.close();

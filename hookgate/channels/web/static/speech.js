@@ -16,9 +16,10 @@ export function hear(text) {
 
 export function say(text) {
   unsaid = unsaid.startsWith(text) ? unsaid.slice(text.length) : "";
-  if (!text.trim()) return;
+  const words = text.replace(/[*_`#|~]+/g, "").trim();
+  if (!words) return;
   const log = byId("spoken");
-  log.append(el("p", {}, text.trim()));
+  log.append(el("p", {}, words));
   while (log.children.length > MOST) log.firstChild.remove();
   said = true;
 }
