@@ -13,7 +13,7 @@ $(shell rm -rf $(VENV))
 endif
 endif
 
-.PHONY: demo test lint bench fuzz pictures format plugins tools mcp-servers clean $(VENV)/.go
+.PHONY: demo test crash lint bench fuzz pictures format plugins tools mcp-servers clean $(VENV)/.go
 
 demo: $(VENV)/.run plugins
 	@$(BIN)/hookgate demo
@@ -21,6 +21,10 @@ demo: $(VENV)/.run plugins
 test: $(VENV)/.dev $(VENV)/.go $(VENV)/.mcp $(VENV)/.axe tools
 	@$(BIN)/python -m compileall -q hookgate tests && $(BIN)/python -m compileall -q -l plugins/python
 	$(BIN)/pytest -q -n 4
+
+# A gateway killed at a thousand points, each time looked at once it has come to rest: half an hour.
+crash: $(VENV)/.dev
+	$(BIN)/python -m tests.crash
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check hookgate tests plugins benchmarks fuzz examples

@@ -15,10 +15,10 @@ import trio
 
 from hookgate.protocol.journal.values import AlreadyIntended, Claim, Conversation, Intent
 from hookgate.store.journal import StoredJournal, open_journal
+from tests.store.power import power_shim
 
 ROOT = Path(__file__).parents[2]
 WRITER = Path(__file__).with_name("journal_writer.py")
-SHIM = Path(__file__).with_name("power.c")
 PATIENCE_S = 60.0
 ROUNDS = 6
 
@@ -79,11 +79,9 @@ async def test_nothing_that_was_stored_is_lost_when_the_process_is_killed(tmp_pa
 
 @pytest.fixture(scope="module")
 def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    compiler = shutil.which("cc")
-    if compiler is None:
+    library = power_shim(tmp_path_factory.mktemp("shim"))
+    if library is None:
         pytest.skip("no C compiler on this machine: what a power cut leaves is not looked at")
-    library = tmp_path_factory.mktemp("shim") / "power.so"
-    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, SHIM, "-ldl"], check=True, timeout=PATIENCE_S)
     return library
 
 
