@@ -231,6 +231,11 @@ def conversations_folder(config: Config) -> Path:
     return journal_file(config).with_suffix(".sessions")
 
 
+def media_folder(config: Config) -> Path:
+    """Where files that belong to messages lie."""
+    return journal_file(config).with_suffix(".media")
+
+
 def dynamic_folder(config: Config) -> Path:
     """Where tools that were made at run time live, a folder each."""
     return Path(config.dynamic.folder).expanduser() if config.dynamic.folder else state_directory() / "tools"

@@ -110,7 +110,7 @@ async def open_runtime(settings: Settings, ports: Ports) -> AsyncGenerator[Runti
         skills = await load_skills(config, settings.skills, Joined(tools.registry, extensions, tools.rechecks.file))
         context = make_context_files(settings, tools, lambda key: gateway.sessions.get(key))
         journal = ports.journal or MemoryJournal()
-        desk = Desk(journal, redactor)
+        desk = Desk(journal, redactor, tools.media)
         opened = await open_channels(stack, config, desk) if settings.serving else OpenChannels()
         mounted = (*(it.mount for it in (skills, context) if it is not None), *opened.mounts)
         inside = (*own_guards(config, tools), *(extensions.inside if extensions else ()), *mounted, *ports.inside)

@@ -17,6 +17,7 @@ from hookgate.protocol.channel import ChannelPolicy
 from hookgate.protocol.interfaces import Channel, Redactor
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import Accepted, StoredRequest
+from hookgate.protocol.media import MediaStore
 from hookgate.protocol.values import Chat, Inbound
 from hookgate.sections import Config
 from hookgate.sections.gateway import ChannelSection
@@ -65,18 +66,6 @@ class OpenChannels:
     mounts: list[Mount] = field(default_factory=list[Mount])
 
 
-class NoFiles:
-    """The files of a channel that takes none."""
-
-    async def keep(self, content: bytes, owner: str) -> str:
-        from hookgate.channels.web.settings import MediaRefused
-
-        raise MediaRefused("this gateway takes no files")
-
-    async def read(self, digest: str) -> tuple[str, bytes] | None:
-        return None
-
-
 class Desk:
     """What channels ask of the gateway. They are opened before it, since they hear what hooks hear; it is there when
     anybody can ask."""
@@ -84,8 +73,8 @@ class Desk:
     gateway: Gateway
     approvals: Approvals
 
-    def __init__(self, journal: Journal, redactor: Redactor) -> None:
-        self.journal, self.redactor = journal, redactor
+    def __init__(self, journal: Journal, redactor: Redactor, media: MediaStore) -> None:
+        self.journal, self.redactor, self.media = journal, redactor, media
 
     async def receive(self, inbound: Inbound) -> Accepted:
         return await self.gateway.receive(inbound)
@@ -123,7 +112,7 @@ async def _open_web(
     token = configuration.secret(section.token_env, f"channels.{name}.token_env") or made
     settings = WebSettings(name, token, section.users, section.origin, section.show_tools, section.show_trace)
     asked = (desk.receive, desk.decide, desk.may, desk.agent, desk.forget)
-    parts = WebParts(*asked, desk.journal, NoFiles(), desk.redactor)
+    parts = WebParts(*asked, desk.journal, desk.media, desk.redactor)
     web = await stack.enter_async_context(open_web(settings, parts))
     opened.channels[name] = web.channel
     opened.pages[name] = Page(web.app, section.origin, made)

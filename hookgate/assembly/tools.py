@@ -23,11 +23,13 @@ from hookgate.loop.execution_policy import Around, Run
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.interfaces import Redactor, Tool
 from hookgate.protocol.match import Globs
+from hookgate.protocol.media import MediaStore
 from hookgate.protocol.values import ToolCall, ToolResult, ToolSpec
 from hookgate.protocol.zot.names import EXTENSION
 from hookgate.sections import Config
 from hookgate.sections.tools import ToolsSection
 from hookgate.store import Store, StoredDescriptions, Without, open_catalog
+from hookgate.store.media import FileMedia
 from hookgate.tools.builtin import Parts, builtin_tools
 from hookgate.tools.builtin.bash import SPEC as BASH
 from hookgate.tools.files.workspace import Workspace
@@ -66,6 +68,7 @@ class Toolset:
     keeping: Keeping
     seals: Seals
     rechecks: Rechecks
+    media: MediaStore
 
 
 @dataclass(frozen=True)
@@ -96,14 +99,16 @@ async def open_toolset(stack: AsyncExitStack, settings: Settings, redactor: Reda
     registry = Registry(descriptions.get)
     _follow(registry, descriptions)
     workspace = Workspace(folder, keeping)
-    parts = Parts(workspace, sandbox, environment, background, section.web_fetch_private, section.output)
-    _register(registry, builtin_tools(parts), Globs(section.enabled))
+    built_in = Parts(workspace, sandbox, environment, background, section.web_fetch_private, section.output)
+    _register(registry, builtin_tools(built_in), Globs(section.enabled))
     recorder = _recorder(workspace) if settings.recording else None
     around = _around(section, workspace, background)
-    around = replace(around, recorder=recorder, redactor=redactor, running=partial(_running, seals))
+    media = FileMedia(configuration.media_folder(config))
+    around = replace(around, recorder=recorder, redactor=redactor, running=partial(_running, seals), media=media)
     chosen = selection(section, registry)
     rechecks = Rechecks(keeping, seals)
-    return Toolset(registry, chosen, around, sandbox, catalog, descriptions, recorder, keeping, seals, rechecks)
+    parts = (registry, chosen, around, sandbox, catalog, descriptions, recorder, keeping, seals, rechecks, media)
+    return Toolset(*parts)
 
 
 def keeping_of(settings: Settings) -> Keeping:

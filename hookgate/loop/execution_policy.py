@@ -9,6 +9,7 @@ from typing import Protocol
 
 from hookgate.protocol.interfaces import Redactor, Replacing
 from hookgate.protocol.match import Globs
+from hookgate.protocol.media import MediaStore
 from hookgate.protocol.values import Json, ToolCall, ToolResult, ToolSpec
 from hookgate.tools.lease import Lease
 from hookgate.tools.memo import Budget
@@ -54,7 +55,7 @@ class Around:
     """`memo` None: nothing is kept. `pure`: read-only tools that the operator calls pure besides those that say so.
 
     `running` is held while a tool of this spec runs. `busy`: whether background processes of a session live, so that
-    no result stays true for long. `forget` ends them.
+    no result stays true for long. `forget` ends them. `media` has the files that messages refer to.
     """
 
     memo: Budget | None = field(default_factory=Budget)
@@ -65,6 +66,7 @@ class Around:
     redactor: Redactor = field(default_factory=Unredacted)
     busy: Callable[[str], bool] = lambda _session: False
     forget: Callable[[str], object] = lambda _session: None
+    media: MediaStore | None = None
     running: Callable[[ToolSpec], AbstractAsyncContextManager[None]] = lambda _spec: nullcontext()
 
     def keeps(self, spec: ToolSpec, session: str) -> bool:

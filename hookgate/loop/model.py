@@ -9,6 +9,7 @@ import structlog
 import trio
 
 from hookgate.loop.agent import Agent, Retries
+from hookgate.loop.attached import with_files
 from hookgate.processes.backoff import backoff_s
 from hookgate.protocol.delta import Delta
 from hookgate.protocol.errors import PASSING, ProviderFailed
@@ -64,7 +65,8 @@ async def _once(agent: Agent, request: LLMRequest, on_text: Callable[[Delta], No
         known = ", ".join(agent.providers) or "none"
         raise ProviderFailed("format", f"there is no provider {name!r} in the configuration (known: {known})")
     try:
-        return await provider.complete(replace(request, model=model), on_text)
+        sent = await with_files(replace(request, model=model), agent.around.media)
+        return await provider.complete(sent, on_text)
     except ProviderFailed as error:
         raise error.at(name) from error
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
@@ -11,10 +10,10 @@ from hookgate.channels.web.shapes import Role, ShownMedia, ShownMessage, ShownTo
 from hookgate.protocol.codec import encode
 from hookgate.protocol.interfaces import Replacing
 from hookgate.protocol.journal.values import CallRecord, Entry, Exchange, Row
+from hookgate.protocol.media import MediaReference, media_reference
 from hookgate.protocol.values import JsonObject, Outbound, OutboundKind
 
 ROLES: Mapping[OutboundKind, Role] = {"answer": "assistant", "output": "tool", "notice": "notice", "error": "error"}
-REFERENCE = re.compile(r"media:([a-z0-9.+-]+/[a-z0-9.+-]+):([0-9a-f]{64})")
 MAX_SUMMARY = 200
 FAILED = "ERROR ("
 """How a failed call's result begins."""
@@ -103,8 +102,11 @@ def sent(id_: str, outbound: Outbound, at: float, answers: str) -> ShownMessage:
 
 def media(references: Iterable[str]) -> tuple[ShownMedia, ...]:
     """Files of the store; whatever else a tool sends along, the page shows no part of."""
-    found = (REFERENCE.fullmatch(it) for it in references)
-    return tuple(ShownMedia(it[0], it[1], f"/media/{it[2]}") for it in found if it is not None)
+    return tuple(file(it) for it in map(media_reference, references) if it is not None)
+
+
+def file(reference: MediaReference) -> ShownMedia:
+    return ShownMedia(str(reference), reference.type, f"/media/{reference.digest}")
 
 
 def html(text: str) -> str:

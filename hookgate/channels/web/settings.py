@@ -6,12 +6,12 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from hookgate.protocol.approval import Decision, Outcome, Voter
 from hookgate.protocol.interfaces import Replacing
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import Accepted, StoredRequest
+from hookgate.protocol.media import MediaStore
 from hookgate.protocol.values import Chat, Inbound
 
 USER_NAME = re.compile(r"[A-Za-z0-9_.@-]{1,64}")
@@ -31,23 +31,6 @@ class WebSettings:
     origin: str = ""
     show_tools: bool = True
     show_trace: bool = False
-
-
-class MediaRefused(Exception):
-    """A file that is not taken; the text says why."""
-
-
-class MediaStore(Protocol):
-    """Files by what is in them. A message refers to one as `media:TYPE:HASH`, with the type that its content says."""
-
-    async def keep(self, content: bytes, owner: str) -> str:
-        """The reference, once it is on the disk. `owner`: whose quota it counts for. Raises MediaRefused and
-        StoreFailed."""
-        ...
-
-    async def read(self, digest: str) -> tuple[str, bytes] | None:
-        """Its type and content."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

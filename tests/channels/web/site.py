@@ -17,7 +17,7 @@ from hookgate.channels.web.access.passwords import hashed
 from hookgate.channels.web.channel import WebChannel
 from hookgate.channels.web.opening import open_web
 from hookgate.channels.web.server import serve_http
-from hookgate.channels.web.settings import MediaRefused, WebParts, WebSettings
+from hookgate.channels.web.settings import WebParts, WebSettings
 from hookgate.protocol.approval import Decision, Outcome, Voter
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.payload import Payload
@@ -25,6 +25,7 @@ from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import Accepted, Arrival, Claim, Draft, StoredRequest, Vote
 from hookgate.protocol.values import Chat, Inbound, Message, Outbound, Step
 from hookgate.store.journal import open_journal
+from hookgate.store.media import FileMedia, MediaLimits
 
 TOKEN = "the-token"
 SETTINGS = WebSettings("web", TOKEN, {"ann": hashed("right", 8), "bob": hashed("bobs", 8)}, show_trace=True)
@@ -38,14 +39,6 @@ class AsItIs:
 
     def value(self, value: Any) -> Any:
         return value
-
-
-class NoMedia:
-    async def keep(self, content: bytes, owner: str) -> str:
-        raise MediaRefused("nothing is kept here")
-
-    async def read(self, digest: str) -> tuple[str, bytes] | None:
-        return None
 
 
 @dataclass
@@ -139,7 +132,8 @@ async def opened(folder: Path, settings: WebSettings = SETTINGS, listen: str = "
             async def forget(chat: Chat) -> None:
                 await journal.books.forget(await journal.intake.conversation(chat.session_key, "agent"))
 
-            parts = WebParts(receive, decide, may, lambda _chat: "agent", forget, journal, NoMedia(), AsItIs())
+            media = FileMedia(folder / "media", MediaLimits(quota=100_000))
+            parts = WebParts(receive, decide, may, lambda _chat: "agent", forget, journal, media, AsItIs())
             async with open_web(settings, parts) as web:
 
                 async def serve() -> None:

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from dataclasses import asdict, replace
 from secrets import token_hex
+from typing import cast
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -14,10 +15,10 @@ from starlette.responses import Response
 from hookgate.channels.web.access.logins import Login
 from hookgate.channels.web.api.asking import Refused, answer, read_json, text_of
 from hookgate.channels.web.channel import STOP, WebChannel
-from hookgate.channels.web.past import REFERENCE
 from hookgate.channels.web.settings import WebParts
 from hookgate.channels.web.shapes import ListedChat, moment
 from hookgate.protocol.journal.values import ChatRow, Exchange
+from hookgate.protocol.media import media_reference
 from hookgate.protocol.values import Chat, Inbound
 
 ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -129,11 +130,8 @@ def _key(key: str) -> str:
 
 def _media(value: object) -> tuple[str, ...]:
     """Raises Refused."""
-    if value is None:
-        return ()
-    if not isinstance(value, list) or len(value) > MAX_MEDIA:  # pyright: ignore[reportUnknownArgumentType]
-        raise Refused(400, f"media has to be a list of at most {MAX_MEDIA} ids")
-    found = [it for it in value if isinstance(it, str) and REFERENCE.fullmatch(it)]  # pyright: ignore[reportUnknownVariableType]
-    if len(found) < len(value):  # pyright: ignore[reportUnknownArgumentType]
-        raise Refused(400, "media has to be ids of files that were sent before")
+    ids = cast("list[object]", value if isinstance(value, list) else [] if value is None else [value])
+    found = [it for it in ids if isinstance(it, str) and media_reference(it) is not None]
+    if len(found) < len(ids) or len(ids) > MAX_MEDIA:
+        raise Refused(400, f"media has to be a list of at most {MAX_MEDIA} ids of files that were sent before")
     return tuple(found)

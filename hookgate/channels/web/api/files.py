@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import asdict
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -13,8 +14,9 @@ from starlette.responses import Response
 from hookgate.channels.web.access.logins import Login
 from hookgate.channels.web.access.rates import Rate
 from hookgate.channels.web.api.asking import Refused, answer, read_body
-from hookgate.channels.web.past import media
-from hookgate.channels.web.settings import MediaRefused, WebParts
+from hookgate.channels.web.past import file
+from hookgate.channels.web.settings import WebParts
+from hookgate.protocol.media import MediaRefused
 
 UPLOAD_S = 120.0
 MAX_UPLOAD = 20_000_000
@@ -69,11 +71,10 @@ class MediaApi:
             raise Refused(429, f"too often; again in {wait} s", {"retry-after": str(wait)})
         content = await read_body(request, MAX_UPLOAD, UPLOAD_S)
         try:
-            reference = await self._parts.media.keep(content, login.user)
+            shown = file(await self._parts.media.keep(content))
         except MediaRefused as error:
             raise Refused(415, str(error)) from None
-        [shown] = media([reference])
-        return answer({"id": shown.id, "type": shown.type, "url": shown.url}, 201)
+        return answer(asdict(shown), 201)
 
     async def read(self, request: Request, login: Login) -> Response:
         """Its name is its hash, which only who was told of it knows."""

@@ -1,0 +1,43 @@
+"""Files that belong to messages: how a message refers to one, and what the store that has them can do."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Protocol
+
+_REFERENCE = re.compile(r"media:([a-z0-9.+-]+/[a-z0-9.+-]+):([0-9a-f]{64})")
+
+
+@dataclass(frozen=True, slots=True)
+class MediaReference:
+    """`type`: as the content says, never as anybody claims; `digest`: SHA-256 of the content."""
+
+    type: str
+    digest: str
+
+    def __str__(self) -> str:
+        """As it stands among the media of a message."""
+        return f"media:{self.type}:{self.digest}"
+
+
+def media_reference(text: str) -> MediaReference | None:
+    """None where it is another kind of address."""
+    found = _REFERENCE.fullmatch(text)
+    return MediaReference(found[1], found[2]) if found else None
+
+
+class MediaRefused(Exception):
+    """A file that is not taken; the text says why."""
+
+
+class MediaStore(Protocol):
+    """Files by what is in them."""
+
+    async def keep(self, content: bytes) -> MediaReference:
+        """It is on the disk when this returns. Raises MediaRefused and StoreFailed."""
+        ...
+
+    async def read(self, digest: str) -> tuple[str, bytes] | None:
+        """Its type and content. Raises StoreFailed."""
+        ...
