@@ -12,7 +12,7 @@ import click
 
 from hookgate import __version__
 from hookgate.cli.ext.commands import ext
-from hookgate.cli.journal.commands import sessions, store
+from hookgate.cli.journal.commands import sessions, store, where
 from hookgate.cli.mcp.commands import mcp
 from hookgate.cli.options import FILE, FOLDER, config_option, control_option
 from hookgate.cli.tools.commands import tools
@@ -251,6 +251,7 @@ hookgate.add_command(ext)
 hookgate.add_command(mcp)
 hookgate.add_command(store)
 hookgate.add_command(sessions)
+hookgate.add_command(where)
 
 
 # --- how every command ends ---------------------------------------------------------------------------------

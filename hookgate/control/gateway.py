@@ -19,7 +19,7 @@ from hookgate.control.client import socket_path
 from hookgate.control.methods import Method, Methods
 from hookgate.control.place import ControlUnavailable
 from hookgate.control.serve import open_control
-from hookgate.operations import approvals, hooks, mcp, sessions, tools
+from hookgate.operations import approvals, hooks, mcp, messages, sessions, tools
 from hookgate.protocol.approval import OPERATOR, Decision, Grant, Outcome
 
 log = structlog.get_logger("hookgate.control")
@@ -57,6 +57,7 @@ def gateway_methods(runtime: Runtime) -> Methods:
         "mcp.show": Method(partial(mcp.show_connection, more), changes=False),
         "mcp.approve": Method(partial(mcp.approve_connection, more), changes=True),
         "mcp.forget": Method(partial(mcp.forget_connection, more), changes=True),
+        "messages.where": Method(partial(messages.where, runtime.journal), changes=False),
         "sessions.list": Method(partial(sessions.list_sessions, gateway), changes=False),
         "tools.list": Method(partial(tools.list_tools, runtime), changes=False),
         "tools.refresh": Method(partial(tools.refresh_tools, runtime), changes=True),

@@ -13,3 +13,5 @@ ENDS: Mapping[Outcome, str] = {
     "dead": "the message was given up",
 }
 """Why a request that was open then is void."""
+MOST_FOUND = 100
+"""Of messages, at a time."""

@@ -48,6 +48,10 @@ async def test_a_chat_that_was_killed_at_a_question_goes_on_there_and_runs_the_c
         assert (folder / "runs").read_text() == "run\n"
         again = await run(folder, "chat", "--continue", "--once", "and now?")
         assert (again.returncode, again.stderr) == (0, b"")
+        listed = await run(folder, "sessions", "list")
+        assert listed.stdout.decode().rstrip().endswith("8 messages (--session notes)")
+        found = await run(folder, "where", "M2", "--session", "notes")
+        assert found.stdout.startswith(b"M2 in cli:terminal/default/0 is answered: run it\n"), found
     said = [(m["role"], m["content"]) for m in server.requests[-1].body["messages"] if m["role"] == "user"]
     assert said == [("user", "hello"), ("user", "run it"), ("user", "and now?")]
     await none_left(folder)

@@ -66,6 +66,25 @@ async def test_conversations_are_listed_shown_and_found_by_the_id_that_is_listed
     )
 
 
+async def test_a_message_is_found_by_its_id_or_how_that_begins_with_every_step_of_its_way(folder: Path) -> None:
+    async with open_journal(folder / "journal.db") as journal:
+        claim = await journal.work.claim("g", 60)
+        assert claim is not None
+        assert claim.message == "M2"
+        running = await said(folder, "where", "M2")
+        first, *steps = running.splitlines()
+        assert first == f"M2 in {CARL.id} is running: hello?"
+        assert [it.split()[-1] for it in steps] == ["accepted", "running"]
+        await journal.work.release(claim)
+        [found] = json.loads(await said(folder, "where", "--json"))
+        assert (found["message"], found["conversation"], found["state"]) == ("M2", CARL.id, "queued")
+    assert [it["state"] for it in json.loads(await said(folder, "where", "M", "--json"))] == ["delivered", "queued"]
+    way = [it.split()[-1] for it in (await said(folder, "where", "M1")).splitlines()[1:]]
+    assert way == ["accepted", "running", "waiting", "answered", "delivered", "delivered"]
+    unknown = await hookgate(folder, "where", "M9")
+    assert (unknown.returncode, unknown.stderr) == (1, f"hookgate: {folder}/journal.db holds no message M9\n")
+
+
 async def test_what_is_written_out_is_all_that_is_stored(folder: Path) -> None:
     exported = lines(await said(folder, "store", "export"))
     kinds = [it["kind"] for it in exported]
@@ -74,7 +93,8 @@ async def test_what_is_written_out_is_all_that_is_stored(folder: Path) -> None:
     }
     by_kind = {it["kind"]: it for it in reversed(exported)}
     assert [it["what"] for it in by_kind["message"]["passages"]][-2:] == ["delivered", "delivered"]
-    assert by_kind["request"]["votes"] == [{"person": "bob", "approved": True, "reason": "", "grant": "session"}]
+    [vote] = by_kind["request"]["votes"]
+    assert (vote["person"], vote["approved"], vote["grant"]) == ("bob", True, "session")
     assert (by_kind["call"]["id"], by_kind["call"]["result"]["for_llm"]) == ("2.0", "removed")
     one = lines(await said(folder, "sessions", "export", CARL.id))
     assert [(it["kind"], it.get("inbound", {}).get("text")) for it in one] == [

@@ -248,7 +248,7 @@ class SessionMachine(RuleBasedStateMachine):
 
     def outcome(self, said: Said) -> str:
         ends = ("answered", "dropped", "refused", "dead")
-        passages = self.guest.call(self.memory.books.where, said.id)
+        passages = [it for found in self.guest.call(self.memory.books.where, said.id) for it in found.passages]
         return next((it.what for it in passages if it.what in ends), "")
 
 

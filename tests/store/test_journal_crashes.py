@@ -59,7 +59,7 @@ async def found(journal: StoredJournal, said: Sequence[str]) -> None:
             with pytest.raises(AlreadyIntended):
                 await journal.work.intend(claims[session], Intent(name, "p"))
         else:
-            passages = [it.what for it in await journal.books.where(name)]
+            passages = [it.what for it in (await journal.books.where(name))[0].passages]
             assert word in passages, (word, name, passages)
 
 
@@ -74,7 +74,7 @@ async def test_nothing_that_was_stored_is_lost_when_the_process_is_killed(tmp_pa
             for row in await journal.posting.outgoing("test"):
                 # An answer is there where its message is answered, and only there.
                 assert row.outbound.text == f"answer to {row.in_reply_to}"
-                assert "answered" in [it.what for it in await journal.books.where(row.in_reply_to)]
+                assert "answered" in [it.what for it in (await journal.books.where(row.in_reply_to))[0].passages]
 
 
 @pytest.fixture(scope="module")

@@ -107,7 +107,7 @@ async def texts(journal: Journal, claim: Claim) -> list[str]:
 
 
 async def steps(journal: Journal, message: str) -> list[str]:
-    return [it.what for it in await journal.books.where(message)]
+    return [it.what for found in await journal.books.where(message) for it in found.passages]
 
 
 async def test_what_joins_a_turn_ends_with_it_if_it_was_read_and_else_has_its_own_turn(journal: Journal) -> None:
@@ -283,6 +283,30 @@ async def test_requests_and_grants_end_in_their_time(journal: Journal, wall: Wal
         await journal.work.intend(claim, Intent("1.0", "p", (), ("G1",)))
     assert await journal.decisions.revoke("G2")
     assert not await journal.decisions.revoke("G2")
+
+
+async def test_where_a_message_is_follows_from_who_has_it_and_what_it_waits_for(journal: Journal, wall: Wall) -> None:
+    async def state() -> str:
+        [found] = await journal.books.where("M1")
+        return found.state
+
+    first, second = await accepted(journal, "first"), await accepted(journal, "second")
+    assert [it.message for it in await journal.books.where("")] == [first.id, second.id]
+    states = [await state()]
+    claim = await journal.work.claim("g", 60)
+    assert claim is not None
+    states.append(await state())
+    await journal.decisions.request(claim, replace(asking(claim, "A1"), expires_at=wall.now + 10))
+    states.append(await state())
+    wall.now += 11
+    states.append(await state())
+    await journal.work.complete(claim, "answered", (), [Outbound(CHAT, "x")])
+    states.append(await state())
+    (row,) = await journal.posting.outgoing("test")
+    await journal.posting.sent(row.id, "r")
+    states.append(await state())
+    assert states == ["queued", "running", "waiting", "running", "sending", "delivered"]
+    assert await journal.books.where("M9") == ()
 
 
 async def test_a_new_conversation_takes_back_what_was_granted_in_the_one_before_and_nothing_else(

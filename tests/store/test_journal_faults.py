@@ -288,7 +288,7 @@ async def main(file):
                 nursery.start_soon(fill, first)
         print(len(failed), {type(error).__name__ for _number, error in failed})
         # Those that were there can be read while the disk is full.
-        assert len(await journal.books.where(stored[0][1])) == 1
+        assert len((await journal.books.where(stored[0][1]))[0].passages) == 1
         {end}
         again = await journal.intake.accept(arrival("new"))
         assert not again.known
@@ -427,4 +427,4 @@ async def test_a_row_that_waits_is_sent_in_its_time_whatever_the_clock_does(file
                 await trio.lowlevel.checkpoint()
     async with open_journal(file, wall=lambda: now) as journal:
         again = await accept(journal, "k2")
-        assert (await journal.books.where(again.id))[0].at >= 10_000.0
+        assert (await journal.books.where(again.id))[0].passages[0].at >= 10_000.0

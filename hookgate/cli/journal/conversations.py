@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hookgate import config as configuration
+from hookgate.assembly.journals import conversation_files
 from hookgate.channels.printable import printable
+from hookgate.channels.terminal import NAME as CHANNEL
+from hookgate.cli.journal.commands import Place
 from hookgate.cli.journal.file import journal_of, write_lines
 from hookgate.cli.printing import counted, say, table
 from hookgate.program.endings import FAILED
@@ -18,37 +21,55 @@ if TYPE_CHECKING:
     from hookgate.protocol.journal.values import Entry, SessionRow
 
 
-def list_sessions(config_file: Path | None, *, as_json: bool) -> int:
+def list_sessions(place: Place, *, as_json: bool) -> int:
     """Raises ConfigError and StoreFailed, as all do."""
-    from hookgate.store.journal.listing import read_sessions
-    from hookgate.store.journal.looking import open_look
-
-    with open_look(journal_of(config_file)) as tables:
-        rows = read_sessions(tables)
+    places = [place, *(() if place.session else _kept(place))]
+    rows = [(it.session, row) for it in places for row in _rows(it, alone=len(places) == 1)]
     if as_json:
-        say(encode([{"id": it.conversation.id, **asdict(it)} for it in rows]).decode())
+        shown = [{"id": row.conversation.id, **asdict(row), "kept_as": name} for name, row in rows]
+        say(encode(shown).decode())
         return 0
-    for line in table(map(_listed, rows)):
+    for line in table(_listed(name, row) for name, row in rows):
         say(line)
     if not rows:
         say("no conversation is stored")
     return 0
 
 
-def _listed(row: SessionRow) -> tuple[str, str, str]:
+def _kept(place: Place) -> list[Place]:
+    """Conversations that are kept by name."""
+    config, _file = configuration.load(place.config_file)
+    files = conversation_files(config)
+    return [replace(place, session=f"{it.parent.name}/{it.stem}".removeprefix(f"{CHANNEL}/")) for it in files]
+
+
+def _rows(place: Place, *, alone: bool) -> tuple[SessionRow, ...]:
+    """`alone`: there is no other place to look."""
+    from hookgate.store.journal.listing import read_sessions
+    from hookgate.store.journal.looking import open_look
+
+    file = journal_of(place)
+    if not alone and not file.exists():
+        return ()
+    with open_look(file) as tables:
+        return read_sessions(tables)
+
+
+def _listed(kept_as: str, row: SessionRow) -> tuple[str, str, str]:
     unfinished = f", {row.unfinished} unfinished" if row.unfinished else ""
-    return row.conversation.id, _when(row.last_at), f"{counted(row.entries, 'message')}{unfinished}"
+    kept = f" (--session {kept_as})" if kept_as else ""
+    return row.conversation.id, _when(row.last_at), f"{counted(row.entries, 'message')}{unfinished}{kept}"
 
 
 def _when(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%MZ")
 
 
-def show_session(id_: str, config_file: Path | None) -> int:
+def show_session(id_: str, place: Place) -> int:
     from hookgate.store.journal.looking import conversation_of, open_look
     from hookgate.store.journal.transcripts import read_entries
 
-    with open_look(journal_of(config_file)) as tables:
+    with open_look(journal_of(place)) as tables:
         number, _conversation = conversation_of(tables, id_)
         entries, _upto = read_entries(tables, number)
     for entry in entries:
@@ -67,21 +88,21 @@ def _shown(entry: Entry) -> Iterator[str]:
     yield from (f"    with {url[:80]}" for url in message.media)
 
 
-def export_session(id_: str, config_file: Path | None) -> int:
+def export_session(id_: str, place: Place) -> int:
     from hookgate.store.journal.looking import conversation_of, exported_conversation, open_look
 
-    with open_look(journal_of(config_file)) as tables:
+    with open_look(journal_of(place)) as tables:
         write_lines(exported_conversation(tables, conversation_of(tables, id_)[0]))
     return 0
 
 
-async def forget_session(id_: str, config_file: Path | None, *, yes: bool) -> int:
+async def forget_session(id_: str, place: Place, *, yes: bool) -> int:
     from hookgate.channels.question import Part, Question, measured
     from hookgate.cli.agreeing import agreed, yes_or_no
     from hookgate.store.journal import open_journal
     from hookgate.store.journal.looking import conversation_of, open_look
 
-    file = journal_of(config_file)
+    file = journal_of(place)
     with open_look(file) as tables:
         _number, conversation = conversation_of(tables, id_)
     parts = (Part("conversation", printable(id_)),)

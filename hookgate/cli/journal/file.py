@@ -7,25 +7,26 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from hookgate import config as configuration
+from hookgate.assembly.journals import DAY_S, MB, conversation_file
+from hookgate.channels.terminal import NAME as CHANNEL
+from hookgate.cli.journal.commands import Place
 from hookgate.cli.printing import counted, failed, say
 from hookgate.program.endings import FAILED
 from hookgate.protocol.codec import encode
 
-DAY_S = 86400.0
-MB = 1_000_000
 
-
-def journal_of(config_file: Path | None) -> Path:
+def journal_of(place: Place) -> Path:
     """Raises ConfigError."""
-    config, _file = configuration.load(config_file)
-    return configuration.journal_file(config)
+    config, _file = configuration.load(place.config_file)
+    channel, _, name = place.session.rpartition("/")
+    return conversation_file(config, channel or CHANNEL, name) if name else configuration.journal_file(config)
 
 
-def check_file(config_file: Path | None) -> int:
+def check_file(place: Place) -> int:
     """Raises ConfigError and StoreFailed, as all do."""
     from hookgate.store.journal.looking import check, open_look
 
-    file = journal_of(config_file)
+    file = journal_of(place)
     with open_look(file) as tables:
         checked = check(tables)
     for mistake in checked.mistakes:
@@ -42,18 +43,18 @@ def check_file(config_file: Path | None) -> int:
     return 0
 
 
-def back_up_file(to: Path, config_file: Path | None) -> int:
+def back_up_file(to: Path, place: Place) -> int:
     from hookgate.store.journal.backup import back_up
 
-    size = back_up(journal_of(config_file), to.absolute())
+    size = back_up(journal_of(place), to.absolute())
     say(f"{to} is a whole copy: {size / MB:.1f} MB")
     return 0
 
 
-def export_file(config_file: Path | None) -> int:
+def export_file(place: Place) -> int:
     from hookgate.store.journal.looking import exported, open_look
 
-    with open_look(journal_of(config_file)) as tables:
+    with open_look(journal_of(place)) as tables:
         write_lines(exported(tables))
     return 0
 
@@ -64,11 +65,11 @@ def write_lines(lines: Iterable[dict[str, object]]) -> None:
     sys.stdout.buffer.flush()
 
 
-async def trim_file(config_file: Path | None, days: float, megabytes: float) -> int:
+async def trim_file(place: Place, days: float, megabytes: float) -> int:
     from hookgate.store.journal import open_journal
     from hookgate.store.journal.place import look_at
 
-    file = journal_of(config_file)
+    file = journal_of(place)
     # One that is not there is not made.
     look_at(file).close()
     async with open_journal(file) as journal:

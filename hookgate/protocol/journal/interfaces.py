@@ -22,7 +22,6 @@ if TYPE_CHECKING:
         Exchange,
         Intent,
         Outcome,
-        Passage,
         Row,
         SessionRow,
         Standing,
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
         StoredRequest,
         Unfinished,
         Vote,
+        Whereabouts,
     )
     from hookgate.protocol.values import Chat, Outbound, ToolResult
 
@@ -187,8 +187,9 @@ class Holds(Protocol):
 class Books(Protocol):
     """For operators."""
 
-    async def where(self, message: str) -> tuple[Passage, ...]:
-        """The way of a message so far; empty: unknown."""
+    async def where(self, message: str) -> tuple[Whereabouts, ...]:
+        """This message; where there is none, those whose ids begin so, the first of them. An empty id: what is
+        unfinished. None: unknown."""
         ...
 
     async def sessions(self) -> tuple[SessionRow, ...]: ...

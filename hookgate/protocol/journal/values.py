@@ -268,6 +268,18 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
+class Whereabouts:
+    """Where a message is, and the way it came. `state`: `queued`, `running`, `waiting` (for a person), `sending` (it
+    has its outcome, and the chat does not have all of it yet), else where it came to in the end."""
+
+    message: str
+    conversation: Conversation
+    text: str
+    state: str
+    passages: tuple[Passage, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class SessionRow:
     conversation: Conversation
     entries: int

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from hookgate.protocol.journal.values import Conversation, Passage, SessionRow
+from hookgate.protocol.journal.values import Conversation, SessionRow, Whereabouts
 from hookgate.store.journal.engine import Engine
 from hookgate.store.journal.forgetting import forget
 from hookgate.store.journal.listing import read_sessions
-from hookgate.store.journal.tables import Tables, number_of
-
-PASSAGES = """
-    SELECT 'accepted', accepted_at, '', 0 AS place FROM messages WHERE number = ?1 AND inbound IS NOT NULL
-    UNION ALL SELECT what, at, why, rowid FROM passages WHERE message = ?1 ORDER BY place
-"""
+from hookgate.store.journal.tables import Tables
+from hookgate.store.journal.whereabouts import find_messages
 
 
 class Books:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    async def where(self, message: str) -> tuple[Passage, ...]:
-        rows = await self._engine.read(lambda tables: tables.all(PASSAGES, number_of(message)))
-        return tuple(Passage(what, at, why) for what, at, why, _place in rows)
+    async def where(self, message: str) -> tuple[Whereabouts, ...]:
+        return await self._engine.read(lambda tables: find_messages(tables, message))
 
     async def sessions(self) -> tuple[SessionRow, ...]:
         return await self._engine.read(read_sessions)

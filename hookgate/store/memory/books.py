@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
-from hookgate.protocol.journal.values import Conversation, Passage, SessionRow
-from hookgate.store.memory.tables import Tables, Thread
+from hookgate.protocol.journal.values import Conversation, SessionRow, Whereabouts
+from hookgate.store.attempts import MOST_FOUND
+from hookgate.store.memory.tables import MessageRow, RequestRow, Tables, Thread
 
 
 class Books:
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
 
-    async def where(self, message: str) -> tuple[Passage, ...]:
-        row = self._tables.messages.get(message)
-        return () if row is None else tuple(row.passages)
+    async def where(self, message: str) -> tuple[Whereabouts, ...]:
+        tables = self._tables
+        rows = [tables.messages[message]] if message in tables.messages else []
+        if not rows:
+            beginning = (it for id_, it in tables.messages.items() if id_.startswith(message))
+            rows = list(beginning) if message else tables.waiting()
+        return tuple(self._found(row) for row in sorted(rows, key=lambda it: int(it.id[1:]))[:MOST_FOUND])
+
+    def _found(self, row: MessageRow) -> Whereabouts:
+        tables = self._tables
+        state, thread = row.passages[-1].what, tables.threads.get(row.conversation.id)
+        if row.outcome is not None:
+            state = "sending" if any(it.row.in_reply_to == row.id for it in tables.outbox.values()) else state
+        elif any(it.request.message == row.id and is_open(it, tables.clock()) for it in tables.requests.values()):
+            state = "waiting"
+        else:
+            claim = thread.claim if thread is not None else None
+            taken = row.joined_at or (claim is not None and claim.message == row.id)
+            state = "running" if taken else "queued"
+        return Whereabouts(row.id, row.conversation, row.inbound.text, state, tuple(row.passages))
 
     async def sessions(self) -> tuple[SessionRow, ...]:
         return tuple(self._row(thread) for thread in self._tables.threads.values())
@@ -38,6 +56,10 @@ class Books:
 
     async def changed(self) -> None:
         await self._tables.changed()
+
+
+def is_open(row: RequestRow, now: float) -> bool:
+    return row.state == "open" and not 0 < row.request.expires_at <= now
 
 
 class Holds:

@@ -1,0 +1,54 @@
+"""`hookgate where`: where a message is, read from the file beside whoever works on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from hookgate.channels.printable import printable
+from hookgate.cli.journal.commands import Place
+from hookgate.cli.journal.file import journal_of
+from hookgate.cli.printing import failed, say, table
+from hookgate.program.endings import FAILED
+from hookgate.protocol.codec import encode
+
+if TYPE_CHECKING:
+    from hookgate.protocol.journal.values import Whereabouts
+
+TEXT = 60
+
+
+def show_messages(message: str, place: Place, *, as_json: bool) -> int:
+    """Raises ConfigError and StoreFailed."""
+    from hookgate.store.journal.looking import open_look
+    from hookgate.store.journal.whereabouts import find_messages
+
+    file = journal_of(place)
+    with open_look(file) as tables:
+        found = find_messages(tables, message)
+    if as_json:
+        say(encode([{**asdict(it), "conversation": it.conversation.id} for it in found]).decode())
+    for it in () if as_json else found:
+        for line in _lines(it):
+            say(printable(line))
+    if not found and message:
+        failed(f"{file} holds no message {message}")
+    elif not found and not as_json:
+        say("nothing is unfinished")
+    return FAILED if message and not found else 0
+
+
+def _lines(it: Whereabouts) -> Iterator[str]:
+    text = " ".join(it.text.split())
+    yield f"{it.message} in {it.conversation.id} is {STATES.get(it.state, it.state)}: {text[:TEXT]}"
+    rows = ((_moment(row.at), f"{row.what}: {row.why}" if row.why else row.what) for row in it.passages)
+    yield from (f"  {line}" for line in table(rows))
+
+
+STATES = {"waiting": "waiting for a person", "sending": "on its way to the chat", "dead": "given up"}
+
+
+def _moment(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%SZ")

@@ -1,0 +1,15 @@
+"""Where messages of a running gateway are."""
+
+from __future__ import annotations
+
+from hookgate.operations.refused import OperationRefused
+from hookgate.protocol.journal.interfaces import Journal
+from hookgate.protocol.journal.values import Whereabouts
+
+
+async def where(journal: Journal, message: str = "") -> tuple[Whereabouts, ...]:
+    """This one, or those whose ids begin so; without an id what is unfinished."""
+    found = await journal.books.where(message)
+    if message and not found:
+        raise OperationRefused(f"there is no message {message!r}")
+    return found
