@@ -38,17 +38,17 @@ DEPLOY = '#!/bin/sh\n[ "$1" = --dry-run ] && echo "would copy 3 files" || echo "
 
 async def run_demo(*, interactive: bool) -> int:
     """The exit status: 0 when every call is accounted for."""
-    with _stage() as folder:
-        config, redactor = _config(folder)
+    with stage() as folder:
+        config, redactor = demo_config(folder, "demo.toml")
         set_up_logs(config.log)
-        _write(_introduction(redactor, interactive))
-        tally = await (_run_typed(config) if interactive else _run(config, Terminal(_write, None), _play))
+        write(_introduction(redactor, interactive))
+        tally = await (_run_typed(config) if interactive else _run(config, Terminal(write, None), _play))
         return _summary(tally, folder / "events.jsonl")
 
 
 async def _run_typed(config: Config) -> Tally:
     async with open_keyboard() as keyboard:
-        terminal = seated(_write, keyboard)
+        terminal = seated(write, keyboard)
         return await _run(config, terminal, lambda runtime: converse(runtime, terminal, keyboard))
 
 
@@ -62,7 +62,7 @@ async def _run(config: Config, terminal: Terminal, act: Callable[[Runtime], Awai
 
 
 @contextmanager
-def _stage() -> Generator[Path]:
+def stage() -> Generator[Path]:
     """The server that the scripted model looks after; it becomes the working directory."""
     before = Path.cwd()
     with tempfile.TemporaryDirectory(prefix="hookgate-demo-") as name:
@@ -79,25 +79,22 @@ def _stage() -> Generator[Path]:
             os.chdir(before)
 
 
-def _config(folder: Path) -> tuple[Config, str]:
-    """The demo's configuration, and which redactor it runs."""
+def demo_config(folder: Path, *files: str) -> tuple[Config, str]:
+    """The demo's configuration, of these files that ship with it, and which redactor it runs."""
     plugins = plugins_folder()
     if plugins is None:
         raise ConfigError("the example plugins are not installed")
     binary, python = plugins / "go" / "bin" / "redact", sys.executable
     redactor = "Go" if binary.exists() else "Python"
     command = [str(binary)] if binary.exists() else [python, f"{plugins}/python/redact.py"]
-    text = (
-        (HERE / "demo.toml")
-        .read_text()
-        .format(python=python, plugins=plugins, redact=command, events=folder / "events.jsonl")
-    )
-    return configuration.parse(text, HERE / "demo.toml"), redactor
+    text = "".join((HERE / file).read_text() for file in files)
+    filled = {"python": python, "plugins": plugins, "redact": command, "events": folder / "events.jsonl"}
+    return configuration.parse(text.format(**filled, journal=folder / "journal.db"), HERE / files[0]), redactor
 
 
 async def _play(runtime: Runtime) -> None:
     for number, (what, saying) in enumerate(SAYINGS, start=1):
-        _write(f"\n--- {number}. {what} ---\nuser:  {saying}\n")
+        write(f"\n--- {number}. {what} ---\nuser:  {saying}\n")
         await runtime.gateway.receive(Inbound(CHAT, saying))
         with trio.fail_after(30):
             await runtime.gateway.idle(CHAT.session_key)
@@ -117,13 +114,13 @@ def _introduction(redactor: str, interactive: bool) -> str:
 
 def _summary(tally: Tally, events: Path) -> int:
     lines = events.read_text().count("\n") if events.exists() else 0
-    _write(
+    write(
         f"\n--- the end ---\n{tally.calls} tool calls reached the gate: {tally.denied} denied, "
         f"{tally.answered} answered by hooks, {tally.executed} executed. The observer wrote {lines} events.\n"
     )
     return 0 if tally.balanced and lines else 1
 
 
-def _write(text: str) -> None:
+def write(text: str) -> None:
     sys.stdout.write(text)
     sys.stdout.flush()

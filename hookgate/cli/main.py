@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -91,8 +92,8 @@ def serve(config_file: Path | None, control: Path | None) -> None:
     """
 
     async def main() -> int:
-        from hookgate.serve.run import Flags, run_serve, settled
-
+        with needing_gateway():
+            from hookgate.serve.run import Flags, run_serve, settled
         return await run_serve(settled(config_file), Flags(click.echo, control))
 
     run(main)
@@ -109,21 +110,31 @@ def rpc(arguments: tuple[str, ...]) -> None:
 
 @hookgate.command()
 @click.option("--interactive", is_flag=True, help="Type instead of watching.")
-def demo(interactive: bool) -> None:
+@click.option("--web", is_flag=True, help="As a page in the browser, with a question that waits there.")
+def demo(interactive: bool, web: bool) -> None:
     """Watch a conversation pass real hooks: no network, no key."""
-    from hookgate.cli.demo import run_demo
 
-    run(lambda: run_demo(interactive=interactive))
+    async def main() -> int:
+        if web:
+            with needing_gateway():
+                from hookgate.cli.demo_web import run_web_demo
+            return await run_web_demo()
+        from hookgate.cli.demo import run_demo
+
+        return await run_demo(interactive=interactive)
+
+    run(main)
 
 
 @hookgate.command()
 @click.option("--force", is_flag=True, help="Overwrite what is there.")
+@click.option("--gateway", is_flag=True, help="With a page in the browser, for `hookgate serve`.")
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path), default=Path())
-def init(folder: Path, force: bool) -> None:
+def init(folder: Path, force: bool, gateway: bool) -> None:
     """Write a commented hookgate.toml and a working example hook."""
     from hookgate.cli.init import run_init
 
-    raise SystemExit(run_init(folder, force=force))
+    raise SystemExit(run_init(folder, force=force, gateway=gateway))
 
 
 @hookgate.command()
@@ -262,6 +273,17 @@ def run(main: Callable[[], Awaitable[int]]) -> None:
     import trio
 
     guarded(lambda: trio.run(main))
+
+
+@contextmanager
+def needing_gateway() -> Generator[None]:
+    """Round imports that need the gateway's extra: where it is missing that is a line, not a traceback."""
+    from hookgate.config import ConfigError
+
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise ConfigError(f"{error.name} is not installed: this needs `pip install 'hookgate[gateway]'`") from None
 
 
 def guarded(command: Callable[[], int]) -> None:

@@ -47,6 +47,10 @@ class Served:
     def lines(self) -> Iterator[str]:
         """Where people find what answers, for whoever has started it."""
         yield f"hookgate answers at http://{self.address}/"
+        yield from self.pages
+
+    @property
+    def pages(self) -> Iterator[str]:
         for name, page in self.runtime.pages.items():
             token = f"#token={page.token}" if page.token else ""
             yield f"{name}: {page.origin or f'http://{self.address}'}/{token}"
@@ -89,7 +93,8 @@ async def open_gateway(settings: Settings, control: Path | None, stopping: trio.
         file = configuration.journal_file(config)
         journal = await stack.enter_async_context(open_kept_journal(config, file))
         runtime = await stack.enter_async_context(open_runtime(settings, Ports((), journal=journal)))
-        await stack.enter_async_context(open_gateway_control(runtime, control))
+        if config.control.enabled or control:
+            await stack.enter_async_context(open_gateway_control(runtime, control))
         app = mounted(Looking(runtime, stopping), runtime.pages.values())
         yield Served(runtime, await stack.enter_async_context(_open_http(app, config.http.listen)))
 

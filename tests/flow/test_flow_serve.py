@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -21,6 +22,7 @@ from tests.processes import line_of
 from tests.serve.gateway import configured
 
 DEADLINE_S = 120.0
+PAGE = re.compile(r"web: (http://[0-9.:]+)/#token=(\S+)\n")
 SCRIPT = {
     "steps": [
         {"when": "note", "calls": [{"name": "bash", "arguments": {"command": "echo once >> notes.txt"}}]},
@@ -39,16 +41,16 @@ drain_s = 0.5
 
 
 @asynccontextmanager
-async def serving(folder: Path) -> AsyncGenerator[tuple[trio.Process, httpx.AsyncClient]]:
-    """The program, and a client that has logged in by the token that it printed."""
+async def serving(folder: Path, *command: str) -> AsyncGenerator[tuple[trio.Process, httpx.AsyncClient]]:
+    """The program, `serve` if nothing else, and a client that has logged in by the token that it printed."""
     async with trio.open_nursery() as nursery:
-        start = partial(trio.run_process, [*HOOKGATE, "serve"], cwd=folder, env=environment(folder))
+        start = partial(trio.run_process, [*HOOKGATE, *(command or ("serve",))], cwd=folder, env=environment(folder))
         process: trio.Process = await nursery.start(partial(start, stdout=PIPE, check=False))
         assert process.stdout is not None
-        url = ""
-        while "#token=" not in url:
-            url = (await line_of(process.stdout)).decode().strip()
-        address, token = url.partition("web: ")[2].split("/#token=")
+        shown = ""
+        while (found := PAGE.search(shown)) is None:
+            shown += (await line_of(process.stdout)).decode()
+        address, token = found.groups()
         async with httpx.AsyncClient(base_url=address, timeout=DEADLINE_S) as client:
             assert (await client.post("/api/login", json={"token": token})).status_code == 204
             client.headers["x-csrf-token"] = (await client.get("/api/me")).json()["csrf"]
@@ -94,3 +96,31 @@ async def test_an_old_button_works_after_kill_9_and_its_call_runs_once(tmp_path:
             process.send_signal(signal.SIGTERM)
             assert await process.wait() == 0
     assert (tmp_path / "notes.txt").read_text() == "once\n"
+
+
+async def test_a_turn_that_never_ends_is_cut_off_and_goes_on_with_the_next_start(tmp_path: Path) -> None:
+    configured(tmp_path, CHANNEL, json.dumps(SCRIPT))
+    with trio.fail_after(DEADLINE_S):
+        for _start in range(2):
+            async with serving(tmp_path) as (process, client):
+                sent = await client.post("/api/chats/endless/messages", json=says("go on forever"))
+                assert sent.status_code == 202
+                chat = await until(client, "/api/chats/endless", lambda it: it["running"] and it["running"]["text"])
+                assert [it["text"] for it in chat["messages"]] == ["go on forever"]
+                process.send_signal(signal.SIGTERM)
+                assert await process.wait() == 0
+    await none_left(tmp_path)
+
+
+async def test_the_demo_opens_a_page_where_a_call_waits_for_whoever_has_its_token(tmp_path: Path) -> None:
+    with trio.fail_after(DEADLINE_S):
+        async with serving(tmp_path, "demo", "--web") as (process, client):
+            [card] = await until(client, "/api/approvals", bool)
+            assert "deploy.sh --dry-run" in json.dumps(card)
+            assert (await client.post(f"/api/approvals/{card['id']}", json={"approved": True})).json()["counted"]
+            fine = "3 files would be copied"
+            found = await until(client, "/api/chats/demo", lambda it: fine in json.dumps(it["messages"]))
+            assert {it["hook"] for message in found["messages"] for it in message["trace"]} >= {"approve", "guard"}
+            process.send_signal(signal.SIGINT)
+            assert await process.wait() == 0
+    await none_left(tmp_path)

@@ -8,11 +8,14 @@ import sys
 from functools import partial
 from pathlib import Path
 
+import httpx
 import pytest
 import trio
 
+from hookgate.cli.init import run_init
 from hookgate.config import ConfigError
 from hookgate.protocol.catalog import StoreBusy, StoreCorrupt
+from hookgate.serve.run import settled
 from tests.cli.program import DEADLINE_S, HOOKGATE, environment, none_left
 from tests.serve.gateway import configured, get, open_served
 
@@ -84,3 +87,16 @@ async def test_the_program_tells_its_service_manager_and_ends_with_0(tmp_path: P
                 assert said == b"WATCHDOG=1"
         assert process.returncode == 0
     await none_left(tmp_path)
+
+
+async def test_what_init_writes_opens_a_page(tmp_path: Path) -> None:
+    assert run_init(tmp_path, force=False, gateway=True) == 0
+    file = tmp_path / "hookgate.toml"
+    text = file.read_text().replace('#model = "ollama/qwen3:4b"', 'model = "ollama/qwen3:4b"')
+    file.write_text(text.replace(":8710", ":0") + f'[store]\njournal = "{tmp_path}/state/journal.db"\n')
+    async with open_served(settled(file)) as served:
+        assert [line.partition(":")[0] for line in served.lines] == ["hookgate answers at http", "web"]
+        async with httpx.AsyncClient() as client:
+            page = await client.get(f"http://{served.address}/")
+        assert page.status_code == 200
+        assert "<title>" in page.text

@@ -1,0 +1,35 @@
+"""`hookgate demo --web`: the demo as a page in the browser, with a question that waits for whoever opens it."""
+
+from __future__ import annotations
+
+import signal
+
+import trio
+
+from hookgate.assembly.logs import set_up_logs
+from hookgate.assembly.settings import Settings
+from hookgate.channels.web.settings import OWNER
+from hookgate.cli.demo import HERE, demo_config, stage, write
+from hookgate.program.signals import open_until_signal
+from hookgate.program.starting import begun
+from hookgate.protocol.values import Chat, Inbound
+from hookgate.serve.run import open_gateway
+
+FIRST = Inbound(Chat("web", OWNER, OWNER, thread="demo"), "Deploy the new version.", message_id="demo")
+
+
+async def run_web_demo() -> int:
+    """Until it is told to stop; the exit status. Raises ConfigError."""
+    async with open_until_signal(signal.SIGINT, signal.SIGTERM):
+        with stage() as folder:
+            config, _redactor = demo_config(folder, "demo.toml", "demo_web.toml")
+            set_up_logs(config.log)
+            async with open_gateway(Settings(config, HERE, serving=True), None, trio.Event()) as served:
+                begun()
+                await served.runtime.gateway.receive(FIRST)
+                write("hookgate demo: the model is a SCRIPT that ships with hookgate (no network, no key).\n")
+                write("Open this address; a call that wants to deploy waits there for your yes.\n\n")
+                write("".join(f"  {line}\n" for line in served.pages))
+                write("\nTry there: weather in Oslo; clean up the releases; show me the settings. Ctrl-C ends it.\n")
+                await trio.sleep_forever()
+    return 0
