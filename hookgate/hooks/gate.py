@@ -91,6 +91,11 @@ class Gate:
 
     # --- the stages of a message ---
 
+    @property
+    def judges_messages(self) -> bool:
+        """Whether a hook stands before turns: then no message joins a conversation before it has been asked."""
+        return bool(self._walk.chains.at(Stage.ON_MESSAGE))
+
     async def on_message(self, step: Step, *, steers: bool = False) -> Inbound | Replied | Dropped:
         """The step's inbound as the hooks left it. `steers`: it joins a turn that runs. Raises TurnAborted."""
         said = step.inbound

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from time import perf_counter_ns
 
+from hookgate.hooks.verdicts import Dropped
 from hookgate.loop.batch import Batch, Final, Owned, Ready, Settled
 from hookgate.loop.transcript import NO_RESULT
 from hookgate.protocol.effects import effect_members
@@ -79,16 +80,25 @@ async def _delivered(batch: Batch, result: ToolResult) -> Final:
     show = result.for_user if not result.silent and (handled or batch.outlet.policy.show_tools) else ""
     media = result.media if handled else ()
     outbox = (Outbound(batch.step.chat, show, media, kind="output"),) if show or media else ()
-    if not handled or not outbox:
-        return Final(result, outbox)
-    await batch.journal.work.append(batch.claim, (), outbox)
-    why = await batch.outlet.delivery.hand_over(outbox[0], batch.while_asking)
-    if not why:
-        return Final(replace(result, for_llm=f"{result.for_llm}\n{DELIVERED}"))
-    # Whatever a channel raises is that channel's trouble: the tool has run, and the model must hear of it.
+    if not outbox:
+        return Final(result)
+    judged = await batch.agent.gate.before_send(batch.step, outbox[0])
+    if isinstance(judged, Dropped):
+        outbox = (Outbound(batch.step.chat, judged.tell, kind="notice"),) if judged.tell else ()
+        return Final(_undelivered(result, judged.tell or f"{judged.hook} withheld it") if handled else result, outbox)
+    if not handled:
+        return Final(result, (judged,))
+    await batch.journal.work.append(batch.claim, (), (judged,))
+    if why := await batch.outlet.delivery.hand_over(judged, batch.while_asking):
+        return Final(_undelivered(result, why))
+    return Final(replace(result, for_llm=f"{result.for_llm}\n{DELIVERED}"))
+
+
+def _undelivered(result: ToolResult, why: str) -> ToolResult:
+    """The tool has run, and the model must hear of it."""
     reason = f"failed to deliver attachment: {why}"
     fault = Fault("transient", "deliver", reason)
-    return Final(replace(result, for_llm=reason, is_error=True, response_handled=False, error=fault))
+    return replace(result, for_llm=reason, is_error=True, response_handled=False, error=fault)
 
 
 def closed(batch: Batch, item: Settled) -> Final:

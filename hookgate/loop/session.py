@@ -195,7 +195,7 @@ class Session:
             self._outlet.delivery.wake(job.work.chat)
             raise Fenced(conversation.id)
         await transcript.take(claim)
-        if isinstance(job.work, Prompt) and not claim.first:
+        if isinstance(job.work, Prompt) and not claim.first and not self.agent.gate.judges_messages:
             said = job.work.inbound
             if said.replaces:
                 await transcript.rewind(said.replaces)

@@ -8,38 +8,32 @@ from functools import partial
 from time import perf_counter_ns
 
 import structlog
-import trio
 
 from hookgate.loop.agent import Agent
 from hookgate.loop.batch import Batch, Final
 from hookgate.loop.calls import run_calls
 from hookgate.loop.compaction import make_room
 from hookgate.loop.delivery.outlet import Outlet
-from hookgate.loop.model import complete
-from hookgate.loop.repeated import is_repeated
-from hookgate.loop.reply_calls import Asked, TextCalls, read_reply, renamed
+from hookgate.loop.incoming import let_in
+from hookgate.loop.model_step import Heard, ask_with_room, request_of
+from hookgate.loop.reply_calls import TextCalls
 from hookgate.loop.resume import last_reply, left, names, record, replies
 from hookgate.loop.slots import Slot
-from hookgate.loop.streaming.shown import Everything, Shown, Watching
 from hookgate.loop.transcript import Transcript
-from hookgate.protocol.delta import CallPiece
 from hookgate.protocol.errors import ProviderFailed, SessionAborted, StepLimitReached, TurnAborted
-from hookgate.protocol.events.inside import CallWritten, ModelAsked, Prompted, ReplyEnded, StepBegan
+from hookgate.protocol.events.inside import Prompted, ReplyEnded
 from hookgate.protocol.events.payloads import ErrorEvent, Payload, SteeringInjected, TurnEnd, TurnStart
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import Draft
 from hookgate.protocol.redacting import presentable
 from hookgate.protocol.values import (
     Inbound,
-    LLMReply,
     LLMRequest,
     Message,
     Outbound,
     OutboundKind,
     Step,
 )
-from hookgate.protocol.zot.names import EXTENSION
-from hookgate.tools.extract import Held
 from hookgate.tools.memo import Memo
 from hookgate.tools.registry import Snapshot
 
@@ -89,20 +83,6 @@ class Turn:
     async def flush(self) -> None:
         """Until what is stored for the chat is there, so that what comes next comes after it."""
         await self.outlet.delivery.flush(self.inbound.chat, self.slot.given_back)
-
-
-@dataclass(frozen=True)
-class _Heard:
-    """What the model said; `visible` is what people see of it."""
-
-    batch: Batch
-    said: Asked
-    visible: str
-    reply: LLMReply
-
-    @property
-    def withheld_by(self) -> str:
-        return self.reply.withheld_by
 
 
 class Progress:
@@ -160,6 +140,10 @@ async def _outcome(turn: Turn) -> None:
 async def _converse(turn: Turn) -> str:
     """The answer; empty where tools have delivered everything, or a hook withholds it."""
     progress, before = turn.progress, replies(turn.transcript)
+    inbound = turn.inbound if turn.transcript.turn else await let_in(turn)
+    if inbound is None:
+        return progress.answer
+    turn = replace(turn, inbound=inbound)
     corrected = any(_is_correction(entry.message) for entry in turn.transcript.turn)
     turn.emit(Prompted(turn.inbound), turn.step(0))
     if before:
@@ -168,7 +152,7 @@ async def _converse(turn: Turn) -> str:
         progress.step, progress.iterations = turn.step(iteration), iteration + 1
         await _take_news(turn, progress.step)
         await make_room(turn.agent, turn.transcript, progress.step)
-        heard = await _ask_with_room(turn, progress.step)
+        heard = await ask_with_room(turn, progress.step)
         said, batch = heard.said, await _join(turn, heard)
         if said.fault:
             if corrected:
@@ -176,7 +160,7 @@ async def _converse(turn: Turn) -> str:
             corrected = True
             await turn.transcript.append(Draft(Message("user", CORRECTION.format(said.fault))))
         elif not said.calls:
-            return "" if heard.withheld_by else heard.visible
+            return heard.answer.text if heard.answer is not None else ""
         elif await run_calls(batch, said.calls, partial(_record, turn)):
             await turn.transcript.end("answered")
             return ""
@@ -195,7 +179,7 @@ async def _go_on(turn: Turn, before: int) -> None:
         return
     step = turn.progress.step = replace(turn.step(before - 1), resumed=True)
     snapshot = turn.agent.selection.of(turn.agent.registry.snapshot(), step.chat.channel)
-    batch = turn.batch(step, turn.agent.gate.offered(step, _request(turn, snapshot)), snapshot)
+    batch = turn.batch(step, turn.agent.gate.offered(step, request_of(turn, snapshot)), snapshot)
     batch = replace(batch, ids=names(reply))
     await run_calls(batch, tuple(left(batch, turn.transcript, reply)), partial(_record, turn))
 
@@ -207,68 +191,13 @@ async def _take_news(turn: Turn, step: Step) -> None:
         turn.emit(SteeringInjected(len(texts), sum(map(len, texts))), step)
 
 
-async def _ask_with_room(turn: Turn, step: Step) -> _Heard:
-    """Once more, with the older part summed up, where the endpoint says that the conversation is too long."""
-    try:
-        return await _ask_model(turn, step)
-    except ProviderFailed as error:
-        if error.kind != "overflow":
-            raise
-        read, turn.progress.read = turn.progress.read, ()
-        await turn.transcript.append(*map(Draft, read))
-        if not await make_room(turn.agent, turn.transcript, step, must=True):
-            raise
-    return await _ask_model(turn, step)
-
-
-async def _ask_model(turn: Turn, step: Step) -> _Heard:
-    """Freeze the tools, pass the gate, ask, pass the gate again."""
-    # A turn that was stopped by now asks neither hooks nor the model.
-    await trio.lowlevel.checkpoint()
-    turn.emit(StepBegan(step.iteration + 1), step)
-    so_far: list[Shown] = []
-    try:
-        return await _heard(turn, step, so_far)
-    except (ProviderFailed, TurnAborted, trio.Cancelled) as error:
-        _cut_short(turn, step, so_far[0].so_far if so_far else "", error)
-        raise
-
-
-async def _heard(turn: Turn, step: Step, so_far: list[Shown]) -> _Heard:
-    agent = turn.agent
-    snapshot = agent.selection.of(agent.registry.snapshot(), step.chat.channel)
-    turn.memo.at_version(snapshot.version)
-    request = await agent.gate.before_llm(step, _request(turn, snapshot))
-    step = replace(step, model=request.model)
-    shown = _shown(turn, step, request)
-    so_far.append(shown)
-    turn.emit(ModelAsked(), step)
-    reply = await complete(agent, step, request, shown)
-    if reply.tool_calls:
-        turn.native.add(request.model)
-    reply = await agent.gate.after_llm(step, reply)
-    redactor = agent.around.redactor
-    said = await read_reply(reply, request, turn.text_calls(request.model), step.iteration)
-    if await is_repeated(said.written, (*turn.transcript.messages, *request.messages)):
-        log.info("call_in_text_repeats_the_conversation", turn=turn.id, calls=[it.proposed.name for it in said.calls])
-        said = Asked(reply.content)
-    # Everybody reads the ids of calls.
-    said = renamed(said, lambda call_id: redactor.text(call_id) != call_id, step.iteration)
-    visible = said.text if reply.shown is None else reply.shown
-    if not said.fault:
-        shown.finish(visible)
-    if said.calls and visible:
-        turn.outlet.channel.end_stream(step.chat)
-    return _Heard(turn.batch(step, request, snapshot), said, visible, reply)
-
-
-async def _join(turn: Turn, heard: _Heard) -> Batch:
+async def _join(turn: Turn, heard: Heard) -> Batch:
     """The reply becomes part of the conversation, the last one with the end of the turn, and whoever watches hears of
     it. Its calls as they are run, under the ids that the journal knows them by."""
     said, reply, batch = heard.said, heard.reply, heard.batch
     message = Message("assistant", said.text, tuple(it.recorded for it in said.calls), reasoning=reply.reasoning)
     # What a hook withholds is said to be so: in the place of an answer, and beside calls.
-    withheld = (turn.line(heard.withheld_by, "notice"),) if heard.withheld_by else ()
+    withheld = (turn.line(heard.told, "notice"),) if heard.told else ()
     if said.calls:
         draft = Draft(message, tuple(record(batch, it) for it in said.calls))
         (entry,) = await turn.transcript.append(draft, outbox=withheld)
@@ -276,59 +205,18 @@ async def _join(turn: Turn, heard: _Heard) -> Batch:
     elif said.fault:
         await turn.transcript.append(Draft(message), outbox=withheld)
     else:
-        answer = withheld or (turn.line(heard.visible, "answer"),)
-        await turn.transcript.end("answered", message, outbox=answer)
+        answer = () if heard.answer is None else (heard.answer,)
+        await turn.transcript.end("answered", message, outbox=(*withheld, *answer))
     if reply.usage is not None:
         turn.transcript.measure(reply.usage.total_tokens)
     redactor = turn.agent.around.redactor
-    visible = None if heard.withheld_by else redactor.text(heard.visible)
+    visible = None if heard.answer is None else redactor.text(heard.answer.text)
     stop = "tool_use" if said.calls else "length" if reply.finish_reason == "length" else "end"
     asked = tuple(presentable(redactor, call.call_or_blank) for call in said.calls)
     turn.emit(ReplyEnded(redactor.text(said.text), visible, asked, stop, usage=reply.usage), batch.step)
     if withheld:
         await turn.flush()
     return batch
-
-
-def _cut_short(turn: Turn, step: Step, so_far: str, error: ProviderFailed | TurnAborted | trio.Cancelled) -> None:
-    """What people have read of a reply that broke off stays in the conversation: whatever ends the turn writes it."""
-    turn.progress.read = (Message("assistant", so_far),) if so_far.strip() else ()
-    redactor = turn.agent.around.redactor
-    stop, failure = ("aborted", "") if isinstance(error, trio.Cancelled) else ("error", _why(error))
-    seen = redactor.text(so_far)
-    turn.emit(ReplyEnded(seen, seen, (), stop, redactor.text(failure)), step)
-
-
-def _why(error: ProviderFailed | TurnAborted) -> str:
-    """Of an extension's refusal its bare reason, as zot has it."""
-    if isinstance(error, TurnAborted) and not error.hook.startswith(EXTENSION):
-        return str(error)
-    return error.reason
-
-
-def _request(turn: Turn, snapshot: Snapshot) -> LLMRequest:
-    agent = turn.agent
-    system = (Message("system", agent.system),) if agent.system else ()
-    return LLMRequest(agent.model, (*system, *turn.transcript.messages), snapshot.specs, agent.options)
-
-
-def _shown(turn: Turn, step: Step, request: LLMRequest) -> Shown:
-    """Nobody reads along while a hook may still change the text, or where it may be a call."""
-    chat, channel, text_calls = turn.inbound.chat, turn.outlet.channel, turn.text_calls(request.model)
-    redactor = turn.agent.around.redactor
-
-    def show(text: str | None) -> None:
-        channel.restart_stream(chat) if text is None else channel.stream(chat, text)
-
-    def tell(piece: CallPiece) -> None:
-        turn.emit(CallWritten(piece), step)
-
-    calls = tell if turn.agent.gate.events.heard(CallWritten) else None
-    if turn.agent.gate.holds_text(step, request.model):
-        return Shown(Watching(show), None, redactor)
-    if text_calls == "off" or not request.tools:
-        return Shown(Watching(show, calls), Everything, redactor)
-    return Shown(Watching(show, calls), partial(Held, text_calls), redactor)
 
 
 async def _record(turn: Turn, call_id: str, final: Final) -> None:

@@ -5,7 +5,7 @@ Everything that happens is one word in one log, so that a test can compare the w
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -50,6 +50,7 @@ DEADLINE_S = 20.0
 CHAT = Chat("test", "1", sender="ann")
 OTHER = Chat("test", "2", sender="bob")
 OBJECT = {"type": "object"}
+STEP_STAGES = tuple(it for it in Stage if it not in (Stage.ON_MESSAGE, Stage.BEFORE_SEND))
 INTERCEPTORS = (Stage.BEFORE_LLM, Stage.AFTER_LLM, Stage.BEFORE_TOOL, Stage.AFTER_TOOL)
 
 P = TypeVar("P", bound=Payload)
@@ -245,15 +246,15 @@ def _registry(tools: Sequence[FunctionTool]) -> Registry:
     return registry
 
 
-def logging_hook(log: list[str]) -> Mount:
-    """Stands at every stage, lets everything pass and notes it."""
+def logging_hook(log: list[str], stages: Iterable[Stage] = STEP_STAGES) -> Mount:
+    """Stands at these stages, lets everything pass and notes it."""
 
     async def note(question: Question) -> Answer:
         await trio.lowlevel.checkpoint()
         log.append(f"{question.stage} {question.tool}".strip())
         return Approve() if question.stage is Stage.APPROVE_TOOL else CONTINUE
 
-    return hook("logger", dict.fromkeys(Stage, note))
+    return hook("logger", dict.fromkeys(stages, note))
 
 
 def is_valid(messages: Sequence[Message]) -> bool:

@@ -35,13 +35,12 @@ async def test_one_tool_turn_passes_all_stages_and_events_in_this_order(bench: M
         log.append("execute")
         return "nine"
 
-    made = bench(
-        asks_for("count"), says("It is nine."), tools=[FunctionTool("count", note)], hooks=[logging_hook(log)]
-    )
+    logs = logging_hook(log, Stage)
+    made = bench(asks_for("count"), says("It is nine."), tools=[FunctionTool("count", note)], hooks=[logs])
     made.log = made.room._log = made.provider._log = log
     assert await made.play("how many?") == ["It is nine."]
     assert log == [
-        *("turn_start", "before_llm", "llm_request", "model", "llm_response", "after_llm"),
+        *("turn_start", "on_message", "before_llm", "llm_request", "model", "llm_response", "after_llm"),
         *(
             "before_tool count",
             "approve_tool count",
@@ -51,7 +50,7 @@ async def test_one_tool_turn_passes_all_stages_and_events_in_this_order(bench: M
             "tool_exec_end",
         ),
         *("before_llm", "llm_request", "model", "llm_response", "after_llm"),
-        *("send answer", "turn_end"),
+        *("before_send", "send answer", "turn_end"),
     ]
     assert [message.role for message in made.messages()] == ["user", "assistant", "tool", "assistant"]
     assert replace(made.payloads(TurnEnd)[0], Duration=0) == TurnEnd("completed", 2, 0, len("It is nine."))
