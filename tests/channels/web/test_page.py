@@ -234,6 +234,7 @@ def test_a_phone_in_the_dark_shows_all_of_it(live: Live, people: People) -> None
     assert barriers(page) == []
     page.locator("#chats a").tap()
     expect(page.get_by_label("Search chats")).to_be_hidden()
+    page.locator(".said pre").scroll_into_view_if_needed()
     picture(page, "phone")
 
 

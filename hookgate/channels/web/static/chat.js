@@ -23,7 +23,7 @@ export class Chat {
   #shown = new Map();
   #cards = new Map();
 
-  // `told`: `connection(state, tries)`, `changed()`, `edit(message)`, `failed(error)`.
+  // `told`: `connection(state, tries)`, `changed(elsewhere)` where the list of chats may show it, `edit(message)`, `failed(error)`.
   constructor(id, told) {
     this.#id = id;
     this.#told = told;
@@ -159,13 +159,13 @@ export class Chat {
     this.#cards.set(request.id, card);
     this.#keepEnd(() => byId("asks").append(card.element));
     if (spoken) speech.say(`${request.title || request.tool} waits for an approval.`);
-    this.#told.changed();
+    this.#told.changed(true);
   }
 
   #decided({ id, text }) {
     this.#keepEnd(() => this.#cards.get(id)?.end(text));
     if (text) speech.say(text);
-    this.#told.changed();
+    this.#told.changed(true);
   }
 
   #state({ running, queued }) {

@@ -93,7 +93,8 @@ export function traceOf(trace) {
       el("td", { class: "number" }, `${Math.round(step.ms * 10) / 10} ms`),
     ),
   );
-  const head = ["Hook", "Stage", "Said", "Why", "Took"].map((word) => el("th", { scope: "col" }, word));
+  const head = ["Hook", "Stage", "Said", "Why"].map((word) => el("th", { scope: "col" }, word));
+  head.push(el("th", { scope: "col", class: "number" }, "Took"));
   const wide = el("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "What hooks said" });
   wide.append(el("table", {}, el("thead", {}, el("tr", {}, ...head)), el("tbody", {}, ...rows)));
   return el(
