@@ -17,13 +17,14 @@ from hookgate.protocol.values import Step, ToolCall, ToolSpec
 class Subject:
     """A call that somebody wants a person asked about, and the work that it belongs to. `id` names it in its
     conversation; `spec` None: a hook has answered for a tool that nobody offers. `while_asking` is held while
-    it waits for people."""
+    it waits for people; `may_not_wait` says why it cannot."""
 
     claim: Claim
     step: Step
     call: ToolCall
     id: str
     spec: ToolSpec | None = None
+    may_not_wait: str = ""
     while_asking: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
 
 
@@ -45,11 +46,12 @@ def request_digest(subject: Subject, asker: str, directory: str) -> str:
     return _digest([*where, *what, step.agent, step.extension, asker])
 
 
-def grant_scope(subject: Subject, asker: str) -> str:
-    """What a yes for more than one call covers: a yes to the model is none to an extension, and one to a native call
-    none to a call in the text."""
+def grant_scope(subject: Subject, asker: str, session: str, directory: str) -> str:
+    """What a yes for more than one call covers: a yes to the model is none to an extension, one to a native call none
+    to a call in the text, and one for somebody's calls none for another's. `session` empty: in all of theirs."""
     step, call = subject.step, subject.call
-    return _digest([step.session_key, asker, call.name, step.extension, call.origin])
+    whose = [session, step.chat.channel, step.chat.sender, step.agent, step.extension]
+    return _digest([*whose, directory, asker, call.name, *_tool(subject.spec), call.origin])
 
 
 def policy(wishes: Iterable[Wish]) -> str:

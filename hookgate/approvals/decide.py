@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hookgate.approvals.people import REQUESTER, ROLE, People, people_named
-from hookgate.protocol.approval import ApprovalRequest, Decision, Grant, Outcome, Voter
+from hookgate.protocol.approval import GRANTS, ApprovalRequest, Decision, Grant, Outcome, Voter
 from hookgate.protocol.journal.values import Standing, Vote
 
 NOBODY = "nobody"
@@ -19,17 +19,12 @@ def counted(request: ApprovalRequest, decision: object, people: People, voter: V
     said = approved is True
     grant = _granted(request, decision.grant) if said else ""
     by = people.name(voter) or decision.by
-    return Vote(people.known_as(voter), said, decision.reason, grant, by, voter)
+    return Vote(people.known_as(voter), said, decision.reason, grant, by=by, voter=voter)
 
 
 def _granted(request: ApprovalRequest, asked: object) -> Grant:
-    match asked:
-        case "session" if not request.once:
-            return "session"
-        case "always" if request.always:
-            return "always"
-        case _:
-            return "once"
+    grant = GRANTS.get(str(asked), "once")
+    return grant if grant in request.grants else "once"
 
 
 def outcome(standing: Standing) -> Outcome:

@@ -7,7 +7,7 @@ expires, that nobody can be asked about, or that is refused is a refusal. Does n
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf
 from time import time
@@ -27,7 +27,7 @@ from hookgate.approvals.decide import (
     refusal_reason,
     silence,
 )
-from hookgate.approvals.grants import Grants
+from hookgate.approvals.grants import Extent, Grants, Parts
 from hookgate.approvals.people import People, may
 from hookgate.approvals.places import Place, nobody_reached, outcome_told, places, show, tell, waits_elsewhere
 from hookgate.approvals.rules import Rule
@@ -43,6 +43,8 @@ log = structlog.get_logger("hookgate.approvals")
 
 STOPPED = "the turn was stopped"
 RULES_CHANGED = "the rules for it have changed"
+LEAST_TYPED = 4
+"""Characters of an id."""
 PEOPLE_CHANGED = "who may decide it has changed"
 
 
@@ -65,6 +67,7 @@ class Surroundings:
     directory: str = ""
     clock: Callable[[], float] = time
     channels: Mapping[str, Channel] = field(default_factory=dict[str, Channel])
+    parts: Parts = lambda _call: None
 
 
 @dataclass
@@ -85,7 +88,7 @@ class Approvals:
         self._rules = tuple(rules)
         self._people = people or People()
         self._journal, self._decisions, self._around = journal, journal.decisions, around
-        self.grants = Grants(journal.decisions)
+        self.grants = Grants(journal.decisions, Extent(around.directory, around.clock, around.parts))
         self._open: dict[str, _Open] = {}
 
     # --- the rules ---
@@ -135,10 +138,12 @@ class Approvals:
             approvals.append(Approval(asked.request.id, asked.request.digest))
             vote = asked.votes[-1]
             # Several who have to agree agree on what they allow, too.
-            if all(it.grant == "session" for it in asked.votes):
-                await self.grants.give(subject, wish, vote.name)
-            if all(it.grant == "always" for it in asked.votes) and wish.lasting is not None:
+            if vote.grant == "once" or any((it.grant, it.prefix) != (vote.grant, vote.prefix) for it in asked.votes):
+                continue
+            if vote.grant == "always" and wish.lasting is not None:
                 lasting.append(partial(wish.lasting.keep, vote.name))
+            else:
+                await self.grants.give(subject, wish, vote)
         # Only now: what another approver refuses must not stand allowed for good.
         for keep in lasting:
             keep()
@@ -174,7 +179,16 @@ class Approvals:
         stored = standing.request
         if not self.may(stored, voter):
             return not_yours(standing)
-        return outcome(await self._vote(request, counted(stored.shown, decision, self._people, voter)))
+        vote = counted(stored.shown, decision, self._people, voter)
+        if vote.grant not in ("", "once") and decision.within:
+            true = stored.shown.unredacted or stored.shown
+            prefix = self.grants.narrowed(true.call, decision.within)
+            vote = replace(vote, prefix=prefix) if prefix else replace(vote, grant="once")
+        return outcome(await self._vote(request, vote))
+
+    async def named(self, text: str) -> tuple[str, ...]:
+        """The requests that somebody may mean who types so much of an id; two at most."""
+        return await self._decisions.beginning(text) if len(text) >= LEAST_TYPED else ()
 
     def _deciders(self, shown: ApprovalRequest) -> frozenset[Voter]:
         terms = shown.terms
@@ -192,11 +206,17 @@ class Approvals:
         """What waits for people, oldest first; in one session or all."""
         return tuple(standing.request for standing in await self._decisions.pending(session))
 
+    async def decidable(self, voter: Voter) -> tuple[Standing, ...]:
+        """What waits for this very person among others."""
+        return tuple(it for it in await self._decisions.pending() if self.may(it.request, voter))
+
     # --- asking ---
 
     async def _asked(self, subject: Subject, wish: Wish, in_force: str, channel: Channel) -> Standing | Refused:
         """Its yes, or why there is none."""
         around, emit = self._around, self._around.emit
+        if subject.may_not_wait:
+            return Refused(wish.asked_by, subject.may_not_wait)
         shown = request_of(subject, wish, around.directory, around.redactor)
         deciders, here = self._deciders(shown), Place(channel, subject.step.chat)
         where = places(here, wish.terms.ask_in, around.channels, deciders)

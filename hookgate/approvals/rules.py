@@ -43,7 +43,7 @@ class Rule:
         match = {name: sorted(set(globs.patterns)) for name, globs in self.match.criteria.items()}
         said = [match, sorted(set(self.origins.patterns)), sorted(set(self.approvers)), self.ttl_s, self.once]
         terms = self.terms
-        how = [terms.required, terms.self_approval, sorted(set(terms.ask_in)), terms.on_expiry]
+        how = [terms.required, terms.self_approval, sorted(set(terms.ask_in)), terms.on_expiry, sorted(terms.grants)]
         return sha256(canonical([*said, *how])).hexdigest()
 
     def covers(self, step: Step, call: ToolCall) -> bool:

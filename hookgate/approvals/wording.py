@@ -28,11 +28,20 @@ def request_of(subject: Subject, wish: Wish, directory: str, redactor: Redactor 
         ttl_s=wish.ttl_s or TTL_S,
         digest=request_digest(subject, wish.asker, directory),
         once=wish.once,
-        always=wish.lasting.text if wish.lasting is not None else "",
+        always=_always(subject, wish),
         extension=step.extension,
         terms=wish.terms,
     )
     return request if redactor is None else presentable_request(redactor.for_questions, request)
+
+
+def _always(subject: Subject, wish: Wish) -> str:
+    """What a yes for always would be for; empty: there is none."""
+    if wish.lasting is not None:
+        return wish.lasting.text
+    if wish.once or "always" not in wish.terms.grants:
+        return ""
+    return f"every {subject.call.name} call that {wish.asked_by} asks about, in all conversations of whoever asks now"
 
 
 def requested(shown: ApprovalRequest, redactor: Redactor | None) -> ApprovalRequested:

@@ -21,6 +21,7 @@ from hookgate.assembly.extensions.extensions import Extensions, Joints
 from hookgate.assembly.extensions.looking import looked
 from hookgate.assembly.hooks import plans, restarts
 from hookgate.assembly.logs import redacted_logs
+from hookgate.assembly.narrowing import parts_in
 from hookgate.assembly.redacting import make_redactor
 from hookgate.assembly.settings import Ports, Settings
 from hookgate.assembly.skills import Joined, Skills, load_skills, switched_on
@@ -118,8 +119,9 @@ async def open_runtime(settings: Settings, ports: Ports) -> AsyncGenerator[Runti
         hooks = plans(config, settings.base, tools.rechecks.hook)
         await stack.enter_async_context(open_mounts(mounts, extensions.beside(hooks) if extensions else hooks))
         channels = {**opened.channels, **{channel.name: channel for channel in ports.channels}}
-        workspace = str(configuration.workspace_folder(config))
-        around = Surroundings(gate.events.emit, redactor, workspace, channels=channels)
+        workspace = configuration.workspace_folder(config)
+        about = (gate.events.emit, redactor, str(workspace))
+        around = Surroundings(*about, parts=parts_in(workspace), channels=channels)
         judges = make_judges(config, gate, journal, around)
         agents = Agents(config, AgentParts(providers, tools, judges, context))
         shared = Shared(journal, trio.Semaphore(config.gateway.max_turns), Policies(config))

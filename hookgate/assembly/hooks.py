@@ -97,7 +97,9 @@ def approval_rules(config: Config) -> tuple[Rule, ...]:
             section.ttl_s,
             section.approvers,
             origins=Globs(section.origins),
-            terms=Terms(section.required, section.may_self_approve, section.ask_in, section.on_expiry),
+            terms=Terms(
+                section.required, section.may_self_approve, section.ask_in, section.on_expiry, section.grants
+            ),
         )
         for section, match in made
     )

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from hookgate.channels.dialogue import Answers, Dialogue
 from hookgate.channels.printable import MAX_NAME_CHARS, named
 from hookgate.channels.question import Part, Question, measured
-from hookgate.protocol.approval import ApprovalRequest, Grant, usual_title
+from hookgate.protocol.approval import ApprovalRequest, usual_title
 from hookgate.protocol.codec import encode
-
-YES: Mapping[str, Grant] = {"once": "once", "session": "session", "always": "always"}
-"""What a person's answer grants; every other answer is a no."""
 
 
 def asking(request: ApprovalRequest) -> Dialogue:
     words = {"y": "once", "yes": "once", "once": "once"}
-    if not request.once:
-        words |= {"s": "session", "session": "session"}
-    if request.always:
-        words |= {"a": "always", "always": "always"}
+    words |= {word: grant for grant in request.grants if grant != "once" for word in (grant, grant[0])}
     revealed = question(request.unredacted) if request.unredacted is not None else None
     return Dialogue(question(request), Answers(words), revealed)
 
@@ -29,7 +21,7 @@ def question(request: ApprovalRequest) -> Question:
     whose = f"The extension {named(request.extension)} wants to run {tool}." if request.extension else f"Run {tool}?"
     parts = (*_said(request), *_arguments(request))
     foot = [measured(request.call.name, parts, request.digest)]
-    if not request.once:
+    if "session" in request.grants:
         foot.insert(0, f"session: every {tool} call of this conversation that {asker} asks about")
     if request.unredacted is not None:
         foot.append("secrets are hidden; [r]eveal shows them")
@@ -60,7 +52,7 @@ def _arguments(request: ApprovalRequest) -> list[Part]:
 def _prompt(request: ApprovalRequest) -> str:
     offers = [
         "[y]es once",
-        *(["[s]ession"] if not request.once else []),
+        *(["[s]ession"] if "session" in request.grants else []),
         *(["[a]lways"] if request.always else []),
         *(["[r]eveal"] if request.unredacted is not None else []),
         "[n]o",

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from hookgate.channels.approving import YES, asking
+from hookgate.channels.approving import asking
 from hookgate.channels.dialogue import WHOLE, Ask, Console, Dialogue, Size, Write, hold
 from hookgate.channels.panels import AWAITS, PanelView
 from hookgate.channels.printable import named, printable
-from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide, Decision
+from hookgate.protocol.approval import GRANTS, ApprovalRequest, CannotAsk, Decide, Decision
 from hookgate.protocol.channel import UNLIMITED
 from hookgate.protocol.values import Chat, Outbound
 
@@ -149,7 +149,7 @@ class Terminal:
         answer = await self.put(asking(request))
         if answer is None:
             raise CannotAsk("nobody answered")
-        grant = YES.get(answer)
+        grant = GRANTS.get(answer)
         said = Decision(False, NAME, "the user said no") if grant is None else Decision(True, NAME, grant=grant)
         await decide(said)
 

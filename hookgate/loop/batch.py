@@ -24,7 +24,8 @@ from hookgate.tools.registry import Snapshot
 class Batch:
     """`request` is the one that the model answered; `memo` is the turn's; `used` gathers whose tools were called.
     `claim`: under it the journal keeps what is asked of people here, and what is run; `ids`: its names for the calls,
-    by their own. `while_asking` is held while a person is asked."""
+    by their own. `while_asking` is held while a person is asked. `within_writer`: the call that makes these, which
+    has the workspace for itself meanwhile."""
 
     agent: Agent
     outlet: Outlet
@@ -37,6 +38,7 @@ class Batch:
     used: set[str] = field(default_factory=set[str])
     while_asking: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
     ids: Mapping[str, str] = field(default_factory=dict[str, str])
+    within_writer: str = ""
 
     def spec(self, name: str) -> ToolSpec | None:
         """The tool as this request ships it: a reply asks several times a call, of tools that may be hundreds."""

@@ -12,11 +12,28 @@ from typing import Protocol
 import trio
 
 from hookgate.loop.jobs import Compaction, Prompt
-from hookgate.protocol.journal.values import Accepted, AcceptEffect
+from hookgate.protocol.journal.values import Accepted, AcceptEffect, ArrivalKind
 from hookgate.protocol.values import Chat, Inbound, Outbound
 
 RESERVED = frozenset(
-    {"stop", "new", "compact", "help", "tools", "hooks", "mcp", "model", "quit", "exit", "reload-ext"}
+    {
+        "approve",
+        "deny",
+        "pending",
+        "grants",
+        "revoke",
+        "stop",
+        "new",
+        "compact",
+        "help",
+        "tools",
+        "hooks",
+        "mcp",
+        "model",
+        "quit",
+        "exit",
+        "reload-ext",
+    }
 )
 """hookgate's own, though only some surface has it: an extension's command of such a name is never invoked, so that a
 name means the same in every chat."""
@@ -29,16 +46,17 @@ Outcome = str | Outbound | Prompt | Compaction
 class Command:
     """A row. It is found in any case, by an alias too; `extension` is whose it is, empty: hookgate's own.
 
-    `effect`: what it does to the conversation the moment it is stored. `may`: the chats, with their senders, that can
-    use it. `takes`: a message with words behind the name invokes it as
-    well. `beside`: it may take long, so it runs beside the turns, within `Invocation.scope`, and says itself that it
-    was stopped; any other one has acted when its message is taken in.
+    `kind`: as what it is stored; a decision is made again after a crash. `effect`: what it does to the conversation
+    the moment it is stored. `may`: the chats, with their senders, that can use it. `takes`: a message with words
+    behind the name invokes it as well. `beside`: it may take long, so it runs beside the turns, within
+    `Invocation.scope`, and says itself that it was stopped; any other one has acted when its message is taken in.
     """
 
     name: str
     help: str
     run: Callable[[Invocation], Awaitable[Outcome]]
     aliases: tuple[str, ...] = ()
+    kind: ArrivalKind = "command"
     effect: AcceptEffect = "none"
     may: Callable[[Chat], bool] = lambda _chat: True
     takes: bool = False

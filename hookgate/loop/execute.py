@@ -118,7 +118,7 @@ async def _run(batch: Batch, item: Ready) -> ToolResult:
             call_context.secret_from.set(around.redactor.cut_from)
             with working_for(batch.step.chat), _heard(batch, call.id):
                 if item.spec.provider.startswith(EXTENSION):
-                    return await call_scope.serving(batch, batch.id_of(call), lambda: _worked(around, item))
+                    return await call_scope.serving(batch, item, lambda: _worked(around, item))
                 return await _worked(around, item)
     except ToolError as error:
         return failed(call.name, error)

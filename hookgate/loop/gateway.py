@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import structlog
 import trio
 
+from hookgate.loop import approving
 from hookgate.loop.agent import Agent
 from hookgate.loop.claims import LEASE_S
 from hookgate.loop.commands import Command, Commands, Invocation, Outcome, Running, Source
@@ -21,7 +22,7 @@ from hookgate.loop.slots import Shared
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.errors import SessionAborted
 from hookgate.protocol.interfaces import Channel
-from hookgate.protocol.journal.values import Accepted, Arrival
+from hookgate.protocol.journal.values import Accepted, Arrival, ArrivalKind, Unfinished
 from hookgate.protocol.journal.values import Outcome as JournalOutcome
 from hookgate.protocol.values import Chat, Inbound, Outbound
 
@@ -32,6 +33,8 @@ log = structlog.get_logger("hookgate.loop")
 
 BUSY = "I am still busy here and the queue is full. Please send this again later."
 
+COMMAND_KINDS: tuple[ArrivalKind, ...] = ("decision", "command")
+CUT_OFF = "hookgate was stopped in the middle of this; say it again if it still matters:"
 
 Router = Callable[[Chat], Agent]
 """Which agent serves a chat that has no session yet."""
@@ -45,12 +48,15 @@ class Gateway:
         self, router: Router, channels: Mapping[str, Channel], shared: Shared, more: Source | None = None
     ) -> None:
         self.sessions: dict[str, Session] = {}
-        self.commands = Commands(self._rows(), more)
+        deciding = approving.rows(lambda chat: self.agent_of(chat).approvals)
+        self.commands = Commands((*self._rows(), *deciding), more)
         self.journal = shared.journal
         self.delivery = Delivery(shared.journal.posting, channels, self._redacted)
         self._shared = shared
         self._running = Running()
         self._taken_up = trio.Event()
+        self._invoked: list[Inbound] = []
+        """Commands that were taken in by this gateway, and act."""
         self._router = router
         self._channels = channels
         self._turns = shared.slots.value
@@ -76,9 +82,15 @@ class Gateway:
 
     async def _invoke(self, invocation: Invocation) -> Accepted:
         inbound, command = invocation.inbound, invocation.command
-        arrival = Arrival(inbound, self.agent_of(inbound.chat).name, _key(inbound), kind="command")
-        accepted = invocation.accepted = await self.journal.intake.accept(replace(arrival, effect=command.effect))
+        arrival = Arrival(inbound, self.agent_of(inbound.chat).name, _key(inbound), kind=command.kind)
+        self._invoked.append(inbound)
+        try:
+            accepted = invocation.accepted = await self.journal.intake.accept(replace(arrival, effect=command.effect))
+        except BaseException:
+            self._invoked.remove(inbound)
+            raise
         if accepted.known:
+            self._invoked.remove(inbound)
             return accepted
         if command.beside:
             self._running.begin(invocation)
@@ -88,12 +100,14 @@ class Gateway:
         return accepted
 
     async def _run(self, invocation: Invocation, accepted: Accepted) -> None:
+        line = None
         try:
             line = await self._lead(invocation.inbound.chat, await invocation.command.run(invocation))
-        except Exception:
-            await self._settle(accepted, "answered", None)
-            raise
-        await self._settle(accepted, "answered", line)
+        finally:
+            try:
+                await self._settle(accepted, "answered", line)
+            finally:
+                self._invoked.remove(invocation.inbound)
 
     async def _settle(self, accepted: Accepted, outcome: JournalOutcome, line: Outbound | None) -> None:
         await self.journal.intake.settle(accepted.id, outcome, () if line is None else (line,))
@@ -200,6 +214,7 @@ class Gateway:
 
     async def _take_up(self) -> None:
         """What a crash left, or a shutdown; what was received meanwhile is queued already."""
+        await self._take_up_commands()
         for left in await self.journal.intake.unfinished():
             chat = left.inbound.chat
             if chat.channel not in self._channels:
@@ -207,6 +222,24 @@ class Gateway:
             elif not self.session(chat).jobs.holds(left.accepted):
                 self.session(chat).jobs.resume(Job(Prompt(left.inbound, left.accepted)))
         self._taken_up.set()
+
+    async def _take_up_commands(self) -> None:
+        """What people decided is decided, once; of anything else nobody knows how far it came."""
+        for kind in COMMAND_KINDS:
+            for left in await self.journal.intake.unfinished(kind):
+                if left.inbound not in self._invoked:
+                    await self._take_up_command(left, repeats=kind == "decision")
+
+    async def _take_up_command(self, left: Unfinished, *, repeats: bool) -> None:
+        chat = left.inbound.chat
+        invocation = self.commands.read(left.inbound) if repeats and chat.channel in self._channels else None
+        if invocation is not None:
+            invocation.accepted = left.accepted
+            self._invoked.append(left.inbound)
+            await self._run(invocation, left.accepted)
+            return
+        told = Outbound(chat, f"{CUT_OFF} {left.inbound.text}", kind="notice")
+        await self._settle(left.accepted, "dropped", told if chat.channel in self._channels else None)
 
     async def _keep_leases(self) -> None:
         while True:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from hookgate.protocol.values import Chat, ToolCall
 
 Grant = Literal["once", "session", "1h", "always"]
+GRANTS: Mapping[str, Grant] = {"once": "once", "session": "session", "1h": "1h", "always": "always"}
+"""By the words that people use."""
 OnExpiry = Literal["deny", "wait", "stop"]
 RequestState = Literal["open", "approved", "refused", "expired", "void", "spent"]
 
@@ -24,12 +26,14 @@ class Lasting:
 @dataclass(frozen=True, slots=True)
 class Terms:
     """How people decide. `required`: so many of them must say yes. `self_approval`: whoever the turn answers may be
-    one of them. `ask_in`: chats (`CHANNEL:CHAT`) that are shown it as well. `on_expiry`: what silence is."""
+    one of them. `ask_in`: chats (`CHANNEL:CHAT`) that are shown it as well. `on_expiry`: what silence is.
+    `grants`: how far a yes may reach beyond the one call."""
 
     required: int = 1
     self_approval: bool = True
     ask_in: tuple[str, ...] = ()
     on_expiry: OnExpiry = "deny"
+    grants: tuple[Grant, ...] = ("session", "1h")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,17 @@ class ApprovalRequest:
     terms: Terms = Terms()
     unredacted: ApprovalRequest | None = field(default=None, repr=False)
 
+    @property
+    def grants(self) -> tuple[Grant, ...]:
+        """How far a yes may reach."""
+        offered: dict[Grant, bool] = {
+            "once": True,
+            "session": not self.once and "session" in self.terms.grants,
+            "1h": not self.once and "1h" in self.terms.grants,
+            "always": bool(self.always),
+        }
+        return tuple(grant for grant, is_offered in offered.items() if is_offered)
+
 
 def usual_title(tool: str, extension: str) -> str:
     """Of a request whose asker gives none."""
@@ -91,12 +106,14 @@ def usual_title(tool: str, extension: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A refusal has no grant; `by` is who decided, for the record. A grant that was not offered counts once."""
+    """A refusal has no grant; `by` is who decided, for the record. A grant that was not offered counts once.
+    `within`: the grant is for commands that begin so, or for paths in there, alone."""
 
     approved: bool
     by: str
     reason: str = ""
     grant: Grant = "once"
+    within: str = ""
 
 
 class CannotAsk(Exception):

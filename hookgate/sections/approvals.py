@@ -34,6 +34,7 @@ class ApprovalSection(MatchSection):
     ask_in: Several[Annotated[str, Field(pattern=PLACE)]] = ()
     ttl_s: Annotated[float, Field(gt=0, le=604_800)] = 600.0
     on_expiry: Literal["deny", "wait", "stop"] = "deny"
+    grants: Several[Literal["session", "1h", "always"]] = ("session", "1h")
 
     @field_validator("origins")
     @classmethod

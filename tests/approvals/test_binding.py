@@ -7,7 +7,7 @@ from dataclasses import replace
 from hookgate.approvals.binding import Subject, grant_scope, policy, request_digest
 from hookgate.protocol.approval import Wish
 from hookgate.protocol.journal.values import Claim, Conversation
-from hookgate.protocol.values import ToolSpec
+from hookgate.protocol.values import Inbound, ToolSpec
 from tests.approvals.asking import CALL, STEP
 
 CLAIM = Claim(Conversation("telegram:42", "main"), 1, "gateway", 0.0, message="M1")
@@ -48,7 +48,24 @@ def test_a_request_is_bound_to_this_very_call() -> None:
 
 def test_a_grant_is_bound_to_no_call_and_no_arguments() -> None:
     same = [replace(BASE, id="t/1/c2"), changed(arguments={}), replace(BASE, claim=replace(CLAIM, message="M2"))]
-    assert {grant_scope(subject, "rule:a") for subject in same} == {grant_scope(BASE, "rule:a")}
+    assert len({grant_scope(subject, "rule:a", "telegram:42", "/work") for subject in [BASE, *same]}) == 1
+
+
+def test_a_grant_is_bound_to_whose_calls_it_covers_and_to_the_tool_as_it_was() -> None:
+    other = replace(STEP, inbound=Inbound(replace(STEP.chat, sender="ann"), "x"))
+    subjects = [
+        BASE,
+        replace(BASE, step=other),
+        replace(BASE, step=replace(STEP, agent="other")),
+        replace(BASE, step=replace(STEP, extension="todo")),
+        replace(BASE, spec=replace(SPEC, provider="mcp:x")),
+        replace(BASE, spec=replace(SPEC, description="Runs anything.")),
+        changed(origin="text"),
+    ]
+    scopes = [grant_scope(subject, "rule:a", "telegram:42", "/work") for subject in subjects]
+    more = (("rule:b", "telegram:42", "/work"), ("rule:a", "", "/work"), ("rule:a", "telegram:42", "/elsewhere"))
+    scopes += [grant_scope(BASE, *it) for it in more]
+    assert len(set(scopes)) == len(scopes)
 
 
 def test_the_policy_is_the_rules_by_what_they_say_in_any_order() -> None:

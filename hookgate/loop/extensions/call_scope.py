@@ -9,7 +9,7 @@ from itertools import count
 
 import trio
 
-from hookgate.loop.batch import Batch
+from hookgate.loop.batch import Batch, Ready
 from hookgate.protocol.errors import TurnAborted
 from hookgate.protocol.values import ToolResult
 from hookgate.tools.lease import Lease
@@ -18,10 +18,12 @@ from hookgate.tools.lease import Lease
 @dataclass
 class Served:
     """A running tool. It holds the workspace, so what it calls shares a lease of their own. `call_id`: the journal's
-    name for it, which those of the calls that it makes begin with."""
+    name for it, which those of the calls that it makes begin with. `writer`: its name, where nobody else may use the
+    workspace meanwhile."""
 
     batch: Batch
     call_id: str
+    writer: str = ""
     numbers: count[int] = field(default_factory=lambda: count(1))
     lease: Lease = field(default_factory=Lease)
     scope: trio.CancelScope = field(default_factory=trio.CancelScope)
@@ -36,9 +38,9 @@ class Served:
 current: ContextVar[Served | None] = ContextVar("served", default=None)
 
 
-async def serving(batch: Batch, call_id: str, run: Callable[[], Awaitable[ToolResult]]) -> ToolResult:
+async def serving(batch: Batch, item: Ready, run: Callable[[], Awaitable[ToolResult]]) -> ToolResult:
     """Run a tool of an extension's; what it calls meanwhile belongs to this batch. Raises what a hook aborts with."""
-    served = Served(batch, call_id)
+    served = Served(batch, batch.id_of(item.call), item.call.name if item.spec.lease == "write" else "")
     token = current.set(served)
     try:
         with served.scope:

@@ -73,7 +73,7 @@ def _within(within: call_scope.Served, errand: Errand) -> Batch:
     batch = within.batch
     around = replace(batch.agent.around, lease=within.lease)
     step = replace(batch.step, extension=errand.extension)
-    return replace(batch, agent=replace(batch.agent, around=around), step=step)
+    return replace(batch, agent=replace(batch.agent, around=around), step=step, within_writer=within.writer)
 
 
 def _between(gateway: Gateway, claim: Claim, shown: Shown, errand: Errand) -> Batch:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from hookgate.protocol.journal.values import (
         Accepted,
         Arrival,
+        ArrivalKind,
         Asked,
         ChatRow,
         Claim,
@@ -52,8 +53,9 @@ class Intake(Protocol):
         """The one that is going on there."""
         ...
 
-    async def unfinished(self) -> tuple[Unfinished, ...]:
-        """Messages that nobody works on and no turn has taken in: what a crash left first, then as they came."""
+    async def unfinished(self, kind: ArrivalKind = "message") -> tuple[Unfinished, ...]:
+        """Messages that nobody works on and no turn has taken in: what a crash left first, then as they came. Of
+        commands and decisions, those that have no end."""
         ...
 
     async def offset(self, channel: str, account: str) -> str:
@@ -136,6 +138,10 @@ class Decisions(Protocol):
         ...
 
     async def standing(self, request: str) -> Standing | None: ...
+
+    async def beginning(self, prefix: str) -> tuple[str, ...]:
+        """The ids of stored requests that begin so, two at most: what people type is short."""
+        ...
 
     async def pending(self, session: str = "") -> tuple[Standing, ...]:
         """The open ones, oldest first; of one session or all."""

@@ -204,13 +204,14 @@ class StoredRequest:
 @dataclass(frozen=True, slots=True)
 class Vote:
     """What one person said; under whichever id, each is counted once. `grant`: what the yes is good for besides this
-    call; empty: nothing. `by` is what they are called for the record, where that is not what they are known as;
-    `voter`, the id that they came under; None: nobody has said it."""
+    call; empty: nothing; `prefix`: only where the parts of a call begin so. `by` is what they are called for the
+    record, where that is not what they are known as; `voter`, the id that they came under; None: nobody said it."""
 
     person: str
     approved: bool
     reason: str = ""
     grant: str = ""
+    prefix: tuple[str, ...] = ()
     by: str = ""
     voter: Voter | None = None
 
@@ -235,7 +236,7 @@ class Standing:
 class StoredGrant:
     """A yes that covers later calls. `scope` is what it is bound to, a digest without the call's id; `asker` is whose
     question it answers, `text` says for people what it covers. `session` empty: every conversation. `until` 0: no
-    end."""
+    end. `to`: whose calls it covers. `prefix`: what the parts of a call begin with; empty: whatever its arguments."""
 
     id: str
     scope: str
@@ -244,6 +245,8 @@ class StoredGrant:
     text: str
     session: str = ""
     until: float = 0.0
+    to: str = ""
+    prefix: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

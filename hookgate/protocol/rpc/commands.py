@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
-from hookgate.protocol.approval import Grant
+from hookgate.protocol.approval import GRANTS, Grant
 from hookgate.protocol.codec import decode
 from hookgate.protocol.errors import BadMessage
 
@@ -196,7 +196,7 @@ def _approve(members: Mapping[str, Any]) -> Approve:
     # Only the JSON value true is a yes.
     approved = members.get("approved") is True
     asked = _text(members, "grant")
-    grant: Grant = "session" if asked == "session" else "always" if asked == "always" else "once"
+    grant = GRANTS.get(str(asked), "once")
     return Approve(_text(members, "approval"), approved, grant, _text(members, "reason"))
 
 

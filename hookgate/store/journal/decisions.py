@@ -41,6 +41,11 @@ class Decisions:
         found = await self._engine.read(lambda tables: find_request(tables, request))
         return None if found is None else found.standing
 
+    async def beginning(self, prefix: str) -> tuple[str, ...]:
+        sql = "SELECT id FROM requests WHERE id >= ? AND id < ? LIMIT 2"
+        rows = await self._engine.read(lambda tables: tables.all(sql, prefix, f"{prefix}\U0010ffff"))
+        return tuple(id_ for (id_,) in rows)
+
     async def pending(self, session: str = "") -> tuple[Standing, ...]:
         def pending(tables: Tables) -> tuple[Standing, ...]:
             rows = tables.all(f"SELECT {COLUMNS} FROM requests WHERE state = 'open' ORDER BY rowid")  # noqa: S608

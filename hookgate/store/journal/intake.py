@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hookgate.protocol.journal.values import Accepted, Arrival, Conversation, Outcome, Unfinished
+from hookgate.protocol.journal.values import Accepted, Arrival, ArrivalKind, Conversation, Outcome, Unfinished
 from hookgate.protocol.values import Inbound, Outbound
 from hookgate.store.journal.encoding import decoded, encoded
 from hookgate.store.journal.engine import Engine
@@ -24,6 +24,12 @@ WAITING = """
     FROM messages m JOIN conversations c ON c.number = m.conversation
     WHERE m.outcome IS NULL AND m.kind = 'message' AND m.joined_at = 0
     AND (c.claimed_by IS NULL OR c.claimed_until <= ?) ORDER BY m.begun DESC, m.number
+"""
+
+UNSETTLED = """
+    SELECT m.number, m.format, m.inbound, c.session, c.agent, c.generation
+    FROM messages m JOIN conversations c ON c.number = m.conversation
+    WHERE m.outcome IS NULL AND m.kind <> 'message' AND m.kind = ? ORDER BY m.number
 """
 
 
@@ -48,9 +54,9 @@ class Intake:
     async def conversation(self, session: str, agent: str) -> Conversation:
         return await self._engine.read(lambda tables: current(tables, session, agent))
 
-    async def unfinished(self) -> tuple[Unfinished, ...]:
+    async def unfinished(self, kind: ArrivalKind = "message") -> tuple[Unfinished, ...]:
         def unfinished(tables: Tables) -> tuple[Unfinished, ...]:
-            rows = tables.all(WAITING, tables.clock())
+            rows = tables.all(WAITING, tables.clock()) if kind == "message" else tables.all(UNSETTLED, kind)
             return tuple(
                 Unfinished(Accepted(id_of(number), Conversation(*its), known=True), decoded(Inbound, format_, text))
                 for number, format_, text, *its in rows

@@ -52,6 +52,7 @@ _FIRST = (
     CREATE INDEX waiting ON messages (begun DESC, number)
     WHERE outcome IS NULL AND kind = 'message' AND joined_at = 0
     """,
+    "CREATE INDEX unsettled ON messages (number) WHERE outcome IS NULL AND kind <> 'message'",
     "CREATE INDEX forgotten ON messages (accepted_at) WHERE inbound IS NULL",
     "CREATE INDEX messages_of ON messages (conversation, outcome)",
     "CREATE TABLE passages (message INTEGER NOT NULL, what TEXT NOT NULL, at REAL NOT NULL, why TEXT NOT NULL)",

@@ -52,6 +52,9 @@ class Decisions:
             self._now(row)
         return None if row is None else _standing(row)
 
+    async def beginning(self, prefix: str) -> tuple[str, ...]:
+        return tuple(id_ for id_ in self._tables.requests if id_.startswith(prefix))[:2]
+
     async def pending(self, session: str = "") -> tuple[Standing, ...]:
         rows = [row for row in self._tables.requests.values() if self._now(row) == "open"]
         return tuple(_standing(row) for row in rows if session in ("", row.request.conversation.session))

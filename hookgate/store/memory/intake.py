@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hookgate.protocol.journal.values import Accepted, Arrival, Conversation, Outcome, Unfinished
+from hookgate.protocol.journal.values import Accepted, Arrival, ArrivalKind, Conversation, Outcome, Unfinished
 from hookgate.protocol.values import Outbound
 from hookgate.store.memory.tables import MessageRow, Tables, known_as
 
@@ -35,8 +35,10 @@ class Intake:
     async def conversation(self, session: str, agent: str) -> Conversation:
         return Conversation(session, agent, self._tables.generations.get(session, 0))
 
-    async def unfinished(self) -> tuple[Unfinished, ...]:
-        rows = (it for it in self._tables.waiting() if not self._tables.claimed(self._tables.thread(it.conversation)))
+    async def unfinished(self, kind: ArrivalKind = "message") -> tuple[Unfinished, ...]:
+        tables, rows = self._tables, [it for it in self._tables.unfinished.values() if it.kind == kind]
+        if kind == "message":
+            rows = [it for it in tables.waiting() if not tables.claimed(tables.thread(it.conversation))]
         return tuple(Unfinished(Accepted(it.id, it.conversation, known=True), it.inbound) for it in rows)
 
     async def settle(self, message: str, outcome: Outcome, outbox: Sequence[Outbound] = ()) -> None:

@@ -1,0 +1,48 @@
+"""What a grant for some arguments alone goes by: the words of one plain command, the folders of a path. Runs nothing.
+
+Whatever is not certain is nothing: then a grant cannot be narrowed, and one that is does not cover it.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from os.path import normpath
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
+
+from hookgate.tools.builtin.bash import SPEC as BASH
+
+if TYPE_CHECKING:
+    from hookgate.approvals.grants import Parts
+    from hookgate.protocol.values import ToolCall
+
+WITH_A_PATH = frozenset({"read", "write", "edit", "ls", "grep", "glob"})
+
+
+def parts_in(workspace: Path) -> Parts:
+    return partial(_parts, workspace)
+
+
+def _parts(workspace: Path, call: ToolCall) -> tuple[str, ...] | None:
+    if call.name == BASH.name:
+        command = call.arguments.get("command")
+        return plain_words(command) if isinstance(command, str) else None
+    path = call.arguments.get("path")
+    if call.name not in WITH_A_PATH or not isinstance(path, str) or not path or path.startswith("~"):
+        return None
+    return PurePath(normpath(workspace / path)).parts
+
+
+def plain_words(line: str) -> tuple[str, ...] | None:
+    """Of a line that is one command and nothing else: no operator or redirection, nothing that the shell fills in."""
+    from hookgate.guards.shell.tree import parsed, too_much, word
+
+    root = None if too_much(line) or "\n" in line else parsed(line)
+    if root is None or [child.type for child in root.children] != ["command"]:
+        return None
+    nodes = root.children[0].children
+    words = [word(node) for node in nodes]
+    usual = {"command_name", "word", "number", "string", "raw_string", "concatenation"}
+    if any(node.type not in usual for node in nodes) or any(it.dynamic for it in words):
+        return None
+    return tuple(it.text for it in words)

@@ -1,0 +1,113 @@
+"""Slash commands about calls that wait for people: what waits, a yes, a no, and what was allowed for longer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import partial
+
+from hookgate.approvals.decide import UNKNOWN, so_far
+from hookgate.approvals.people import requester
+from hookgate.approvals.requests import Approvals
+from hookgate.loop.commands import Command, Invocation
+from hookgate.protocol.approval import GRANTS, Decision
+from hookgate.protocol.codec import canonical
+from hookgate.protocol.journal.values import Standing, StoredGrant
+from hookgate.protocol.values import Chat
+
+SHORT = 8
+"""Characters of an id that people are shown."""
+MOST_SHOWN = 500
+"""Characters of a call's arguments in a list."""
+WHICH = "Say which one: /pending lists what waits for you."
+SEVERAL = "There are several that begin so: say more of its id."
+
+
+def rows(approvals_of: Callable[[Chat], Approvals]) -> tuple[Command, ...]:
+    """They act at once, whatever the conversation does."""
+    of, deciding = approvals_of, partial(Command, kind="decision", takes=True)
+    return (
+        deciding("approve", "ID [once|session|1h|always [WITHIN]]: let a call run", partial(_approved, of)),
+        deciding("deny", "ID [REASON]: keep a call from running", partial(_denied, of)),
+        Command("pending", "[ID]: what waits for your word", partial(_pending, of), takes=True),
+        Command("grants", "what was allowed for longer here", partial(_grants, of)),
+        deciding("revoke", "ID: take back what was allowed for longer", partial(_revoked, of)),
+    )
+
+
+async def _approved(of: Callable[[Chat], Approvals], invocation: Invocation) -> str:
+    request, _, rest = invocation.args.partition(" ")
+    word, _, within = rest.strip().partition(" ")
+    grant = GRANTS.get(word or "once")
+    if grant is None:
+        return f"{word!r} is nothing that a yes can be for: {', '.join(GRANTS)}."
+    decision = Decision(True, invocation.inbound.chat.sender, grant=grant, within=within.strip())
+    return await _decided(of(invocation.inbound.chat), invocation, request, decision)
+
+
+async def _denied(of: Callable[[Chat], Approvals], invocation: Invocation) -> str:
+    request, _, reason = invocation.args.partition(" ")
+    decision = Decision(False, invocation.inbound.chat.sender, reason.strip())
+    return await _decided(of(invocation.inbound.chat), invocation, request, decision)
+
+
+async def _decided(approvals: Approvals, invocation: Invocation, request: str, decision: Decision) -> str:
+    if not request:
+        return WHICH
+    found = await approvals.named(request)
+    if len(found) > 1:
+        return SEVERAL
+    if not found:
+        return UNKNOWN.text
+    return (await approvals.decide(found[0], decision, requester(invocation.inbound.chat))).text
+
+
+async def _pending(of: Callable[[Chat], Approvals], invocation: Invocation) -> str:
+    chat = invocation.inbound.chat
+    waiting = await of(chat).decidable(requester(chat))
+    if invocation.args:
+        waiting = tuple(it for it in waiting if it.request.id.startswith(invocation.args))
+    lines = [_waiting(it, whole=bool(invocation.args)) for it in waiting]
+    return "\n".join(lines) or "Nothing waits for your word."
+
+
+def _waiting(standing: Standing, *, whole: bool) -> str:
+    """With what hides secrets; cut only where that is said."""
+    stored = standing.request
+    shown, arguments = stored.shown, canonical(stored.shown.call.arguments).decode("utf-8", "replace")
+    if len(arguments) > MOST_SHOWN and not whole:
+        left = len(arguments) - MOST_SHOWN
+        arguments = f"{arguments[:MOST_SHOWN]} [{left} more characters: /pending {stored.id[:SHORT]} shows all]"
+    said = so_far(standing)
+    head = f"{stored.id[:SHORT]} {shown.title} ({shown.asked_by}, {shown.chat.session_key})"
+    text = f"\n  {shown.text}" if shown.text else ""
+    return f"{head}{' ' + said if said else ''}{text}\n  {shown.call.name} {arguments}"
+
+
+async def _grants(of: Callable[[Chat], Approvals], invocation: Invocation) -> str:
+    chat = invocation.inbound.chat
+    return "\n".join(map(_granted, await _here(of(chat), chat))) or "Nothing is allowed for longer here."
+
+
+async def _here(approvals: Approvals, chat: Chat) -> tuple[StoredGrant, ...]:
+    """Those of this conversation, and those for all that this person asks."""
+    held = await approvals.grants.held(chat.session_key)
+    return tuple(it for it in held if it.session or it.to == str(requester(chat)))
+
+
+def _granted(grant: StoredGrant) -> str:
+    until = f", until {datetime.fromtimestamp(grant.until, UTC):%Y-%m-%d %H:%MZ}" if grant.until else ""
+    return f"{grant.id[:SHORT]} {grant.text} (by {grant.by}{until})"
+
+
+async def _revoked(of: Callable[[Chat], Approvals], invocation: Invocation) -> str:
+    """Whoever may use it may end it: people are asked again from then on."""
+    chat, typed = invocation.inbound.chat, invocation.args
+    approvals = of(chat)
+    found = [it for it in await _here(approvals, chat) if typed and it.id.startswith(typed)]
+    if len(found) > 1:
+        return SEVERAL
+    if not found:
+        return "There is no such thing allowed here; /grants lists what is."
+    await approvals.grants.revoke(found[0].id)
+    return f"Taken back: {found[0].text}."

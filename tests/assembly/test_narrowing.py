@@ -1,0 +1,62 @@
+"""What a grant for some arguments goes by: only what is certain."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hookgate.approvals.grants import begins
+from hookgate.assembly.narrowing import parts_in, plain_words
+from hookgate.protocol.values import ToolCall
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("git status --short", ("git", "status", "--short")),
+        ("git  log 'a b'", ("git", "log", "a b")),
+        ('echo "a b"c', ("echo", "a bc")),
+        ("git status; rm x", None),
+        ("git status && rm x", None),
+        ("git status & ", None),
+        ("git status | sh", None),
+        ("git status > x", None),
+        ("git status\nrm x", None),
+        ("git $(rm x)", None),
+        ("git `rm x`", None),
+        ("git $HOME", None),
+        ('git "$HOME"', None),
+        ("git *", None),
+        ("A=1 git status", None),
+        ("(git status)", None),
+        ("! git status", None),
+        ("git status <(ls)", None),
+        ("git 'status", None),
+        ("git st\\\natus", None),
+        ("", None),
+    ],
+)
+def test_a_command_has_words_where_it_is_one_and_nothing_else(line: str, words: tuple[str, ...] | None) -> None:
+    assert plain_words(line) == words
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "inside"),
+    [
+        ("edit", "src/a.py", True),
+        ("edit", "src/../src/a.py", True),
+        ("edit", "./src", True),
+        ("edit", "src/../secrets", False),
+        ("edit", "srcs/a.py", False),
+        ("edit", "/etc/passwd", False),
+        ("edit", "~/src", False),
+        ("edit", "", False),
+        ("anything", "src/a.py", False),
+    ],
+)
+def test_a_path_lies_in_a_folder_by_its_components(name: str, path: str, inside: bool) -> None:
+    parts = parts_in(Path("/work"))
+    prefix = parts(ToolCall("c", "edit", {"path": "src"}))
+    assert prefix is not None
+    assert begins(parts(ToolCall("c", name, {"path": path})), prefix) is inside

@@ -1,0 +1,79 @@
+"""Deciding by typing: what /approve, /deny, /pending, /grants and /revoke do and say, in whatever chat."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import trio
+
+from hookgate.approvals.rules import Rule
+from hookgate.loop.gateway import CUT_OFF
+from hookgate.protocol.journal.values import Arrival
+from hookgate.protocol.match import Globs, Matcher
+from hookgate.protocol.values import Inbound
+from tests.loop.recording import CHAT, OTHER, Bench, FunctionTool, asks_for, says
+
+MakeBench = Callable[..., Bench]
+RULE = Rule("sensitive", Matcher({"tools": Globs(("t",))}))
+
+
+async def read(made: Bench, text: str, who: str = "ann") -> str:
+    """What is answered at once, while the turn waits."""
+    before = len(made.lines)
+    await made.say(text, CHAT if who == "ann" else OTHER)
+    return "\n".join(made.lines[before:])
+
+
+async def test_a_call_is_decided_by_what_is_typed_while_its_turn_waits(bench: MakeBench) -> None:
+    tool = FunctionTool("t")
+    made = bench(asks_for("t"), says("x"), asks_for("t"), says("y"), tools=[tool], rules=[RULE])
+    async with made.opened():
+        assert await read(made, "/pending") == "Nothing waits for your word."
+        await made.say("go")
+        await made.room.asking.wait()
+        [request] = made.room.asked
+        short = request.id[:8]
+        assert await read(made, "/pending") == f"{short} Run t? (rule:sensitive, test:1)\n  t {{}}"
+        assert await read(made, "/pending", "bob") == "Nothing waits for your word."
+        assert await read(made, f"/approve {short}", "bob") == "Only whoever asked for it may decide this."
+        assert await read(made, f"/approve {short} forever") == (
+            "'forever' is nothing that a yes can be for: once, session, 1h, always."
+        )
+        assert await read(made, "/approve") == "Say which one: /pending lists what waits for you."
+        for unknown in ("abc", "ffffffffffffffff0", "%"):
+            assert await read(made, f"/approve {unknown}") == "There is no such request."
+        assert (await read(made, f"/approve {short} session")).splitlines()[0] == "Allowed."
+        await made.idle()
+        assert await read(made, f"/deny {short} too late") == "ann has allowed it already."
+        granted = await read(made, "/grants")
+        assert granted.endswith(" every t call of this conversation that rule:sensitive asks about (by ann)")
+        assert await read(made, "/grants", "bob") == "Nothing is allowed for longer here."
+        grant = granted.split()[0]
+        assert (await read(made, f"/revoke {grant}", "bob")).startswith("There is no such thing")
+        assert (await read(made, f"/revoke {grant}")).startswith("Taken back: every t call")
+        made.room.asking = trio.Event()
+        await made.say("again")
+        await made.room.asking.wait()
+        assert await read(made, f"/deny {made.room.asked[1].id} not on a Friday") == "Refused."
+        await made.idle()
+        assert made.results()[-1] == "Tool execution denied by approval: not on a Friday"
+    assert len(tool.seen) == 1
+
+
+async def test_what_somebody_decided_right_before_a_crash_counts_after_it_and_once(bench: MakeBench) -> None:
+    tool = FunctionTool("t")
+    before = Bench(asks_for("t"), tools=[tool], rules=[RULE])
+    async with before.opened():
+        await before.say("go")
+        await before.room.asking.wait()
+    intake, [shown] = before.journal.intake, before.room.asked
+    for text, kind in ((f"/approve {shown.id}", "decision"), (f"/deny {shown.id}", "decision"), ("/old", "command")):
+        await intake.accept(Arrival(Inbound(CHAT, text), "main", "", kind=kind))  # type: ignore[arg-type]
+    before.journal.reopen()
+    after = bench(says("x"), tools=[tool], rules=[RULE], journal=before.journal)
+    async with after.opened():
+        await after.idle()
+    assert after.lines == ["Allowed.", "ann has allowed it already.", f"{CUT_OFF} /old", "x"]
+    assert len(tool.seen) == 1
+    for kind in ("decision", "command", "message"):
+        assert await intake.unfinished(kind) == ()  # type: ignore[arg-type]
