@@ -15,7 +15,7 @@ ECHO = {"type": "object", "properties": {"text": {"type": "string"}}, "required"
 HELLO: Json = {
     "ok": True,
     "name": "perfect",
-    "stages": ["before_llm", "after_llm", "before_tool", "approve_tool", "after_tool"],
+    "stages": ["on_message", "before_llm", "after_llm", "before_tool", "approve_tool", "after_tool", "before_send"],
     "events": ["*"],
     "tools": [{"type": "function", "function": {"name": "echo", "description": "", "parameters": ECHO}}],
     "cancel": True,
@@ -32,6 +32,8 @@ def answer(method: str, params: Json) -> Any:
     match method:
         case "hook.hello":
             return HELLO
+        case "hook.on_message" | "hook.before_send":
+            return {"action": "modify", "message": {"text": params["message"]["text"]}}
         case "hook.before_llm":
             return {"action": "modify", "request": {name: params[name] for name in ("messages", "options")}}
         case "hook.after_llm":

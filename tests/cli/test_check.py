@@ -53,11 +53,13 @@ async def test_a_hook_that_uses_everything_passes_every_check() -> None:
     assert {(f.check, f.verdict, f.what) for f in report.findings if f.verdict != "ok"} == set()
     assert [f.check for f in report.findings] == [
         "hello",
+        "on_message",
         "before_llm",
         "after_llm",
         "before_tool",
         "approve_tool",
         "after_tool",
+        "before_send",
         "unknown method",
         "unknown notification",
         "unknown members",
@@ -78,7 +80,9 @@ async def test_a_hook_that_uses_everything_passes_every_check() -> None:
     assert finding(report, "owned tools").what == "respond: echo"
 
 
-@pytest.mark.parametrize("name", ["guard", "approve", "weather", "weather_owned", "redact", "cache", "audit_log"])
+@pytest.mark.parametrize(
+    "name", ["guard", "approve", "weather", "weather_owned", "redact", "cache", "audit_log", "profanity"]
+)
 async def test_the_python_examples_pass_without_a_warning(name: str, tmp_path: Path) -> None:
     log = str(tmp_path / "audit.jsonl")
     report = await checked((sys.executable, str(EXAMPLES / f"{name}.py")), AUDIT_FILE=log)
@@ -94,6 +98,7 @@ async def test_a_plain_v1_hook_is_told_which_stages_to_leave_out() -> None:
     report = await checked(broken("knows_before_tool_alone"))
     assert failures(report) == {}
     assert finding(report, "after_llm").what.startswith("not offered")
+    assert not {"on_message", "before_send"} & {found.check for found in report.findings}
     assert finding(report, "before_tool").what == "modify arguments, name"
 
 
@@ -151,7 +156,7 @@ async def test_silence_fails_the_check_that_met_it_alone(defect: str, names: set
 
 async def test_a_hook_that_answers_only_its_first_call_fails_where_many_are_made() -> None:
     report = await checked(broken("answers_the_first_call_only"), Limits(call_s=1.0, again_s=0.4, long_s=1.0))
-    assert {"after_llm", "many calls"} <= set(failures(report))
+    assert {"before_llm", "many calls"} <= set(failures(report))
     assert failures(report)["many calls"].startswith("1 of 50 calls answered")
 
 
@@ -188,7 +193,7 @@ async def test_a_command_that_does_not_exist_is_a_clear_line() -> None:
 
 async def test_a_hook_that_cannot_be_started_again_is_told_what_that_leaves_unchecked(tmp_path: Path) -> None:
     report = await checked(broken("starts_only_once"), LOCK=str(tmp_path / "lock"))
-    assert [f.check for f in report.findings] == ["hello", "before_llm", "hello", "stdout"]
+    assert [f.check for f in report.findings] == ["hello", "on_message", "before_llm", "hello", "stdout"]
     again = report.findings[2]
     assert again.what.startswith("when started again: it exited with status 1; not checked: after_llm, before_tool")
     assert again.stderr == ("already running",)

@@ -8,8 +8,8 @@ import random
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import count
+from dataclasses import dataclass, field
+from itertools import count, cycle, product
 from pathlib import Path
 from time import monotonic
 
@@ -28,13 +28,14 @@ SIDE_BY_SIDE = 2
 
 @dataclass
 class Run:
-    """`wanted` deaths, from one seed on."""
+    """`wanted` deaths, from one seed on: at moments, and right before and after each call of the journal in turn."""
 
     wanted: int
     seed: int
     folder: Path
     points: int = 0
     failed: int = 0
+    _calls: Iterator[tuple[int, bool]] = field(default_factory=lambda: cycle(product(range(CALLS), (False, True))))
 
     async def go(self) -> None:
         scenes = self._scenes()
@@ -54,12 +55,12 @@ class Run:
 
     async def _work(self, scenes: Iterator[Scene]) -> None:
         for scene in scenes:
-            before = scene.chance.randrange(CALLS)
             for life in range(LIVES):
-                # At a moment, or at one of the journal's calls: each of them comes in its turn.
-                call = (before + life) % CALLS
-                at_call = Death(call=call, after=scene.chance.random() < 0.5)
-                await scene.life(MESSAGES, at_call if life % 2 else Death(after_s=scene.chance.random() * 0.5))
+                if life % 2:
+                    call, after = next(self._calls)
+                    await scene.life(MESSAGES, Death(call=call, after=after))
+                else:
+                    await scene.life(MESSAGES, Death(after_s=scene.chance.random() * 0.5))
             await scene.life(0, Death())
             self.points += scene.points
             problems = await scene.books.problems(scene.folder / "disk")

@@ -28,6 +28,15 @@ class Said:
         return f"{self.kind} {self.key}"
 
     @property
+    def answer(self) -> str:
+        """What the chat reads at last."""
+        return f"dropped {self.key}" if self.kind == "spam" else f"done {self.key} (seen)"
+
+    @property
+    def end(self) -> str:
+        return "dropped" if self.kind == "spam" else "answered"
+
+    @property
     def allowed(self) -> bool:
         """Whether the person that is asked says yes: to every other call."""
         return int(self.key) % 2 == 0
@@ -52,6 +61,11 @@ class Books:
         lines += [
             f"asked {times} times, so that older buttons are void: {it}" for it, times in asked.items() if times > 1
         ]
+        lines += [
+            f"what no hook has seen was sent: {it}"
+            for it in self.sent
+            if it.startswith("done") and it not in self._answers
+        ]
         return [*lines, *self._of_effects(_effects(disk))]
 
     def _of_effects(self, effects: Counter[str]) -> Iterator[str]:
@@ -67,6 +81,10 @@ class Books:
                 yield f"nobody allowed it: {line}"
 
     @property
+    def _answers(self) -> set[str]:
+        return {said.answer for said in self.said.values()}
+
+    @property
     def _decided_lines(self) -> set[str]:
         return {self.requests[request] for request in self.decided}
 
@@ -75,10 +93,13 @@ class Books:
             if not said.id:
                 continue
             ends = [it.what for it in await journal.books.where(said.id) if it.what in ENDS]
-            if len(ends) != 1:
+            if ends == ["dead"]:
+                # It was begun three times and never came to a step: a person has been told so.
+                continue
+            if ends != [said.end]:
                 yield f"acknowledged, and came to {ends or 'nothing'}: {said.text}"
-            if ends == ["answered"] and len(keys := self.sent.get(f"done {said.key}", ())) != 1:
-                yield f"answered, and the chat has read {len(keys)} answers: {said.text}"
+            if (keys := len(self.sent.get(said.answer, ()))) != 1:
+                yield f"the chat has read {keys} answers: {said.text}"
             wanted = said.kind == "append" or (said.kind == "careful" and said.allowed)
             if ends == ["answered"] and wanted and not effects[said.text] and not await _may_have_run(journal, said):
                 yield f"answered, and never ran: {said.text}"

@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[2]
 PROGRAM = Path(__file__).with_name("gateway_program.py")
 PATIENCE_S = 120.0
 CHATS = 4
-KINDS = ("say", "append", "append", "careful", "careful", "never")
+KINDS = ("say", "append", "append", "careful", "careful", "never", "spam")
 CONFIG = """\
 [agent]
 model = "test/model"
@@ -45,7 +45,7 @@ enabled = false
 enabled = ["append", "careful"]
 [hooks.processes.guard]
 command = ["{python}", "-S", "-E", "guard.py"]
-intercept = ["before_tool"]
+intercept = ["on_message", "before_tool", "before_send"]
 on_failure = "deny"
 [[approvals]]
 name = "careful"
@@ -54,14 +54,23 @@ ttl_s = 3600
 """
 GUARD = """\
 import json, sys
+def said(stage, params):
+    text = params.get("message", {}).get("text", "")
+    if stage == "hook.hello":
+        return {"stages": params["stages"]}
+    if stage == "hook.on_message" and text.startswith("spam"):
+        return {"action": "drop", "tell": "dropped " + text.split()[1]}
+    if stage == "hook.before_tool" and str(params["arguments"].get("line", "")).startswith("never"):
+        return {"action": "deny_tool", "reason": "never"}
+    if stage == "hook.before_send":
+        return {"action": "modify", "message": {"text": text + " (seen)"}}
+    return {"action": "continue"}
 for line in sys.stdin:
     call = json.loads(line)
     if "id" in call:
-        denied = str(call["params"].get("arguments", {}).get("line", "")).startswith("never")
-        said = {"action": "deny_tool", "reason": "never"} if denied else {"action": "continue"}
-        result = {"ok": True} if call["method"] == "hook.hello" else said
-        print(json.dumps({"id": call["id"], "result": result}), flush=True)
+        print(json.dumps({"id": call["id"], "result": said(call["method"], call["params"])}), flush=True)
 """
+"""A hook process: it keeps spam out, lets no tool do what is never to be done, and marks what it has seen go out."""
 
 
 @dataclass
