@@ -194,7 +194,7 @@ async def test_a_command_that_does_not_exist_is_a_clear_line() -> None:
 async def test_a_hook_that_cannot_be_started_again_is_told_what_that_leaves_unchecked(tmp_path: Path) -> None:
     report = await checked(broken("starts_only_once"), LOCK=str(tmp_path / "lock"))
     assert [f.check for f in report.findings] == ["hello", "on_message", "before_llm", "hello", "stdout"]
-    again = report.findings[2]
+    again = report.findings[3]
     assert again.what.startswith("when started again: it exited with status 1; not checked: after_llm, before_tool")
     assert again.stderr == ("already running",)
 
