@@ -65,13 +65,16 @@ class Agents:
 
     def __init__(self, config: Config, parts: AgentParts) -> None:
         self._parts = parts
-        self.adopt(config)
+        self.take(config, self.made(config))
 
-    def adopt(self, config: Config) -> None:
-        """Whoever is asked for from now on is as this configuration says. Raises ConfigError: nothing has changed."""
+    def made(self, config: Config) -> Mapping[str, Agent]:
+        """Those of this configuration, by name. Raises ConfigError."""
         main = _make_agent(config, config.agent, self._parts)
-        made = {name: self._made(config, name) for name in config.agents}
-        self.main, self._agents = main, {main.name: main, **made}
+        return {main.name: main, **{name: self._made(config, name) for name in config.agents}}
+
+    def take(self, config: Config, made: Mapping[str, Agent]) -> None:
+        """Whoever is asked for from now on is one of these, as this configuration says."""
+        self.main, self._agents = made[config.agent.name], made
         self._routes = [(Globs(it.channels), Globs(it.chats), Globs(it.chat_types), it.agent) for it in config.routes]
         self._channels = {name: section.agent for name, section in config.channels.items()}
 

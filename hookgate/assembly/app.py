@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -60,6 +61,7 @@ class Runtime:
     gate: Gate
     mounts: Mounts
     gateway: Gateway
+    policies: Policies
     channels: Mapping[str, Channel]
     pages: Mapping[str, Page]
     journal: Journal
@@ -124,7 +126,8 @@ async def open_runtime(settings: Settings, ports: Ports) -> AsyncGenerator[Runti
         around = Surroundings(*about, parts=parts_in(workspace), channels=channels)
         judges = make_judges(config, gate, journal, around)
         agents = Agents(config, AgentParts(providers, tools, judges, context))
-        shared = Shared(journal, trio.Semaphore(config.gateway.max_turns), Policies(config))
+        policies, idle_s = Policies(config), config.gateway.idle_s if settings.serving else inf
+        shared = Shared(journal, trio.Semaphore(config.gateway.max_turns), policies, idle_s)
         gateway = Gateway(agents, channels, shared, extensions.commands if extensions else None)
         desk.gateway, desk.approvals = gateway, judges.approvals
         more = await open_more_tools(stack, settings, tools, gateway.tell)
@@ -137,7 +140,20 @@ async def open_runtime(settings: Settings, ports: Ports) -> AsyncGenerator[Runti
         if extensions:
             extensions.tool_calls.gateway = gateway
             nursery.start_soon(extensions.surfaces.run, gateway)
-        parts = (gate, mounts, gateway, channels, opened.pages, journal, tools, more, extensions, skills, context)
+        parts = (
+            gate,
+            mounts,
+            gateway,
+            policies,
+            channels,
+            opened.pages,
+            journal,
+            tools,
+            more,
+            extensions,
+            skills,
+            context,
+        )
         yield Runtime(settings, ports, agents, *parts)
         nursery.cancel_scope.cancel()
 

@@ -52,6 +52,7 @@ def gateway_methods(runtime: Runtime) -> Methods:
         **approval_methods(runtime.agent.approvals),
         "hooks.list": Method(partial(hooks.list_hooks, runtime), changes=False),
         "hooks.reload": Method(partial(hooks.reload_hooks, runtime), changes=True),
+        "reload": Method(partial(hooks.reload_hooks, runtime), changes=True),
         "hooks.restart": Method(partial(hooks.restart_hook, runtime), changes=True),
         "mcp.list": Method(partial(mcp.list_connections, more), changes=False),
         "mcp.show": Method(partial(mcp.show_connection, more), changes=False),

@@ -18,6 +18,7 @@ from hookgate.loop.commands import Command, Commands, Invocation, Outcome, Runni
 from hookgate.loop.delivery.delivery import Delivery
 from hookgate.loop.delivery.outlet import Outlet
 from hookgate.loop.jobs import Compaction, Job, Jobs, Prompt
+from hookgate.loop.resting import Resting
 from hookgate.loop.slots import Shared
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.errors import SessionAborted
@@ -41,13 +42,14 @@ Router = Callable[[Chat], Agent]
 
 
 class Gateway:
-    """`channels` by name; `more`: commands beside its own. A session lives as long as the gateway; it costs a task
-    only while it has work."""
+    """`channels` by name; `more`: commands beside its own. A session costs a task only while it has work, and nothing
+    once it has rested."""
 
     def __init__(
         self, router: Router, channels: Mapping[str, Channel], shared: Shared, more: Source | None = None
     ) -> None:
         self.sessions: dict[str, Session] = {}
+        self.resting = Resting(self.sessions, shared.idle_s)
         deciding = approving.rows(lambda chat: self.agent_of(chat).approvals)
         self.commands = Commands((*self._rows(), *deciding), more)
         self.journal = shared.journal
@@ -117,6 +119,8 @@ class Gateway:
     def session(self, chat: Chat, jobs: Jobs | None = None) -> Session:
         """The conversation there, begun where there is none yet; `jobs` is then its queue, with what waits in it."""
         key = chat.session_key
+        if key in self.sessions:
+            self.resting.wake(key)
         if key not in self.sessions:
             # All that a turn is made with comes with the first message: nobody waits for it at the prompt.
             from hookgate.loop.session import Session
@@ -246,6 +250,7 @@ class Gateway:
             await trio.sleep(LEASE_S / 3)
             for session in [it for it in self.sessions.values() if it.busy]:
                 await session.renew_lease()
+            self.resting.look()
 
     async def _queue(self, job: Job) -> bool:
         """Whether it will be done; else too much waits."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from math import inf
 from types import TracebackType
 
 import trio
@@ -18,11 +19,12 @@ MAX_TURNS = 8
 @dataclass(frozen=True)
 class Shared:
     """What all sessions of a gateway have in common: where they write, how many of them may work at once, and what
-    people see of it in a channel, by its name."""
+    people see of it in a channel, by its name. `idle_s`: a conversation that rests for so long is let go of."""
 
     journal: Journal
     slots: trio.Semaphore = field(default_factory=lambda: trio.Semaphore(MAX_TURNS))
     policy: Callable[[str], ChannelPolicy] = lambda _channel: ChannelPolicy()
+    idle_s: float = inf
 
 
 class Slot:

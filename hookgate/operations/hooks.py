@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hookgate import config as configuration
+from hookgate.approvals.rules import Rule
 from hookgate.assembly.app import Runtime, refuse_what_does_not_guard
 from hookgate.assembly.guards import GUARD
 from hookgate.assembly.hook_order import Link, chain, guard_link
@@ -45,7 +47,7 @@ class HookStatus:
 @dataclass(frozen=True)
 class Reloaded:
     """What a reload did, by hook name; `changed` hooks kept their process. `needs_restart`: sections that differ from
-    what runs and that only a new start takes over."""
+    what runs and that only a new start takes over; of a channel or `agent` only what a reload does not."""
 
     added: tuple[str, ...]
     dropped: tuple[str, ...]
@@ -76,8 +78,9 @@ def planned_hooks(config: Config, base: Path) -> tuple[HookStatus, ...]:
 
 async def reload_hooks(runtime: Runtime) -> Reloaded:
     """Read the configuration again, exchange the hooks that differ, and the rules in the same moment: a call that
-    either of them stops passes at no time. On any mistake nothing changes."""
-    approvals, extensions, changed = runtime.agent.approvals, runtime.extensions, list[bool]()
+    either of them stops passes at no time. A gateway that serves channels takes over its agents, its routes and what
+    each channel shows as well. On any mistake nothing changes."""
+    extensions, changed = runtime.extensions, list[bool]()
     try:
         rechecks = runtime.tools.rechecks
         if refused := await rechecks.configuration():
@@ -86,15 +89,30 @@ async def reload_hooks(runtime: Runtime) -> Reloaded:
         settings = replace(runtime.settings, config=config, base=file.parent)
         await refuse_what_does_not_guard(settings, runtime.ports.inside, runtime.agent.registry)
         rules, wanted = all_rules(config, runtime.more.workshop), plans(config, file.parent, rechecks.hook)
+        publish = _publishing(runtime, config, rules)
         with runtime.tools.keeping.adopting(config):
             changes = await runtime.mounts.reload(
                 lambda _running: extensions.beside(wanted) if extensions else wanted,
-                lambda: changed.append(approvals.adopt(rules, people(config))),
+                lambda: changed.append(publish()),
             )
     except (ConfigError, ReloadFailed) as error:
         raise OperationRefused(f"nothing was changed: {error}") from None
     done = (changes.added, changes.dropped, changes.restarted, changes.changed)
     return Reloaded(*done, changed == [True], _needing_restart(runtime, config))
+
+
+def _publishing(runtime: Runtime, config: Config, rules: tuple[Rule, ...]) -> Callable[[], bool]:
+    """What takes all but the hooks over, in one moment; whether the rules differ. Raises ConfigError."""
+    made = runtime.agents.made(config) if runtime.settings.serving else None
+
+    def publish() -> bool:
+        if made is not None:
+            runtime.agents.take(config, made)
+            runtime.policies.adopt(config)
+            runtime.gateway.resting.outdate()
+        return runtime.agent.approvals.adopt(rules, people(config))
+
+    return publish
 
 
 async def restart_hook(runtime: Runtime, name: str) -> Restarted:
@@ -107,9 +125,23 @@ async def restart_hook(runtime: Runtime, name: str) -> Restarted:
 
 
 def _needing_restart(runtime: Runtime, config: Config) -> tuple[str, ...]:
-    runs = runtime.settings.config
-    sections = sorted(type(config).model_fields.keys() - {"hooks", "approvals", "people"})
-    return tuple(name for name in sections if getattr(config, name) != getattr(runs, name))
+    runs, wanted = (_fixed(it, runtime.settings.serving) for it in (runtime.settings.config, config))
+    return tuple(sorted(name for name in runs.keys() | wanted.keys() if runs.get(name) != wanted.get(name)))
+
+
+OF_AGENT = {"name", "workspace", "context_files"}
+OF_CHANNEL = {"kind", "token_env", "users", "origin", "show_tools", "show_trace"}
+"""What only a new start takes over."""
+
+
+def _fixed(config: Config, serving: bool) -> dict[str, object]:
+    """What a reload leaves as it is, by the section's name."""
+    left = type(config).model_fields.keys() - {"hooks", "approvals", "people"}
+    if not serving:
+        return {name: getattr(config, name) for name in left}
+    channels = {f"channels.{name}": it.model_dump(include=OF_CHANNEL) for name, it in config.channels.items()}
+    sections = {name: getattr(config, name) for name in left - {"agents", "routes", "channels"}}
+    return {**sections, **channels, "agent": config.agent.model_dump(include=OF_AGENT)}
 
 
 def _planned(link: Link) -> HookStatus:

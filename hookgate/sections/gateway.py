@@ -8,15 +8,18 @@ from pydantic import Field, field_validator
 
 from hookgate.sections.section import Channels, Count, Globs, Section, Variable
 
+Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False, strict=False)]
 USER = r"^[A-Za-z0-9_.@-]{1,64}$"
 
 
 class GatewaySection(Section):
     """`max_turns`: how many conversations are at work at once; one that waits for a person is not. `drain_s`: how
-    long running turns have to end when `hookgate serve` is told to stop."""
+    long running turns have to end when `hookgate serve` is told to stop. `idle_s`: a conversation that rests for so
+    long is in the journal alone."""
 
     max_turns: Count = 8
-    drain_s: Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)] = 30.0
+    drain_s: Seconds = 30.0
+    idle_s: Seconds = 900.0
 
 
 class ChannelSection(Section):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import structlog
@@ -19,6 +21,8 @@ from hookgate.channels.web.server import App, serve_http
 from hookgate.config import ConfigError
 from hookgate.control.gateway import open_gateway_control
 from hookgate.extensions.trust import Trust
+from hookgate.operations.hooks import reload_hooks
+from hookgate.operations.refused import OperationRefused
 from hookgate.program.starting import begun
 from hookgate.serve.http import mounted
 from hookgate.serve.notify import notify, run_watchdog
@@ -73,7 +77,7 @@ async def run_serve(settings: Settings, flags: Flags) -> int:
             nursery.start_soon(orders.run, signals)
             async with open_gateway(settings, flags.control, orders.stop) as served:
                 begun()
-                orders.opened = True
+                orders.reload = partial(reload, served.runtime, place)
                 nursery.start_soon(run_watchdog, place, watched_s / 2)
                 notify(place, "READY=1")
                 for line in served.lines:
@@ -113,6 +117,18 @@ async def _open_http(app: App, listen: str) -> AsyncGenerator[str]:
     async with trio.open_nursery() as nursery:
         yield await nursery.start(serve)
         stop.set()
+
+
+async def reload(runtime: Runtime, place: str) -> None:
+    """Take over what the configuration says now; on a mistake it is in the log, and nothing changes."""
+    notify(place, "RELOADING=1", f"MONOTONIC_USEC={time.monotonic_ns() // 1000}")
+    try:
+        done = await reload_hooks(runtime)
+    except OperationRefused as error:
+        log.error("not_reloaded", reason=str(error))
+    else:
+        log.warning("reloaded", needs_restart=done.needs_restart)
+    notify(place, "READY=1")
 
 
 async def drain(runtime: Runtime) -> None:

@@ -1,15 +1,12 @@
-"""What signals ask of a gateway that is left alone: to stop in order, to stop now."""
+"""What signals ask of a gateway that is left alone: to stop in order or now, to read its configuration."""
 
 from __future__ import annotations
 
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from math import inf
 
-import structlog
 import trio
-
-log = structlog.get_logger("hookgate.serve")
 
 HEARD = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 ECHO_S = 1.0
@@ -17,19 +14,21 @@ ECHO_S = 1.0
 
 
 class Orders:
-    """`stop`: set by the first SIGTERM or SIGINT; another one cancels `now`, and so does one before `opened`."""
+    """`stop`: set by the first SIGTERM or SIGINT; another one cancels `now`, and so does one before there is a
+    `reload`, which SIGHUP asks for."""
 
     def __init__(self, now: trio.CancelScope) -> None:
         self.stop = trio.Event()
-        self.opened = False
+        self.reload: Callable[[], Awaitable[None]] | None = None
         self._now = now
 
     async def run(self, signals: AsyncIterator[int]) -> None:
         first = inf
         async for number in signals:
             if number == signal.SIGHUP:
-                log.warning("not_reloaded", reason="ask for it: hookgate control hooks.reload")
-            elif not self.opened or (self.stop.is_set() and trio.current_time() - first > ECHO_S):
+                if self.reload is not None and not self.stop.is_set():
+                    await self.reload()
+            elif self.reload is None or (self.stop.is_set() and trio.current_time() - first > ECHO_S):
                 self._now.cancel()
             elif not self.stop.is_set():
                 self.stop.set()

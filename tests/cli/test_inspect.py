@@ -215,7 +215,7 @@ async def test_every_method_says_what_it_is_given_that_is_of_another_type(folder
             "approvals.decide": {"request": [], "approved": True},
         }
         assert {name for name, it in methods.items() if it["changes"]} == {
-            *("approvals.decide", "approvals.revoke", "hooks.reload", "hooks.restart"),
+            *("approvals.decide", "approvals.revoke", "hooks.reload", "hooks.restart", "reload"),
             *("mcp.approve", "mcp.forget", "tools.refresh", "turn.stop"),
         }
         (path,) = (folder / "hookgate").glob("*.sock")

@@ -174,7 +174,7 @@ class SessionBegan(Payload):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SessionEnded(Payload):
-    """`why`: shutdown or session_switch."""
+    """`why`: shutdown, session_switch, or idle, where it may go on later."""
 
     kind = "inside.session_ended"
     runtime = "inside.session_ended"
