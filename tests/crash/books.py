@@ -92,7 +92,8 @@ class Books:
         for said in self.said.values():
             if not said.id:
                 continue
-            ends = [it.what for it in await journal.books.where(said.id) if it.what in ENDS]
+            found = [it for it in await journal.books.where(said.id) if it.message == said.id]
+            ends = [passage.what for it in found for passage in it.passages if passage.what in ENDS]
             if ends == ["dead"]:
                 # It was begun three times and never came to a step: a person has been told so.
                 continue
