@@ -3,11 +3,14 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 
 static void keep(int fd) {
     const char *shadow = getenv("POWER_SHADOW");
@@ -17,6 +20,7 @@ static void keep(int fd) {
     ssize_t length = readlink(link, path, sizeof path - 1), had;
     if (!shadow || length < 0 || fstat(fd, &about) || !S_ISREG(about.st_mode)) return;
     path[length] = 0;
+    pthread_mutex_lock(&one_at_a_time);
     snprintf(kept, sizeof kept, "%s/%s", shadow, strrchr(path, '/') + 1);
     snprintf(half, sizeof half, "%s/half", shadow);
     int from = open(path, O_RDONLY), to = open(half, O_WRONLY | O_CREAT | O_TRUNC, 0600);
@@ -29,6 +33,7 @@ static void keep(int fd) {
     int syncs = open(kept, O_WRONLY | O_CREAT | O_APPEND, 0600);
     if (write(syncs, "s", 1) != 1) abort();
     close(syncs);
+    pthread_mutex_unlock(&one_at_a_time);
 }
 
 int fsync(int fd) {
