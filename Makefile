@@ -13,7 +13,7 @@ $(shell rm -rf $(VENV))
 endif
 endif
 
-.PHONY: demo test crash lint bench fuzz pictures format plugins tools mcp-servers clean $(VENV)/.go
+.PHONY: demo test crash lint bench fuzz mutate pictures format plugins tools mcp-servers clean $(VENV)/.go
 
 demo: $(VENV)/.run plugins
 	@$(BIN)/hookgate demo
@@ -43,6 +43,12 @@ fuzz: $(VENV)/.dev
 # The pictures of the page in docs/, taken by its tests.
 pictures: $(VENV)/.dev $(VENV)/.axe tools
 	HOOKGATE_PICTURES=docs/images $(BIN)/pytest -q tests/channels/web/test_page.py
+
+# What decides about a call, changed a thousand times: each change that no test notices is listed. Takes minutes;
+# `make mutate ONLY='hookgate.hooks.decision*'` is one module.
+mutate: $(VENV)/.dev
+	$(BIN)/mutmut run $(if $(ONLY),'$(ONLY)')
+	$(BIN)/mutmut results
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format hookgate tests plugins benchmarks fuzz examples
@@ -101,4 +107,4 @@ ci --silent --ignore-scripts --no-audit --no-fund --prefix $(2)
 endef
 
 clean:
-	rm -rf $(VENV) plugins/go/bin plugins/go/ext/*/bin
+	rm -rf $(VENV) mutants plugins/go/bin plugins/go/ext/*/bin

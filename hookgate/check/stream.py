@@ -26,8 +26,8 @@ from hookgate.check.probes import (
 )
 from hookgate.check.report import Finding, failed, ok, warned
 from hookgate.check.subject import NoAnswer, Subject
+from hookgate.processes.group import exit_text
 from hookgate.processes.outbox import hook_event_frame
-from hookgate.processes.pipes import exit_text
 from hookgate.protocol.codec import encode
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.hook.stages import Stage

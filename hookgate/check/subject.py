@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-import signal
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import trio
 
 from hookgate.check.mailbox import Answered, Heard, Mailbox
-from hookgate.processes.pipes import Pipes, exit_text, open_pipes, stop
+from hookgate.processes import group
+from hookgate.processes.group import exit_text
+from hookgate.processes.pipes import Pipes, open_pipes
 
 READ_BYTES = 1 << 20
 LAST_READS = 64
@@ -68,10 +69,7 @@ async def _end(pipes: Pipes) -> None:
     pipes.close_stdin()
     with trio.move_on_after(END_WAIT_S):
         await pipes.process.wait()
-    if not pipes.exited:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(pipes.process.pid, signal.SIGKILL)
-    await stop(pipes)
+    await group.end(pipes.process, 0.0)
 
 
 class Subject:

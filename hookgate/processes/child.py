@@ -14,7 +14,8 @@ from typing import Protocol, TypeVar
 
 import trio
 
-from hookgate.processes.pipes import Pipes, Stderr, TakeLines, exit_text, stop
+from hookgate.processes.group import exit_text
+from hookgate.processes.pipes import Pipes, Stderr, TakeLines
 
 READ_BYTES = 1 << 16
 """For more, memory is mapped anew at each read, which takes longer than all else about a short reply."""
@@ -193,7 +194,7 @@ async def open_child(child: Child, conversation: C, stderr: TakeLines) -> AsyncG
                 with trio.CancelScope(shield=True):
                     await conversation.leave()
                     child.end("it was stopped")
-                    await stop(pipes)
+                    await pipes.stop()
                 nursery.cancel_scope.cancel()
     finally:
         errors.drain()

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 import trio
+
+from hookgate.processes import group
 
 TERM_GRACE_S = 3.0
 # After SIGKILL only the kernel is waited for, and for output only what already stands in the pipe.
@@ -114,24 +114,8 @@ async def _wait(process: trio.Process, scope: trio.CancelScope) -> bool:
             await process.wait()
         return scope.cancelled_caught
     finally:
-        with trio.CancelScope(shield=True):
-            await _end_group(process)
-
-
-async def _end_group(process: trio.Process) -> None:
-    if process.returncode is None:
-        _signal_group(process, signal.SIGTERM)
-        with trio.move_on_after(TERM_GRACE_S):
-            await process.wait()
-    _signal_group(process, signal.SIGKILL)
-    with trio.move_on_after(_REAP_DEADLINE_S):
-        await process.wait()
-
-
-def _signal_group(process: trio.Process, number: signal.Signals) -> None:
-    # macOS answers PermissionError where only zombies are left.
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, number)
+        with trio.move_on_after(TERM_GRACE_S + _REAP_DEADLINE_S, shield=True):
+            await group.end(process, TERM_GRACE_S)
 
 
 async def _drain(output: trio.abc.ReceiveStream, capture: Output, drained: trio.Event) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 from contextlib import suppress
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 import trio
 
 from hookgate.processes.command import Command
+from hookgate.processes.group import signal_group
 
 MAX_OUTPUT_BYTES = 1 << 20
 _CHUNK_BYTES = 64 * 1024
@@ -84,7 +84,6 @@ async def _ended(process: trio.Process, timeout_s: float) -> bool:
             await process.wait()
         return scope.cancelled_caught
     finally:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
+        signal_group(process, signal.SIGKILL)
         with trio.CancelScope(shield=True):
             await process.wait()

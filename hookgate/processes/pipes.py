@@ -1,10 +1,9 @@
-"""A child process in its own group with three raw pipes: how it is started, drained and stopped."""
+"""A child process in its own group with three raw pipes: how it is started and drained."""
 
 from __future__ import annotations
 
 import fcntl
 import os
-import signal
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -14,14 +13,13 @@ from time import monotonic
 import structlog
 import trio
 
+from hookgate.processes import group
 from hookgate.processes.last_words import LINES
 
 log = structlog.get_logger("hookgate.hooks")
 
 PIPE_BYTES = 1 << 20
 """With the default of 64 KiB a megabyte takes sixteen turns of both sides."""
-CLOSE_WAIT_S = 2.0
-TERM_WAIT_S = 1.0
 STDERR_LINE_BYTES = 4096
 STDERR_LINES_PER_S = 50
 STDERR_READ_BYTES = 1 << 16
@@ -51,6 +49,11 @@ class Pipes:
             self.stdin_closed = True
             trio.lowlevel.notify_closing(self.stdin)
             os.close(self.stdin)
+
+    async def stop(self) -> None:
+        """As `group.stop`, its stdin closed first."""
+        self.close_stdin()
+        await group.stop(self.process)
 
     def close(self) -> None:
         """Only when nobody reads any more."""
@@ -95,28 +98,6 @@ async def _spawn(
         env=dict(environment),
         start_new_session=True,
     )
-
-
-async def stop(pipes: Pipes) -> None:
-    """Close stdin, 2 s, SIGTERM to the group, 1 s, SIGKILL to the group; reaped when this returns."""
-    pipes.close_stdin()
-    if not await _ends_within(pipes, CLOSE_WAIT_S):
-        _signal_group(pipes, signal.SIGTERM)
-        await _ends_within(pipes, TERM_WAIT_S)
-    # Also after a tidy exit: grandchildren stay in the group, and the group's number is ours until it is empty.
-    _signal_group(pipes, signal.SIGKILL)
-    await pipes.process.wait()
-
-
-async def _ends_within(pipes: Pipes, seconds: float) -> bool:
-    with trio.move_on_after(seconds):
-        await pipes.process.wait()
-    return pipes.exited
-
-
-def _signal_group(pipes: Pipes, number: signal.Signals) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(pipes.process.pid, number)
 
 
 class Stderr:
@@ -192,13 +173,3 @@ class _Budget:
         self._spent += 1
         self._lost += self._spent > STDERR_LINES_PER_S
         return self._spent <= STDERR_LINES_PER_S
-
-
-def exit_text(status: int) -> str:
-    """How a process ended, in words: `status` is its return code, negative for a signal."""
-    if status >= 0:
-        return f"it exited with status {status}"
-    try:
-        return f"it was killed by {signal.Signals(-status).name}"
-    except ValueError:
-        return f"it was killed by signal {-status}"

@@ -30,7 +30,7 @@ from hookgate.extensions.trust import Standing
 from hookgate.hooks.zot import errands, extension, handshake, registered
 from hookgate.hooks.zot.spec import ExtensionSpec
 from hookgate.loop.commands import RESERVED
-from hookgate.processes import child, outbox, pipes
+from hookgate.processes import child, group, outbox
 from hookgate.protocol.framing import MAX_MESSAGE_BYTES
 from hookgate.protocol.values import TOOL_TIMEOUT_S
 from hookgate.protocol.zot import answers, blocks, events
@@ -242,8 +242,8 @@ def test_the_limits_are_the_codes() -> None:
         "writing without being asked": f"{flood} {child.FLOOD_WINDOW_S:g} s",
         "the result in an event": f"{blocks.MAX_RESULT_BYTES // 1024} KiB, {blocks.MAX_RESULT_BLOCKS} blocks",
         "a system prompt": f"{answers.MAX_PROMPT_BYTES // MIB} MiB",
-        "stopping": f"`shutdown` and the end of stdin; {pipes.CLOSE_WAIT_S:g} s; SIGTERM to its process group; "
-        f"{pipes.TERM_WAIT_S:g} s; SIGKILL",
+        "stopping": f"`shutdown` and the end of stdin; {group.CLOSE_WAIT_S:g} s; SIGTERM to its process group; "
+        f"{group.TERM_WAIT_S:g} s; SIGKILL",
     }
     shown = {row[0]: row[1] for row in PAGE.one("limits").rows}
     assert set(shown) == set(expected)

@@ -16,7 +16,7 @@ import pytest
 
 from hookgate.config import parse
 from hookgate.hooks.children import calls, process
-from hookgate.processes import outbox, pipes
+from hookgate.processes import group, outbox, pipes
 from hookgate.processes.outbox import hook_event_frame, runtime_event_frame
 from hookgate.protocol.codec import encode
 from hookgate.protocol.effects import FileEffect
@@ -234,4 +234,4 @@ def test_the_limits_are_those_of_the_code() -> None:
     assert shown == numbers
     assert defaults.quarantine_window_ms == defaults.quarantine_probe_ms == minute_s * 1000
     assert f"After {defaults.quarantine_after} ends within {minute_s} s it is tried once in {minute_s} s" in PAGE.text
-    assert (pipes.CLOSE_WAIT_S, pipes.TERM_WAIT_S) == (2.0, 1.0)
+    assert (group.CLOSE_WAIT_S, group.TERM_WAIT_S) == (2.0, 1.0)

@@ -37,6 +37,7 @@ from hookgate.protocol.hook.answers import (
 from hookgate.protocol.hook.stages import Question, Stage, Subject
 from hookgate.protocol.values import (
     Chat,
+    ChatMessage,
     Fault,
     Finished,
     Inbound,
@@ -104,6 +105,9 @@ def test_a_reply_that_an_extension_should_have_judged_is_withheld_in_its_name() 
         (S.APPROVE_TOOL, ToolCall("c1", "act", {}), "the call of act"),
         (S.AFTER_TOOL, Finished(ToolCall("c1", "act", {}), ToolResult("x"), 1), "the result of act"),
         (S.BEFORE_LLM, LLMRequest("p/m", ()), "the request to p/m"),
+        (S.AFTER_LLM, LLMReply("p/m", "x"), "the reply of p/m"),
+        (S.ON_MESSAGE, ChatMessage("x"), "the message"),
+        (S.BEFORE_SEND, ChatMessage("x"), "what is sent"),
     ],
 )
 def test_what_goes_on_without_its_judge_is_named(stage: Stage, subject: Subject, said: str) -> None:

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
-import subprocess
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Container, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -21,11 +19,13 @@ from typing import Literal
 import structlog
 import trio
 
+from hookgate.processes.command import Command
+from hookgate.processes.once import run_once
 from hookgate.processes.private import open_private_folder, sweep
-from hookgate.protocol.codec import encode
 from hookgate.tools.errors import SandboxUnavailable, ToolError
 from hookgate.tools.kept import Keep, Kept, nothing, unique
 from hookgate.tools.shell.bubblewrap import bwrap_argv
+from hookgate.tools.shell.landlock import Grants, launcher_argument
 
 Mode = Literal["auto", "required", "off"]
 Kind = Literal["bwrap", "landlock", "none"]
@@ -37,7 +37,6 @@ _MAX_NAMED = 6
 """Paths that a note or an error lists."""
 _SHARED = "Shell commands write only the workspace and a private folder for temporary files"
 _LAUNCHER = Path(__file__).with_name("_landlock.py")
-_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
 _SECRETS = (
     ".ssh",
     ".gnupg",
@@ -99,7 +98,9 @@ class Sandbox:
             case "bwrap":
                 return [*bwrap_argv(self), "--", *argv]
             case "landlock":
-                return [sys.executable, "-I", "-S", str(_LAUNCHER), _landlock_spec(self), *argv]
+                tops = (*self.only, *self.shown) if self.only else (Path("/"),)
+                grants = Grants(tops, self.hidden, (self.workspace, self.tmp), self.network)
+                return [sys.executable, "-I", "-S", str(_LAUNCHER), launcher_argument(grants), *argv]
             case "none":
                 return list(argv)
 
@@ -281,54 +282,9 @@ async def _holds(candidate: Sandbox, environment: Mapping[str, str]) -> bool:
     trial = replace(candidate, unmade=())
     argv = trial.wrap(["/bin/sh", "-c", script, "sh", str(candidate.tmp), str(locked)])
     try:
-        process = await trio.lowlevel.open_process(
-            argv,
-            env=dict(environment),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        # All of it ends with it: bwrap's inner half would wait for the outer one for ever.
+        printed = await run_once(Command(argv, candidate.workspace, environment, _PROBE_DEADLINE_S))
     except OSError:
         return False
-    try:
-        with trio.move_on_after(_PROBE_DEADLINE_S):
-            await process.wait()
-    finally:
-        # The whole group: bwrap's inner half would wait for the outer one for ever.
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        with trio.CancelScope(shield=True):
-            await process.wait()
     written = (candidate.tmp / "probe").exists() and not (locked / "probe").exists()
-    return process.returncode == 0 and written
-
-
-# --- Landlock -----------------------------------------------------------------------------------------------
-
-
-def _landlock_spec(sandbox: Sandbox) -> str:
-    tops = (*sandbox.only, *sandbox.shown) if sandbox.only else (Path("/"),)
-    spec = {
-        "read": [str(path) for top in tops for path in _around(sandbox.hidden, top)],
-        "write": [str(sandbox.workspace), str(sandbox.tmp), *_DEVICES],
-        "tcp": sandbox.network,
-    }
-    return encode(spec).decode()
-
-
-def _around(hidden: Sequence[Path], top: Path) -> list[Path]:
-    """The fewest paths that cover `top` but nothing hidden: Landlock can only grant.
-
-    Links are left out: where they lead is covered by its own path, or hidden.
-    """
-    inside = [path for path in hidden if path.is_relative_to(top)]
-    if not inside:
-        return [top]
-    if top in inside:
-        return []
-    try:
-        children = sorted(child for child in top.iterdir() if not child.is_symlink())
-    except OSError:
-        return []
-    return [path for child in children for path in _around(inside, child)]
+    return printed.status == 0 and written

@@ -17,7 +17,7 @@ from hookgate.hooks.children.mounts import Changes, Mounts, Plan, ReloadFailed, 
 from hookgate.hooks.children.supervise import RequiredHookFailed, Restarts
 from hookgate.hooks.gate import Denied, Gate
 from hookgate.hooks.rules import Rules
-from hookgate.processes import pipes
+from hookgate.processes import group
 from hookgate.protocol.hook.answers import CONTINUE, Deny
 from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.match import Observed
@@ -31,8 +31,8 @@ RULES = Rules(stages=ALL)
 
 @pytest.fixture(autouse=True)
 def quick_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipes, "CLOSE_WAIT_S", 0.3)
-    monkeypatch.setattr(pipes, "TERM_WAIT_S", 0.1)
+    monkeypatch.setattr(group, "CLOSE_WAIT_S", 0.3)
+    monkeypatch.setattr(group, "TERM_WAIT_S", 0.1)
 
 
 def plan(name: str, mode: str = "plain", rules: Rules = RULES, required: bool = False, **changes: Any) -> Plan:
@@ -282,7 +282,7 @@ async def test_reloads_are_taken_one_after_the_other() -> None:
 
 
 async def test_many_hooks_are_stopped_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipes, "CLOSE_WAIT_S", DEADLINE_S)
+    monkeypatch.setattr(group, "CLOSE_WAIT_S", DEADLINE_S)
     place: dict[str, Any] = {"directory": str(tmp_path), "environment": {"MEETS": "4"}}
     async with open_gate(*(plan(f"h{n}", "meets", **place) for n in range(4))):
         pass

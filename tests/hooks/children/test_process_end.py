@@ -14,7 +14,7 @@ import trio
 import trio.testing
 
 from hookgate.hooks.children.process import HelloFailed, open_process
-from hookgate.processes import pipes
+from hookgate.processes import group
 from hookgate.protocol.hook.answers import Failed
 from tests.hooks.processes import (
     DEADLINE_S,
@@ -96,14 +96,14 @@ async def test_a_hook_that_heeds_the_end_of_its_input_ends_by_itself() -> None:
 async def test_a_stubborn_hook_and_its_grandchildren_have_their_time_and_are_gone_afterwards(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(pipes, "CLOSE_WAIT_S", 0.2)
-    monkeypatch.setattr(pipes, "TERM_WAIT_S", 0.1)
+    monkeypatch.setattr(group, "CLOSE_WAIT_S", 0.2)
+    monkeypatch.setattr(group, "TERM_WAIT_S", 0.1)
     started = monotonic()
     async with open_child("stubborn") as child:
-        group = child.pid
-        assert len(living(group)) == 4
+        leader = child.pid
+        assert len(living(leader)) == 4
     assert monotonic() - started >= 0.3
-    await gone(group)
+    await gone(leader)
 
 
 @pytest.mark.usefixtures("quick_end")

@@ -16,7 +16,7 @@ import trio.testing
 from structlog.testing import capture_logs
 
 from hookgate.hooks.children.supervise import Live, RequiredHookFailed, Restarts, SupervisedHook
-from hookgate.processes import pipes
+from hookgate.processes import group
 from hookgate.processes.child import NotAgain
 from hookgate.processes.deadlines import Deadlines
 from hookgate.processes.last_words import Redact
@@ -253,7 +253,7 @@ def test_after_the_limit_of_crashes_a_hook_is_only_probed() -> None:
 
 
 async def test_stopping_during_a_slow_hello_leaves_nothing_running(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipes, "CLOSE_WAIT_S", 0.05)
+    monkeypatch.setattr(group, "CLOSE_WAIT_S", 0.05)
     async with open_supervised("mute") as (hook, _):
         await trio.testing.wait_all_tasks_blocked()
     assert hook.state == "stopped"

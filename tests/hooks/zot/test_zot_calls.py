@@ -14,7 +14,7 @@ import trio.testing
 from hookgate.hooks.zot import extension as zot
 from hookgate.hooks.zot import tool as zot_tool
 from hookgate.hooks.zot.whose import current_chat, working_for
-from hookgate.processes import pipes
+from hookgate.processes import group
 from hookgate.protocol.hook.answers import CONTINUE, Abort, Answer, Deny, Failed, Modify
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values import Finished, LLMReply, Message, ToolCall, ToolResult
@@ -38,8 +38,8 @@ REPLY = LLMReply("openai/gpt", "the secret is 42")
 
 @pytest.fixture(autouse=True)
 def brisk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipes, "CLOSE_WAIT_S", 0.3)
-    monkeypatch.setattr(pipes, "TERM_WAIT_S", 0.2)
+    monkeypatch.setattr(group, "CLOSE_WAIT_S", 0.3)
+    monkeypatch.setattr(group, "TERM_WAIT_S", 0.2)
 
 
 # --- tools ---

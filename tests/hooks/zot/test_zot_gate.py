@@ -19,7 +19,7 @@ from hookgate.hooks.rules import Rules
 from hookgate.hooks.zot.roster import Roster
 from hookgate.hooks.zot.spec import extension_plan
 from hookgate.hooks.zot.tool import ZotTool
-from hookgate.processes import pipes
+from hookgate.processes import group
 from hookgate.protocol.errors import TurnAborted
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.inside import ReplyEnded, StepBegan
@@ -41,8 +41,8 @@ SAYS_REPLY = LLMReply("openai/gpt", "the secret is 42")
 
 @pytest.fixture(autouse=True)
 def brisk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipes, "CLOSE_WAIT_S", 0.3)
-    monkeypatch.setattr(pipes, "TERM_WAIT_S", 0.2)
+    monkeypatch.setattr(group, "CLOSE_WAIT_S", 0.3)
+    monkeypatch.setattr(group, "TERM_WAIT_S", 0.2)
 
 
 class House:

@@ -12,7 +12,7 @@ from hookgate.hooks.zot import handshake
 from hookgate.hooks.zot.registered import MAX_REGISTERED
 from hookgate.hooks.zot.spec import extension_environment
 from hookgate.hooks.zot.start import open_extension
-from hookgate.processes import pipes
+from hookgate.processes import group
 from hookgate.processes.child import HelloFailed
 from hookgate.protocol.hook.stages import Stage
 from tests.hooks.processes import DEADLINE_S, gone, living, open_deadlines, until
@@ -24,8 +24,8 @@ LATER = {"type": "register_tool", "name": "later", "schema": {"type": "object"}}
 @pytest.fixture
 def brisk(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where how a process is stopped is not the subject."""
-    monkeypatch.setattr(pipes, "CLOSE_WAIT_S", 0.2)
-    monkeypatch.setattr(pipes, "TERM_WAIT_S", 0.2)
+    monkeypatch.setattr(group, "CLOSE_WAIT_S", 0.2)
+    monkeypatch.setattr(group, "TERM_WAIT_S", 0.2)
 
 
 # --- the handshake ---
@@ -221,7 +221,7 @@ async def test_a_crash_is_the_end_and_takes_the_tools_away() -> None:
 
 
 async def test_cancelling_a_start_leaves_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipes, "CLOSE_WAIT_S", 0.05)
+    monkeypatch.setattr(group, "CLOSE_WAIT_S", 0.05)
     before = set(living_children())
     async with open_deadlines() as deadlines:
         with trio.move_on_after(0.3) as scope:

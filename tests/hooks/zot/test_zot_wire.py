@@ -11,7 +11,7 @@ import trio
 import trio.testing
 
 from hookgate.hooks.zot import extension as zot
-from hookgate.processes import pipes
+from hookgate.processes import group
 from hookgate.processes.outbox import Bounds
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.inside import CallEnded, ReplyEnded, SessionBegan, StepBegan
@@ -28,8 +28,8 @@ EVERYTHING = {"type": "subscribe", "events": ["tool_call", "tool_result", "nonse
 
 @pytest.fixture
 def brisk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipes, "CLOSE_WAIT_S", 0.2)
-    monkeypatch.setattr(pipes, "TERM_WAIT_S", 0.2)
+    monkeypatch.setattr(group, "CLOSE_WAIT_S", 0.2)
+    monkeypatch.setattr(group, "TERM_WAIT_S", 0.2)
 
 
 # --- noise ---

@@ -6,8 +6,6 @@ children of a server that ends by itself outlive it.
 
 from __future__ import annotations
 
-import os
-import signal
 from collections import deque
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
@@ -16,6 +14,7 @@ from typing import TYPE_CHECKING
 import structlog
 import trio
 
+from hookgate.processes import group
 from hookgate.tools.mcp.asked import plain
 from hookgate.tools.mcp.server import ConnectFailed, ServerSpec
 from hookgate.tools.mcp.transport.ending import Flood
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
 log = structlog.get_logger("hookgate.mcp")
 
 READ_BYTES = 1 << 16
-CLOSE_WAIT_S = 2.0
-TERM_WAIT_S = 1.0
 STOP_S = 10.0
 """Beyond this not even a killed process has gone: the kernel holds it."""
 DRAIN_S = 0.3
@@ -63,7 +60,7 @@ async def open_stdio(spec: ServerSpec, tap: Tap) -> AsyncGenerator[TransportStre
                 yield ReadTap(received, tap), WriteTap(outgoing, tap)
             finally:
                 with trio.move_on_after(STOP_S, shield=True):
-                    await stop(process)
+                    await child.stop()
                 nursery.cancel_scope.cancel()
     finally:
         for stream in (incoming, received, outgoing, to_send):
@@ -163,40 +160,12 @@ class _Child:
             if not over.over():
                 log.info("mcp_stderr", connection=self._tap.name, line=text)
 
+    async def stop(self) -> None:
+        await self._stdin.aclose()
+        await group.stop(self._process)
+
     def _end(self, reason: str) -> None:
         status = self._process.returncode
-        reason = reason if status is None else exit_text(status)
+        reason = reason if status is None else group.exit_text(status)
         words = f" (its last words: {plain(self._last_words[-1][:200])})" if self._last_words else ""
         self._tap.ending.end(reason + words)
-
-
-async def stop(process: trio.Process) -> None:
-    """Close stdin, 2 s, SIGTERM to the group, 1 s, SIGKILL to the group; reaped when this returns."""
-    if process.stdin is not None:
-        await process.stdin.aclose()
-    if not await _ends_within(process, CLOSE_WAIT_S):
-        _signal_group(process, signal.SIGTERM)
-        await _ends_within(process, TERM_WAIT_S)
-    # Also after a tidy exit: its children stay in the group, and the group's number is ours until it is empty.
-    _signal_group(process, signal.SIGKILL)
-    await process.wait()
-
-
-async def _ends_within(process: trio.Process, seconds: float) -> bool:
-    with trio.move_on_after(seconds):
-        await process.wait()
-    return process.returncode is not None
-
-
-def _signal_group(process: trio.Process, number: signal.Signals) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, number)
-
-
-def exit_text(status: int) -> str:
-    if status >= 0:
-        return f"it exited with status {status}"
-    try:
-        return f"it was killed by {signal.Signals(-status).name}"
-    except ValueError:
-        return f"it was killed by signal {-status}"
