@@ -39,10 +39,6 @@ class Pipes:
     stderr: int
     stdin_closed: bool = False
 
-    @property
-    def exited(self) -> bool:
-        return self.process.returncode is not None
-
     def close_stdin(self) -> None:
         """The polite end: whoever waits to write is woken with ClosedResourceError."""
         if not self.stdin_closed:
