@@ -1,0 +1,75 @@
+"""The web channel of a real gateway: a scripted model behind it, the page's requests before it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from hookgate.channels.web.access.passwords import hashed
+from hookgate.serve.run import Served
+from tests.channels.web.site import listening, texts
+from tests.serve.gateway import configured, open_served
+
+CHANNEL = f"""
+[tools]
+enabled = ["ls", "write"]
+[channels.page]
+kind = "web"
+show_trace = true
+users = {{ ann = "{hashed("right", 8)}" }}
+"""
+CALL = {"id": "c1", "name": "ls", "arguments": {"path": "."}}
+STEPS = [
+    {"text": "Let me look.", "calls": [CALL]},
+    {"text": "**Two** files."},
+    {"text": "Three files."},
+    {"text": "Four files."},
+]
+SCRIPT = json.dumps({"steps": STEPS})
+
+
+@asynccontextmanager
+async def ann(served: Served) -> AsyncIterator[httpx.AsyncClient]:
+    async with httpx.AsyncClient(base_url=f"http://{served.address}", timeout=30) as client:
+        entered = await client.post("/api/login", json={"user": "ann", "password": "right"})
+        assert entered.status_code == 204, entered.text
+        client.headers["x-csrf-token"] = (await client.get("/api/me")).json()["csrf"]
+        yield client
+
+
+async def test_a_turn_is_watched_read_again_edited_and_asked_again(tmp_path: Path) -> None:
+    async with open_served(configured(tmp_path, CHANNEL, SCRIPT)) as served, ann(served) as page:
+        async with listening(page, "c1") as live:
+            await page.post("/api/chats/c1/messages", json={"key": "k1", "text": "what is here?"})
+            answer: dict[str, Any] = {}
+            kinds: list[str] = []
+            while answer.get("role") != "assistant":
+                kind, data = await live.next("message", "delta", "tool", "restart", "state")
+                kinds.append(kind)
+                answer = data if kind == "message" else {}
+            assert {"delta", "tool", "state"} <= set(kinds)
+            seen = (await page.get("/api/chats/c1")).json()
+            assert [(it["id"], it["role"], it["text"]) for it in seen["messages"]] == [
+                ("k1", "user", "what is here?"),
+                (answer["id"], "assistant", "Let me look.\n\n**Two** files."),
+            ]
+            assert seen["messages"][1]["tools"] == answer["tools"]
+            assert [(it["name"], it["state"]) for it in answer["tools"]] == [("ls", "done")]
+            changed = {"key": "k2", "message": "k1", "text": "and now?"}
+            assert (await page.post("/api/chats/c1/edit", json=changed)).status_code == 202
+            _, answer = await live.next("message")
+            _, answer = await live.next("message")
+            assert (answer["text"], answer["answers"]) == ("Three files.", "k2")
+            assert (await page.post("/api/chats/c1/regenerate", json={"key": "k3"})).status_code == 202
+            _, answer = await live.next("message")
+            _, answer = await live.next("message")
+            assert answer["text"] == "Four files."
+        seen = (await page.get("/api/chats/c1")).json()["messages"]
+        assert list(texts(seen)) == [("user", "and now?"), ("assistant", "Four files.")]
+        assert (await page.delete("/api/chats/c1")).status_code == 204
+        assert (await page.get("/api/chats")).json() == []
