@@ -17,6 +17,7 @@ from hookgate.cli.journal.commands import sessions, store, where
 from hookgate.cli.mcp.commands import mcp
 from hookgate.cli.options import FILE, FOLDER, config_option, control_option
 from hookgate.cli.tools.commands import tools
+from hookgate.cli.web import web
 
 CONTEXT = {"help_option_names": ["-h", "--help"]}
 
@@ -263,6 +264,7 @@ hookgate.add_command(mcp)
 hookgate.add_command(store)
 hookgate.add_command(sessions)
 hookgate.add_command(where)
+hookgate.add_command(web)
 
 
 # --- how every command ends ---------------------------------------------------------------------------------

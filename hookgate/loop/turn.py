@@ -199,11 +199,12 @@ async def _join(turn: Turn, heard: Heard) -> Batch:
     # What a hook withholds is said to be so: in the place of an answer, and beside calls.
     withheld = (turn.line(heard.told, "notice"),) if heard.told else ()
     if said.calls:
-        draft = Draft(message, tuple(record(batch, it) for it in said.calls))
+        shown = None if heard.visible == said.text else heard.visible
+        draft = Draft(message, tuple(record(batch, it) for it in said.calls), shown=shown)
         (entry,) = await turn.transcript.append(draft, outbox=withheld)
         batch = replace(batch, ids=names(entry))
     elif said.fault:
-        await turn.transcript.append(Draft(message), outbox=withheld)
+        await turn.transcript.append(Draft(message, shown=""), outbox=withheld)
     else:
         answer = () if heard.answer is None else (heard.answer,)
         await turn.transcript.end("answered", message, outbox=(*withheld, *answer))

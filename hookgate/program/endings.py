@@ -11,6 +11,13 @@ FAILED = 1
 INTERRUPTED = 130
 PIPE_CLOSED = 141
 """Whoever read the output has enough of it: what SIGPIPE makes of other programs."""
+GATEWAY_EXTRA = frozenset(
+    {
+        *("PIL", "argon2", "filetype", "h11", "hypercorn", "linkify_it", "markdown_it", "nh3", "pygments"),
+        "starlette",
+    }
+)
+"""What is imported where it is needed, and may not be there."""
 
 
 def ending(error: BaseException) -> tuple[str, int] | None:
@@ -36,6 +43,8 @@ def ending(error: BaseException) -> tuple[str, int] | None:
             | ControlUnavailable()
         ) as failure:
             return f"hookgate: {failure}", FAILED
+        case ModuleNotFoundError(name=str(name)) if name.partition(".")[0] in GATEWAY_EXTRA:
+            return f'hookgate: {name} is not installed: pip install "hookgate[gateway]"', CONFIGURATION
         case BrokenPipeError():
             return "", PIPE_CLOSED
         case OSError() as error:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
 
 from hookgate.channels.web.markdown import to_html
 from hookgate.channels.web.shapes import Role, ShownMedia, ShownMessage, ShownTool, ShownTrace, ToolState, moment
 from hookgate.protocol.codec import encode
 from hookgate.protocol.interfaces import Replacing
-from hookgate.protocol.journal.values import CallRecord, Entry, Exchange, Row
+from hookgate.protocol.journal.values import CallRecord, Exchange, Row
 from hookgate.protocol.media import MediaReference, media_reference
 from hookgate.protocol.values import JsonObject, Outbound, OutboundKind
 
@@ -17,6 +18,8 @@ ROLES: Mapping[OutboundKind, Role] = {"answer": "assistant", "output": "tool", "
 MAX_SUMMARY = 200
 FAILED = "ERROR ("
 """How a failed call's result begins."""
+ONE_STEP_S = 0.1
+"""What is stored at once differs by less."""
 Told = Mapping[str, tuple[tuple[ShownTool, ...], tuple[ShownTrace, ...]]]
 
 
@@ -26,12 +29,16 @@ def messages(exchanges: Iterable[Exchange], told: Told, redactor: Replacing) -> 
     for exchange in exchanges:
         if exchange.inbound is not None and exchange.begun and exchange.inbound.message_id:
             yield _asked(exchange)
-        rows = [(at, row) for at, row in exchange.rows if row.outbound.kind != "answer"]
         answers = [(at, row) for at, row in exchange.rows if row.outbound.kind == "answer"]
-        for at, row in rows:
-            yield sent(row.id, row.outbound, at, _answered(exchange))
+        written = answers or exchange.entries
+        answered_at = written[-1][0] if written else exchange.at
+        rows = [(at, row) for at, row in exchange.rows if row.outbound.kind != "answer"]
+        before = [it for it in rows if it[0] < answered_at - ONE_STEP_S]
+        after = rows[len(before) :]
+        yield from (sent(row.id, row.outbound, at, _answered(exchange)) for at, row in before)
         if answer := _answer(exchange, answers, told, redactor):
-            yield answer
+            yield replace(answer, at=moment(answered_at))
+        yield from (sent(row.id, row.outbound, at, _answered(exchange)) for at, row in after)
 
 
 def _asked(exchange: Exchange) -> ShownMessage:
@@ -49,22 +56,19 @@ def _answer(
 ) -> ShownMessage | None:
     """One message, with what was said between its tools; where nothing was sent, what was read of it."""
     said = [entry for _, entry in exchange.entries if entry.message.role == "assistant"]
-    if answers:
-        said = said[:-1] if said and not said[-1].calls else said
-    texts = [redactor.text(_visible(entry)) for entry in said]
+    failed = any(row.outbound.kind == "error" for _, row in exchange.rows)
+    if (answers or (exchange.outcome == "answered" and not failed)) and said and not said[-1].calls:
+        # What was sent counts, and where nothing was, a hook has kept it back.
+        said = said[:-1]
+    texts = [redactor.text(entry.message.content if entry.shown is None else entry.shown) for entry in said]
     texts += [row.outbound.text for _, row in answers]
     text = "\n\n".join(it.strip() for it in texts if it.strip())
     tools, trace = told.get(_answered(exchange), (tuple(_tools(exchange, redactor)), ()))
     if not text and not tools:
         return None
-    at = answers[-1][0] if answers else exchange.entries[-1][0]
     id_ = answers[-1][1].id if answers else f"{exchange.message}:read"
     files = media(it for _, row in answers for it in row.outbound.media)
-    return ShownMessage(id_, "assistant", text, html(text), moment(at), files, tools, trace, _answered(exchange))
-
-
-def _visible(entry: Entry) -> str:
-    return entry.message.content
+    return ShownMessage(id_, "assistant", text, html(text), "", files, tools, trace, _answered(exchange))
 
 
 def _tools(exchange: Exchange, redactor: Replacing) -> Iterator[ShownTool]:

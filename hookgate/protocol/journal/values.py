@@ -115,21 +115,24 @@ class CallRecord:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """An entry before it has a number. `upto`: it is a summary that stands for every entry below that number."""
+    """An entry before it has a number. `upto`: it is a summary that stands for every entry below that number.
+    `shown`: what people saw of it, where that is not its text."""
 
     message: Message
     calls: tuple[CallRecord, ...] = ()
     upto: int = 0
+    shown: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry of a transcript; numbers have no gaps and are never given twice."""
+    """One entry of a transcript; numbers have no gaps and are never given twice. The rest as in Draft."""
 
     number: int
     message: Message
     calls: tuple[CallRecord, ...] = ()
     upto: int = 0
+    shown: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -221,7 +221,7 @@ class Tables:
 
 def _entry(number: int, draft: Draft) -> Entry:
     calls = tuple(replace(it, id=f"{number}.{index}") for index, it in enumerate(draft.calls))
-    return Entry(number, draft.message, calls, draft.upto)
+    return Entry(number, draft.message, calls, draft.upto, draft.shown)
 
 
 def known_as(channel: str, account: str, key: str) -> str:

@@ -9,8 +9,8 @@ import pytest
 
 from hookgate.protocol.approval import ApprovalRequest
 from hookgate.protocol.events.payloads import GateDecision, ToolExecEnd, ToolExecStart, TurnEnd, TurnStart
-from hookgate.protocol.journal.values import StoredRequest
-from hookgate.protocol.values import ToolCall
+from hookgate.protocol.journal.values import CallRecord, Draft, StoredRequest
+from hookgate.protocol.values import Message, Outbound, ProposedCall, ToolCall
 from tests.channels.web.site import Site, listening, opened, texts
 
 END = TurnEnd("completed", 1, 1, 1)
@@ -127,3 +127,27 @@ async def test_a_call_that_waits_is_a_card_and_the_first_of_two_opposite_decisio
         assert (yes.json()["counted"], no.json()["counted"], no.json()["state"]) == (True, False, "approved")
         for wrong in ({"approved": "yes"}, {"approved": True, "grant": "everything"}, {}):
             assert (await ann.post("/api/approvals/r1", json=wrong)).status_code == 400
+
+
+async def test_what_hooks_have_kept_from_people_stays_unseen_when_the_chat_is_read_again(site: Site) -> None:
+    call = ToolCall("c1", "ls", {"path": "."})
+    record = CallRecord(call, None, "agent", 1)
+    async with site.ann() as ann:
+        for key, outbox in (("k1", ("notice", "withheld by guard")), ("k2", ("answer", "changed")), ("k3", None)):
+            await ann.post("/api/chats/c1/messages", json={"key": key, "text": key})
+            turn = await site.begin(key)
+            asks = Message("assistant", "SECRET", (ProposedCall("c1", "ls", "{}"),))
+            await site.journal.work.append(turn.claim, [Draft(asks, (record,), shown="seen")])
+            result = Message("tool", "ERROR (unknown) x", tool_call_id="c1")
+            kind, text = outbox or ("answer", "")
+            sent = [Outbound(turn.chat, text, kind=kind)] if outbox else []  # type: ignore[arg-type]
+            drafts = [Draft(result), Draft(Message("assistant", "SECRET"))]
+            await site.journal.work.complete(turn.claim, "answered" if outbox else "dropped", drafts, sent)
+        seen = (await ann.get("/api/chats/c1")).json()["messages"]
+        assert list(texts(seen)) == [
+            *(("user", "k1"), ("assistant", "seen"), ("notice", "withheld by guard")),
+            *(("user", "k2"), ("assistant", "seen\n\nchanged")),
+            # Stopped: what had been read of it.
+            *(("user", "k3"), ("assistant", "seen\n\nSECRET")),
+        ]
+        assert [(it["name"], it["state"]) for it in seen[1]["tools"]] == [("ls", "failed")]
