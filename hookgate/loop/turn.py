@@ -199,7 +199,8 @@ async def _join(turn: Turn, heard: Heard) -> Batch:
     # What a hook withholds is said to be so: in the place of an answer, and beside calls.
     withheld = (turn.line(heard.told, "notice"),) if heard.told else ()
     if said.calls:
-        shown = None if heard.visible == said.text else heard.visible
+        seen = "" if heard.answer is None else heard.answer.text
+        shown = None if seen == said.text else seen
         draft = Draft(message, tuple(record(batch, it) for it in said.calls), shown=shown)
         (entry,) = await turn.transcript.append(draft, outbox=withheld)
         batch = replace(batch, ids=names(entry))
