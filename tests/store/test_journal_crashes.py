@@ -59,7 +59,7 @@ async def found(journal: StoredJournal, said: Sequence[str]) -> None:
             with pytest.raises(AlreadyIntended):
                 await journal.work.intend(claims[session], Intent(name, "p"))
         else:
-            passages = [it.what for it in (await journal.books.where(name))[0].passages]
+            passages = [it.what for place in await journal.books.where(name) for it in place.passages]
             assert word in passages, (word, name, passages)
 
 
