@@ -16,6 +16,7 @@ from hookgate.cli.ext.commands import ext
 from hookgate.cli.journal.commands import sessions, store, where
 from hookgate.cli.mcp.commands import mcp
 from hookgate.cli.options import FILE, FOLDER, config_option, control_option
+from hookgate.cli.people.commands import approvals, audit
 from hookgate.cli.tools.commands import tools
 from hookgate.cli.web import web
 
@@ -265,6 +266,8 @@ hookgate.add_command(store)
 hookgate.add_command(sessions)
 hookgate.add_command(where)
 hookgate.add_command(web)
+hookgate.add_command(approvals)
+hookgate.add_command(audit)
 
 
 # --- how every command ends ---------------------------------------------------------------------------------

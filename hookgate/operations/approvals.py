@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from hookgate.approvals.requests import Approvals
@@ -41,7 +42,7 @@ class Granted:
 
 async def pending(approvals: Approvals, session: str = "") -> tuple[Waiting, ...]:
     """Oldest first; of one session or all."""
-    return tuple(_waiting(stored) for stored in await approvals.pending(session))
+    return waiting_rows(await approvals.pending(session))
 
 
 async def decide(approvals: Approvals, request: str, decision: Decision) -> Outcome:
@@ -57,6 +58,10 @@ async def grants(approvals: Approvals, session: str = "") -> tuple[Granted, ...]
 async def revoke(approvals: Approvals, grant: str) -> bool:
     """People are asked again from here on. Whether there was such a grant."""
     return await approvals.grants.revoke(grant)
+
+
+def waiting_rows(requests: Iterable[StoredRequest]) -> tuple[Waiting, ...]:
+    return tuple(map(_waiting, requests))
 
 
 def _waiting(stored: StoredRequest) -> Waiting:

@@ -166,5 +166,5 @@ def seals_folder() -> Path:
 
 def store_files(config: Config) -> tuple[Path, ...]:
     files = (configuration.store_file(config), configuration.journal_file(config))
-    sides = (Path(f"{file}{end}") for file in files for end in ("", "-wal", "-shm"))
+    sides = (Path(f"{file}{end}") for file in files for end in ("", "-wal", "-shm", ".key", ".audit"))
     return (*sides, configuration.conversations_folder(config), configuration.media_folder(config))

@@ -145,12 +145,14 @@ class Approval:
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """A call is about to run: the approvals that it spends, the grants that it stands on, the policy it passed."""
+    """A call is about to run: the approvals that it spends, the grants that it stands on, the policy it passed.
+    `hooks`: the digest of those that had a say in it, for the record."""
 
     call_id: str
     policy: str
     approvals: tuple[Approval, ...] = ()
     grants: tuple[str, ...] = ()
+    hooks: str = ""
 
 
 @dataclass(frozen=True, slots=True)

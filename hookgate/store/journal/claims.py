@@ -5,6 +5,7 @@ from __future__ import annotations
 from hookgate.protocol.journal.values import Claim, Conversation
 from hookgate.protocol.values import Inbound, Outbound
 from hookgate.store.attempts import GIVEN_UP, MAX_ATTEMPTS
+from hookgate.store.journal.audit import note
 from hookgate.store.journal.encoding import decoded
 from hookgate.store.journal.tables import Tables, id_of, number_of
 
@@ -63,6 +64,7 @@ def _bury(tables: Tables, conversation: int) -> None:
     sql = "SELECT claimed_message, moved FROM conversations WHERE number = ? AND claimed_by IS NOT NULL"
     for message, moved in tables.all(sql, conversation):
         counted = "0" if moved else "attempts + 1"
+        note(tables, conversation, {"kind": "taken over", "message": id_of(message)})
         tables.run(f"UPDATE messages SET attempts = {counted} WHERE number = ?", message)  # noqa: S608
         let_go(tables, conversation)
 

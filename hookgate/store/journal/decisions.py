@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from sqlite3 import Row
 
+from hookgate.protocol.codec import canonical
 from hookgate.protocol.journal.values import Claim, Standing, StoredGrant, StoredRequest, Vote
 from hookgate.protocol.values import Outbound
+from hookgate.store.journal.audit import note
 from hookgate.store.journal.encoding import decoded, encoded
 from hookgate.store.journal.engine import Engine
 from hookgate.store.journal.schema import FORMAT
@@ -47,12 +49,8 @@ class Decisions:
         return tuple(id_ for (id_,) in rows)
 
     async def pending(self, session: str = "") -> tuple[Standing, ...]:
-        def pending(tables: Tables) -> tuple[Standing, ...]:
-            rows = tables.all(f"SELECT {COLUMNS} FROM requests WHERE state = 'open' ORDER BY rowid")  # noqa: S608
-            open_ = (it.standing for it in (_found(tables, row) for row in rows) if it.standing.state == "open")
-            return tuple(it for it in open_ if session in ("", it.request.conversation.session))
-
-        return await self._engine.read(pending)
+        open_ = await self._engine.read(open_requests)
+        return tuple(it for it in open_ if session in ("", it.request.conversation.session))
 
     async def void(self, request: str, why: str, outbox: Sequence[Outbound] = ()) -> None:
         def void(tables: Tables) -> None:
@@ -66,11 +64,22 @@ class Decisions:
     async def grant(self, grant: StoredGrant) -> None:
         sql, body = "INSERT OR REPLACE INTO grants VALUES (?, ?, ?, ?, ?)", encoded(grant)
         row = (grant.id, grant.session, grant.until, FORMAT, body)
-        await self._engine.write(lambda tables: tables.run(sql, *row), barrier=True)
+
+        def give(tables: Tables) -> None:
+            tables.run(sql, *row)
+            said = {"kind": "granted", "grant": grant.id, "scope": grant.scope, "until": grant.until}
+            note(tables, 0, said, by=grant.by, to=grant.to, text=grant.text)
+
+        await self._engine.write(give, barrier=True)
 
     async def revoke(self, grant: str) -> bool:
-        sql = "DELETE FROM grants WHERE id = ?"
-        return await self._engine.write(lambda tables: tables.run(sql, grant) > 0, barrier=True)
+        def revoke(tables: Tables) -> bool:
+            found = tables.run("DELETE FROM grants WHERE id = ?", grant) > 0
+            if found:
+                note(tables, 0, {"kind": "revoked", "grant": grant})
+            return found
+
+        return await self._engine.write(revoke, barrier=True)
 
     async def grants(self, session: str = "") -> tuple[StoredGrant, ...]:
         sql = (
@@ -88,6 +97,13 @@ class Found:
     conversation: int
     message: int
     standing: Standing
+
+
+def open_requests(tables: Tables) -> tuple[Standing, ...]:
+    """Oldest first."""
+    rows = tables.all(f"SELECT {COLUMNS} FROM requests WHERE state = 'open' ORDER BY rowid")  # noqa: S608
+    found = (_found(tables, row).standing for row in rows)
+    return tuple(it for it in found if it.state == "open")
 
 
 def find_request(tables: Tables, request: str) -> Found | None:
@@ -126,6 +142,10 @@ def _request(tables: Tables, claim: Claim, request: StoredRequest, outbox: Seque
         if its.call_id == request.call_id:
             _become(tables, its.id, "void", CHANGED)
     key = (request.id, conversation, message, request.call_id, request.digest)
+    asked = {"request": request.id, "digest": request.digest, "policy": request.policy, "asker": request.asker}
+    call = (request.shown.unredacted or request.shown).call
+    arguments = canonical(call.arguments).decode("utf-8", "replace")
+    note(tables, conversation, {"kind": "asked", **asked}, tool=call.name, arguments=arguments)
     tables.run(NEW_REQUEST, *key, request.expires_at, tables.clock(), FORMAT, encoded(request), encoded(Votes()))
     tables.post(conversation, outbox, message)
     if message:
@@ -145,6 +165,15 @@ def _decide(tables: Tables, request: str, vote: Vote, outbox: Sequence[Outbound]
         after = replace(after, state="refused", why=vote.reason)
     elif len(after.votes) >= before.request.required:
         after = replace(after, state="approved")
+    said = {
+        "kind": "decided",
+        "request": request,
+        "approved": vote.approved,
+        "grant": vote.grant,
+        "state": after.state,
+    }
+    who = str(vote.voter) if vote.voter is not None else ""
+    note(tables, found.conversation, said, person=vote.person, id=who, reason=vote.reason)
     sql = "UPDATE requests SET state = ?, why = ?, votes = ? WHERE id = ?"
     tables.run(sql, after.state, after.why, encoded(Votes(after.votes)), request)
     tables.post(found.conversation, outbox, found.message)

@@ -30,7 +30,7 @@ def forget_number(tables: Tables, number: int) -> None:
     tables.run(
         "UPDATE messages SET inbound = NULL, outcome = coalesce(outcome, 'dropped') WHERE conversation = ?", number
     )
-    for table in ("entries", "calls", "requests", "outbox", "answers"):
+    for table in ("entries", "calls", "requests", "outbox", "answers", "audit_texts"):
         tables.run(f"DELETE FROM {table} WHERE conversation = ?", number)  # noqa: S608 - a constant
 
 

@@ -10,10 +10,13 @@ from functools import partial
 from pathlib import Path
 from time import time
 
+import structlog
 import trio
 
+from hookgate.protocol.catalog import StoreFailed
 from hookgate.store.files import named
 from hookgate.store.journal import place
+from hookgate.store.journal.anchors import anchor
 from hookgate.store.journal.books import Books, Holds
 from hookgate.store.journal.chats import Chats
 from hookgate.store.journal.claims import end_claims
@@ -21,12 +24,18 @@ from hookgate.store.journal.clock import Clock
 from hookgate.store.journal.decisions import Decisions
 from hookgate.store.journal.engine import Engine
 from hookgate.store.journal.intake import Intake
+from hookgate.store.journal.looking import open_look
 from hookgate.store.journal.posting import Posting
 from hookgate.store.journal.readers import Readers
 from hookgate.store.journal.retention import Retention
 from hookgate.store.journal.tables import Tables
 from hookgate.store.journal.work import Work
 from hookgate.store.journal.writer import Durability, Writer
+
+log = structlog.get_logger("hookgate.store")
+
+ANCHOR_S = 60.0
+"""Between checkpoints of the audit chain."""
 
 
 class StoredJournal:
@@ -70,7 +79,28 @@ async def open_journal(
         finally:
             with trio.CancelScope(shield=True):
                 await trio.to_thread.run_sync(readers.close)
+                await trio.to_thread.run_sync(_anchor, opened.path)
                 await trio.to_thread.run_sync(opened.connection.close)
+
+
+async def _anchor_now_and_then(path: Path, scope: trio.CancelScope) -> None:
+    """What was signed cannot be cut off unseen."""
+    with scope:
+        while True:
+            await trio.to_thread.run_sync(_anchor, path)
+            await trio.sleep(ANCHOR_S)
+
+
+def _anchor(path: Path) -> None:
+    """A journal that cannot be signed is used all the same, and says so."""
+    try:
+        with open_look(path) as tables:
+            why = anchor(path, tables)
+    except (StoreFailed, OSError) as error:
+        log.warning("audit_not_signed", path=str(path), reason=str(error))
+        return
+    if why:
+        log.error("audit_chain_broken", path=str(path), reason=why)
 
 
 @asynccontextmanager
@@ -78,11 +108,14 @@ async def _open_writer(opened: _Opened, durability: Durability) -> AsyncGenerato
     """A thread of its own: no other work waits for it, nor it for others."""
     writer = Writer(opened.path, opened.connection, Tables(opened.connection, opened.clock), durability)
     run = partial(trio.to_thread.run_sync, writer.run, limiter=trio.CapacityLimiter(1))
+    anchoring = trio.CancelScope()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(run)
+        nursery.start_soon(_anchor_now_and_then, opened.path, anchoring)
         try:
             yield writer
         finally:
+            anchoring.cancel()
             writer.close()
 
 

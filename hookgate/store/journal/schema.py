@@ -110,6 +110,19 @@ _FIRST = (
         body BLOB NOT NULL
     ) WITHOUT ROWID
     """,
+    # What was asked, decided and run, chained by hashes; the texts can be forgotten, the records stay.
+    """
+    CREATE TABLE audit (
+        number INTEGER PRIMARY KEY, conversation INTEGER NOT NULL, body BLOB NOT NULL, hash BLOB NOT NULL
+    )
+    """,
+    """
+    CREATE TABLE audit_texts (
+        record INTEGER NOT NULL, name TEXT NOT NULL, conversation INTEGER NOT NULL, salt BLOB NOT NULL,
+        text BLOB NOT NULL, PRIMARY KEY (record, name)
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX audit_texts_of ON audit_texts (conversation)",
     """
     CREATE TABLE outbox (
         number INTEGER PRIMARY KEY,

@@ -25,6 +25,7 @@ from hookgate.protocol.journal.values import (
 )
 from hookgate.protocol.values import Inbound, Message, Outbound, ToolResult
 from hookgate.store.journal import claims
+from hookgate.store.journal.audit import note
 from hookgate.store.journal.decisions import find_request
 from hookgate.store.journal.encoding import decoded, decoded_answer, encoded
 from hookgate.store.journal.engine import Engine
@@ -112,6 +113,8 @@ class Work:
                 *(conversation, call_id, _reply_of(tables, conversation, call_id), duration_ns, FORMAT, body),
             )
             tables.write(conversation, ())
+            said = {"kind": "ran", "call": call_id, "ns": duration_ns, "is_error": result.is_error}
+            note(tables, conversation, said, result=result.for_llm)
 
         await self._engine.write(finish)
 
@@ -206,6 +209,9 @@ def _intend(tables: Tables, claim: Claim, intent: Intent) -> None:
     if tables.one(sql, conversation, intent.call_id):
         raise AlreadyIntended(intent.call_id)
     _compare(tables, intent)
+    stands_on = {"approvals": [it.request for it in intent.approvals], "grants": list(intent.grants)}
+    said = {"kind": "intended", "call": intent.call_id, "policy": intent.policy, "hooks": intent.hooks, **stands_on}
+    note(tables, conversation, said, session=tables.conversation(conversation).id)
     sql = "UPDATE requests SET state = 'spent' WHERE id = ?"
     tables.connection.executemany(sql, [(it.request,) for it in intent.approvals])
     tables.run(

@@ -1,0 +1,71 @@
+"""The `hookgate approvals` and `hookgate audit` groups: their commands' words and options. Imports click alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from hookgate.cli.journal.commands import Place, journal_option
+from hookgate.cli.options import config_option, control_option
+
+
+@click.group()
+def approvals() -> None:
+    """Calls that wait for people: list, decide."""
+
+
+@approvals.command(name="list")
+@config_option
+@control_option
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+def approvals_list(config_file: Path | None, control: Path | None, as_json: bool) -> None:
+    """What waits in the running hookgate; where none runs, what is stored."""
+    from hookgate.cli.main import guarded
+    from hookgate.cli.people.deciding import list_waiting
+
+    guarded(lambda: list_waiting(config_file, control, as_json=as_json))
+
+
+@approvals.command(name="decide")
+@click.argument("request", metavar="ID")
+@click.argument("word", type=click.Choice(["yes", "no"]))
+@click.option("--reason", default="", help="For whoever asked.")
+@click.option(
+    "--grant", default="once", type=click.Choice(["once", "session", "1h", "always"]), help="How far a yes goes."
+)
+@config_option
+@control_option
+def approvals_decide(request: str, word: str, control: Path | None, **given: object) -> None:
+    """A yes or a no, as the operator. Where no hookgate runs it is stored, and counts when one runs again."""
+    from hookgate.cli.main import guarded
+    from hookgate.cli.people.deciding import Said, decide_request
+
+    said = Said(request, word == "yes", str(given["reason"]), str(given["grant"]))
+    config_file = given["config_file"]
+    guarded(lambda: decide_request(said, config_file if isinstance(config_file, Path) else None, control))
+
+
+@click.group()
+def audit() -> None:
+    """The record of what was asked, decided and run."""
+
+
+@audit.command(name="verify")
+@journal_option
+def audit_verify(place: Place) -> None:
+    """Whether it is whole, and signed. The status is 0 where nothing is broken or cut off."""
+    from hookgate.cli.main import guarded
+    from hookgate.cli.people.chain import verify_chain
+
+    guarded(lambda: verify_chain(place))
+
+
+@audit.command(name="export")
+@journal_option
+def audit_export(place: Place) -> None:
+    """All of it as JSON lines, for a verifier of your own."""
+    from hookgate.cli.main import guarded
+    from hookgate.cli.people.chain import export_chain
+
+    guarded(lambda: export_chain(place))

@@ -1,0 +1,93 @@
+"""`hookgate approvals`: what waits is listed and decided, in a running gateway or in the journal's file."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import trio
+
+from hookgate.channels.printable import printable
+from hookgate.cli.journal.commands import Place
+from hookgate.cli.journal.file import journal_of
+from hookgate.cli.printing import failed, say, table
+from hookgate.cli.running import running_for
+from hookgate.control.client import NothingRunning, call, read_rows
+from hookgate.operations.approvals import Waiting, waiting_rows
+from hookgate.program.endings import FAILED
+from hookgate.protocol.approval import GRANTS, OPERATOR, Outcome
+from hookgate.protocol.codec import encode
+from hookgate.protocol.values import Json
+
+
+@dataclass(frozen=True)
+class Said:
+    """`request`: an id, or as much of it as means one alone."""
+
+    request: str
+    approved: bool
+    reason: str
+    grant: str
+
+
+def list_waiting(config_file: Path | None, control: Path | None, *, as_json: bool) -> int:
+    """Raises ConfigError, ControlFailed and StoreFailed, as both do."""
+    waiting = _waiting(config_file, control)
+    if as_json:
+        say(encode([asdict(it) for it in waiting]).decode())
+        return 0
+    rows = ((it.request, it.session, it.tool, printable(encode(it.arguments).decode())) for it in waiting)
+    for line in table(rows):
+        say(printable(line))
+    if not waiting:
+        say("nothing waits for people")
+    return 0
+
+
+def decide_request(said: Said, config_file: Path | None, control: Path | None) -> int:
+    found = [it.request for it in _waiting(config_file, control) if it.request.startswith(said.request)]
+    if len(found) > 1:
+        failed(f"several begin with {said.request}: say more of it")
+        return FAILED
+    request = found[0] if found else said.request
+    try:
+        running = running_for("approvals.decide", config_file, control)
+    except NothingRunning:
+        outcome = trio.run(_decide_stored, journal_of(Place(config_file)), request, said)
+    else:
+        given: dict[str, Json] = {"request": request, "approved": said.approved}
+        answer = call(running.path, "approvals.decide", {**given, "reason": said.reason, "grant": said.grant})
+        outcome = Outcome(**cast("dict[str, Any]", answer))
+    (say if outcome.counted else failed)(printable(outcome.text))
+    return 0 if outcome.counted else FAILED
+
+
+def _waiting(config_file: Path | None, control: Path | None) -> tuple[Waiting, ...]:
+    try:
+        running = running_for("approvals.pending", config_file, control)
+    except NothingRunning:
+        from hookgate.store.journal.decisions import open_requests
+        from hookgate.store.journal.looking import open_look
+
+        file = journal_of(Place(config_file))
+        if control is not None or not file.exists():
+            raise
+        with open_look(file) as tables:
+            return waiting_rows(it.request for it in open_requests(tables))
+    running.tell()
+    return read_rows(Waiting, call(running.path, "approvals.pending", {}))
+
+
+async def _decide_stored(file: Path, request: str, said: Said) -> Outcome:
+    """By the same function as everywhere; without a configuration's rules, since an operator may always."""
+    from hookgate.approvals.requests import Approvals, Surroundings
+    from hookgate.protocol.approval import Decision
+    from hookgate.store.journal import open_journal
+    from hookgate.store.journal.place import look_at
+
+    look_at(file).close()
+    decision = Decision(said.approved, OPERATOR.id, said.reason, GRANTS[said.grant])
+    async with open_journal(file) as journal:
+        approvals = Approvals((), journal, Surroundings(lambda _payload, _step: None))
+        return await approvals.decide(request, decision, OPERATOR)

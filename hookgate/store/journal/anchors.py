@@ -1,0 +1,152 @@
+"""Signed checkpoints of the audit chain, in a file beside the journal: what they cover cannot be cut off unseen.
+
+The key is a file of its own, for its owner alone and hidden from tools. Blocks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from secrets import token_hex
+from typing import Literal
+
+from hookgate.protocol.codec import canonical, decode
+from hookgate.protocol.errors import BadMessage
+from hookgate.store.files import FILE_MODE
+from hookgate.store.journal.audit import GENESIS, Link, hashed, links
+from hookgate.store.journal.tables import Tables
+
+LINE_BYTES = 1024
+"""More than one checkpoint takes."""
+State = Literal["anchored", "unanchored", "broken", "truncated"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`anchored`: the last record that a checkpoint covers; 0: none does. `why`: where and how it is broken."""
+
+    state: State
+    records: int
+    anchored: int
+    why: str = ""
+
+
+def key_file(journal: Path) -> Path:
+    return journal.with_name(f"{journal.name}.key")
+
+
+def anchor_file(journal: Path) -> Path:
+    return journal.with_name(f"{journal.name}.audit")
+
+
+def anchor(journal: Path, tables: Tables) -> str:
+    """Sign what has come since the last checkpoint, and that alone is read. Why it is not signed, where it is not
+    whole or something is cut off; empty: it is."""
+    last = _last(journal)
+    signed, before = (int(str(last["n"])), bytes.fromhex(str(last["hash"]))) if last else (0, GENESIS)
+    [here] = tables.one("SELECT hash FROM audit WHERE number = ?", signed) or (b"",)
+    if signed and here != before:
+        return f"record {signed} is not the one that was signed"
+    number = signed
+    for link in links(tables, signed):
+        if why := _fault(link, number + 1, before, {}):
+            return why
+        number, before = link.number, link.hash
+    if number > signed:
+        line = _signed(_made_key(key_file(journal)), number, before.hex())
+        with open(anchor_file(journal), "ab", opener=_private) as file:
+            file.write(canonical(line) + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+    return ""
+
+
+def _last(journal: Path) -> dict[str, object]:
+    """The last checkpoint; empty: none, or not with this key."""
+    try:
+        with open(anchor_file(journal), "rb") as file:
+            file.seek(-min(LINE_BYTES, file.seek(0, os.SEEK_END)), os.SEEK_END)
+            line = decode(file.read().splitlines()[-1])
+        signed = _signed(key_file(journal).read_bytes(), line["n"], line["hash"])
+    except (OSError, BadMessage, IndexError, KeyError, TypeError):
+        return {}
+    return signed if signed == line else {}
+
+
+def verify(journal: Path, tables: Tables) -> Verdict:
+    """The whole chain, and every checkpoint of it."""
+    signed, why = _checkpoints(journal)
+    anchored, records, before = max(signed, default=0), 0, GENESIS
+    for link in links(tables):
+        why = why or _fault(link, records + 1, before, signed)
+        if why:
+            return Verdict("broken", records, anchored, why)
+        records, before = link.number, link.hash
+    if why:
+        return Verdict("broken", records, anchored, why)
+    if anchored > records:
+        return Verdict(
+            "truncated", records, anchored, f"a checkpoint covers {anchored} records, and {records} are here"
+        )
+    return Verdict("anchored" if anchored else "unanchored", records, anchored)
+
+
+def checkpoints(journal: Path) -> tuple[dict[str, object], ...]:
+    """As they were signed."""
+    found = list[dict[str, object]]()
+    with suppress(FileNotFoundError):
+        for line in anchor_file(journal).read_bytes().splitlines():
+            with suppress(BadMessage):
+                found.append(decode(line))
+    return tuple(found)
+
+
+def _fault(link: Link, number: int, before: bytes, signed: dict[int, str]) -> str:
+    if link.number != number:
+        return f"record {number} is missing"
+    if hashed(before, link.body) != link.hash:
+        return f"record {number} is not what was written"
+    if signed.get(number, link.hash.hex()) != link.hash.hex():
+        return f"record {number} is another one than the checkpoint has signed"
+    digests = decode(link.body)["digests"]
+    for name, (salt, text) in link.texts.items():
+        if digests.get(name) != hashlib.sha256(salt + text).hexdigest():
+            return f"record {number}: its {name} is not what was written"
+    return ""
+
+
+def _checkpoints(journal: Path) -> tuple[dict[int, str], str]:
+    """Hash by number; and what is wrong with one of them. Without the key they prove nothing."""
+    try:
+        key = key_file(journal).read_bytes()
+    except FileNotFoundError:
+        return {}, ""
+    signed: dict[int, str] = {}
+    for line in checkpoints(journal):
+        match line:
+            case {"n": int(number), "hash": str(hash_)} if line == _signed(key, number, hash_):
+                signed[number] = hash_
+            case _:
+                return signed, "a checkpoint is not signed with this key"
+    return signed, ""
+
+
+def _signed(key: bytes, number: int, hash_: str) -> dict[str, object]:
+    mac = hmac.new(key, f"{number}:{hash_}".encode(), hashlib.sha256).hexdigest()
+    return {"n": number, "hash": hash_, "mac": mac}
+
+
+def _made_key(file: Path) -> bytes:
+    with suppress(FileExistsError), open(file, "xb", opener=_private) as made:
+        made.write(token_hex(32).encode())
+        made.flush()
+        os.fsync(made.fileno())
+    return file.read_bytes()
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW, FILE_MODE)

@@ -1,0 +1,47 @@
+"""`hookgate approvals` and `hookgate audit` where no gateway runs: a decision is stored in the file."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from time import time
+
+import pytest
+import trio
+
+from hookgate.approvals.rules import Rule
+from hookgate.store.journal import open_journal
+from tests.approvals.asking import STEP, House, Person
+from tests.cli.test_journal import hookgate, said, write_config
+
+
+@pytest.fixture
+async def waiting(tmp_path: Path) -> tuple[Path, str]:
+    """A folder with a journal as it lies there when a gateway dies while a call waits, and the request's id."""
+    alive, dead = tmp_path / "alive", tmp_path / "dead"
+    alive.mkdir()
+    write_config(alive)
+    async with open_journal(alive / "journal.db", "process") as journal:
+        house, person = House(Rule("shell"), journal=journal, clock=time), Person()
+        subject = await house.subject()
+        async with trio.open_nursery() as nursery:
+            wishes = house.approvals.wishes(STEP, subject.call)
+            nursery.start_soon(house.approvals.settle, subject, wishes, person)
+            await person.asked.wait()
+            shutil.copytree(alive, dead)
+            nursery.cancel_scope.cancel()
+    return dead, person.requests[0].id
+
+
+async def test_what_waits_is_listed_and_decided_in_the_file(waiting: tuple[Path, str]) -> None:
+    folder, request = waiting
+    listed = await said(folder, "approvals", "list")
+    assert listed.split()[:3] == [request, "telegram:42", "bash"]
+    assert await said(folder, "approvals", "decide", request[:6], "no", "--reason", "not today") == "Refused.\n"
+    late = await hookgate(folder, "approvals", "decide", request, "yes")
+    assert (late.returncode, late.stderr) == (1, "operator has refused it already: not today.\n")
+    assert await said(folder, "approvals", "list") == "nothing waits for people\n"
+    assert await said(folder, "audit", "verify") == (
+        "intact and anchored: 2 records, 2 of them under a signed checkpoint\n"
+    )
+    assert len((await said(folder, "audit", "export")).splitlines()) >= 3

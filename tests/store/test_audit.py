@@ -1,0 +1,119 @@
+"""The audit chain: whole, signed, broken, cut off and partly forgotten; and a verifier in another language."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import subprocess
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from hookgate.store.journal import open_journal
+from hookgate.store.journal.anchors import Verdict, anchor_file, key_file, verify
+from hookgate.store.journal.audit import links
+from hookgate.store.journal.looking import open_look
+from tests.gotool import go_command, run_go
+from tests.store.journals import ANN, fill
+
+VERIFIER = Path(__file__).parents[2] / "docs" / "audit_verify.go"
+KINDS = ["asked", "decided", "granted", "intended", "ran"]
+
+
+@pytest.fixture
+async def file(tmp_path: Path) -> Path:
+    await fill(tmp_path / "journal.db")
+    return tmp_path / "journal.db"
+
+
+def looked(file: Path) -> Verdict:
+    with open_look(file) as tables:
+        return verify(file, tables)
+
+
+def change(file: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(file)) as connection, connection:
+        for sql in statements:
+            connection.execute(sql)
+
+
+async def test_everything_that_was_asked_decided_and_run_is_in_it_without_a_persons_words(file: Path) -> None:
+    with open_look(file) as tables:
+        chain = list(links(tables))
+    bodies = [json.loads(link.body) for link in chain]
+    assert [body["kind"] for body in bodies] == KINDS
+    assert [body["n"] for body in bodies] == [1, 2, 3, 4, 5]
+    assert chain[0].texts["arguments"][1] == b'{"big":1208925819614629174706176,"command":"rm notes.txt"}'
+    assert not any(b"notes.txt" in link.body or b"bob" in link.body for link in chain)
+    assert looked(file) == Verdict("anchored", 5, 5)
+    assert (key_file(file).stat().st_mode & 0o777, anchor_file(file).stat().st_mode & 0o777) == (0o600, 0o600)
+
+
+async def test_forgetting_takes_the_words_and_leaves_the_chain_whole(file: Path) -> None:
+    async with open_journal(file) as journal:
+        await journal.books.forget(ANN)
+    assert looked(file) == Verdict("anchored", 5, 5)
+    with open_look(file) as tables:
+        assert [sorted(link.texts) for link in links(tables)] == [[], [], ["by", "text", "to"], [], []]
+
+
+@pytest.mark.parametrize(
+    ("sql", "state", "why"),
+    [
+        (
+            "UPDATE audit SET body = replace(body, 'true', 'false') WHERE number = 2",
+            "broken",
+            "record 2 is not what was",
+        ),
+        ("UPDATE audit_texts SET text = 'ls' WHERE record = 1", "broken", "record 1: its arguments is not what was"),
+        ("DELETE FROM audit WHERE number = 3", "broken", "record 3 is missing"),
+        ("DELETE FROM audit WHERE number > 3", "truncated", "a checkpoint covers 5 records, and 3 are here"),
+        ("DELETE FROM audit", "truncated", "a checkpoint covers 5 records, and 0 are here"),
+    ],
+)
+async def test_what_was_changed_or_cut_off_is_named_and_never_signed(
+    file: Path, sql: str, state: str, why: str
+) -> None:
+    change(file, sql)
+    signed = anchor_file(file).read_bytes()
+    verdict = looked(file)
+    assert verdict.state == state
+    assert why in verdict.why
+    async with open_journal(file):
+        pass
+    assert anchor_file(file).read_bytes() == signed
+
+
+async def test_without_checkpoints_it_is_whole_and_no_more_and_with_forged_ones_broken(file: Path) -> None:
+    signed = anchor_file(file).read_bytes()
+    anchor_file(file).unlink()
+    assert looked(file) == Verdict("unanchored", 5, 0)
+    anchor_file(file).write_bytes(signed.replace(b'"n":5', b'"n":4'))
+    assert looked(file).why == "a checkpoint is not signed with this key"
+
+
+async def test_a_program_that_knows_nothing_of_hookgate_verifies_what_is_exported(file: Path, tmp_path: Path) -> None:
+    from hookgate.cli.people.chain import lines_of
+
+    program = tmp_path / "verify"
+    assert go_command()
+    run_go("build", "-o", str(program), str(VERIFIER), cwd=tmp_path)
+    exported = "".join(f"{json.dumps(line)}\n" for line in lines_of(file))
+
+    def verified(text: str) -> tuple[int, str]:
+        done = subprocess.run([program, key_file(file)], input=text, capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout.strip()
+
+    assert verified(exported) == (0, "intact: 5 records, 5 of them under a checkpoint")
+    for broken, said in (
+        (exported.replace("decided", "Decided"), "broken: record 2"),
+        ("\n".join(exported.splitlines()[1:]), "broken: record 1"),
+        (
+            "\n".join(exported.splitlines()[:3] + exported.splitlines()[-1:]),
+            "truncated: a checkpoint covers record 5",
+        ),
+        (exported.replace('"mac": "', '"mac": "0'), "broken: the checkpoint of record 5"),
+    ):
+        status, text = verified(broken)
+        assert (status, text.startswith(said)) == (1, True), text
