@@ -10,6 +10,7 @@ from hashlib import sha256
 from hookgate.protocol.approval import Wish
 from hookgate.protocol.codec import canonical
 from hookgate.protocol.journal.values import Approval, Claim
+from hookgate.protocol.spec_digest import spec_digest
 from hookgate.protocol.values import Step, ToolCall, ToolSpec
 
 
@@ -62,8 +63,7 @@ def policy(wishes: Iterable[Wish]) -> str:
 def _tool(spec: ToolSpec | None) -> list[str]:
     if spec is None:
         return ["", ""]
-    flags = [spec.mutates, spec.affects_workspace, spec.timeout_s]
-    return [spec.provider, _digest([spec.name, spec.description, spec.parameters, flags])]
+    return [spec.provider, spec_digest(spec)]
 
 
 def _digest(value: object) -> str:

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from hashlib import sha256
 
 from hookgate.loop.batch import Batch, Settled
 from hookgate.loop.transcript import Transcript, open_calls
-from hookgate.protocol.codec import canonical
 from hookgate.protocol.journal.values import CallRecord, CallState, Entry
 from hookgate.protocol.redacting import presentable
+from hookgate.protocol.spec_digest import spec_digest
 from hookgate.protocol.values import Finished, Outbound, ProposedCall, ToolCall, ToolSpec
 from hookgate.tools.decode import ReadCall
 from hookgate.tools.failures import failure
 
 MAY_HAVE_RUN = "hookgate stopped while this ran: it may have happened, and nobody knows here"
 STALE = "the tool is not the one any more that was asked for before hookgate was started again"
-
-MAX_KNOWN = 4096
-# With the spec itself, so that its identity is not given to another.
-_digests: dict[int, tuple[ToolSpec, str]] = {}
 
 
 def record(batch: Batch, read: ReadCall) -> CallRecord:
@@ -34,18 +29,7 @@ def record(batch: Batch, read: ReadCall) -> CallRecord:
 def _tool(spec: ToolSpec | None) -> dict[str, str]:
     if spec is None:
         return {"provider": "", "owner": "", "spec_digest": ""}
-    return {"provider": spec.provider, "owner": spec.owner, "spec_digest": _digest(spec)}
-
-
-def _digest(spec: ToolSpec) -> str:
-    known = _digests.get(id(spec))
-    if known is None or known[0] is not spec:
-        flags = [spec.mutates, spec.affects_workspace, spec.pure, spec.access]
-        said = canonical([spec.name, spec.description, spec.parameters, flags])
-        if len(_digests) >= MAX_KNOWN:
-            _digests.clear()
-        known = _digests[id(spec)] = spec, sha256(said).hexdigest()
-    return known[1]
+    return {"provider": spec.provider, "owner": spec.owner, "spec_digest": spec_digest(spec)}
 
 
 def names(reply: Entry) -> dict[str, str]:
