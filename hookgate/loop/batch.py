@@ -25,7 +25,8 @@ class Batch:
     """`request` is the one that the model answered; `memo` is the turn's; `used` gathers whose tools were called.
     `claim`: under it the journal keeps what is asked of people here, and what is run; `ids`: its names for the calls,
     by their own. `while_asking` is held while a person is asked. `within_writer`: the call that makes these, which
-    has the workspace for itself meanwhile."""
+    has the workspace for itself meanwhile. `interrupted`: whether somebody has said something meanwhile that the rest
+    of the calls is skipped for."""
 
     agent: Agent
     outlet: Outlet
@@ -39,6 +40,7 @@ class Batch:
     while_asking: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
     ids: Mapping[str, str] = field(default_factory=dict[str, str])
     within_writer: str = ""
+    interrupted: Callable[[], bool] = lambda: False
 
     def spec(self, name: str) -> ToolSpec | None:
         """The tool as this request ships it: a reply asks several times a call, of tools that may be hundreds."""

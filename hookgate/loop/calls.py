@@ -15,6 +15,10 @@ from hookgate.loop.finish import closed, cut_off, finish, tell_ended
 from hookgate.loop.prepare import prepare
 from hookgate.protocol.values import Finished, LLMRequest
 from hookgate.tools.decode import ReadCall
+from hookgate.tools.failures import failure
+
+SKIPPED = "skipped: the user has said something else meanwhile"
+AGAIN = "Ask for it again where it is still wanted."
 
 Record = Callable[[str, Final], Awaitable[None]]
 Asked = ReadCall | Finished | Settled
@@ -28,13 +32,22 @@ async def run_calls(batch: Batch, calls: Sequence[Asked], record: Record) -> boo
     True when every result was already delivered to the user, so that the model need not be asked again.
     """
     handled = True
-    for group in grouped(batch.request, calls):
+    for number, group in enumerate(grouped(batch.request, calls)):
+        if number and batch.interrupted():
+            group = [_skipped(it) for it in group]
         prepared = await _prepare_all(batch, group)
         done = await execute_all(batch, [item for item in prepared if isinstance(item, Ready | Owned)])
         handled = (
             await _finish_all(batch, [(item, done.get(item.call.id, item)) for item in prepared], record) and handled
         )
     return handled and bool(calls)
+
+
+def _skipped(call: Asked) -> Asked:
+    """One that has not been prepared does not begin any more."""
+    if not isinstance(call, ReadCall):
+        return call
+    return Settled(call.proposed, failure("transient", call.proposed.name, SKIPPED, hint=AGAIN), SKIPPED)
 
 
 async def _finish_all(batch: Batch, items: Sequence[tuple[Prepared, Prepared]], record: Record) -> bool:

@@ -11,12 +11,14 @@ from dataclasses import dataclass, replace
 import structlog
 
 from hookgate.loop.agent import Agent
+from hookgate.loop.jobs import End
 from hookgate.loop.model import complete
 from hookgate.loop.transcript import Transcript
 from hookgate.protocol.errors import ProviderFailed, TurnAborted
 from hookgate.protocol.events.inside import CompactionBegan, CompactionEnded
 from hookgate.protocol.events.payloads import SessionCompacted
-from hookgate.protocol.values import LLMRequest, Message, Step, Usage
+from hookgate.protocol.journal.values import Fenced
+from hookgate.protocol.values import LLMRequest, Message, Outbound, Step, Usage
 
 log = structlog.get_logger("hookgate.loop")
 
@@ -135,3 +137,24 @@ def _told(message: Message) -> str:
     if message.role == "tool" and len(text) > _RESULT_CHARS:
         text = f"{text[:_RESULT_CHARS]} [...]"
     return f"{message.role}: {text}{asked}{pictures}"
+
+
+async def compacted(agent: Agent, transcript: Transcript, step: Step) -> tuple[End, Outbound]:
+    """As a person has asked for it: what became of it, and the line that says so. Raises Fenced."""
+    redactor = agent.around.redactor
+    try:
+        done = await compact(agent, transcript, step)
+    except Fenced:
+        raise
+    except Exception as error:
+        reason = redactor.text(_why_not(error, step))
+        return End("failed", reason), Outbound(step.chat, f"Not compacted: {reason.rstrip('.')}.", kind="error")
+    text = f"Compacted: {done.dropped} messages became a summary, {done.kept} stay as they are."
+    return End("done", summary=redactor.text(done.summary)), Outbound(step.chat, text, kind="notice")
+
+
+def _why_not(error: Exception, step: Step) -> str:
+    if isinstance(error, NothingToCompact | EmptySummary | ProviderFailed | TurnAborted):
+        return str(error)
+    log.error("compaction_crashed", session=step.session_key, turn=step.turn_id, exc_info=error)
+    return f"Something went wrong inside hookgate; the log has it under {step.turn_id}."

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger("hookgate.loop")
 
 BUSY = "I am still busy here and the queue is full. Please send this again later."
+REJECTED = "I am still busy with the message before. Please send this again when it is answered."
 
 COMMAND_KINDS: tuple[ArrivalKind, ...] = ("decision", "command")
 CUT_OFF = "hookgate was stopped in the middle of this; say it again if it still matters:"
@@ -53,7 +54,7 @@ class Gateway:
         deciding = approving.rows(lambda chat: self.agent_of(chat).approvals)
         self.commands = Commands((*self._rows(), *deciding), more)
         self.journal = shared.journal
-        self.delivery = Delivery(shared.journal.posting, channels, self._redacted)
+        self.delivery = Delivery(shared.journal.posting, channels, lambda chat: self.agent_of(chat).around.redactor)
         self._shared = shared
         self._running = Running()
         self._taken_up = trio.Event()
@@ -77,10 +78,23 @@ class Gateway:
     async def submit(self, inbound: Inbound) -> Accepted:
         """Take a message in that is none of a person's: no command, whatever it says."""
         inbound = inbound.sound
-        accepted = await self.journal.intake.accept(Arrival(inbound, self.agent_of(inbound.chat).name, _key(inbound)))
-        if not accepted.known and not await self._queue(Job(Prompt(inbound, accepted))):
-            await self._settle(accepted, "refused", Outbound(inbound.chat, BUSY, kind="notice"))
+        return await self._accept(inbound, _key(inbound))
+
+    async def _accept(self, inbound: Inbound, key: str) -> Accepted:
+        accepted = await self.journal.intake.accept(Arrival(inbound, self.agent_of(inbound.chat).name, key))
+        if not accepted.known and (refused := await self._take(Prompt(inbound, accepted))):
+            await self._settle(accepted, "refused", Outbound(inbound.chat, refused, kind="notice"))
         return accepted
+
+    async def _take(self, prompt: Prompt) -> str:
+        """It joins the queue, or the turn that runs, as the channel has it; else why it does not."""
+        session = self.sessions.get(prompt.chat.session_key)
+        busy = self._shared.policy(prompt.chat.channel).busy if session is not None and session.jobs.busy else "queue"
+        if busy == "reject":
+            return REJECTED
+        if busy == "steer" and session is not None and session.steer(prompt):
+            return ""
+        return "" if await self._queue(Job(prompt)) else BUSY
 
     async def _invoke(self, invocation: Invocation) -> Accepted:
         inbound, command = invocation.inbound, invocation.command
@@ -266,15 +280,10 @@ class Gateway:
             case str():
                 return Outbound(chat, outcome, kind="notice") if outcome else None
             case Prompt(inbound=inbound):
-                accepted = await self.journal.intake.accept(Arrival(inbound, self.agent_of(chat).name, ""))
-                if await self._queue(Job(Prompt(inbound, accepted))):
-                    return None
-                await self.journal.intake.settle(accepted.id, "refused")
-            case Compaction() if await self._queue(Job(outcome)):
+                await self._accept(inbound, "")
                 return None
-            case _:
-                pass
-        return Outbound(chat, BUSY, kind="notice")
+            case Compaction():
+                return None if await self._queue(Job(outcome)) else Outbound(chat, BUSY, kind="notice")
 
     async def _beside(self, invocation: Invocation, accepted: Accepted) -> None:
         try:
@@ -283,9 +292,6 @@ class Gateway:
             log.exception("command_failed", session=invocation.session, command=invocation.command.name)
         finally:
             self._running.end(invocation)
-
-    def _redacted(self, chat: Chat, text: str) -> str:
-        return self.agent_of(chat).around.redactor.text(text)
 
     # --- its own commands ---
 

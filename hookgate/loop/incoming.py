@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hookgate.hooks.verdicts import Dropped, Replied
 from hookgate.protocol.events.inside import Prompted, ReplyEnded, StepBegan
-from hookgate.protocol.journal.values import Draft
-from hookgate.protocol.values import Inbound, Message, Outbound
+from hookgate.protocol.events.payloads import SteeringInjected
+from hookgate.protocol.journal.values import Accepted, Draft
+from hookgate.protocol.values import Inbound, Message, Outbound, Step
 
 if TYPE_CHECKING:
     from hookgate.loop.turn import Turn
@@ -18,6 +20,7 @@ async def let_in(turn: Turn) -> Inbound | None:
     where they have ended the turn. Raises TurnAborted, and the message is in no conversation then."""
     match await turn.agent.gate.on_message(turn.step(0)):
         case Inbound() as judged:
+            await _take_back(turn)
             await turn.transcript.append(Draft(Message("user", judged.text, media=judged.media)))
             return judged
         case Replied() as replied:
@@ -32,6 +35,7 @@ async def _reply(turn: Turn, replied: Replied) -> None:
     said, step = turn.inbound, turn.step(0)
     turn.emit(Prompted(said), step)
     turn.emit(StepBegan(1), step)
+    await _take_back(turn)
     judged = await turn.agent.gate.before_send(step, Outbound(said.chat, replied.text, replied.media))
     dropped = isinstance(judged, Dropped)
     messages = Message("user", said.text, media=said.media), Message("assistant", replied.text)
@@ -39,3 +43,38 @@ async def _reply(turn: Turn, replied: Replied) -> None:
     await turn.transcript.end("answered", *messages, outbox=told if dropped else (judged,))
     turn.progress.answer = "" if dropped else judged.text
     turn.emit(ReplyEnded(replied.text, None if dropped else judged.text, (), "end"), step)
+
+
+async def _take_back(turn: Turn) -> None:
+    """What the message stands instead of."""
+    if turn.inbound.replaces:
+        await turn.transcript.rewind(turn.inbound.replaces)
+
+
+async def take_steering(turn: Turn, step: Step) -> None:
+    """Messages that came while the turn ran join it. Raises TurnAborted, and the message is still to be taken."""
+    joined: list[str] = []
+    while turn.steering:
+        said, accepted = turn.steering[0].inbound, turn.steering[0].accepted
+        assert accepted is not None  # noqa: S101 - nothing joins that is not stored
+        judged = await turn.agent.gate.on_message(replace(step, inbound=said), steers=True)
+        turn.steering.popleft()
+        match judged:
+            case Inbound():
+                await turn.transcript.join(accepted.id, Message("user", judged.text, media=judged.media))
+                joined.append(judged.text)
+            case Replied(text=text, media=media):
+                sent = await turn.agent.gate.before_send(step, Outbound(said.chat, text, media))
+                await _settle(turn, accepted, sent)
+            case Dropped():
+                await _settle(turn, accepted, judged)
+    if joined:
+        turn.emit(SteeringInjected(len(joined), sum(map(len, joined))), step)
+
+
+async def _settle(turn: Turn, accepted: Accepted, sent: Outbound | Dropped) -> None:
+    """It joins nothing; the chat reads why, or its answer."""
+    line = sent if isinstance(sent, Outbound) else turn.line(sent.tell, "notice") if sent.tell else None
+    outcome = "answered" if isinstance(sent, Outbound) else "dropped"
+    await turn.journal.intake.settle(accepted.id, outcome, () if line is None else (line,))
+    await turn.flush()

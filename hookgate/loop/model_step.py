@@ -83,6 +83,7 @@ async def _heard(turn: Turn, step: Step, so_far: list[Shown]) -> Heard:
     so_far.append(shown)
     turn.emit(ModelAsked(), step)
     reply = await complete(agent, step, request, shown)
+    turn.transcript.answered()
     if reply.tool_calls:
         turn.native.add(request.model)
     reply = await agent.gate.after_llm(step, reply)

@@ -12,13 +12,13 @@ import trio
 
 from hookgate.loop.agent import Agent
 from hookgate.loop.claims import BY, LEASE_S
-from hookgate.loop.compaction import EmptySummary, NothingToCompact, compact
+from hookgate.loop.compaction import compacted
 from hookgate.loop.delivery.outlet import Outlet
 from hookgate.loop.jobs import Compaction, End, Job, Jobs, Prompt
 from hookgate.loop.slots import Shared, Slot
 from hookgate.loop.transcript import Transcript
 from hookgate.loop.turn import Turn, run_turn
-from hookgate.protocol.errors import ProviderFailed, SessionAborted, TurnAborted
+from hookgate.protocol.errors import SessionAborted
 from hookgate.protocol.events.inside import SessionBegan, SessionEnded
 from hookgate.protocol.journal.values import Arrival, Conversation, Draft, Fenced, Outcome
 from hookgate.protocol.values import Chat, Inbound, Message, Outbound, Step
@@ -47,6 +47,7 @@ class Session:
         self._outlet = outlet
         self._running = False
         self._renewed = False
+        self._refused = ""
         self._aborted: SessionAborted | None = None
         self._opened: Step | None = None
         self._turn: Turn | None = None
@@ -67,6 +68,10 @@ class Session:
         if provider in self._used:
             self._news.append(text)
         return provider in self._used
+
+    def steer(self, prompt: Prompt) -> bool:
+        """Whether it joins the running turn."""
+        return self._turn is not None and self._turn.takes(prompt)
 
     def stop(self) -> bool:
         """End the running turn now, or the one about to begin; the user's message stays in the transcript.
@@ -159,7 +164,8 @@ class Session:
             return End("refused", job.refused)
         self._open(job.work.chat)
         transcript: Transcript | None = None
-        self._aborted, self._turn, end = None, None, End("cancelled")
+        self._aborted, self._turn, self._refused, end = None, None, "", End("cancelled")
+        self._outlet = replace(self._outlet, policy=self._shared.policy(job.work.chat.channel))
         job.begin()
         try:
             with job.scope as scope:
@@ -177,7 +183,18 @@ class Session:
                 with trio.move_on_after(LEASE_S, shield=True):
                     await transcript.release()
             raise
+        if self._outlet.policy.busy == "steer" and isinstance(job.work, Prompt):
+            await self._queue_again()
         return end
+
+    async def _queue_again(self) -> None:
+        """Messages that were to join a turn and that no model has read get turns of their own."""
+        for left in await self._shared.journal.intake.unfinished():
+            accepted = left.accepted
+            if accepted.conversation == self.transcript.conversation and not self.jobs.holds(accepted):
+                self.jobs.resume(job := Job(Prompt(left.inbound, accepted)))
+                job.refused = self._refused
+                self.transcript = Transcript(self._shared.journal.work, accepted.conversation)
 
     async def _begin(self, job: Job) -> Transcript:
         """What the job is written to, from here on by nobody else; what was said is the first of it. Raises Fenced
@@ -219,8 +236,7 @@ class Session:
     async def _work(self, job: Job, transcript: Transcript, slot: Slot) -> End:
         if isinstance(job.work, Compaction):
             return await self._compact(job.work, transcript)
-        outlet = replace(self._outlet, policy=self._shared.policy(job.work.chat.channel))
-        parts = (self.agent, outlet, transcript, job.work.inbound, self._turn_id())
+        parts = (self.agent, self._outlet, transcript, job.work.inbound, self._turn_id())
         kept = (Memo(self.agent.around.memo), self._used, self._news, self._native)
         self._turn = Turn(*parts, self._shared.journal, slot, *kept)
         await self._answer(self._turn)
@@ -237,26 +253,10 @@ class Session:
         await self._end(transcript, "dropped", read, outbox)
 
     async def _compact(self, job: Compaction, transcript: Transcript) -> End:
-        redactor = self.agent.around.redactor
         step = Step(self.agent.name, self._turn_id(), Inbound(job.chat, ""), model=self.agent.model)
-        try:
-            done = await compact(self.agent, transcript, step)
-        except Fenced:
-            raise
-        except Exception as error:
-            reason = redactor.text(self._why_not(error, step.turn_id))
-            text = f"Not compacted: {reason.rstrip('.')}."
-            await self._end(transcript, "answered", (), [Outbound(job.chat, text, kind="error")])
-            return End("failed", reason)
-        text = f"Compacted: {done.dropped} messages became a summary, {done.kept} stay as they are."
-        await self._end(transcript, "answered", (), [Outbound(job.chat, text, kind="notice")])
-        return End("done", summary=redactor.text(done.summary))
-
-    def _why_not(self, error: Exception, turn_id: str) -> str:
-        if isinstance(error, NothingToCompact | EmptySummary | ProviderFailed | TurnAborted):
-            return str(error)
-        log.error("compaction_crashed", session=self.key, turn=turn_id, exc_info=error)
-        return f"Something went wrong inside hookgate; the log has it under {turn_id}."
+        end, line = await compacted(self.agent, transcript, step)
+        await self._end(transcript, "answered", (), [line])
+        return end
 
     async def _answer(self, turn: Turn) -> None:
         """Whatever goes wrong in one turn ends that turn, and the user hears of it."""
@@ -281,7 +281,8 @@ class Session:
 
     def _refuse(self, error: SessionAborted) -> None:
         self.agent.around.forget(self.key)
-        self.jobs.refuse(self.agent.around.redactor.text(str(error)))
+        self._refused = self.agent.around.redactor.text(str(error))
+        self.jobs.refuse(self._refused)
 
     async def _end(
         self, transcript: Transcript, outcome: Outcome, read: Sequence[Message], outbox: Sequence[Outbound]

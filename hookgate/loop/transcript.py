@@ -37,6 +37,9 @@ class Transcript:
         self._entries: list[Entry] = []
         self._messages: tuple[Message, ...] | None = ()
         self._measured, self._measured_at = 0, 0
+        # Messages that have joined under the claim, and those of them that the model has answered with the rest.
+        self._joined: list[str] = []
+        self._read: list[str] = []
 
     # --- reading ---
 
@@ -82,10 +85,20 @@ class Transcript:
         if claim.after != self._fence:
             await self._load()
         self.claim, self._fence = claim, claim.fence
+        self._joined, self._read = [], []
         self._begun = claim.first or (self._entries[-1].number + 1 if self._entries else 1)
 
     async def append(self, *drafts: Draft, outbox: Sequence[Outbound] = ()) -> tuple[Entry, ...]:
         return self._wrote(await self.work.append(self.held, drafts, outbox))
+
+    async def join(self, message: str, said: Message) -> None:
+        """A message that was accepted while the turn ran becomes part of it."""
+        self._wrote((await self.work.join(self.held, message, said),))
+        self._joined.append(message)
+
+    def answered(self) -> None:
+        """The model has read all that joined: that ends with the turn. What it has not gets a turn of its own."""
+        self._read, self._joined = [*self._read, *self._joined], []
 
     async def rewind(self, to: int = 0) -> None:
         """Take back what was said under the claim, or from an earlier entry on."""
@@ -104,7 +117,7 @@ class Transcript:
         """The last that is said under the claim; calls that have no result get one that says so."""
         unanswered = (Message("tool", NO_RESULT, tool_call_id=call.id) for call in open_calls(self._entries))
         drafts = [Draft(message) for message in (*unanswered, *messages)]
-        self._wrote(await self.work.complete(self.held, outcome, drafts, outbox))
+        self._wrote(await self.work.complete(self.held, outcome, drafts, outbox, self._read))
         self.claim = None
         self._forget_calls()
 

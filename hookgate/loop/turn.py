@@ -14,7 +14,8 @@ from hookgate.loop.batch import Batch, Final
 from hookgate.loop.calls import run_calls
 from hookgate.loop.compaction import make_room
 from hookgate.loop.delivery.outlet import Outlet
-from hookgate.loop.incoming import let_in
+from hookgate.loop.incoming import let_in, take_steering
+from hookgate.loop.jobs import Prompt
 from hookgate.loop.model_step import Heard, ask_with_room, request_of
 from hookgate.loop.reply_calls import TextCalls
 from hookgate.loop.resume import last_reply, left, names, record, replies
@@ -39,6 +40,7 @@ from hookgate.tools.registry import Snapshot
 
 log = structlog.get_logger("hookgate.loop")
 
+MAX_STEERING = 32
 CORRECTION = (
     "Your last message began a tool call that cannot be read: {}. Send it again as a proper tool call, or answer "
     "without one."
@@ -61,6 +63,8 @@ class Turn:
     native: set[str] = field(default_factory=set[str])
     """The models that have made a structured call in this conversation: what they write as text is text."""
     progress: Progress = field(default_factory=lambda: Progress())
+    steering: deque[Prompt] = field(default_factory=deque[Prompt])
+    """Messages that are to join it; what is left of a reply's calls is skipped for them."""
 
     def step(self, iteration: int) -> Step:
         return Step(self.agent.name, self.id, self.inbound, iteration, model=self.agent.model)
@@ -68,13 +72,25 @@ class Turn:
     def emit(self, payload: Payload, step: Step) -> None:
         self.agent.gate.events.emit(payload, step)
 
+    def takes(self, prompt: Prompt) -> bool:
+        """Whether it joins: what the one says who is answered here, for nobody's words carry the rights of another;
+        nothing that takes back what was said."""
+        said, accepted = prompt.inbound, prompt.accepted
+        if accepted is None or self.transcript.claim is None or said.replaces or len(self.steering) >= MAX_STEERING:
+            return False
+        if (accepted.conversation, said.chat) != (self.transcript.conversation, self.inbound.chat):
+            return False
+        self.steering.append(prompt)
+        return True
+
     def text_calls(self, model: str) -> TextCalls:
         return "off" if model in self.native else self.agent.text_calls
 
     def batch(self, step: Step, request: LLMRequest, snapshot: Snapshot) -> Batch:
         """For the calls of a reply to this request."""
         parts = (self.agent, self.outlet, self.transcript.held, step, request, snapshot)
-        return Batch(*parts, self.journal, self.memo, self.used, self.slot.given_back)
+        rest = (self.memo, self.used, self.slot.given_back)
+        return Batch(*parts, self.journal, *rest, interrupted=lambda: bool(self.steering))
 
     def line(self, text: str, kind: OutboundKind) -> Outbound:
         """As people read it, without secrets."""
@@ -151,6 +167,7 @@ async def _converse(turn: Turn) -> str:
     for iteration in range(before, turn.agent.max_steps):
         progress.step, progress.iterations = turn.step(iteration), iteration + 1
         await _take_news(turn, progress.step)
+        await take_steering(turn, progress.step)
         await make_room(turn.agent, turn.transcript, progress.step)
         heard = await ask_with_room(turn, progress.step)
         said, batch = heard.said, await _join(turn, heard)

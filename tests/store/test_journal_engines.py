@@ -114,18 +114,18 @@ async def test_what_joins_a_turn_ends_with_it_if_it_was_read_and_else_has_its_ow
     claim = await claimed(journal, "first")
     read, unread = await accepted(journal, "read"), await accepted(journal, "unread")
     await journal.work.append(claim, [Draft(Message("user", "first"))])
-    for message in (read, unread):
-        await journal.work.join(claim, message.id)
+    for message, text in ((read, "as hooks left it"), (unread, "unread")):
+        await journal.work.join(claim, message.id, Message("user", text))
         with pytest.raises(Fenced):
-            await journal.work.join(claim, message.id)
-    assert await texts(journal, claim) == ["first", "read", "unread"]
+            await journal.work.join(claim, message.id, Message("user", text))
+    assert await texts(journal, claim) == ["first", "as hooks left it", "unread"]
     assert await journal.work.claim("g", 60) is None
     await journal.work.complete(claim, "answered", [Draft(Message("assistant", "both"))], (), [read.id])
     assert await steps(journal, read.id) == ["accepted", "running", "answered"]
     again = await journal.work.claim("g", 60)
     assert again is not None
     assert again.message == unread.id
-    assert await texts(journal, again) == ["first", "read", "both"]
+    assert await texts(journal, again) == ["first", "as hooks left it", "both"]
 
 
 async def test_a_message_that_dies_three_times_without_a_step_is_a_dead_letter_and_its_chat_is_told(
@@ -231,7 +231,8 @@ async def test_a_line_that_answers_nothing_waits_in_the_order_of_its_chat(journa
     assert again is not None
     assert (again.id, again.outbound.text, again.tries) == (first.id, "first", 1)
     await journal.posting.dead(first.id, "no such chat")
-    assert (await journal.books.where(claim.message))[-1].why == "no such chat"
+    (found,) = await journal.books.where(claim.message)
+    assert (found.passages[-1].what, found.passages[-1].why) == ("dead", "no such chat")
     assert [it.outbound.text for it in await journal.posting.outgoing("test")] == ["second", "b"]
 
 

@@ -18,7 +18,7 @@ import trio
 from hookgate.loop.delivery.splitting import split
 from hookgate.processes.backoff import backoff_s
 from hookgate.protocol.channel import ChannelLimits, Undelivered
-from hookgate.protocol.interfaces import Channel
+from hookgate.protocol.interfaces import Channel, Replacing
 from hookgate.protocol.journal.interfaces import Posting
 from hookgate.protocol.journal.values import Row
 from hookgate.protocol.values import Chat, Outbound
@@ -57,16 +57,16 @@ class _Queue:
 
 
 class Delivery:
-    """`channels` by name; they may come and go, and rows of one that is gone wait. `redact`: for what a channel says
-    of its own failure."""
+    """`channels` by name; they may come and go, and rows of one that is gone wait. `redactor`: for what a channel
+    says of its own failure."""
 
     def __init__(
         self,
         posting: Posting,
         channels: Mapping[str, Channel],
-        redact: Callable[[Chat, str], str] = lambda _chat, text: text,
+        redactor: Callable[[Chat], Replacing | None] = lambda _chat: None,
     ) -> None:
-        self._posting, self._channels, self._redact = posting, channels, redact
+        self._posting, self._channels, self._redactor = posting, channels, redactor
         self._queues: dict[str, _Queue] = {}
         # What waits here is one for each chat at most.
         self._begun, self._inbox = trio.open_memory_channel[_Queue](inf)
@@ -183,12 +183,16 @@ class Delivery:
                 with trio.fail_after(SEND_S):
                     queue.receipts.append(await channel.send(outbound, key))
         except Undelivered as error:
-            return Undelivered(self._redact(queue.chat, error.why), error.retry_after_s, final=error.final)
+            return Undelivered(self._redacted(queue.chat, error.why), error.retry_after_s, final=error.final)
         except trio.TooSlowError:
             return Undelivered(f"{SLOW}: more than {SEND_S:.0f} s")
         except Exception as error:
-            return Undelivered(self._redact(queue.chat, str(error) or type(error).__name__))
+            return Undelivered(self._redacted(queue.chat, str(error) or type(error).__name__))
         return None
+
+    def _redacted(self, chat: Chat, text: str) -> str:
+        redactor = self._redactor(chat)
+        return text if redactor is None else redactor.text(text)
 
 
 def _parts(row: Row, limits: ChannelLimits) -> list[tuple[Outbound, str]]:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         Vote,
         Whereabouts,
     )
-    from hookgate.protocol.values import Chat, Outbound, ToolResult
+    from hookgate.protocol.values import Chat, Message, Outbound, ToolResult
 
 
 class Intake(Protocol):
@@ -83,8 +83,8 @@ class Work(Protocol):
         """Unfinished, and no attempt: a drain, a turn that is parked."""
         ...
 
-    async def join(self, claim: Claim, message: str) -> Entry:
-        """An accepted message becomes part of the running turn, with its entry."""
+    async def join(self, claim: Claim, message: str, said: Message) -> Entry:
+        """An accepted message becomes part of the running turn, as hooks have left it."""
         ...
 
     async def load(self, conversation: Conversation) -> Stored: ...

@@ -23,7 +23,7 @@ from hookgate.protocol.journal.values import (
     PolicyChanged,
     Stored,
 )
-from hookgate.protocol.values import Inbound, Message, Outbound, ToolResult
+from hookgate.protocol.values import Message, Outbound, ToolResult
 from hookgate.store.journal import claims
 from hookgate.store.journal.audit import note
 from hookgate.store.journal.decisions import find_request
@@ -65,8 +65,9 @@ class Work:
 
     # --- the transcript ---
 
-    async def join(self, claim: Claim, message: str) -> Entry:
-        return await self._engine.write(lambda tables: _join(tables, claim, message), barrier=True)
+    async def join(self, claim: Claim, message: str, said: Message) -> Entry:
+        written = _encoded([Draft(said)])
+        return await self._engine.write(lambda tables: _join(tables, claim, message, written), barrier=True)
 
     async def load(self, conversation: Conversation) -> Stored:
         def load(tables: Tables) -> Stored:
@@ -185,19 +186,16 @@ def _reply_of(tables: Tables, conversation: int, call_id: str) -> int:
     return written
 
 
-def _join(tables: Tables, claim: Claim, message: str) -> Entry:
+def _join(tables: Tables, claim: Claim, message: str, written: list[tuple[Draft, bytes]]) -> Entry:
     conversation, number = tables.fenced(claim), number_of(message)
     row = tables.one(
-        "SELECT format, inbound FROM messages "
-        "WHERE number = ? AND conversation = ? AND outcome IS NULL AND joined_at = 0",
+        "SELECT 1 FROM messages WHERE number = ? AND conversation = ? AND outcome IS NULL AND joined_at = 0",
         number,
         conversation,
     )
     if row is None:
         raise Fenced(f"message {message} is not free to join")
-    said = decoded(Inbound, *row)
-    draft = Draft(Message("user", said.text, media=said.media))
-    (entry,) = tables.write(conversation, _encoded([draft]))
+    (entry,) = tables.write(conversation, written)
     tables.run("UPDATE messages SET joined_at = ? WHERE number = ?", entry.number, number)
     tables.passed(number, "running")
     return entry

@@ -86,12 +86,11 @@ class Work:
 
     # --- the transcript ---
 
-    async def join(self, claim: Claim, message: str) -> Entry:
+    async def join(self, claim: Claim, message: str, said: Message) -> Entry:
         thread, row = self._tables.fenced(claim), self._tables.messages[message]
         if row.outcome is not None or row.joined_at or row.conversation != claim.conversation:
             raise Fenced(f"message {message} is not free to join")
-        said = row.inbound
-        (entry,) = self._tables.write(thread, [Draft(Message("user", said.text, media=said.media))])
+        (entry,) = self._tables.write(thread, [Draft(said)])
         row.joined_at = entry.number
         thread.joined.append(message)
         self._tables.passed(row, "running")
