@@ -3,7 +3,6 @@ file, no loop and no server."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -14,7 +13,6 @@ from hookgate.protocol.journal.values import Accepted, StoredRequest
 from hookgate.protocol.media import MediaStore
 from hookgate.protocol.values import Chat, Inbound
 
-USER_NAME = re.compile(r"[A-Za-z0-9_.@-]{1,64}")
 OWNER = "owner"
 """Who has logged in with the channel's token."""
 
