@@ -26,8 +26,9 @@ Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-STOPPING = "hookgate.stopping"
-"""In the scope of each request: an event after which streams have to end."""
+STREAMS = "hookgate.streams"
+"""In the scope of each request: a set that a stream puts its cancel scope into. What is in it is cancelled when the
+server stops; a task of each stream's own that waited for that would cost its memory."""
 GRACE_S = 3.0
 HEAD_S = 10.0
 """For a request's head, and between two requests."""
@@ -42,9 +43,9 @@ async def serve_http(app: App, listen: str, *, started: Callable[[str], None], s
     it with the port that was taken. Raises OSError where it cannot be had, ValueError where it is none."""
     host, _, port = listen.rpartition(":")
     listeners = await trio.open_tcp_listeners(int(port), host=host.strip("[]"))
-    context = WorkerContext(None)
+    context, streams = WorkerContext(None), set[trio.CancelScope]()
     connection = partial(
-        _Connection, ASGIWrapper(_asgi(_Guarded(app, stop))), _config(), context, ConnectionState({})
+        _Connection, ASGIWrapper(_asgi(_Guarded(app, streams))), _config(), context, ConnectionState({})
     )
     async with trio.open_nursery() as connections:
         async with trio.open_nursery() as accepting:
@@ -55,6 +56,8 @@ async def serve_http(app: App, listen: str, *, started: Callable[[str], None], s
             await stop.wait()
             accepting.cancel_scope.cancel()
         await context.terminated.set()
+        for stream in tuple(streams):
+            stream.cancel()
         connections.cancel_scope.deadline = trio.current_time() + GRACE_S
 
 
@@ -122,13 +125,13 @@ class _Guarded:
     """A failure is that request's. An answer given before the body was read ends the connection, but not so early
     that the client misses it."""
 
-    def __init__(self, app: App, stop: trio.Event) -> None:
-        self._app, self._stop = app, stop
+    def __init__(self, app: App, streams: set[trio.CancelScope]) -> None:
+        self._app, self._streams = app, streams
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             raise ValueError(f"no {scope['type']} here")
-        scope[STOPPING] = self._stop
+        scope[STREAMS] = self._streams
         body = _Body(receive, has_body(scope))
         try:
             await self._app(scope, body.receive, partial(_send, body, send))

@@ -15,7 +15,7 @@ import pytest
 import trio
 
 from hookgate.channels.web import server
-from hookgate.channels.web.server import STOPPING, Receive, Scope, Send, serve_http
+from hookgate.channels.web.server import STREAMS, Receive, Scope, Send, serve_http
 
 TABLE = Path(__file__).parents[2] / "conformance" / "http-malformed.jsonl"
 MALFORMED = [json.loads(line) for line in TABLE.read_text().splitlines()]
@@ -25,8 +25,9 @@ async def app(scope: Scope, receive: Receive, send: Send) -> None:
     if scope["path"] == "/raise":
         raise RuntimeError("of the application's own")
     if scope["path"] == "/hang":
-        with trio.move_on_after(60):
-            await scope[STOPPING].wait()
+        with trio.move_on_after(60) as waiting:
+            scope[STREAMS].add(waiting)
+            await trio.sleep_forever()
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/plain")]})
     if scope["path"] == "/flood":
         while True:

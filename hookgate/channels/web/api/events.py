@@ -9,7 +9,7 @@ from starlette.requests import Request
 
 from hookgate.channels.web.channel import WebChannel
 from hookgate.channels.web.feeds import Feed
-from hookgate.channels.web.server import STOPPING, Receive, Send
+from hookgate.channels.web.server import STREAMS, Receive, Send
 from hookgate.protocol.codec import encode
 from hookgate.protocol.values import Chat
 
@@ -27,13 +27,15 @@ async def tell(channel: WebChannel, chat: Chat, request: Request, send: Send) ->
     since = request.headers.get("last-event-id") or request.query_params.get("after", "")
     await send({"type": "http.response.start", "status": 200, "headers": list(HEADERS)})
     feed.listeners += 1
-    try:
-        async with trio.open_nursery() as nursery:
+    streams: set[trio.CancelScope] = request.scope[STREAMS]
+    async with trio.open_nursery() as nursery:
+        streams.add(nursery.cancel_scope)
+        try:
             nursery.start_soon(_until_gone, request.receive, nursery.cancel_scope)
-            nursery.start_soon(_until_stopped, request.scope[STOPPING], nursery.cancel_scope)
             await _tell(channel, feed, channel.feeds.cursor(since), send)
-    finally:
-        feed.listeners -= 1
+        finally:
+            streams.discard(nursery.cancel_scope)
+            feed.listeners -= 1
     # Outside of what the client's leaving cancels: cut in its last piece, the connection would not end.
     await send({"type": "http.response.body", "body": b"", "more_body": False})
 
@@ -41,11 +43,6 @@ async def tell(channel: WebChannel, chat: Chat, request: Request, send: Send) ->
 async def _until_gone(receive: Receive, scope: trio.CancelScope) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
-    scope.cancel()
-
-
-async def _until_stopped(stopping: trio.Event, scope: trio.CancelScope) -> None:
-    await stopping.wait()
     scope.cancel()
 
 
