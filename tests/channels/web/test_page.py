@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import trio
+from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
 from hookgate.protocol.approval import ApprovalRequest
@@ -300,6 +302,39 @@ def test_a_message_is_changed_and_an_answer_asked_for_again(live: Live, people: 
     expect(page.locator(".message.user")).to_have_count(1)
     expect(page.locator(".message.assistant")).to_have_count(1)
     expect(page.locator(".message.assistant")).to_contain_text("1, 2, 3.")
+
+
+def png(folder: Path) -> Path:
+    file = folder / "red.png"
+    Image.new("RGB", (60, 40), "red").save(file)
+    return file
+
+
+PASTE = """encoded => {
+    const bytes = Uint8Array.from(atob(encoded), (char) => char.charCodeAt(0));
+    const clipboardData = new DataTransfer();
+    clipboardData.items.add(new File([bytes], "pasted.png", { type: "image/png" }));
+    document.activeElement.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true }));
+}"""
+
+
+def test_pictures_are_picked_pasted_seen_and_sent(live: Live, people: People, tmp_path: Path) -> None:
+    page, file = people.enter(), png(tmp_path)
+    pictures = page.get_by_label("Pictures to send").locator("li:not(.loading)")
+    page.get_by_label("Add pictures").set_input_files(file)
+    page.get_by_label("Message", exact=True).focus()
+    page.evaluate(PASTE, b64encode(file.read_bytes()).decode())
+    expect(pictures).to_have_count(2)
+    page.get_by_role("button", name="Remove pasted.png").click()
+    expect(pictures).to_have_count(1)
+    page.get_by_label("Add pictures").set_input_files({"name": "a.txt", "mimeType": "text/plain", "buffer": b"text"})
+    expect(page.get_by_role("alert")).to_contain_text("a.txt is no picture")
+    turn = begun(live, page, "What is this?")
+    assert len(turn.inbound.media) == 1
+    shown = page.get_by_alt_text("Picture")
+    expect(shown).to_be_visible()
+    assert shown.evaluate("image => image.decode().then(() => image.naturalWidth)") == 60
+    expect(pictures).to_have_count(0)
 
 
 def test_hostile_markdown_stays_text(live: Live, people: People) -> None:

@@ -9,6 +9,7 @@ import { Running } from "./running.js";
 import * as speech from "./speech.js";
 
 const NEAR_END_PX = 48;
+const LATE_MS = 1000;
 
 const scroller = byId("scroll");
 const list = byId("messages");
@@ -20,6 +21,8 @@ export class Chat {
   #acts;
   #events;
   #answer = null;
+  #answered = true;
+  #late = 0;
   #shown = new Map();
   #cards = new Map();
 
@@ -41,6 +44,7 @@ export class Chat {
 
   close() {
     this.#events.close();
+    this.#inTime();
     speech.forget();
     for (const place of [list, byId("queued"), byId("asks")]) place.replaceChildren();
   }
@@ -83,6 +87,8 @@ export class Chat {
 
   // What is there already stays as it is: nothing jumps, no selection is lost.
   #snapshot({ messages, running, approvals, queued }) {
+    this.#inTime();
+    this.#answered = true;
     this.#keepEnd(() => {
       const now = new Set(messages.map(({ id }) => id));
       for (const [id, { item }] of this.#shown) if (!now.has(id)) this.#drop(id, item);
@@ -95,6 +101,11 @@ export class Chat {
       for (const card of approvals) this.#ask(card, false);
     }, this.#shown.size === 0);
     this.#state({ running: Boolean(running), queued });
+  }
+
+  #inTime() {
+    clearTimeout(this.#late);
+    this.#late = 0;
   }
 
   #drop(id, item) {
@@ -130,7 +141,11 @@ export class Chat {
       this.#put(message, known ? known.item.previousSibling : (last ?? null));
       // Its event may come before the answer to whoever sent it; its number is the key that it was sent with.
       this.pending(message.id, "", "stored");
-      if (message.role === "assistant") this.#endAnswer(message.text);
+      if (message.role === "assistant") {
+        this.#answered = true;
+        this.#inTime();
+        this.#endAnswer(message.text);
+      }
     });
     this.#emptiness();
   }
@@ -141,6 +156,12 @@ export class Chat {
       this.#keepEnd(() => list.append(this.#answer.element));
     }
     return this.#answer;
+  }
+
+  // Its message is about to come; where none does, what was read of it is with the server.
+  #ended(before) {
+    if (!this.#answer?.written) this.#endAnswer();
+    if (before && !this.#answered) this.#late ||= setTimeout(() => this.#events.anew(), LATE_MS);
   }
 
   #endAnswer(text = "") {
@@ -171,8 +192,10 @@ export class Chat {
   #state({ running, queued }) {
     const before = this.running;
     this.running = running;
-    if (running) this.#written();
-    else this.#endAnswer();
+    if (running) {
+      this.#answered &&= before;
+      this.#written();
+    } else this.#ended(before);
     const waiting = queued.filter(({ id }) => !this.#shown.has(id));
     const items = waiting.map(({ text }) => el("li", { class: "message user" }, el("div", { class: "said" }, visible(text))));
     this.#keepEnd(() => byId("queued").replaceChildren(...items));

@@ -12,7 +12,7 @@ export class Composer {
   #edited = null;
   #acts;
 
-  // `acts`: `send(text, media)` and `edit(message, text)`, which return whether it was taken; `stop()`.
+  // `acts`: `send(text, media)`, `edit(message, text)`, `stop()`.
   constructor(acts) {
     this.#acts = acts;
     byId("composer").addEventListener("submit", (event) => this.#submit(event));
@@ -78,7 +78,7 @@ export class Composer {
     byId("problem").textContent = text;
   }
 
-  async #submit(event) {
+  #submit(event) {
     event.preventDefault();
     const text = box.value.trim();
     if (!text && !this.#media.length) return;
@@ -91,10 +91,14 @@ export class Composer {
     this.#clearPictures();
     this.#write("");
     localStorage.removeItem(`draft:${this.#chat}`);
-    const taken = edited ? await this.#acts.edit(edited, text) : await this.#acts.send(text, media);
-    // What was refused is in the box again, unless something else is by now.
-    if (!taken && !box.value) this.#write(text);
+    if (edited) this.#acts.edit(edited, text);
+    else this.#acts.send(text, media);
     box.focus();
+  }
+
+  // What was refused is in the box again, unless something else is by now.
+  takeBack(text) {
+    if (!box.value) this.#write(text);
   }
 
   #write(text) {

@@ -14,6 +14,7 @@ const CONNECTION = { open: "", lost: "Connecting again…", offline: "Offline" }
 
 let chat = null;
 let chatId = "";
+let user = "";
 let looking = 0;
 let hiddenAt = 0;
 
@@ -32,7 +33,7 @@ async function begin() {
 }
 
 async function enter() {
-  const { user } = await api.me();
+  ({ user } = await api.me());
   byId("who").textContent = user;
   byId("login").hidden = true;
   byId("app").hidden = false;
@@ -76,7 +77,7 @@ function open(id) {
 function connect() {
   chat = new Chat(chatId, { connection, changed, edit: (message) => composer.edit(message), failed });
   chat.open();
-  for (const { key, text } of outbox.of(chatId)) chat.pending(key, text, "sending");
+  for (const { key, text } of outbox.of(user, chatId)) chat.pending(key, text, "sending");
 }
 
 function showTitle() {
@@ -93,7 +94,7 @@ async function connection(state, tries = 0) {
   const place = byId("connection");
   place.textContent = CONNECTION[state];
   place.className = state;
-  if (state === "open") outbox.flush(sent);
+  if (state === "open") outbox.flush(user, sent);
   // A stream does not say why it was refused.
   if (state === "lost" && tries % 4 === 1) await api.me().catch((error) => error.status === 401 && failed(error));
 }
@@ -108,33 +109,31 @@ async function send(text, media) {
       connect();
     }
   } catch (error) {
+    composer.takeBack(text);
     failed(error);
-    return false;
+    return;
   }
-  const message = { chat: chatId, key: api.newKey(), text, media };
+  const message = { user, chat: chatId, key: api.newKey(), text, media };
   outbox.put(message);
   chat.pending(message.key, text, "sending");
-  let taken = true;
-  await outbox.flush((its, state, why) => {
-    if (its.key === message.key && state === "refused") taken = false;
-    sent(its, state, why);
-  });
-  return taken;
+  outbox.flush(user, sent);
 }
 
 function sent(message, state, why) {
   if (message.chat === chatId) chat?.pending(message.key, message.text, state === "refused" ? "stored" : state);
-  if (state === "refused") composer.problem(why);
+  if (state === "refused") {
+    composer.takeBack(message.text);
+    composer.problem(why);
+  }
   if (state === "stored") look();
 }
 
 async function edit(message, text) {
   try {
     await api.edit(chatId, message.id, text);
-    return true;
   } catch (error) {
+    composer.takeBack(text);
     failed(error);
-    return false;
   }
 }
 
@@ -188,7 +187,16 @@ byId("login").addEventListener("submit", async (event) => {
     showLogin(error instanceof api.Refused ? error.message : "The server cannot be reached.");
   }
 });
-byId("logout").addEventListener("click", () => api.logout().then(() => showLogin(""), failed));
+byId("logout").addEventListener("click", async () => {
+  try {
+    await api.logout();
+    // Whoever comes next is somebody else, perhaps.
+    localStorage.clear();
+    location.replace(location.pathname);
+  } catch (error) {
+    failed(error);
+  }
+});
 byId("new").addEventListener("click", () => open(""));
 byId("menu").addEventListener("click", () => showSide(!document.body.classList.contains("side")));
 byId("shade").addEventListener("click", () => showSide(false));

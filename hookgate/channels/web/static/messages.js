@@ -25,6 +25,7 @@ export function messageItem(message, acts) {
 // HTML is the server's own rendering: nothing else comes here.
 export function showHtml(place, html) {
   place.innerHTML = html;
+  place.classList.add("html");
   decorate(place);
 }
 

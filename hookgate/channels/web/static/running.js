@@ -14,6 +14,7 @@ export class Running {
   #html = "";
   #still = "";
   #due = 0;
+  written = false;
   #changed;
 
   // `changed(change)` makes the change, and keeps the end in view where it was.
@@ -38,6 +39,7 @@ export class Running {
     cancelAnimationFrame(this.#due);
     this.#due = 0;
     this.#html = this.#still = "";
+    this.written = false;
     this.#closed.replaceChildren();
     this.#open.replaceChildren();
     speech.forget();
@@ -61,6 +63,7 @@ export class Running {
   }
 
   #write(closed, html) {
+    this.written ||= Boolean(closed || html);
     this.#html += closed ?? "";
     this.#still = html ?? "";
     this.#due ||= requestAnimationFrame(() => this.#changed(() => this.#show()));
