@@ -17,7 +17,7 @@ from tests.channels.web.site import TOKEN, Site, Turn, opened
 
 ROOT = Path(__file__).parents[3]
 AXE = ROOT / ".venv" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
-DEADLINE_S = 25.0
+DEADLINE_S = 60.0
 QUIET = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),

@@ -110,7 +110,7 @@ async def opened(folder: Path, settings: WebSettings = SETTINGS, listen: str = "
         addresses.append(address)
         ready.set()
 
-    with trio.fail_after(60):
+    with trio.fail_after(180):
         async with open_journal(folder / "journal.db") as journal, trio.open_nursery() as nursery:
 
             async def receive(inbound: Inbound) -> Accepted:

@@ -206,6 +206,8 @@ chats.start({ open, deleted: (id) => id === chatId && open("") });
 
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape" || event.isComposing || document.querySelector("dialog[open]")) return;
+  // There it has a meaning of its own.
+  if (event.target.closest("select, [type=search]") && !document.body.classList.contains("side")) return;
   if (document.body.classList.contains("side")) showSide(false);
   else if (composer.editing) composer.leaveEditing();
   else stop();

@@ -25,13 +25,12 @@ export class Running {
   }
 
   // What has been written so far, of somebody who comes to it later.
-  adopt({ text, closed, html, tools, trace }) {
+  adopt({ closed, html, tools, trace }) {
     this.begin();
     this.#tools.replaceChildren();
     this.#trace = [];
     for (const tool of tools ?? []) this.tool(tool);
     for (const step of trace ?? []) this.hook(step);
-    speech.hear(text);
     this.#write(closed, html);
   }
 
