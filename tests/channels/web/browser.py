@@ -92,13 +92,18 @@ class People:
         return self.tab(self._browser.new_context(**device))
 
     def tab(self, context: BrowserContext) -> Page:
-        page = context.new_page()
+        page = self.open(context, self._live.address)
+        expect(page.get_by_label("Message", exact=True)).to_be_visible()
+        return page
+
+    def open(self, context: BrowserContext | None = None, address: str = "") -> Page:
+        """As a stranger, where nothing is said."""
+        page = (context or self._browser.new_context()).new_page()
         page.set_default_timeout(DEADLINE_S * 1000)
         page.on("pageerror", lambda error: self.problems.append(str(error)))
         page.on("console", self._hear)
         page.on("request", lambda request: self.asked.add(request.url))
-        page.goto(self._live.address)
-        expect(page.get_by_label("Message", exact=True)).to_be_visible()
+        page.goto(address or self._live.site.url)
         return page
 
     def _hear(self, message: ConsoleMessage) -> None:

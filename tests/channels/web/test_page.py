@@ -240,6 +240,24 @@ def test_a_phone_in_the_dark_shows_all_of_it(live: Live, people: People) -> None
     picture(page, "phone")
 
 
+def test_whoever_logs_in_by_name_leaves_nothing_behind(live: Live, people: People) -> None:
+    page = people.open()
+    assert barriers(page) == []
+    page.get_by_text("With a password").click()
+    page.get_by_label("Name").fill("ann")
+    for password in ("wrong", "right"):
+        page.get_by_label("Password", exact=True).fill(password)
+        page.keyboard.press("Enter")
+        if password == "wrong":
+            expect(page.get_by_role("alert")).not_to_be_empty()
+    page.get_by_label("Message", exact=True).fill("what I have not said")
+    page.get_by_role("button", name="Log out").click()
+    expect(page.get_by_label("Token")).to_be_visible()
+    assert page.evaluate("localStorage.length") == 0
+    page.reload()
+    expect(page.get_by_label("Token")).to_be_visible()
+
+
 def test_the_keyboard_is_enough(live: Live, people: People) -> None:
     page = people.enter()
     box = page.get_by_label("Message", exact=True)

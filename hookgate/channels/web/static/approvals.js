@@ -55,7 +55,8 @@ export class ApprovalCard {
 
   #buttons() {
     const { grants, always } = this.#request;
-    this.#reason = el("input", { placeholder: "Reason, if there is one", "aria-label": "Reason", autocomplete: "off", maxlength: "500" });
+    const written = this.#reason?.value ?? "";
+    this.#reason = el("input", { placeholder: "Reason, if there is one", "aria-label": "Reason", autocomplete: "off", maxlength: "500", value: written });
     const choices = grants.map((grant) => el("option", { value: grant }, grant === "always" && always ? `From now on: ${always}` : GRANTS[grant]));
     this.#grant = el("select", { "aria-label": "What a yes covers" }, ...choices);
     return el(

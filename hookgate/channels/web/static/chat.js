@@ -49,6 +49,11 @@ export class Chat {
     for (const place of [list, byId("queued"), byId("asks")]) place.replaceChildren();
   }
 
+  // How many have said yes by now is told by no event.
+  recount(requests) {
+    for (const request of requests) if (!this.#cards.get(request.id)?.done) this.#cards.get(request.id)?.update(request);
+  }
+
   // What was sent and is not yet known to be stored stands at the end, with what became of it.
   pending(key, text, state) {
     const before = list.querySelector(`[data-key="${CSS.escape(key)}"]`);

@@ -148,6 +148,7 @@ async function look() {
     await chats.refresh();
     if (chats.titleOf(chatId)) showTitle();
     const waiting = await api.approvals();
+    chat?.recount(waiting);
     byId("waiting").hidden = !waiting.length;
     byId("waiting").textContent = waiting.length === 1 ? "1 approval" : `${waiting.length} approvals`;
     if (byId("all").open && !waiting.length) byId("all").close();
