@@ -116,14 +116,15 @@ class Gateway:
         return accepted
 
     async def _run(self, invocation: Invocation, accepted: Accepted) -> None:
-        line = None
         try:
-            line = await self._lead(invocation.inbound.chat, await invocation.command.run(invocation))
-        finally:
             try:
-                await self._settle(accepted, "answered", line)
-            finally:
-                self._invoked.remove(invocation.inbound)
+                line = await self._lead(invocation.inbound.chat, await invocation.command.run(invocation))
+            except Exception:
+                await self._settle(accepted, "answered", None)
+                raise
+            await self._settle(accepted, "answered", line)
+        finally:
+            self._invoked.remove(invocation.inbound)
 
     async def _settle(self, accepted: Accepted, outcome: JournalOutcome, line: Outbound | None) -> None:
         await self.journal.intake.settle(accepted.id, outcome, () if line is None else (line,))
