@@ -113,7 +113,8 @@ async def open_runtime(settings: Settings, ports: Ports) -> AsyncGenerator[Runti
         skills = await load_skills(config, settings.skills, Joined(tools.registry, extensions, tools.rechecks.file))
         context = make_context_files(settings, tools, lambda key: gateway.sessions.get(key))
         journal = ports.journal or MemoryJournal()
-        desk = Desk(journal, redactor, tools.media)
+        policies, idle_s = Policies(config), config.gateway.idle_s if settings.serving else inf
+        desk = Desk(journal, redactor, tools.media, policies)
         opened = await open_channels(stack, config, desk) if settings.serving else OpenChannels()
         mounted = (*(it.mount for it in (skills, context) if it is not None), *opened.mounts)
         inside = (*own_guards(config, tools), *(extensions.inside if extensions else ()), *mounted, *ports.inside)
@@ -126,7 +127,6 @@ async def open_runtime(settings: Settings, ports: Ports) -> AsyncGenerator[Runti
         around = Surroundings(*about, parts=parts_in(workspace), channels=channels)
         judges = make_judges(config, gate, journal, around)
         agents = Agents(config, AgentParts(providers, tools, judges, context))
-        policies, idle_s = Policies(config), config.gateway.idle_s if settings.serving else inf
         shared = Shared(journal, trio.Semaphore(config.gateway.max_turns), policies, idle_s)
         gateway = Gateway(agents, channels, shared, extensions.commands if extensions else None)
         desk.gateway, desk.approvals = gateway, judges.approvals

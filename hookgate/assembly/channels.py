@@ -5,10 +5,13 @@ from __future__ import annotations
 import secrets
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from hookgate import config as configuration
+from hookgate.approvals.people import requester
 from hookgate.approvals.requests import Approvals
+from hookgate.assembly.hooks import people
 from hookgate.assembly.sinks import observer
 from hookgate.hooks.rules import Mount
 from hookgate.loop.gateway import Gateway
@@ -29,7 +32,8 @@ TOKEN = "token"  # noqa: S105 - where it is kept
 
 
 class Policies:
-    """Called with a channel's name. One that the configuration does not have is this program's own."""
+    """What people see in a channel, called with its name, and who is heard there. One that the
+    configuration does not have is this program's own."""
 
     def __init__(self, config: Config) -> None:
         self.adopt(config)
@@ -38,9 +42,18 @@ class Policies:
         """What people see from now on."""
         self._own = ChannelPolicy(show_denials=config.agent.show_denials)
         self._policies = {name: _policy(section) for name, section in config.channels.items()}
+        self._allow = {name: section.allow for name, section in config.channels.items()}
+        self._people = people(config)
 
     def __call__(self, channel: str) -> ChannelPolicy:
         return self._policies.get(channel, self._own)
+
+    def refuses(self, channel: str, user: str) -> str:
+        """Why somebody is not heard there, as a line; empty: they are."""
+        allow, chat = self._allow.get(channel), Chat(channel, user, user)
+        if not allow or requester(chat) in self._people.deciders(allow, chat, self_approval=True):
+            return ""
+        return "You are not on the list of those who may talk here."
 
 
 def _policy(section: ChannelSection) -> ChannelPolicy:
@@ -73,8 +86,8 @@ class Desk:
     gateway: Gateway
     approvals: Approvals
 
-    def __init__(self, journal: Journal, redactor: Redactor, media: MediaStore) -> None:
-        self.journal, self.redactor, self.media = journal, redactor, media
+    def __init__(self, journal: Journal, redactor: Redactor, media: MediaStore, policies: Policies) -> None:
+        self.journal, self.redactor, self.media, self.policies = journal, redactor, media, policies
 
     async def receive(self, inbound: Inbound) -> Accepted:
         return await self.gateway.receive(inbound)
@@ -112,7 +125,8 @@ async def _open_web(
     token = configuration.secret(section.token_env, f"channels.{name}.token_env") or made
     settings = WebSettings(name, token, section.users, section.origin, section.show_tools, section.show_trace)
     asked = (desk.receive, desk.decide, desk.may, desk.agent, desk.forget)
-    parts = WebParts(*asked, desk.journal, desk.media, desk.redactor)
+    refuses = partial(desk.policies.refuses, name)
+    parts = WebParts(*asked, desk.journal, desk.media, desk.redactor, refuses)
     web = await stack.enter_async_context(open_web(settings, parts))
     opened.channels[name] = web.channel
     opened.pages[name] = Page(web.app, section.origin, made)

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
-from hookgate.sections.section import Channels, Count, Globs, Section, Variable
+from hookgate.sections.section import Channels, Count, Globs, Section, Several, Variable
 
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False, strict=False)]
 USER = r"^[A-Za-z0-9_.@-]{1,64}$"
@@ -23,7 +23,8 @@ class GatewaySection(Section):
 
 
 class ChannelSection(Section):
-    """`busy`: what becomes of a message while a turn runs. `show_errors`: a provider's own words, or their class.
+    """`allow`: who of those that can log in is heard, by id, person or `role:NAME`; empty: all of them.
+    `busy`: what becomes of a message while a turn runs. `show_errors`: a provider's own words, or their class.
 
     Of the page: `token_env` names the variable with the token that logs in `owner`; `users`: names, and argon2 hashes
     of their passwords; with neither, hookgate makes a token and shows it. `origin`: how people reach the page where
@@ -32,6 +33,7 @@ class ChannelSection(Section):
 
     kind: Literal["web"]
     agent: str = ""
+    allow: Several[Annotated[str, Field(min_length=1)]] = ()
     busy: Literal["queue", "steer", "reject"] = "queue"
     show_tools: bool = True
     show_denials: bool = False

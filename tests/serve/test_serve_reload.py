@@ -25,6 +25,10 @@ AFTER = """
 kind = "web"
 show_trace = true
 show_errors = "full"
+allow = ["bob", "role:ops"]
+[people.ann]
+ids = ["web:ann2"]
+roles = ["ops"]
 [agents.poet]
 system = "Rhyme."
 [[routes]]
@@ -48,11 +52,14 @@ async def test_a_reload_takes_over_agents_routes_and_what_is_shown_and_names_the
     async with open_served(configured(tmp_path, BEFORE)) as served:
         runtime = served.runtime
         await say(served, "hello")
+        assert runtime.policies.refuses("web", "anybody") == ""
         assert runtime.gateway.sessions[CHAT.session_key].agent.name == "main"
         configured(tmp_path, AFTER)
         done = await reload_hooks(runtime)
         assert (done.approvals_changed, done.needs_restart) == (True, ("channels.web", "log"))
         assert runtime.policies("web").show_errors == "full"
+        heard = [user for user in ("bob", "ann2", "ann", "owner") if not runtime.policies.refuses("web", user)]
+        assert heard == ["bob", "ann2"]
         await say(served, "hello again")
         agent = runtime.gateway.sessions[CHAT.session_key].agent
         assert (agent.name, agent.system) == ("poet", "Rhyme.")
