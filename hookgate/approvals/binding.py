@@ -18,7 +18,7 @@ from hookgate.protocol.values import Step, ToolCall, ToolSpec
 class Subject:
     """A call that somebody wants a person asked about, and the work that it belongs to. `id` names it in its
     conversation; `spec` None: a hook has answered for a tool that nobody offers. `while_asking` is held while
-    it waits for people; `may_not_wait` says why it cannot."""
+    it waits for people; `may_not_wait` says why it cannot. `files`: the digest of the scripts that it names."""
 
     claim: Claim
     step: Step
@@ -26,6 +26,7 @@ class Subject:
     id: str
     spec: ToolSpec | None = None
     may_not_wait: str = ""
+    files: str = ""
     while_asking: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
 
 
@@ -44,7 +45,7 @@ def request_digest(subject: Subject, asker: str, directory: str) -> str:
     claim, step, call = subject.claim, subject.step, subject.call
     where = [claim.conversation.id, claim.message or step.turn_id, subject.id, directory]
     what = [call.name, *_tool(subject.spec), call.arguments]
-    return _digest([*where, *what, step.agent, step.extension, asker])
+    return _digest([*where, *what, step.agent, step.extension, asker, subject.files])
 
 
 def grant_scope(subject: Subject, asker: str, session: str, directory: str) -> str:

@@ -45,6 +45,7 @@ STOPPED = "the turn was stopped"
 RULES_CHANGED = "the rules for it have changed"
 LEAST_TYPED = 4
 """Characters of an id."""
+SCRIPT_CHANGED = "a file that it runs is another one than was shown"
 PEOPLE_CHANGED = "who may decide it has changed"
 
 
@@ -60,7 +61,8 @@ class Refused:
 @dataclass(frozen=True)
 class Surroundings:
     """`emit` tells events; without a redactor nothing is secret. `directory`: where tools work. `clock`: seconds of
-    the wall clock. `channels` by name, for what is shown elsewhere than in the chat that asks."""
+    the wall clock. `channels` by name, for what is shown elsewhere than in the chat that asks. `scripts`:
+    the digest of the files that a call runs; it may block."""
 
     emit: Callable[[Payload, Step | None], None]
     redactor: Redactor | None = None
@@ -68,6 +70,7 @@ class Surroundings:
     clock: Callable[[], float] = time
     channels: Mapping[str, Channel] = field(default_factory=dict[str, Channel])
     parts: Parts = lambda _call: None
+    scripts: Callable[[ToolCall], str] | None = None
 
 
 @dataclass
@@ -127,6 +130,7 @@ class Approvals:
     async def settle(self, subject: Subject, wishes: Sequence[Wish], channel: Channel) -> Refused | Permit:
         """Ask for each wish in turn. Raises PolicyChanged where the rules have changed meanwhile: the call has to be
         judged again."""
+        subject = replace(subject, files=await self._files(subject.call))
         approvals, grants, lasting = list[Approval](), list[str](), list[Callable[[], None]]()
         for wish in wishes:
             if grant := await self.grants.covering(subject, wish):
@@ -154,12 +158,18 @@ class Approvals:
         subject = permit.subject
         if policy(self.wishes(subject.step, subject.call)) != permit.policy:
             raise PolicyChanged(RULES_CHANGED)
+        if await self._files(subject.call) != subject.files:
+            raise PolicyChanged(SCRIPT_CHANGED)
         for approval in permit.approvals:
             standing = await self._decisions.standing(approval.request)
             if standing is not None and standing.state == "approved" and not self._holds(standing):
                 raise PolicyChanged(PEOPLE_CHANGED)
         intent = Intent(subject.id, permit.policy, permit.approvals, permit.grants)
         await self._journal.work.intend(subject.claim, intent)
+
+    async def _files(self, call: ToolCall) -> str:
+        scripts = self._around.scripts
+        return await trio.to_thread.run_sync(scripts, call) if scripts is not None else ""
 
     # --- a person ---
 

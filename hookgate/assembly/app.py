@@ -22,7 +22,7 @@ from hookgate.assembly.extensions.extensions import Extensions, Joints
 from hookgate.assembly.extensions.looking import looked
 from hookgate.assembly.hooks import plans, restarts
 from hookgate.assembly.logs import redacted_logs
-from hookgate.assembly.narrowing import parts_in
+from hookgate.assembly.narrowing import parts_in, scripts_in
 from hookgate.assembly.redacting import make_redactor
 from hookgate.assembly.settings import Ports, Settings
 from hookgate.assembly.skills import Joined, Skills, load_skills, switched_on
@@ -124,7 +124,9 @@ async def open_runtime(settings: Settings, ports: Ports) -> AsyncGenerator[Runti
         channels = {**opened.channels, **{channel.name: channel for channel in ports.channels}}
         workspace = configuration.workspace_folder(config)
         about = (gate.events.emit, redactor, str(workspace))
-        around = Surroundings(*about, parts=parts_in(workspace), channels=channels)
+        around = Surroundings(
+            *about, channels=channels, parts=parts_in(workspace), scripts=partial(scripts_in, workspace)
+        )
         judges = make_judges(config, gate, journal, around)
         agents = Agents(config, AgentParts(providers, tools, judges, context))
         shared = Shared(journal, trio.Semaphore(config.gateway.max_turns), policies, idle_s)

@@ -1,11 +1,13 @@
-"""What a grant for some arguments alone goes by: the words of one plain command, the folders of a path. Runs nothing.
+"""What a grant for some arguments alone goes by, and the files that a command names. Runs nothing.
 
 Whatever is not certain is nothing: then a grant cannot be narrowed, and one that is does not cover it.
 """
 
 from __future__ import annotations
 
+import re
 from functools import partial
+from hashlib import sha256
 from os.path import normpath
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
@@ -31,6 +33,24 @@ def _parts(workspace: Path, call: ToolCall) -> tuple[str, ...] | None:
     if call.name not in WITH_A_PATH or not isinstance(path, str) or not path or path.startswith("~"):
         return None
     return PurePath(normpath(workspace / path)).parts
+
+
+MOST_FILES = 64
+_WORD = re.compile(r"[^\s'\"`;|&<>()$=]+")
+
+
+def scripts_in(workspace: Path, call: ToolCall) -> str:
+    """The digest of all files that a command line names in whatever way; empty: none. Blocks."""
+    command = call.arguments.get("command") if call.name == BASH.name else None
+    words = dict.fromkeys(_WORD.findall(command)) if isinstance(command, str) else ()
+    files = [(word, path) for word in words if (path := workspace / word).is_file()][:MOST_FILES]
+    digest = sha256()
+    for word, path in files:
+        try:
+            digest.update(f"{word}\0{sha256(path.read_bytes()).hexdigest()}\0".encode("utf-8", "replace"))
+        except OSError:
+            digest.update(f"{word}\0\0".encode("utf-8", "replace"))
+    return digest.hexdigest() if files else ""
 
 
 def plain_words(line: str) -> tuple[str, ...] | None:

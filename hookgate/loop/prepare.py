@@ -143,7 +143,9 @@ def _subject(batch: Batch, call: ToolCall, spec: ToolSpec | None) -> Subject:
     # Whoever waits for a person holds nothing that others wait for.
     outer = batch.within_writer
     why = f"a person would have to be asked, and {outer}, which makes this call, keeps the workspace from all others"
-    return Subject(batch.claim, batch.step, call, batch.id_of(call), spec, why if outer else "", batch.while_asking)
+    return Subject(
+        batch.claim, batch.step, call, batch.id_of(call), spec, why if outer else "", while_asking=batch.while_asking
+    )
 
 
 async def _permitted(

@@ -68,11 +68,14 @@ class House:
         journal: Journal | None = None,
         people: People | None = None,
         channels: Sequence[Person] = (),
+        scripts: Callable[[ToolCall], str] | None = None,
     ) -> None:
         self.told: list[Payload] = []
         self.journal = journal or MemoryJournal(clock)
         by_name = {channel.name: channel for channel in channels}
-        around = Surroundings(lambda payload, _step: self.told.append(payload), redactor, "/work", clock, by_name)
+        around = Surroundings(
+            lambda payload, _step: self.told.append(payload), redactor, "/work", clock, by_name, scripts=scripts
+        )
         self.approvals = Approvals(rules, self.journal, around, people)
         self._claims: dict[str, Claim] = {}
         self._numbers = count(1)

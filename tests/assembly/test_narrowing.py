@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from hookgate.approvals.binding import Permit
 from hookgate.approvals.grants import begins
-from hookgate.assembly.narrowing import parts_in, plain_words
+from hookgate.approvals.rules import Rule
+from hookgate.assembly.narrowing import parts_in, plain_words, scripts_in
+from hookgate.protocol.journal.values import PolicyChanged
 from hookgate.protocol.values import ToolCall
+from tests.approvals.asking import CALL, STEP, YES, House, Person
 
 
 @pytest.mark.parametrize(
@@ -60,3 +66,19 @@ def test_a_path_lies_in_a_folder_by_its_components(name: str, path: str, inside:
     prefix = parts(ToolCall("c", "edit", {"path": "src"}))
     assert prefix is not None
     assert begins(parts(ToolCall("c", name, {"path": path})), prefix) is inside
+
+
+async def test_a_script_that_was_changed_after_it_was_allowed_does_not_run(tmp_path: Path) -> None:
+    script = tmp_path / "deploy.sh"
+    script.write_text("echo fine")
+    call = replace(CALL, arguments={"command": "sh ./deploy.sh now"})
+    house = House(Rule("shell"), scripts=partial(scripts_in, tmp_path))
+    wishes = house.approvals.wishes(STEP, call)
+    permit = await house.settle(wishes, Person([YES]), call=call)
+    assert isinstance(permit, Permit)
+    script.write_text("rm -r .")
+    with pytest.raises(PolicyChanged, match="a file that it runs is another one"):
+        await house.approvals.spend(permit)
+    script.write_text("echo fine")
+    await house.approvals.spend(permit)
+    assert scripts_in(tmp_path, replace(CALL, arguments={"command": "ls"})) == ""

@@ -145,14 +145,12 @@ class Approval:
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """A call is about to run: the approvals that it spends, the grants that it stands on, the policy it passed.
-    `hooks`: the digest of those that had a say in it, for the record."""
+    """A call is about to run: the approvals that it spends, the grants that it stands on, the policy it passed."""
 
     call_id: str
     policy: str
     approvals: tuple[Approval, ...] = ()
     grants: tuple[str, ...] = ()
-    hooks: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -208,7 +208,7 @@ def _intend(tables: Tables, claim: Claim, intent: Intent) -> None:
         raise AlreadyIntended(intent.call_id)
     _compare(tables, intent)
     stands_on = {"approvals": [it.request for it in intent.approvals], "grants": list(intent.grants)}
-    said = {"kind": "intended", "call": intent.call_id, "policy": intent.policy, "hooks": intent.hooks, **stands_on}
+    said = {"kind": "intended", "call": intent.call_id, "policy": intent.policy, **stands_on}
     note(tables, conversation, said, session=tables.conversation(conversation).id)
     sql = "UPDATE requests SET state = 'spent' WHERE id = ?"
     tables.connection.executemany(sql, [(it.request,) for it in intent.approvals])
