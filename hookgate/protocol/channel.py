@@ -26,13 +26,10 @@ class ChannelPolicy:
 
 @dataclass(frozen=True, slots=True)
 class ChannelLimits:
-    """`longest`: of one message's text, in `unit`; 0: none. `edit_s`: how often a message may be edited while it is
-    written; 0: it cannot be. `buttons`: whether it can show any."""
+    """`longest`: of one message's text, in `unit`; 0: none."""
 
     longest: int = 0
     unit: TextUnit = "chars"
-    edit_s: float = 0.0
-    buttons: bool = False
 
 
 UNLIMITED = ChannelLimits()
