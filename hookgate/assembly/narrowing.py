@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from hashlib import sha256
-from os.path import normpath
+from hashlib import file_digest, sha256
+from os import fstat
+from os.path import isfile, normpath
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,7 @@ def _parts(workspace: Path, call: ToolCall) -> tuple[str, ...] | None:
 
 
 MOST_FILES = 64
+LARGEST_SCRIPT_BYTES = 16 << 20
 _WORD = re.compile(r"[^\s'\"`;|&<>()$=]+")
 
 
@@ -43,14 +45,23 @@ def scripts_in(workspace: Path, call: ToolCall) -> str:
     """The digest of all files that a command line names in whatever way; empty: none. Blocks."""
     command = call.arguments.get("command") if call.name == BASH.name else None
     words = dict.fromkeys(_WORD.findall(command)) if isinstance(command, str) else ()
-    files = [(word, path) for word in words if (path := workspace / word).is_file()][:MOST_FILES]
+    files = [(word, path) for word in words if isfile(path := workspace / word)][:MOST_FILES]
     digest = sha256()
     for word, path in files:
-        try:
-            digest.update(f"{word}\0{sha256(path.read_bytes()).hexdigest()}\0".encode("utf-8", "replace"))
-        except OSError:
-            digest.update(f"{word}\0\0".encode("utf-8", "replace"))
+        digest.update(f"{word}\0{_contents(path)}\0".encode("utf-8", "replace"))
     return digest.hexdigest() if files else ""
+
+
+def _contents(path: Path) -> str:
+    """What a file that large holds is no script: it goes by what the file system says of it."""
+    try:
+        with path.open("rb") as file:
+            known = fstat(file.fileno())
+            if known.st_size > LARGEST_SCRIPT_BYTES:
+                return f"{known.st_ino} {known.st_size} {known.st_mtime_ns}"
+            return file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""
 
 
 def plain_words(line: str) -> tuple[str, ...] | None:

@@ -58,6 +58,8 @@ class Gateway:
         self._shared = shared
         self._running = Running()
         self._taken_up = trio.Event()
+        self._resumed: set[str] = set()
+        """Messages that were found unfinished: one that is being received just then is queued once."""
         self._invoked: list[Inbound] = []
         """Commands that were taken in by this gateway, and act."""
         self._router = router
@@ -82,7 +84,8 @@ class Gateway:
 
     async def _accept(self, inbound: Inbound, key: str) -> Accepted:
         accepted = await self.journal.intake.accept(Arrival(inbound, self.agent_of(inbound.chat).name, key))
-        if not accepted.known and (refused := await self._take(Prompt(inbound, accepted))):
+        known = accepted.known or accepted.id in self._resumed
+        if not known and (refused := await self._take(Prompt(inbound, accepted))):
             await self._settle(accepted, "refused", Outbound(inbound.chat, refused, kind="notice"))
         return accepted
 
@@ -239,6 +242,7 @@ class Gateway:
             if chat.channel not in self._channels:
                 log.warning("message_without_channel", message=left.accepted.id, channel=chat.channel)
             elif not self.session(chat).jobs.holds(left.accepted):
+                self._resumed.add(left.accepted.id)
                 self.session(chat).jobs.resume(Job(Prompt(left.inbound, left.accepted)))
         self._taken_up.set()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -82,3 +83,13 @@ async def test_a_script_that_was_changed_after_it_was_allowed_does_not_run(tmp_p
     script.write_text("echo fine")
     await house.approvals.spend(permit)
     assert scripts_in(tmp_path, replace(CALL, arguments={"command": "ls"})) == ""
+
+
+def test_what_is_no_name_of_a_file_or_too_large_to_be_a_script_is_not_read(tmp_path: Path) -> None:
+    assert scripts_in(tmp_path, replace(CALL, arguments={"command": "#" + "x" * 5000})) == ""
+    disk = replace(CALL, arguments={"command": "./disk"})
+    with (tmp_path / "disk").open("wb") as file:
+        file.truncate(1 << 40)
+    before = scripts_in(tmp_path, disk)
+    os.utime(tmp_path / "disk", ns=(1, 1))
+    assert scripts_in(tmp_path, disk) not in ("", before)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import trio
+from structlog.testing import capture_logs
 
 from hookgate.loop.gateway import BUSY
 from hookgate.loop.jobs import MAX_QUEUED
@@ -15,14 +16,53 @@ from hookgate.loop.transcript import NO_RESULT
 from hookgate.protocol.events.payloads import SteeringInjected, TurnEnd
 from hookgate.protocol.hook.answers import CONTINUE, Answer, Ask
 from hookgate.protocol.hook.stages import Question, Stage
+from hookgate.protocol.journal.values import Accepted, Arrival
 from hookgate.protocol.values import Chat, Inbound, ToolCall
 from hookgate.providers.scripted import ScriptStep
 from hookgate.store.journal import open_journal
+from hookgate.store.memory import MemoryJournal
+from hookgate.store.memory.intake import Intake
 from tests.loop.recording import CHAT, OTHER, Bench, FunctionTool, asks_for, hook, says
 
 MakeBench = Callable[..., Bench]
 
 NOTHING = "Nothing is running here."
+
+
+class Late(MemoryJournal):
+    """Its accept says late what it has stored at once: until then others can find it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.intake, self.stored, self.said = LateIntake(self), trio.Event(), trio.Event()
+
+
+class LateIntake(Intake):
+    def __init__(self, journal: Late) -> None:
+        super().__init__(journal._tables)
+        self._journal = journal
+
+    async def accept(self, arrival: Arrival) -> Accepted:
+        accepted = await super().accept(arrival)
+        self._journal.stored.set()
+        await self._journal.said.wait()
+        return accepted
+
+
+async def test_a_message_that_is_found_unfinished_while_it_is_received_is_answered_once(bench: MakeBench) -> None:
+    journal = Late()
+    made = bench(says("once"), says("twice"), journal=journal)
+    with trio.fail_after(60), capture_logs() as logged:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(made.say, "go")
+            await journal.stored.wait()
+            async with made.opened():
+                await made.idle()
+                journal.said.set()
+                await made.idle()
+    assert (made.lines, len(made.provider.requests)) == (["once"], 1)
+    assert await journal.intake.unfinished() == ()
+    assert logged == []
 
 
 # --- /stop --------------------------------------------------------------------------------------------------
