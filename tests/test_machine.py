@@ -86,7 +86,7 @@ def steps(folder: Path, target: str) -> str:
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
     """A folder with a .venv that make takes for finished."""
-    for name in ("Makefile", "pyproject.toml", "requirements", "tests/tools/mcp/npm"):
+    for name in ("Makefile", "pyproject.toml", "requirements", "tests/tools/mcp/npm", "tests/channels/web/npm"):
         source, copy = ROOT / name, tmp_path / "clone" / name
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copytree(source, copy) if source.is_dir() else shutil.copy(source, copy)
