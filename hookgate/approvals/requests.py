@@ -237,12 +237,13 @@ class Approvals:
         stored = standing.request
         emit(requested(stored.shown, around.redactor), subject.step)
         if standing.state == "open":
-            if here not in where:
-                await tell([here], waits_elsewhere(shown, where), f"{stored.id} asked")
             async with subject.while_asking():
+                if here not in where:
+                    await tell([here], waits_elsewhere(shown, where), f"{stored.id} asked")
                 standing = await self._waited(subject, stored, where)
-            if len(where) > 1 or here not in where or is_silence(standing):
-                await tell(where if here in where else (here, *where), outcome_told(standing), f"{stored.id} decided")
+                if len(where) > 1 or here not in where or is_silence(standing):
+                    everywhere = where if here in where else (here, *where)
+                    await tell(everywhere, outcome_told(standing), f"{stored.id} decided")
         record = decided(standing)
         emit(record, subject.step)
         told = {"id": record.id, "tool": record.tool, "digest": record.digest}
@@ -264,6 +265,8 @@ class Approvals:
         standing = await self._decisions.request(claim, request)
         while not self._holds(standing):
             await self._decisions.void(standing.request.id, PEOPLE_CHANGED)
+            if standing.request.id == shown.id:
+                raise PolicyChanged(PEOPLE_CHANGED)
             standing = await self._decisions.request(claim, request)
         return standing
 

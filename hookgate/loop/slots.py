@@ -33,6 +33,7 @@ class Slot:
     def __init__(self, slots: trio.Semaphore) -> None:
         self._slots = slots
         self._held = False
+        self._getting = trio.Lock()
 
     async def __aenter__(self) -> Slot:
         await self._acquire()
@@ -51,12 +52,14 @@ class Slot:
         await self._acquire()
 
     async def _acquire(self) -> None:
-        if not self._held:
-            try:
-                self._slots.acquire_nowait()
-            except trio.WouldBlock:
-                await self._slots.acquire()
-            self._held = True
+        # Several calls of one turn may come back at once: it has one place.
+        async with self._getting:
+            if not self._held:
+                try:
+                    self._slots.acquire_nowait()
+                except trio.WouldBlock:
+                    await self._slots.acquire()
+                self._held = True
 
     def _release(self) -> None:
         if self._held:

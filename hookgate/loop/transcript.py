@@ -86,7 +86,8 @@ class Transcript:
             await self._load()
         self.claim, self._fence = claim, claim.fence
         self._joined, self._read = [], []
-        self._begun = claim.first or (self._entries[-1].number + 1 if self._entries else 1)
+        # A summary stands first, and has the highest number.
+        self._begun = claim.first or max((it.number for it in self._entries), default=0) + 1
 
     async def append(self, *drafts: Draft, outbox: Sequence[Outbound] = ()) -> tuple[Entry, ...]:
         return self._wrote(await self.work.append(self.held, drafts, outbox))

@@ -44,6 +44,15 @@ async def test_a_message_is_judged_before_it_joins_the_conversation(
     assert await made.journal.intake.unfinished() == ()
 
 
+async def test_a_message_after_a_summary_is_judged_and_answered_too(bench: MakeBench) -> None:
+    turns = [says("x" * 4000) for _ in range(4)]
+    made = bench(*turns, says("a summary"), says("fine"), hooks=[hook("h", {ON: Modify({"text": "judged"})})])
+    await made.play("1", "2", "3", "4", "/compact", "after it")
+    assert made.provider.requests[-1].messages[-1].content == "judged"
+    assert [it.content for it in made.messages()][-2:] == ["judged", "fine"]
+    assert "a summary" in made.messages()[0].content
+
+
 async def test_a_message_that_is_stopped_while_it_is_judged_joins_nothing(bench: MakeBench) -> None:
     async def hang(_question: Question) -> Answer:
         await trio.sleep_forever()

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import trio
+import trio.testing
 
+from hookgate.loop.slots import Slot
 from hookgate.protocol.approval import Decision, Voter
 from hookgate.protocol.hook.answers import CONTINUE, Answer, Approve, Ask
 from hookgate.protocol.hook.stages import Question, Stage
@@ -35,6 +37,24 @@ async def test_no_more_turns_work_at_once_than_may_and_every_message_is_answered
         for chat in CHATS:
             await made.idle(chat)
     assert (most, len(made.lines)) == (2, 5)
+
+
+async def test_calls_of_one_turn_that_come_back_together_have_one_place() -> None:
+    slots, back = trio.Semaphore(2), trio.Event()
+
+    async def wait(slot: Slot) -> None:
+        async with slot.given_back():
+            await back.wait()
+
+    with trio.fail_after(60):
+        async with Slot(slots) as slot, trio.open_nursery() as nursery:
+            nursery.start_soon(wait, slot)
+            nursery.start_soon(wait, slot)
+            await trio.testing.wait_all_tasks_blocked()
+            async with Slot(slots), Slot(slots):
+                back.set()
+                await trio.testing.wait_all_tasks_blocked()
+    assert slots.value == 2
 
 
 async def test_a_turn_that_waits_for_a_person_holds_neither_a_place_nor_the_workspace(bench: MakeBench) -> None:

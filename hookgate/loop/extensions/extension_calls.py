@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import count
+from secrets import token_hex
 
 from hookgate.hooks.zot.errands import Errand
 from hookgate.loop.batch import Batch, Final
@@ -28,7 +28,6 @@ from hookgate.tools.dispatch import failure
 
 Shown = Callable[[Step, Sequence[ToolSpec]], tuple[ToolSpec, ...]]
 """Those of the registered tools that a chat may have."""
-_NUMBERS = count(1)
 
 
 async def run_errand(gateway: Gateway, shown: Shown, errand: Errand) -> ToolResult:
@@ -37,8 +36,9 @@ async def run_errand(gateway: Gateway, shown: Shown, errand: Errand) -> ToolResu
     within = call_scope.current.get()
     if within is not None:
         return await _run(gateway, _within(within, errand), errand, within)
-    # Beside the turns of its chat, which have claims of their own.
-    beside = f"{gateway.agent_of(errand.chat).name}+{errand.extension}.{next(_NUMBERS)}"
+    # Beside the turns of its chat, which have claims of their own. By chance, so that nothing that was decided in an
+    # earlier run is about this call.
+    beside = f"{gateway.agent_of(errand.chat).name}+{errand.extension}.{token_hex(8)}"
     async with open_claim(gateway.journal.work, Conversation(errand.chat.session_key, beside)) as claim:
         return await _run(gateway, _between(gateway, claim, shown, errand), errand)
 
