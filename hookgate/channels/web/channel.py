@@ -32,15 +32,13 @@ from hookgate.protocol.events.payloads import (
     TurnEnd,
     TurnStart,
 )
-from hookgate.protocol.journal.values import Conversation, Exchange
+from hookgate.protocol.journal.values import Accepted, Conversation, Exchange
 from hookgate.protocol.values import Chat, Inbound, Outbound
 
 OBSERVED = (TurnStart, TurnEnd, ToolExecStart, ToolExecEnd, ToolExecSkipped, ApprovalDecided)
 TRACED = (GateDecision, HookModified, HookFailed)
 RECENT = 5
 """Of the exchanges of a chat those that something may still be sent for."""
-STOP = "stop-"
-"""How the keys of messages begin that are a pressed button: nobody has written them."""
 
 
 class WebChannel:
@@ -66,6 +64,7 @@ class WebChannel:
         feed = self.feeds.known(outbound.chat.session_key)
         if feed is None:
             return key
+        await self._recount(feed)
         if feed.running is not None:
             feed.remember(feed.running)
         shown = await self._shown(feed, key) or past.sent(key, outbound, time(), "")
@@ -171,17 +170,37 @@ class WebChannel:
 
     # --- what waits ---
 
-    def queued(self, inbound: Inbound) -> None:
-        """It is about to be accepted."""
-        feed = self.feeds.of(inbound.chat)
-        if not inbound.message_id.startswith(STOP):
-            feed.queued[inbound.message_id] = Queued(inbound.message_id, inbound.text)
+    async def receive(self, inbound: Inbound) -> Accepted:
+        """Shown as waiting at once, and only for as long as it does. Raises StoreFailed."""
+        feed, id_ = self.feeds.of(inbound.chat), inbound.message_id
+        if id_ in feed.queued:
+            # Sent once more: what waits is the first.
+            return await self._parts.receive(inbound)
+        feed.queued[id_] = Queued(id_, inbound.text)
+        feed.arriving.add(id_)
         self._say_state(feed)
+        waits = False
+        try:
+            accepted = await self._parts.receive(inbound)
+            waits = not (accepted.known or inbound.text.startswith("/"))
+            return accepted
+        finally:
+            feed.arriving.discard(id_)
+            if not waits:
+                feed.queued.pop(id_, None)
+                self._say_state(feed)
 
-    def not_queued(self, inbound: Inbound) -> None:
-        feed = self.feeds.of(inbound.chat)
-        feed.queued.pop(inbound.message_id, None)
-        self._say_state(feed)
+    async def _recount(self, feed: Feed) -> None:
+        """What was refused, taken into a turn or dropped does not wait any more."""
+        stored = feed.queued.keys() - feed.arriving
+        if not stored:
+            return
+        exchanges = await self._parts.journal.chats.said(await self.conversation(feed.chat))
+        gone = (stored - {it.id for it in _waiting(exchanges)}) & feed.queued.keys()
+        for id_ in gone:
+            del feed.queued[id_]
+        if gone:
+            self._say_state(feed)
 
     def _say_state(self, feed: Feed) -> None:
         running = feed.running is not None and not feed.running.ended
@@ -219,7 +238,9 @@ class WebChannel:
     async def snapshot(self, chat: Chat) -> Snapshot:
         """All of it at one moment: events after its cursor are not in it, or are in it already and say the same."""
         feed, journal = self.feeds.of(chat), self._parts.journal
-        cursor = self.feeds.id(feed.cursor)
+        # In one moment with the cursor: what is written from now on comes as events.
+        cursor, running = self.feeds.id(feed.cursor), feed.running
+        current = running.shown if running is not None and not running.ended else None
         conversation = await self.conversation(chat)
         exchanges = await journal.chats.said(conversation)
         standing = await journal.decisions.pending(chat.session_key)
@@ -227,11 +248,11 @@ class WebChannel:
         messages = await trio.to_thread.run_sync(lambda: tuple(past.messages(exchanges, told, self._parts.redactor)))
         voter = Voter(self.name, chat.chat_id)
         cards = tuple(card(it, may=self._parts.may(it.request, voter)) for it in standing)
-        running = feed.running
-        current = running.shown if running is not None and not running.ended else None
-        if current is not None:
-            # Of the answer that is being written there is no message yet.
-            messages = tuple(it for it in messages if it.role != "assistant" or it.answers != current.message)
+        # Of the answer that is being written there is no message yet, nor of one that has begun since.
+        written = {current.message} if current is not None else set[str]()
+        if feed.running is not None and not feed.running.ended:
+            written.add(feed.running.message)
+        messages = tuple(it for it in messages if it.role != "assistant" or it.answers not in written)
         return Snapshot(cursor, messages, current, cards, tuple(_waiting(exchanges)))
 
     async def conversation(self, chat: Chat) -> Conversation:

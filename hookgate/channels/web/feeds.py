@@ -33,6 +33,8 @@ class Feed:
         self.chat = chat
         self.running: Running | None = None
         self.queued: dict[str, Queued] = {}
+        self.arriving: set[str] = set()
+        """Of `queued` what is not stored yet."""
         self.told: dict[str, tuple[tuple[ShownTool, ...], tuple[ShownTrace, ...]]] = {}
         self.listeners = 0
         self.cursor = next(numbers)

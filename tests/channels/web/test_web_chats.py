@@ -6,7 +6,9 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import trio
 
+from hookgate.channels.web.shapes import Snapshot
 from hookgate.protocol.approval import ApprovalRequest
 from hookgate.protocol.events.payloads import GateDecision, ToolExecEnd, ToolExecStart, TurnEnd, TurnStart
 from hookgate.protocol.journal.values import CallRecord, Draft, StoredRequest
@@ -62,6 +64,47 @@ async def test_an_answer_is_seen_while_it_is_written_and_by_whoever_comes_later(
                 [("user", "hello"), ("assistant", "**to you**")],
             )
             assert snapshot["messages"][1] == {**message, "at": snapshot["messages"][1]["at"]}
+
+
+async def test_what_is_written_while_a_snapshot_is_read_is_not_in_it_as_well(site: Site) -> None:
+    async with site.ann() as ann, listening(ann, "c1") as live:
+        await live.next("snapshot")
+        await ann.post("/api/chats/c1/messages", json={"key": "k1", "text": "hello"})
+        turn = await site.begin("k1")
+        turn.tell(TurnStart("hello", 0))
+        reading, read = trio.Event(), list[Snapshot]()
+
+        async def snapshot() -> None:
+            reading.set()
+            read.append(await site.channel.snapshot(turn.chat))
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(snapshot)
+            await reading.wait()
+            site.channel.stream(turn.chat, "later")
+            await turn.answer("later")
+            turn.tell(END)
+        assert read[0].running is not None
+        assert (read[0].running.text, [it.role for it in read[0].messages]) == ("", ["user"])
+        events = site.channel.feeds.of(turn.chat).after(site.channel.feeds.cursor(read[0].cursor))
+        assert sum(b"event: message" in event for _, event in events or ()) == 1
+
+
+async def test_a_message_waits_once_and_only_until_it_is_dealt_with(site: Site) -> None:
+    async with site.ann() as ann, listening(ann, "c1") as live:
+        await ann.post("/api/chats/c1/messages", json={"key": "k1", "text": "first"})
+        turn = await site.begin("k1")
+        turn.tell(TurnStart("first", 0))
+        feed = site.channel.feeds.of(turn.chat)
+        for _ in range(2):
+            await ann.post("/api/chats/c1/messages", json={"key": "k2", "text": "second"})
+            assert list(feed.queued) == ["k2"]
+        await turn.answer("one")
+        assert list(feed.queued) == ["k2"]
+        # Refused: nothing of it ever begins.
+        await (await site.begin("k2", again=True)).answer("Too much at once.")
+        assert (await live.next("message"))[1]["text"] == "first"
+        assert not feed.queued
 
 
 async def test_a_restart_in_mid_answer_loses_neither_login_nor_chat(tmp_path: Path) -> None:

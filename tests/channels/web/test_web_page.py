@@ -25,7 +25,7 @@ from hookgate.protocol.events.payloads import (
 from hookgate.protocol.journal.values import StoredRequest
 from hookgate.protocol.values import ToolCall
 from tests.channels.web.browser import Live, People, barriers, chromium, say
-from tests.channels.web.site import Turn
+from tests.channels.web.site import TOKEN, Turn
 
 pytestmark = pytest.mark.needs("chromium")
 
@@ -238,6 +238,18 @@ def test_a_phone_in_the_dark_shows_all_of_it(live: Live, people: People) -> None
     expect(page.get_by_label("Search chats")).to_be_hidden()
     page.locator(".said pre").scroll_into_view_if_needed()
     picture(page, "phone")
+
+
+def test_what_is_sent_while_somebody_else_is_logged_in_waits_for_who_wrote_it(live: Live, people: People) -> None:
+    page = people.enter()
+    ended(live, begun(live, page, "First."), "Yes.")
+    login = f"{live.site.url}/api/login"
+    assert page.context.request.post(login, data={"user": "bob", "password": "bobs"}).ok
+    say(page, "Second.")
+    expect(page.locator(".pending")).to_contain_text("not sent yet")
+    assert page.context.request.post(login, data={"token": TOKEN}).ok
+    turn = live.turn()
+    assert (turn.inbound.text, turn.chat.sender) == ("Second.", "owner")
 
 
 def test_whoever_logs_in_by_name_leaves_nothing_behind(live: Live, people: People) -> None:

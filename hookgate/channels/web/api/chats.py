@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from hookgate.channels.web.access.logins import Login
 from hookgate.channels.web.api.asking import Refused, answer, read_json, text_of
-from hookgate.channels.web.channel import STOP, WebChannel
+from hookgate.channels.web.channel import WebChannel
 from hookgate.channels.web.settings import WebParts
 from hookgate.channels.web.shapes import ListedChat, moment
 from hookgate.protocol.journal.values import ChatRow, Exchange
@@ -26,6 +26,8 @@ MAX_TEXT = 200_000
 MAX_MEDIA = 10
 MAX_SEARCH = 200
 MAX_TITLE = 80
+STOP = "stop-"
+"""How the keys of messages begin that are a pressed button: nobody has written them."""
 
 
 class ChatsApi:
@@ -106,14 +108,7 @@ class ChatsApi:
 
     async def _received(self, inbound: Inbound) -> Response:
         """Acknowledged only once it is stored."""
-        self._channel.queued(inbound)
-        try:
-            accepted = await self._parts.receive(inbound)
-        except BaseException:
-            self._channel.not_queued(inbound)
-            raise
-        if accepted.known or inbound.text.startswith("/"):
-            self._channel.not_queued(inbound)
+        accepted = await self._channel.receive(inbound)
         return answer({"id": accepted.id, "known": accepted.known}, 202)
 
 

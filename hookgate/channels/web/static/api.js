@@ -21,10 +21,7 @@ async function ask(method, path, body) {
     return await once(method, path, body);
   } catch (error) {
     if (error.status !== 403 || method === "GET" || !user) throw error;
-    // Another tab has logged in since: the same person has another word for it now.
-    const before = user;
-    await me();
-    if (user !== before) throw new Refused(401, "Somebody else has logged in.");
+    await still();
     return once(method, path, body);
   }
 }
@@ -41,13 +38,24 @@ async function once(method, path, body) {
 
 const chat = (id) => `/api/chats/${encodeURIComponent(id)}`;
 
-export const login = (words) => ask("POST", "/api/login", words);
+export const login = (words) => once("POST", "/api/login", words);
 export const logout = () => ask("POST", "/api/logout");
 
+export const who = () => user;
+
+// From now on all is asked for whoever is logged in.
 export async function me() {
-  const answer = await ask("GET", "/api/me");
+  const answer = await once("GET", "/api/me");
   ({ csrf, user } = answer);
   return answer;
+}
+
+// Another tab may have logged in since: the same person has another word for it now, and nothing goes out as anybody
+// else. Throws Refused where it is not them any more.
+export async function still() {
+  const answer = await once("GET", "/api/me");
+  if (answer.user !== user) throw new Refused(401, "Somebody else has logged in.");
+  csrf = answer.csrf;
 }
 
 export const chats = (search) => ask("GET", `/api/chats?search=${encodeURIComponent(search)}`);

@@ -17,6 +17,7 @@ let chatId = "";
 let user = "";
 let looking = 0;
 let hiddenAt = 0;
+let naming = null;
 
 const composer = new Composer({ send, edit, stop });
 
@@ -64,6 +65,7 @@ function open(id) {
   chat?.close();
   chatId = id;
   chat = null;
+  naming = null;
   history.replaceState(null, "", id ? `#chat=${encodeURIComponent(id)}` : location.pathname);
   showTitle();
   connection("open", 0);
@@ -96,27 +98,41 @@ async function connection(state, tries = 0) {
   place.className = state;
   if (state === "open") outbox.flush(user, sent);
   // A stream does not say why it was refused.
-  if (state === "lost" && tries % 4 === 1) await api.me().catch((error) => error.status === 401 && failed(error));
+  if (state === "lost" && tries % 4 === 1) await api.still().catch((error) => error.status === 401 && failed(error));
 }
 
 async function send(text, media) {
+  const by = user;
+  let id = chatId;
   try {
-    if (!chatId) {
-      const { id } = await api.newChat();
-      composer.named(id);
-      chatId = id;
-      history.replaceState(null, "", `#chat=${encodeURIComponent(id)}`);
-      connect();
-    }
+    id ||= await newId();
   } catch (error) {
     composer.takeBack(text);
     failed(error);
     return;
   }
-  const message = { user, chat: chatId, key: api.newKey(), text, media };
+  const message = { user: by, chat: id, key: api.newKey(), text, media };
   outbox.put(message);
-  chat.pending(message.key, text, "sending");
+  if (id === chatId) chat?.pending(message.key, text, "sending");
   outbox.flush(user, sent);
+}
+
+// One chat for all that is sent before it has its number; whoever has gone elsewhere meanwhile stays there.
+async function newId() {
+  naming ??= api.newChat();
+  const own = naming;
+  try {
+    const { id } = await own;
+    if (naming === own) {
+      composer.named(id);
+      chatId = id;
+      history.replaceState(null, "", `#chat=${encodeURIComponent(id)}`);
+      connect();
+    }
+    return id;
+  } finally {
+    if (naming === own) naming = null;
+  }
 }
 
 function sent(message, state, why) {

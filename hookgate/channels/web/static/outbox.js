@@ -30,6 +30,7 @@ export function flush(user, told) {
 async function sendAll(user, told) {
   const next = () => waiting().find((message) => message.user === user);
   for (let message = next(); message; message = next()) {
+    if (api.who() !== user) return;
     const { chat, key, text, media } = message;
     try {
       await api.send(chat, { key, text, media });
