@@ -64,6 +64,11 @@ class Gate:
         return self._walk.chains.mounts
 
     @property
+    def chains(self) -> Chains:
+        """The hooks that stand now: who asks `came_since` later keeps it."""
+        return self._walk.chains
+
+    @property
     def stats(self) -> Mapping[str, Stats]:
         """How each hook has done, by its name."""
         return self._asking.stats
@@ -183,6 +188,21 @@ class Gate:
             if isinstance(answer, Refuse):
                 return decision.refusal(f"hook:{name}", answer.reason)
         return tuple(_wish(m, a) for m in approvers if isinstance(a := answers[m.name], Ask))
+
+    def came_since(self, judges: Chains, step: Step, call: ToolCall) -> bool:
+        """Whether a hook that would be asked about the call now is not, or not as it is now, among those that have
+        judged it. A new process of the same hook is no other one."""
+        now = self._walk.chains
+        if now is judges:
+            return False
+        for stage in (Stage.BEFORE_TOOL, Stage.APPROVE_TOOL):
+            known = {mount.name: mount for mount in judges.at(stage)}
+            for mount in now.matching(Question(stage, step, call)):
+                before = known.get(mount.name)
+                judged = before is not None and mount.judges_like(before)
+                if mount.enforces and mount.stands_at(stage) and not judged:
+                    return True
+        return False
 
     async def _ask_together(self, approvers: list[Mount], question: Question, answers: dict[str, Answer]) -> None:
         """The first refusal cancels the rest."""

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from hookgate.approvals.binding import Permit
+from hookgate.hooks.chains import Chains
 from hookgate.loop.agent import Agent
 from hookgate.loop.delivery.outlet import Outlet
 from hookgate.protocol.interfaces import Tool
@@ -66,11 +67,13 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """Allowed and approved: this frozen call is the one that runs. `permit`: where people had to say yes."""
+    """Allowed and approved: this frozen call is the one that runs. `judges`: the hooks that stood then; `permit`:
+    where people had to say yes."""
 
     call: ToolCall
     spec: ToolSpec
     tool: Tool
+    judges: Chains
     permit: Permit | None = None
 
     @property
@@ -86,6 +89,7 @@ class Owned:
 
     call: ToolCall
     spec: ToolSpec
+    judges: Chains
     permit: Permit | None = None
     is_kept: ClassVar = True
 

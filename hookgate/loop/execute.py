@@ -13,7 +13,7 @@ from hookgate.loop.batch import Batch, Owned, Ready, Settled
 from hookgate.loop.execution_policy import Around
 from hookgate.loop.extensions import call_scope
 from hookgate.loop.finish import cut_off, owned, started
-from hookgate.loop.prepare import spent
+from hookgate.loop.prepare import outdated, spent
 from hookgate.protocol.events.inside import CallProgressed
 from hookgate.protocol.events.payloads import ToolExecStart
 from hookgate.protocol.journal.values import Intent
@@ -73,6 +73,8 @@ async def execute_all(batch: Batch, items: Sequence[Ready | Owned]) -> dict[str,
 
 async def _on_record(batch: Batch, item: Ready | Owned) -> ToolResult | None:
     """Before it begins: so that nothing that may have happened is done again. The result of one that may not."""
+    if late := outdated(batch, item):
+        return late
     if item.permit is not None:
         return await spent(batch, item.permit)
     if item.is_kept:

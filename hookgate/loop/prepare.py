@@ -11,7 +11,8 @@ from dataclasses import replace
 import structlog
 
 from hookgate.approvals.binding import Permit, Subject
-from hookgate.approvals.requests import Refused
+from hookgate.approvals.requests import RULES_CHANGED, Refused
+from hookgate.hooks.chains import Chains
 from hookgate.hooks.decision import refusal
 from hookgate.hooks.verdicts import Allowed, Answered, Denied
 from hookgate.loop.batch import Batch, Owned, Ready, Settled
@@ -29,6 +30,9 @@ from hookgate.tools.failures import removed
 
 log = structlog.get_logger("hookgate.loop")
 
+MAX_JUDGED = 8
+"""How often one call is judged while hooks or rules change under it; then it is refused."""
+
 
 async def prepare(batch: Batch, read: ReadCall) -> Ready | Owned | Settled:
     """Look up, validate; then the gate: before_tool and approval. A changed call is looked up again."""
@@ -41,12 +45,13 @@ async def prepare(batch: Batch, read: ReadCall) -> Ready | Owned | Settled:
     settled = _settled(batch, spec, call)
     if isinstance(settled, ToolResult):
         return Settled(call, settled, "its arguments do not fit the tool")
-    while True:
+    for _ in range(MAX_JUDGED):
         try:
             return await _judged(batch, settled, spec)
         except PolicyChanged as error:
             # Whoever was asked did not know of it, so hooks and people are asked again.
             log.info("call_judged_again", session=batch.step.session_key, tool=call.name, reason=str(error))
+    return _denied(batch, settled, refusal("approval:", RULES_CHANGED))
 
 
 def _settled(batch: Batch, spec: ToolSpec, call: ToolCall) -> ToolCall | ToolResult:
@@ -70,18 +75,20 @@ def _settled(batch: Batch, spec: ToolSpec, call: ToolCall) -> ToolCall | ToolRes
 
 async def _judged(batch: Batch, call: ToolCall, spec: ToolSpec) -> Ready | Owned | Settled:
     verdict = await batch.agent.gate.before_tool(batch.step, call, batch.owners)
+    # It ends only where all that stand at that moment have been asked.
+    judges = batch.agent.gate.chains
     match verdict:
         case Denied(result=result):
             return _denied(batch, verdict.call, result)
         case Answered():
-            return await _answered(batch, verdict)
+            return await _answered(batch, verdict, judges)
         case Allowed(call=allowed):
             if allowed is call:
-                return await _approved(batch, call, spec)
-            return await _rejudged(batch, call, allowed)
+                return await _approved(batch, call, spec, judges)
+            return await _rejudged(batch, call, allowed, judges)
 
 
-async def _rejudged(batch: Batch, call: ToolCall, changed: ToolCall) -> Ready | Owned | Settled:
+async def _rejudged(batch: Batch, call: ToolCall, changed: ToolCall, judges: Chains) -> Ready | Owned | Settled:
     """What hooks made of a call is looked up and read again."""
     target = batch.spec(changed.name)
     if target is None:
@@ -89,13 +96,13 @@ async def _rejudged(batch: Batch, call: ToolCall, changed: ToolCall) -> Ready | 
     else:
         settled = _settled(batch, target, changed)
         if isinstance(settled, ToolCall):
-            return await _approved(batch, settled, target)
+            return await _approved(batch, settled, target, judges)
     batch.agent.tally.calls += 1
     batch.agent.tally.denied += 1
     return Settled(call, settled, "a hook changed it into a call that cannot run")
 
 
-async def _answered(batch: Batch, verdict: Answered) -> Settled:
+async def _answered(batch: Batch, verdict: Answered, judges: Chains) -> Settled:
     """A hook that does not own the tool gave its result: a rule's person is still asked, unless config trusts it."""
     tally, call = batch.agent.tally, verdict.call
     # By the name that was judged: what an answer says was called must not talk a rule away.
@@ -104,8 +111,10 @@ async def _answered(batch: Batch, verdict: Answered) -> Settled:
     permit = await _permitted(batch, judged, batch.spec(judged.name), wishes)
     if isinstance(permit, ToolResult):
         return _denied(batch, call, permit)
-    if permit is not None and (late := await spent(batch, permit)):
-        return _denied(batch, call, late)
+    if permit is not None:
+        _still_judged(batch, judged, judges, permit)
+        if late := await spent(batch, permit):
+            return _denied(batch, call, late)
     tally.calls += 1
     tally.answered += 1
 
@@ -117,7 +126,7 @@ async def _answered(batch: Batch, verdict: Answered) -> Settled:
     return await answered(batch, call, result)
 
 
-async def _approved(batch: Batch, call: ToolCall, spec: ToolSpec) -> Ready | Owned | Settled:
+async def _approved(batch: Batch, call: ToolCall, spec: ToolSpec, judges: Chains) -> Ready | Owned | Settled:
     agent = batch.agent
     # Before anybody is asked: hooks and rules change in one step, and the call is judged by those of one moment.
     wishes = agent.approvals.wishes(batch.step, call)
@@ -127,16 +136,17 @@ async def _approved(batch: Batch, call: ToolCall, spec: ToolSpec) -> Ready | Own
     permit = await _permitted(batch, call, spec, (*wishes, *verdict))
     if isinstance(permit, ToolResult):
         return _denied(batch, call, permit)
+    _still_judged(batch, call, judges, permit)
     agent.tally.calls += 1
     if spec.owner:
         agent.tally.answered += 1
-        return Owned(call, spec, permit)
+        return Owned(call, spec, judges, permit)
     tool = batch.snapshot.get(call.name)
     if tool is None or not agent.registry.holds(spec):
         agent.tally.denied += 1
         return _unknown(batch, call) if tool is None else Settled(call, removed(call.name), "it has been removed")
     agent.tally.allowed += 1
-    return Ready(call, spec, tool, permit)
+    return Ready(call, spec, tool, judges, permit)
 
 
 def _subject(batch: Batch, call: ToolCall, spec: ToolSpec | None) -> Subject:
@@ -167,6 +177,23 @@ async def _permitted(
         case permit:
             events.emit(CallDecided(seen, "approved", "user"), step)
             return permit
+
+
+def _still_judged(batch: Batch, call: ToolCall, judges: Chains, permit: Permit | None) -> None:
+    """Raises PolicyChanged where a hook or a rule has come meanwhile that has not been asked about the call."""
+    agent = batch.agent
+    unasked = permit is None and agent.approvals.wishes(batch.step, call)
+    if unasked or agent.gate.came_since(judges, batch.step, call):
+        raise PolicyChanged(RULES_CHANGED)
+
+
+def outdated(batch: Batch, item: Ready | Owned) -> ToolResult | None:
+    """The result of a call that was let through by others than it would have to be now."""
+    try:
+        _still_judged(batch, item.call, item.judges, item.permit)
+    except PolicyChanged as error:
+        return refusal("approval:", str(error))
+    return None
 
 
 async def spent(batch: Batch, permit: Permit) -> ToolResult | None:

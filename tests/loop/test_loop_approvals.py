@@ -13,7 +13,7 @@ from trio.testing import MockClock
 from hookgate.approvals.rules import Rule
 from hookgate.protocol.approval import OPERATOR, Decision, Voter
 from hookgate.protocol.events.payloads import ApprovalDecided, ApprovalRequested
-from hookgate.protocol.hook.answers import CONTINUE, Answer, Approve, Ask, Modify, Refuse, Respond
+from hookgate.protocol.hook.answers import CONTINUE, Answer, Approve, Ask, Deny, Modify, Refuse, Respond
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.journal.values import CallState, Conversation
 from hookgate.protocol.match import Globs, Matcher
@@ -356,3 +356,103 @@ async def test_what_was_allowed_does_not_run_where_the_rules_change_before_it_be
         await made.idle()
     assert made.results() == ["Tool execution denied by approval: the rules for it have changed", "u ran"]
     assert made.agent.tally.balanced
+
+
+async def test_a_rule_that_comes_while_another_call_is_parked_is_asked_before_a_call_without_one_runs(
+    bench: MakeBench,
+) -> None:
+    """Of two calls that read, the first is ready already while a person thinks about the second."""
+    free, parked = FunctionTool("u", reads_only=True), FunctionTool("t", reads_only=True)
+    made = bench(asks_for("u", "t"), asks_for("u"), says("x"), tools=[free, parked], rules=[RULE])
+    async with made.opened():
+        await made.say("go")
+        await made.room.asking.wait()
+        made.agent.approvals.adopt([RULE, Rule("new", Matcher({"tools": Globs(("u",))}))])
+        made.room.answers = [NO]
+        [waiting] = await made.agent.approvals.pending()
+        await made.agent.approvals.decide(waiting.id, YES, OPERATOR)
+        await made.idle()
+    changed, ran, again = made.results()
+    assert (changed, ran) == ("Tool execution denied by approval: the rules for it have changed", "t ran")
+    assert (again, free.seen) == ("Tool execution denied by approval: not today", [])
+    assert made.agent.tally.balanced
+
+
+async def test_a_hook_that_comes_while_a_call_is_parked_and_has_nothing_against_it_needs_no_second_yes(
+    bench: MakeBench,
+) -> None:
+    tool, guard = FunctionTool("t"), hook("guard", {Stage.BEFORE_TOOL: CONTINUE, Stage.APPROVE_TOOL: Approve()})
+    made = bench(asks_for("t"), says("x"), tools=[tool], rules=[RULE])
+    async with made.opened():
+        await made.say("go")
+        await made.room.asking.wait()
+        made.agent.gate.mount([guard])
+        [waiting] = await made.agent.approvals.pending()
+        await made.agent.approvals.decide(waiting.id, YES, OPERATOR)
+        await made.idle()
+    assert (len(tool.seen), len(made.room.asked), made.agent.gate.stats["guard"].calls) == (1, 1, 2)
+    assert (made.agent.tally.calls, made.agent.tally.balanced) == (1, True)
+
+
+@pytest.mark.parametrize("stage", [Stage.BEFORE_TOOL, Stage.APPROVE_TOOL])
+@pytest.mark.parametrize("answered", [False, True])
+async def test_a_hook_that_comes_while_a_call_is_parked_judges_it_before_it_runs(
+    bench: MakeBench, stage: Stage, answered: bool
+) -> None:
+    tool, cache = FunctionTool("t"), hook("cache", {Stage.BEFORE_TOOL: Respond(ToolResult("cached"))})
+    hooks = [cache] if answered else []
+    made = bench(asks_for("t"), says("x"), tools=[tool], rules=[RULE], hooks=hooks)
+    # Before the one that answers, after which nobody is asked.
+    guard = hook("a guard", {stage: Deny("no") if stage is Stage.BEFORE_TOOL else Refuse("no")})
+    async with made.opened():
+        await made.say("go")
+        await made.room.asking.wait()
+        made.agent.gate.mount([guard, *hooks])
+        [waiting] = await made.agent.approvals.pending()
+        await made.agent.approvals.decide(waiting.id, YES, OPERATOR)
+        await made.idle()
+    # What a hook answers is no execution, and no approver is asked about it.
+    kept = answered and stage is Stage.APPROVE_TOOL
+    assert (made.results() == ["cached"]) is kept
+    assert kept or made.agent.tally.denied == 1
+    assert (tool.seen, len(made.room.asked), made.agent.tally.balanced) == ([], 1, True)
+
+
+async def test_a_hook_that_comes_while_another_call_is_parked_stops_the_calls_that_it_covers_only(
+    bench: MakeBench,
+) -> None:
+    tools = [FunctionTool(name, reads_only=True) for name in ("u", "v", "t")]
+    made = bench(asks_for("u", "v", "t"), says("x"), tools=tools, rules=[RULE])
+    guard = hook("guard", {Stage.BEFORE_TOOL: CONTINUE}, match=Matcher({"tools": Globs(("u",))}))
+    async with made.opened():
+        await made.say("go")
+        await made.room.asking.wait()
+        made.agent.gate.mount([guard])
+        [waiting] = await made.agent.approvals.pending()
+        await made.agent.approvals.decide(waiting.id, YES, OPERATOR)
+        await made.idle()
+    changed = "Tool execution denied by approval: the rules for it have changed"
+    assert made.results() == [changed, "v ran", "t ran"]
+    assert made.agent.tally.balanced
+
+
+async def test_a_new_process_of_the_same_hook_refuses_no_call_and_asks_nobody_again(bench: MakeBench) -> None:
+    asked = list[str]()
+
+    async def note(question: Question) -> Answer:
+        await trio.lowlevel.checkpoint()
+        asked.append(question.tool)
+        return CONTINUE
+
+    tools = [FunctionTool(name, reads_only=True) for name in ("u", "t")]
+    made = bench(
+        asks_for("u", "t"), says("x"), tools=tools, rules=[RULE], hooks=[hook("h", {Stage.BEFORE_TOOL: note})]
+    )
+    async with made.opened():
+        await made.say("go")
+        await made.room.asking.wait()
+        made.agent.gate.mount([hook("h", {Stage.BEFORE_TOOL: note})])
+        [waiting] = await made.agent.approvals.pending()
+        await made.agent.approvals.decide(waiting.id, YES, OPERATOR)
+        await made.idle()
+    assert (made.results(), asked, len(made.room.asked)) == (["u ran", "t ran"], ["u", "t"], 1)
