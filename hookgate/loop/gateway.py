@@ -123,7 +123,9 @@ class Gateway:
             try:
                 line = await self._lead(invocation.inbound.chat, await invocation.command.run(invocation))
             except Exception:
-                await self._settle(accepted, "answered", None)
+                # What people decided is taken up again by the next start.
+                if invocation.command.kind != "decision":
+                    await self._settle(accepted, "answered", None)
                 raise
             await self._settle(accepted, "answered", line)
         finally:
@@ -251,7 +253,10 @@ class Gateway:
         for kind in COMMAND_KINDS:
             for left in await self.journal.intake.unfinished(kind):
                 if left.inbound not in self._invoked:
-                    await self._take_up_command(left, repeats=kind == "decision")
+                    try:
+                        await self._take_up_command(left, repeats=kind == "decision")
+                    except Exception:
+                        log.exception("command_not_taken_up", message=left.accepted.id)
 
     async def _take_up_command(self, left: Unfinished, *, repeats: bool) -> None:
         chat = left.inbound.chat
@@ -268,7 +273,10 @@ class Gateway:
         while True:
             await trio.sleep(LEASE_S / 3)
             for session in [it for it in self.sessions.values() if it.busy]:
-                await session.renew_lease()
+                try:
+                    await session.renew_lease()
+                except Exception:
+                    log.exception("lease_not_renewed", session=session.key)
             self.resting.look()
 
     async def _queue(self, job: Job) -> bool:

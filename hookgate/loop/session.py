@@ -208,8 +208,9 @@ class Session:
             self.transcript = transcript if conversation == current else self.transcript
         claim = await self._shared.journal.work.claim(BY, LEASE_S, conversation, message)
         if claim is None:
-            # A message that is given up leaves a line for its chat.
+            # A message that is given up leaves a line for its chat, and what had joined it waits again.
             self._outlet.delivery.wake(job.work.chat)
+            await self._queue_again()
             raise Fenced(conversation.id)
         await transcript.take(claim)
         if isinstance(job.work, Prompt) and not claim.first and not self.agent.gate.judges_messages:

@@ -81,13 +81,15 @@ class Transcript:
     # --- writing ---
 
     async def take(self, claim: Claim) -> None:
-        """Load it, unless the claim before this one was ours too."""
-        if claim.after != self._fence:
+        """Load it, unless the claim before this one was ours too, and for another message."""
+        if claim.first or claim.after != self._fence:
             await self._load()
         self.claim, self._fence = claim, claim.fence
         self._joined, self._read = [], []
         # A summary stands first, and has the highest number.
         self._begun = claim.first or max((it.number for it in self._entries), default=0) + 1
+        if claim.first:
+            self._go_on()
 
     async def append(self, *drafts: Draft, outbox: Sequence[Outbound] = ()) -> tuple[Entry, ...]:
         return self._wrote(await self.work.append(self.held, drafts, outbox))
@@ -142,6 +144,14 @@ class Transcript:
         self.stored = await self.work.load(self.conversation)
         self._entries, self._messages = list(self.stored.entries), None
         self._measured, self._measured_at = 0, 0
+
+    def _go_on(self) -> None:
+        """What joined the turn under an earlier claim is part of it still; a reply behind it means that it was read.
+        What was taken back since has no part in it."""
+        replied = max((it.number for it in self._entries if it.message.role == "assistant"), default=0)
+        for message, entry in self.stored.joined:
+            if entry >= self._begun:
+                (self._read if entry < replied else self._joined).append(message)
 
     def _forget_calls(self) -> None:
         """Nobody goes on with them any more."""

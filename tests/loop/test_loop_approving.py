@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 import trio
+from structlog.testing import capture_logs
 
 from hookgate.approvals.rules import Rule
 from hookgate.loop.gateway import CUT_OFF
-from hookgate.protocol.journal.values import Arrival
+from hookgate.protocol.catalog import StoreFailed
+from hookgate.protocol.journal.values import Arrival, Standing, Vote
 from hookgate.protocol.match import Globs, Matcher
 from hookgate.protocol.values import Inbound
+from hookgate.store.memory import MemoryJournal
+from hookgate.store.memory.decisions import Decisions
 from tests.loop.recording import CHAT, OTHER, Bench, FunctionTool, asks_for, says
 
 MakeBench = Callable[..., Bench]
@@ -77,3 +82,38 @@ async def test_what_somebody_decided_right_before_a_crash_counts_after_it_and_on
     assert len(tool.seen) == 1
     for kind in ("decision", "command", "message"):
         assert await intake.unfinished(kind) == ()  # type: ignore[arg-type]
+
+
+class Faulty(Decisions):
+    """A store that is out of order for its first decisions."""
+
+    faults = 2
+
+    async def decide(self, request: str, vote: Vote) -> Standing | None:
+        self.faults -= 1
+        if self.faults >= 0:
+            raise StoreFailed("the disk is full")
+        return await super().decide(request, vote)
+
+
+async def test_a_decision_that_the_store_does_not_take_is_tried_again_at_each_start(bench: MakeBench) -> None:
+    tool, journal = FunctionTool("t"), MemoryJournal()
+    journal.decisions = Faulty(journal._tables)
+    first = Bench(asks_for("t"), tools=[tool], rules=[RULE], journal=journal)
+    async with first.opened():
+        await first.say("go")
+        await first.room.asking.wait()
+        with pytest.raises(StoreFailed):
+            await first.say(f"/approve {first.room.asked[0].id}")
+    journal.reopen()
+    second = Bench(tools=[tool], rules=[RULE], journal=journal)
+    with capture_logs() as logged:
+        async with second.opened():
+            await second.room.asking.wait()
+    assert "command_not_taken_up" in [it["event"] for it in logged]
+    journal.reopen()
+    third = bench(says("x"), tools=[tool], rules=[RULE], journal=journal)
+    async with third.opened():
+        await third.idle()
+    assert (third.lines, len(tool.seen)) == (["Allowed.", "x"], 1)
+    assert await journal.intake.unfinished("decision") == ()

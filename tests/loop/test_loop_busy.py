@@ -14,7 +14,9 @@ from hookgate.protocol.channel import Busy, ChannelPolicy
 from hookgate.protocol.events.payloads import SteeringInjected
 from hookgate.protocol.hook.answers import Answer, Drop, Modify
 from hookgate.protocol.hook.stages import Question, Stage
-from hookgate.protocol.values import ChatMessage, ToolCall
+from hookgate.protocol.journal.values import Arrival, Draft
+from hookgate.protocol.values import ChatMessage, Inbound, Message, ToolCall
+from hookgate.store.attempts import GIVEN_UP, MAX_ATTEMPTS
 from tests.loop.recording import CHAT, Bench, FunctionTool, asks_for, hook, is_valid, says
 
 MakeBench = Callable[..., Bench]
@@ -117,6 +119,69 @@ async def test_what_joined_and_was_never_read_is_asked_again_once(bench: MakeBen
         assert made.lines == ["Stopped.", "two"]
         assert [it.content for it in made.messages() if it.role == "user"] == ["first", "second"]
         assert await outcomes(made, "M1", "M2") == ["dropped", "answered"]
+
+
+@pytest.mark.parametrize(
+    ("read", "stopped", "lines", "ends"),
+    [
+        (True, False, ["last"], ["answered", "answered"]),
+        (False, False, ["last"], ["answered", "answered"]),
+        (True, True, ["Stopped."], ["dropped", "dropped"]),
+        (False, True, ["Stopped.", "last"], ["dropped", "answered"]),
+    ],
+)
+async def test_what_joined_before_a_crash_is_answered_once_after_it(
+    read: bool, stopped: bool, lines: list[str], ends: list[str], bench: MakeBench
+) -> None:
+    held, hangs_at, hanging = Held(), {2 if read else 1}, trio.Event()
+
+    async def hang(question: Question) -> Answer:
+        if question.step.iteration in hangs_at:
+            hangs_at.clear()
+            hanging.set()
+            await trio.sleep_forever()
+        return Modify({})
+
+    parts = {"tools": [held.tool], "policy": STEERS, "hooks": [hook("h", {Stage.BEFORE_LLM: hang})]}
+    before = bench(asks_for("work"), asks_for("work"), **parts)
+    async with before.opened():
+        await before.say("first")
+        await held.begun.wait()
+        await before.say("second")
+        held.go.set()
+        await hanging.wait()
+    before.journal.reopen()
+    hanging = trio.Event()
+    hangs_at |= {1, 2} if stopped else set()
+    after = bench(says("last"), journal=before.journal, **parts)
+    async with after.opened():
+        if stopped:
+            await hanging.wait()
+            await after.say("/stop")
+        await after.idle()
+        assert after.lines == lines
+        assert [it.content for it in after.messages() if it.role == "user"] == ["first", "second"]
+    assert await outcomes(after, "M1", "M2") == ends
+    assert await after.journal.intake.unfinished() == ()
+
+
+async def test_what_had_joined_a_message_that_is_given_up_is_answered_by_the_same_start(bench: MakeBench) -> None:
+    made = bench(says("two"), policy=STEERS)
+    intake, work = made.journal.intake, made.journal.work
+    first = await intake.accept(Arrival(Inbound(CHAT, "first"), "main", ""))
+    second = await intake.accept(Arrival(Inbound(CHAT, "second"), "main", ""))
+    for attempt in range(MAX_ATTEMPTS + 1):
+        claim = await work.claim("gateway", 60, first.conversation, first.id)
+        assert claim is not None
+        if not attempt:
+            await work.append(claim, [Draft(Message("user", "first"))])
+            await work.join(claim, second.id, Message("user", "second"))
+        made.journal.reopen()
+    async with made.opened():
+        await made.idle()
+        assert made.lines == [GIVEN_UP, "two"]
+        assert [it.content for it in made.messages()] == ["first", "second", "two"]
+    assert await outcomes(made, first.id, second.id) == ["dead", "answered"]
 
 
 @pytest.mark.parametrize(

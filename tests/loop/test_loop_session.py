@@ -7,21 +7,25 @@ from pathlib import Path
 
 import pytest
 import trio
+import trio.testing
 from structlog.testing import capture_logs
 
+from hookgate.loop.claims import LEASE_S
 from hookgate.loop.gateway import BUSY
 from hookgate.loop.jobs import MAX_QUEUED
 from hookgate.loop.session import MAX_NEWS
 from hookgate.loop.transcript import NO_RESULT
+from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.events.payloads import SteeringInjected, TurnEnd
 from hookgate.protocol.hook.answers import CONTINUE, Answer, Ask
 from hookgate.protocol.hook.stages import Question, Stage
-from hookgate.protocol.journal.values import Accepted, Arrival
+from hookgate.protocol.journal.values import Accepted, Arrival, Claim
 from hookgate.protocol.values import Chat, Inbound, ToolCall
 from hookgate.providers.scripted import ScriptStep
 from hookgate.store.journal import open_journal
 from hookgate.store.memory import MemoryJournal
 from hookgate.store.memory.intake import Intake
+from hookgate.store.memory.work import Work
 from tests.loop.recording import CHAT, OTHER, Bench, FunctionTool, asks_for, hook, says
 
 MakeBench = Callable[..., Bench]
@@ -63,6 +67,42 @@ async def test_a_message_that_is_found_unfinished_while_it_is_received_is_answer
     assert (made.lines, len(made.provider.requests)) == (["once"], 1)
     assert await journal.intake.unfinished() == ()
     assert logged == []
+
+
+class Renewing(Work):
+    """A store that does not take the first renewal of a lease."""
+
+    def __init__(self, journal: MemoryJournal) -> None:
+        super().__init__(journal._tables)
+        self.tried, self.renewed = False, trio.Event()
+
+    async def renew(self, claim: Claim, lease_s: float) -> Claim:
+        if not self.tried:
+            self.tried = True
+            raise StoreFailed("the disk is full")
+        self.renewed.set()
+        return await super().renew(claim, lease_s)
+
+
+async def test_a_lease_that_could_not_be_renewed_is_tried_again_and_ends_nothing(
+    bench: MakeBench, autojump_clock: trio.testing.MockClock
+) -> None:
+    journal = MemoryJournal()
+    journal.work = work = Renewing(journal)
+
+    async def until_renewed(_call: ToolCall) -> str:
+        await work.renewed.wait()
+        return "worked"
+
+    made = bench(asks_for("t"), says("done"), tools=[FunctionTool("t", until_renewed)], journal=journal)
+    with trio.fail_after(4 * LEASE_S), capture_logs() as logged:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(made.gateway.run)
+            await made.say("go")
+            await made.idle()
+            nursery.cancel_scope.cancel()
+    assert made.lines == ["done"]
+    assert [it["event"] for it in logged] == ["lease_not_renewed"]
 
 
 # --- /stop --------------------------------------------------------------------------------------------------

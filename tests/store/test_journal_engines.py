@@ -128,6 +128,43 @@ async def test_what_joins_a_turn_ends_with_it_if_it_was_read_and_else_has_its_ow
     assert await texts(journal, again) == ["first", "as hooks left it", "both"]
 
 
+async def test_what_had_joined_a_turn_is_known_to_who_goes_on_with_it(opened: Open) -> None:
+    async with opened() as journal:
+        claim = await claimed(journal, "first")
+        await journal.work.append(claim, [Draft(Message("user", "first"))])
+        joins = [await accepted(journal, text) for text in ("second", "third")]
+        entries = [await journal.work.join(claim, it.id, Message("user", "joins")) for it in joins]
+        joined = tuple((message.id, entry.number) for message, entry in zip(joins, entries, strict=True))
+    async with opened() as journal:
+        assert (await journal.work.load(claim.conversation)).joined == joined
+        again = await journal.work.claim("g", 60)
+        assert again is not None
+        assert again.message == claim.message
+        await journal.work.complete(again, "answered", read=[joins[0].id])
+        assert (await journal.work.load(claim.conversation)).joined == ()
+        left = await journal.intake.unfinished()
+        assert [it.accepted.id for it in left] == [joins[1].id]
+
+
+async def test_what_had_joined_a_dead_letter_has_its_own_turn(opened: Open) -> None:
+    async with opened() as journal:
+        claim = await claimed(journal, "poison")
+        await journal.work.append(claim, [Draft(Message("user", "poison"))])
+        joins = await accepted(journal, "joins")
+        await journal.work.join(claim, joins.id, Message("user", "joins"))
+    for attempt in range(1, MAX_ATTEMPTS + 1):
+        async with opened() as journal:
+            again = await journal.work.claim("g", 60)
+            assert again is not None
+            assert (again.message, again.attempt) == (claim.message, attempt)
+    async with opened() as journal:
+        its = await journal.work.claim("g", 60)
+        assert (await steps(journal, claim.message))[-1] == "dead"
+        assert its is not None
+        assert (its.message, its.first) == (joins.id, 0)
+        assert await texts(journal, its) == ["poison"]
+
+
 async def test_a_message_that_dies_three_times_without_a_step_is_a_dead_letter_and_its_chat_is_told(
     opened: Open,
 ) -> None:

@@ -164,10 +164,12 @@ class CallState:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A conversation as it is stored: the last summary, if there is one, and every entry above it. `calls` by id."""
+    """A conversation as it is stored: the last summary, if there is one, and every entry above it. `calls` by id.
+    `joined`: the messages that joined a turn which has not ended, each with the number of its entry."""
 
     entries: tuple[Entry, ...]
     calls: tuple[tuple[str, CallState], ...] = ()
+    joined: tuple[tuple[str, int], ...] = ()
 
     def call(self, call_id: str) -> CallState:
         return dict(self.calls).get(call_id, CallState())

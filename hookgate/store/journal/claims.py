@@ -50,6 +50,7 @@ def _take(tables: Tables, message: int, conversation: int, holder: tuple[str, fl
     if attempts >= MAX_ATTEMPTS:
         tables.post(conversation, [Outbound(inbound.chat, GIVEN_UP, kind="error")], message)
         tables.end(message, "dead")
+        return_joined(tables, conversation)
         return None
     tables.run("UPDATE messages SET begun = 1 WHERE number = ?", message)
     tables.passed(message, "running")
@@ -67,6 +68,19 @@ def _bury(tables: Tables, conversation: int) -> None:
         note(tables, conversation, {"kind": "taken over", "message": id_of(message)})
         tables.run(f"UPDATE messages SET attempts = {counted} WHERE number = ?", message)  # noqa: S608
         let_go(tables, conversation)
+
+
+def joined(tables: Tables, conversation: int) -> list[tuple[int, int]]:
+    """Messages that are part of a turn which has not ended, each with the number of its entry."""
+    sql = "SELECT number, joined_at FROM messages WHERE conversation = ? AND outcome IS NULL AND joined_at > 0"
+    return [(number, entry) for number, entry in tables.all(f"{sql} ORDER BY joined_at", conversation)]
+
+
+def return_joined(tables: Tables, conversation: int) -> None:
+    """What joined a turn and did not end with it is said in a turn of its own, and there alone."""
+    for number, entry in joined(tables, conversation):
+        tables.run("UPDATE entries SET gone = 1 WHERE conversation = ? AND number = ?", conversation, entry)
+        tables.run("UPDATE messages SET joined_at = 0 WHERE number = ?", number)
 
 
 def let_go(tables: Tables, conversation: int) -> None:

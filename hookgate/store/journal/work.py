@@ -30,7 +30,7 @@ from hookgate.store.journal.decisions import find_request
 from hookgate.store.journal.encoding import decoded, decoded_answer, encoded
 from hookgate.store.journal.engine import Engine
 from hookgate.store.journal.schema import FORMAT
-from hookgate.store.journal.tables import Tables, number_of
+from hookgate.store.journal.tables import Tables, id_of, number_of
 from hookgate.store.journal.transcripts import read_entries, rewind
 
 _REPLY = re.compile(r"\d{1,15}")
@@ -78,7 +78,9 @@ class Work:
                 "WHERE conversation = ? AND reply >= ? AND gone = 0 ORDER BY rowid"
             )
             rows = tables.all(sql, number, upto)
-            return Stored(entries, tuple((id_, _state(*rest)) for id_, *rest in rows))
+            calls = tuple((id_, _state(*rest)) for id_, *rest in rows)
+            joined = tuple((id_of(message), entry) for message, entry in claims.joined(tables, number))
+            return Stored(entries, calls, joined)
 
         return await self._engine.read(load)
 
@@ -153,7 +155,7 @@ class Work:
                 tables.end(message, outcome)
             for id_ in read:
                 tables.end(number_of(id_), outcome)
-            _return_unread(tables, number)
+            claims.return_joined(tables, number)
             claims.let_go(tables, number)
             return entries
 
@@ -236,11 +238,3 @@ def _compare(tables: Tables, intent: Intent) -> None:
         sql = "SELECT 1 FROM grants WHERE id = ? AND (ends_at = 0 OR ends_at > ?)"
         if not tables.one(sql, id_, tables.clock()):
             raise PolicyChanged("a lasting yes has been taken back, or is over")
-
-
-def _return_unread(tables: Tables, conversation: int) -> None:
-    """What joined and no model has read is said in a turn of its own, and there alone."""
-    sql = "SELECT number, joined_at FROM messages WHERE conversation = ? AND outcome IS NULL AND joined_at > 0"
-    for number, entry in tables.all(sql, conversation):
-        tables.run("UPDATE entries SET gone = 1 WHERE conversation = ? AND number = ?", conversation, entry)
-        tables.run("UPDATE messages SET joined_at = 0 WHERE number = ?", number)

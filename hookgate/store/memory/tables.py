@@ -158,7 +158,6 @@ class Tables:
     def trim(self, thread: Thread, first: int) -> None:
         """A turn is over: its calls are answered, what is summed up is said shorter, and neither is taken back."""
         thread.calls.clear()
-        thread.joined.clear()
         summary = thread.summary
         if summary is not None and thread.live[0] is not summary:
             thread.live = [summary, *(it for it in thread.live if it.number >= summary.upto and not it.upto)]

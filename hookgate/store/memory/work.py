@@ -36,9 +36,16 @@ class Work:
     ) -> Claim | None:
         if conversation is not None and not message:
             return self._take(conversation, None, by, lease_s)
-        rows = [self._tables.unfinished.get(message)] if message else self._tables.waiting()
-        claims = (self._take(row.conversation, row, by, lease_s) for row in rows if row is not None)
-        return next((claim for claim in claims if claim is not None), None)
+        while row := self._free(message):
+            claim = self._take(row.conversation, row, by, lease_s)
+            if claim is not None:
+                return claim
+        return None
+
+    def _free(self, message: str) -> MessageRow | None:
+        """This one, or the next of all, if nobody has its conversation."""
+        tables, rows = self._tables, (it for it in self._tables.waiting() if message in ("", it.id))
+        return next((it for it in rows if not tables.claimed(tables.thread(it.conversation))), None)
 
     def _take(self, conversation: Conversation, row: MessageRow | None, by: str, lease_s: float) -> Claim | None:
         thread = self._tables.thread(conversation)
@@ -63,6 +70,7 @@ class Work:
     def _give_up(self, row: MessageRow, thread: Thread) -> None:
         self._tables.post(thread, [Outbound(row.inbound.chat, GIVEN_UP, kind="error")], row.id)
         self._tables.end(row, "dead")
+        self._return_joined(thread)
         self._tables.ring()
 
     def _begin(self, thread: Thread, by: str, lease_s: float, row: MessageRow | None = None) -> Claim:
@@ -101,7 +109,8 @@ class Work:
         entries, summary = thread.live, thread.summary
         if summary is not None:
             entries = [summary, *(it for it in entries if it.number >= summary.upto and not it.upto)]
-        return Stored(tuple(entries), tuple(thread.calls.items()))
+        joined = tuple((row.id, row.joined_at) for row in self._joined(thread))
+        return Stored(tuple(entries), tuple(thread.calls.items()), joined)
 
     async def append(
         self, claim: Claim, drafts: Sequence[Draft], outbox: Sequence[Outbound] = ()
@@ -174,14 +183,18 @@ class Work:
             tables.end(row, outcome)
         for id_ in read:
             tables.end(tables.messages[id_], outcome)
-        self._return_unread(thread)
+        self._return_joined(thread)
         tables.trim(thread, first or thread.written)
         tables.let_go(thread)
         tables.ring()
         return entries
 
-    def _return_unread(self, thread: Thread) -> None:
-        """What joined and no model has read is said in a turn of its own, and there alone."""
-        for row in filter(None, map(self._tables.unfinished.get, thread.joined)):
+    def _joined(self, thread: Thread) -> list[MessageRow]:
+        return list(filter(None, map(self._tables.unfinished.get, thread.joined)))
+
+    def _return_joined(self, thread: Thread) -> None:
+        """What joined a turn and did not end with it is said in a turn of its own, and there alone."""
+        for row in self._joined(thread):
             thread.live = [it for it in thread.live if it.number != row.joined_at]
             row.joined_at = 0
+        thread.joined.clear()
