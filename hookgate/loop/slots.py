@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from math import inf
 from types import TracebackType
@@ -52,13 +52,17 @@ class Slot:
         await self._acquire()
 
     async def _acquire(self) -> None:
+        # A turn that finds a place free has begun, even where it is stopped already.
+        if not self._held and not self._getting.locked():
+            with suppress(trio.WouldBlock):
+                self._slots.acquire_nowait()
+                self._held = True
+        if self._held:
+            return
         # Several calls of one turn may come back at once: it has one place.
         async with self._getting:
             if not self._held:
-                try:
-                    self._slots.acquire_nowait()
-                except trio.WouldBlock:
-                    await self._slots.acquire()
+                await self._slots.acquire()
                 self._held = True
 
     def _release(self) -> None:
