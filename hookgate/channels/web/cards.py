@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from difflib import unified_diff
+from functools import lru_cache
 
 from hookgate.channels.web.shapes import Card, moment
 from hookgate.protocol.approval import ApprovalRequest, usual_title
@@ -12,6 +13,8 @@ from hookgate.protocol.values import Json
 
 MAX_DIFF = 20_000
 """Characters on both sides; a diff of more takes too long, and the arguments say it all."""
+MAX_MATCHED = 250_000
+"""Lines before times lines after; of more nothing is matched, since that takes their product and worse."""
 
 
 def card(standing: Standing, *, may: bool) -> Card:
@@ -48,8 +51,18 @@ def _diff(arguments: Mapping[str, Json]) -> str:
             return ""
         if sum(map(len, (*parts, old, new))) > MAX_DIFF:
             return ""
-        parts += unified_diff(old.splitlines(), new.splitlines(), path, path, lineterm="")
+        parts += _compared(old, new, path)
     return "\n".join(parts)
+
+
+@lru_cache(maxsize=200)
+def _compared(old: str, new: str, path: str) -> tuple[str, ...]:
+    """Asked for again with every snapshot, while the request waits."""
+    before, after = old.splitlines(), new.splitlines()
+    if len(before) * len(after) <= MAX_MATCHED:
+        return tuple(unified_diff(before, after, path, path, lineterm=""))
+    head = f"--- {path}", f"+++ {path}", f"@@ -1,{len(before)} +1,{len(after)} @@"
+    return *head, *(f"-{line}" for line in before), *(f"+{line}" for line in after)
 
 
 def _edits(arguments: Mapping[str, Json]) -> Iterator[tuple[Json, Json]]:

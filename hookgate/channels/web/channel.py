@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
-from time import time
+from time import thread_time, time
 
+import structlog
 import trio
 
 from hookgate.channels.web import past
@@ -34,6 +35,8 @@ from hookgate.protocol.events.payloads import (
 )
 from hookgate.protocol.journal.values import Accepted, Conversation, Exchange
 from hookgate.protocol.values import Chat, Inbound, Outbound
+
+log = structlog.get_logger("hookgate.web")
 
 OBSERVED = (TurnStart, TurnEnd, ToolExecStart, ToolExecEnd, ToolExecSkipped, ApprovalDecided)
 TRACED = (GateDecision, HookModified, HookFailed)
@@ -217,19 +220,27 @@ class WebChannel:
         while True:
             await self._stirred.wait()
             self._stirred = trio.Event()
-            pause_s = 0.0
-            for feed in self._dirty.values():
+            dirty, self._dirty = self._dirty, {}
+            pause_s = spent_s = 0.0
+            for feed in dirty.values():
                 if feed.running is not None:
+                    began = thread_time()
                     self._flush(feed)
-                    pause_s = max(pause_s, feed.running.pause_s)
-            self._dirty.clear()
-            await trio.sleep(pause_s)
+                    pause_s, spent_s = max(pause_s, feed.running.pause_s), spent_s + thread_time() - began
+                # However many chats are written to, others have their turn in between.
+                await trio.lowlevel.checkpoint()
+            await trio.sleep(max(pause_s, spent_s))
 
     def _flush(self, feed: Feed) -> None:
         running = feed.running
         if running is None:
             return
-        piece, closed, opened = running.render()
+        try:
+            piece, closed, opened = running.render()
+        except Exception:
+            # One text; the message that comes in its place is rendered by itself.
+            log.exception("stream_not_rendered", session=feed.chat.session_key)
+            return
         if piece:
             feed.publish("delta", {"text": piece, "closed": closed, "html": opened})
 

@@ -86,6 +86,16 @@ class Feed:
         self._lost, self._bytes = self.cursor, 0
         self._events.clear()
 
+    def forget(self) -> None:
+        """What was said is gone: whoever listens gets a snapshot of what is left."""
+        self.running = None
+        self.queued.clear()
+        self.told.clear()
+        self.cursor = next(self._numbers)
+        self.rest()
+        self._news.set()
+        self._news = trio.Event()
+
 
 class Feeds:
     """Of one channel. An event's id is EPOCH-NUMBER, with an epoch for each run of the gateway."""
@@ -113,7 +123,11 @@ class Feeds:
                 del self._feeds[key]
 
     def forget(self, session: str) -> None:
-        self._feeds.pop(session, None)
+        feed = self._feeds.get(session)
+        if feed is not None and feed.listeners:
+            feed.forget()
+        elif feed is not None:
+            del self._feeds[session]
 
     def all(self) -> tuple[Feed, ...]:
         return tuple(self._feeds.values())

@@ -31,6 +31,8 @@ MAX_LINKED_WORD = 2000
 """What finds links is quadratic within a word."""
 MIN_PAUSE_S, PAUSE_PER_COST = 0.05, 10.0
 OWN_IMAGE: Final = re.compile(r"/media/[0-9a-f]{64}")
+_LINE_ENDS = re.compile(r"(?<=\n)|(?<=\r)(?!\n)")
+"""Fewer than Python knows: only what Markdown counts as lines."""
 _WORD = re.compile(r"[\w+#.-]{1,30}")
 _ALIGNED = {"text-align:left": "left", "text-align:center": "center", "text-align:right": "right"}
 _TAGS: Final = frozenset(
@@ -81,7 +83,7 @@ class StreamedMarkdown:
         if last and (lines := tokens[last].map):
             self._env["highlighting"] = Highlighting()
             self._closed += _safe(md.renderer.render(tokens[:last], md.options, self._env))
-            self._open = "".join(self._open.splitlines(keepends=True)[lines[0] :])
+            self._open = "".join(_LINE_ENDS.split(self._open)[lines[0] :])
         self._env["highlighting"] = Highlighting(budget_s=0)
         shown = _safe(md.renderer.render(tokens[last:], md.options, self._env))
         self.pause_s = max(MIN_PAUSE_S, PAUSE_PER_COST * (time.thread_time() - started))

@@ -216,6 +216,15 @@ def test_a_block_that_has_closed_is_rendered_once() -> None:
     assert '<span class="k">let</span>' in streamed.render()[0]
 
 
+def test_only_line_ends_of_markdown_are_lines_while_it_is_written() -> None:
+    streamed = StreamedMarkdown()
+    streamed.add("one\u2028\x0c\x85two\r\n\r\nthree\rfour\n\nfive")
+    closed, opened = streamed.render()
+    again, last = streamed.render()
+    assert (again, last) == (closed, opened)
+    assert last == "<p>five</p>\n"
+
+
 def test_writing_a_long_answer_costs_no_more_than_a_few_times_the_whole() -> None:
     answer, streamed = ANSWER * 60, StreamedMarkdown()
     began = time.thread_time()

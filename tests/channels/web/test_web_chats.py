@@ -107,6 +107,22 @@ async def test_a_message_waits_once_and_only_until_it_is_dealt_with(site: Site) 
         assert not feed.queued
 
 
+async def test_other_tabs_see_a_chat_deleted_and_a_logout_ends_what_they_hear(site: Site) -> None:
+    async with site.ann() as ann, listening(ann, "c1") as live:
+        await live.next("snapshot")
+        await ann.post("/api/chats/c1/messages", json={"key": "k1", "text": "hello"})
+        await (await site.begin("k1")).answer("to you")
+        await live.next("message")
+        assert (await ann.delete("/api/chats/c1")).status_code == 204
+        assert (await live.next("snapshot"))[1]["messages"] == []
+        assert (await ann.post("/api/logout")).status_code == 204
+        feed = site.channel.feeds.known("web:ann:c1")
+        assert feed is not None
+        site.channel.stream(feed.chat, "not for whoever has left")
+        with pytest.raises(AssertionError, match="the stream has ended"):
+            await live.next("delta")
+
+
 async def test_a_restart_in_mid_answer_loses_neither_login_nor_chat(tmp_path: Path) -> None:
     async with opened(tmp_path) as site, site.ann() as ann, listening(ann, "c1") as live:
         await live.next("snapshot")

@@ -41,7 +41,7 @@ def make_app(channel: WebChannel, settings: WebSettings, parts: WebParts, logins
 
     async def events(scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive, send)
-        await tell(channel, chats.chat(request, door.admit(request)), request, send)
+        await tell(channel, lambda: chats.chat(request, door.admit(request)), request, send)
 
     async def page(request: Request) -> Response:
         door.check_site(request)

@@ -48,12 +48,12 @@ async def read_body(request: Request, most: int, within_s: float) -> bytes:
     raise Refused(408, f"not all of it came within {within_s:g} s")
 
 
-async def read_json(request: Request) -> Mapping[str, Any]:
-    """An object; any page can send what is not declared as JSON. Raises Refused and Gone."""
+async def read_json(request: Request, most: int = JSON_BYTES, within_s: float = 0.0) -> Mapping[str, Any]:
+    """An object; any page can send what is not declared as JSON. `within_s` 0: BODY_S. Raises Refused and Gone."""
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         raise Refused(415, "the body has to be application/json")
     try:
-        value = decode(await read_body(request, JSON_BYTES, BODY_S))
+        value = decode(await read_body(request, most, within_s or BODY_S))
     except (BadMessage, UnicodeDecodeError) as error:
         raise Refused(400, f"no JSON: {error}") from None
     if not isinstance(value, dict):

@@ -16,6 +16,8 @@ from hookgate.channels.web.settings import OWNER, WebParts, WebSettings
 
 Answering = Callable[[Request, Login], Awaitable[Response]]
 MAX_SECRET = 1000
+LOGIN_BYTES, LOGIN_S = 8000, 5.0
+"""For a whole request to log in, which anybody may make."""
 
 
 class Door:
@@ -58,11 +60,13 @@ class Door:
 
     async def login(self, request: Request) -> Response:
         self.check_site(request)
-        members = await read_json(request)
+        by_address, by_name, by_all = self._rates
+        # Before anything is read: nobody has proved anything yet.
+        self._wait(by_address, request.client.host if request.client else "")
+        members = await read_json(request, LOGIN_BYTES, LOGIN_S)
         token, user = text_of(members, "token", MAX_SECRET), text_of(members, "user", MAX_SECRET)
-        who = (request.client.host if request.client else "", OWNER if token else user, "")
-        for rate, name in zip(self._rates, who, strict=True):
-            self._wait(rate, name)
+        self._wait(by_name, OWNER if token else user)
+        self._wait(by_all, "")
         if token:
             cookie = await self._logins.by_token(token)
         else:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
 
 import trio
 from starlette.requests import Request
 
+from hookgate.channels.web.api.asking import Refused
 from hookgate.channels.web.channel import WebChannel
 from hookgate.channels.web.feeds import Feed
-from hookgate.channels.web.server import STREAMS, Receive, Send
+from hookgate.channels.web.server import STREAMS, Receive, Scope, Send
 from hookgate.protocol.codec import encode
 from hookgate.protocol.values import Chat
 
@@ -21,21 +23,33 @@ HEADERS = (
 )
 
 
-async def tell(channel: WebChannel, chat: Chat, request: Request, send: Send) -> None:
-    """Until the client leaves or the server stops."""
-    feed = channel.feeds.of(chat)
+async def tell(channel: WebChannel, admit: Callable[[], Chat], request: Request, send: Send) -> None:
+    """Until the client leaves, the server stops, or `admit` does not let them in any more. Raises Refused where it
+    never has."""
+    feed = channel.feeds.of(admit())
     since = request.headers.get("last-event-id") or request.query_params.get("after", "")
-    await send({"type": "http.response.start", "status": 200, "headers": list(HEADERS)})
-    feed.listeners += 1
     streams: set[trio.CancelScope] = request.scope[STREAMS]
-    async with trio.open_nursery() as nursery:
-        streams.add(nursery.cancel_scope)
-        try:
-            nursery.start_soon(_until_gone, request.receive, nursery.cancel_scope)
-            await _tell(channel, feed, channel.feeds.cursor(since), send)
-        finally:
-            streams.discard(nursery.cancel_scope)
-            feed.listeners -= 1
+
+    async def send_admitted(message: Scope) -> None:
+        admit()
+        await send(message)
+
+    # A chat that somebody listens to keeps its feed, so from the first moment on.
+    feed.listeners += 1
+    try:
+        await send({"type": "http.response.start", "status": 200, "headers": list(HEADERS)})
+        async with trio.open_nursery() as nursery:
+            streams.add(nursery.cancel_scope)
+            try:
+                nursery.start_soon(_until_gone, request.receive, nursery.cancel_scope)
+                await _tell(channel, feed, channel.feeds.cursor(since), send_admitted)
+            except Refused:
+                # Logged out, or not allowed in any more.
+                nursery.cancel_scope.cancel()
+            finally:
+                streams.discard(nursery.cancel_scope)
+    finally:
+        feed.listeners -= 1
     # Outside of what the client's leaving cancels: cut in its last piece, the connection would not end.
     await send({"type": "http.response.body", "body": b"", "more_body": False})
 
