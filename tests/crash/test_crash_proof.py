@@ -33,10 +33,15 @@ async def test_a_gateway_that_is_killed_at_any_moment_keeps_its_promises(tmp_pat
     assert len(scene.books.said) == 19
 
 
-async def test_what_a_power_cut_takes_away_is_nothing_that_was_promised(tmp_path: Path) -> None:
-    shim = power_shim(tmp_path)
-    if shim is None:
+@pytest.fixture
+def shim(tmp_path: Path) -> Path:
+    library = power_shim(tmp_path)
+    if library is None:
         pytest.skip("no C compiler on this machine: what a power cut leaves is not looked at")
+    return library
+
+
+async def test_what_a_power_cut_takes_away_is_nothing_that_was_promised(tmp_path: Path, shim: Path) -> None:
     scene = Scene(tmp_path, random.Random(), shim)
     for _ in range(3):
         await scene.life(5, Death(after_s=scene.chance.random() * 0.3))
