@@ -188,14 +188,15 @@ class Gateway:
         return (session is not None and session.stop()) or ended
 
     async def forget(self, chat: Chat) -> None:
-        """What runs and waits there ends, and what was said is gone."""
-        agent, session = self.agent_of(chat), self.sessions.get(chat.session_key)
-        conversation = await self.journal.intake.conversation(chat.session_key, agent.name)
+        """What runs and waits there ends, and what was ever said there is gone, to whichever agent."""
+        session = self.sessions.get(chat.session_key)
         if session is not None:
             session.renew()
         self._running.stop(chat.session_key, quietly=True)
-        agent.approvals.forget(chat.session_key)
-        await self.journal.books.forget(conversation)
+        self.agent_of(chat).approvals.forget(chat.session_key)
+        for row in await self.journal.books.sessions():
+            if row.conversation.session == chat.session_key:
+                await self.journal.books.forget(row.conversation)
 
     async def abort(self, chat: Chat, error: SessionAborted) -> None:
         """A hook stops all that runs and waits in a conversation; people read why, once."""
