@@ -380,14 +380,18 @@ async def test_a_chat_whose_name_no_database_takes_is_answered_under_one_that_it
         assert made.lines == ["x"]
 
 
-async def test_a_chat_that_is_forgotten_keeps_nothing_of_its_earlier_conversations(bench: MakeBench) -> None:
-    made = bench(says("1"), says("2"), says("elsewhere"))
-    async with made.opened():
-        for text in ("one", "/new", "two"):
-            await made.say(text)
-            await made.idle()
-        await made.say("one", OTHER)
-        await made.idle(OTHER)
-        await made.gateway.forget(CHAT)
-    left = {it.conversation.session for it in await made.journal.books.sessions() if it.entries}
-    assert left == {OTHER.session_key}
+async def test_a_chat_that_is_forgotten_keeps_nothing_of_its_earlier_conversations(
+    bench: MakeBench, tmp_path: Path
+) -> None:
+    async with open_journal(tmp_path / "journal.db") as journal:
+        made = bench(says("1"), says("2"), says("elsewhere"), journal=journal)
+        async with made.opened():
+            for text in ("one", "/new", "two"):
+                await made.say(text)
+                await made.idle()
+            await made.say("one", OTHER)
+            await made.idle(OTHER)
+            before = [it.conversation.session for it in await journal.books.sessions() if it.entries]
+            await made.gateway.forget(CHAT)
+        left = [it.conversation.session for it in await journal.books.sessions() if it.entries]
+    assert (before, left) == ([CHAT.session_key, CHAT.session_key, OTHER.session_key], [OTHER.session_key])
