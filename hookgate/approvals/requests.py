@@ -276,6 +276,10 @@ class Approvals:
         waiting = self._open[stored.id] = _Open(stored)
         decided = False
         try:
+            # Buttons that were shown before a restart work before the call has come this far again.
+            meanwhile = await self._decisions.standing(stored.id)
+            if meanwhile is not None and meanwhile.state != "open":
+                waiting.over.set()
             seconds = stored.expires_at - self._around.clock() if stored.expires_at else inf
             with trio.move_on_after(max(0.0, seconds)):
                 async with trio.open_nursery() as nursery:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 
 import pytest
@@ -12,7 +14,7 @@ import trio.testing
 from hookgate.approvals.binding import Permit
 from hookgate.approvals.requests import Refused
 from hookgate.approvals.rules import TTL_S, Rule
-from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide, Decision, Lasting, Wish
+from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide, Decision, Lasting, Voter, Wish
 from hookgate.protocol.events.payloads import ApprovalDecided, ApprovalRequested
 from hookgate.protocol.match import Globs, Matcher
 from hookgate.protocol.values import Chat, Inbound, Step, ToolCall
@@ -260,3 +262,18 @@ async def test_a_rule_that_asks_each_time_takes_no_grant_of_another_of_its_name(
     for _ in range(2):
         assert await house.allowed(person)
     assert [it.once for it in person.requests] == [False, True, True]
+
+
+async def test_a_yes_that_comes_between_the_question_and_the_wait_is_heard(autojump_clock: object) -> None:
+    house, person = House(SHELL), Person()
+
+    @asynccontextmanager
+    async def decided_meanwhile() -> AsyncGenerator[None]:
+        [request] = await house.approvals.pending()
+        await house.approvals.decide(request.id, YES, Voter("telegram", "boss"))
+        yield
+
+    subject = replace(await house.subject(), while_asking=decided_meanwhile)
+    # Long before its time is over.
+    with trio.fail_after(10):
+        assert isinstance(await house.approvals.settle(subject, house.approvals.wishes(STEP, CALL), person), Permit)
