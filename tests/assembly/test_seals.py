@@ -185,3 +185,12 @@ def test_what_cannot_be_read_is_not_the_same_as_nothing(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     found = Digests().below(str(tmp_path / name) for name in ("nowhere", "pipe", "missing"))
     assert sorted(Path(path).name for path in found) == ["nowhere", "pipe"]
+
+
+def test_a_link_that_is_named_beside_its_folder_has_one_digest_in_any_order(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "tool").write_text("#!/bin/sh\n")
+    link = tmp_path / "bin" / "tool"
+    link.symlink_to(tmp_path / "tool")
+    once, again = ([str(link), str(link.parent)], [str(link.parent), str(link)])
+    assert Digests().below(once) == Digests().below(again)

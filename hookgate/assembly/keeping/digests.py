@@ -26,10 +26,11 @@ class Digests:
         self._known: dict[str, tuple[_Stamp, str]] = {}
 
     def below(self, paths: Iterable[str]) -> dict[str, str]:
-        """By path, for each of these that is there, and for all in it. Raises nothing: what cannot be read has a
-        digest of its own. Blocks."""
+        """By path, for each of these that is there, and for all in it. A link that is named itself is followed, one
+        that lies in a folder is not. Raises nothing: what cannot be read has a digest of its own. Blocks."""
         found: dict[str, str] = {}
-        for path in dict.fromkeys(paths):
+        # In this order whatever order they come in: what is named itself stands above what its folder says of it.
+        for path in sorted(set(paths)):
             found.update(self._of(path))
         return found
 
