@@ -8,17 +8,19 @@ from functools import partial
 
 import trio
 
+from hookgate import config as configuration
 from hookgate.approvals.requests import Approvals, Surroundings
 from hookgate.assembly.context_files import ContextFiles
 from hookgate.assembly.hooks import people
 from hookgate.assembly.models import model_of, unknown_of
+from hookgate.assembly.narrowing import parts_in, scripts_in
 from hookgate.assembly.tools import Toolset, all_rules
 from hookgate.config import ConfigError, MissingKey
 from hookgate.hooks.gate import Gate
 from hookgate.loop.agent import Agent, Retries, Tally
 from hookgate.protocol.delta import Delta
 from hookgate.protocol.errors import ProviderFailed
-from hookgate.protocol.interfaces import Provider
+from hookgate.protocol.interfaces import Channel, Provider, Redactor
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.match import Globs
 from hookgate.protocol.values import Chat, LLMReply, LLMRequest
@@ -43,6 +45,15 @@ class Judges:
 
     gate: Gate
     approvals: Approvals
+
+
+def surroundings(
+    config: Config, gate: Gate, redactor: Redactor | None, channels: Mapping[str, Channel]
+) -> Surroundings:
+    """What people are asked with, and in which channels. Raises ConfigError."""
+    workspace = configuration.workspace_folder(config)
+    parts, scripts = parts_in(workspace), partial(scripts_in, workspace)
+    return Surroundings(gate.events.emit, redactor, str(workspace), channels=channels, parts=parts, scripts=scripts)
 
 
 def make_judges(config: Config, gate: Gate, journal: Journal, around: Surroundings) -> Judges:

@@ -14,15 +14,13 @@ import structlog
 import trio
 
 from hookgate import config as configuration
-from hookgate.approvals.requests import Surroundings
-from hookgate.assembly.agents import AgentParts, Agents, Keyless, make_judges
+from hookgate.assembly.agents import AgentParts, Agents, Keyless, make_judges, surroundings
 from hookgate.assembly.channels import Desk, OpenChannels, Page, Policies, open_channels
 from hookgate.assembly.context_files import ContextFiles
 from hookgate.assembly.extensions.extensions import Extensions, Joints
 from hookgate.assembly.extensions.looking import looked
 from hookgate.assembly.hooks import plans, restarts
 from hookgate.assembly.logs import redacted_logs
-from hookgate.assembly.narrowing import parts_in, scripts_in
 from hookgate.assembly.redacting import make_redactor
 from hookgate.assembly.settings import Ports, Settings
 from hookgate.assembly.skills import Joined, Skills, load_skills, switched_on
@@ -122,12 +120,7 @@ async def open_runtime(settings: Settings, ports: Ports) -> AsyncGenerator[Runti
         hooks = plans(config, settings.base, tools.rechecks.hook)
         await stack.enter_async_context(open_mounts(mounts, extensions.beside(hooks) if extensions else hooks))
         channels = {**opened.channels, **{channel.name: channel for channel in ports.channels}}
-        workspace = configuration.workspace_folder(config)
-        about = (gate.events.emit, redactor, str(workspace))
-        around = Surroundings(
-            *about, channels=channels, parts=parts_in(workspace), scripts=partial(scripts_in, workspace)
-        )
-        judges = make_judges(config, gate, journal, around)
+        judges = make_judges(config, gate, journal, surroundings(config, gate, redactor, channels))
         agents = Agents(config, AgentParts(providers, tools, judges, context))
         shared = Shared(journal, trio.Semaphore(config.gateway.max_turns), policies, idle_s)
         gateway = Gateway(agents, channels, shared, extensions.commands if extensions else None)
@@ -142,7 +135,10 @@ async def open_runtime(settings: Settings, ports: Ports) -> AsyncGenerator[Runti
         if extensions:
             extensions.tool_calls.gateway = gateway
             nursery.start_soon(extensions.surfaces.run, gateway)
-        parts = (
+        yield Runtime(
+            settings,
+            ports,
+            agents,
             gate,
             mounts,
             gateway,
@@ -156,7 +152,6 @@ async def open_runtime(settings: Settings, ports: Ports) -> AsyncGenerator[Runti
             skills,
             context,
         )
-        yield Runtime(settings, ports, agents, *parts)
         nursery.cancel_scope.cancel()
 
 

@@ -36,6 +36,12 @@ class Held:
         self.begun, self.go = trio.Event(), trio.Event()
         self.tool = FunctionTool("work", self._run)
 
+    async def interrupted(self, made: Bench) -> None:
+        """The first message's turn runs the tool when the second one comes."""
+        await made.say("first")
+        await self.begun.wait()
+        await made.say("second")
+
     async def _run(self, _call: ToolCall) -> str:
         self.begun.set()
         await self.go.wait()
@@ -56,9 +62,7 @@ async def test_a_message_waits_joins_or_is_refused(
     held = Held()
     made = bench(asks_for("work", "work"), says("one"), says("two"), tools=[held.tool], policy=ChannelPolicy(busy))
     async with made.opened():
-        await made.say("first")
-        await held.begun.wait()
-        await made.say("second")
+        await held.interrupted(made)
         held.go.set()
         await made.idle()
         assert [it.content for it in made.messages() if it.content] == kept
@@ -86,9 +90,7 @@ async def test_what_no_model_has_read_when_the_turn_ends_gets_a_turn_of_its_own(
     held = Held()
     made = bench(asks_for("work"), says("never mind"), tools=[held.tool], policy=STEERS)
     async with made.opened():
-        await made.say("first")
-        await held.begun.wait()
-        await made.say("second")
+        await held.interrupted(made)
         await made.say("/stop")
         await made.idle()
         assert made.lines == ["Stopped.", "never mind"]
@@ -108,9 +110,7 @@ async def test_what_joined_and_was_never_read_is_asked_again_once(bench: MakeBen
     hooks = [hook("h", {Stage.BEFORE_LLM: hang})]
     made = bench(asks_for("work"), says("two"), tools=[held.tool], policy=STEERS, hooks=hooks)
     async with made.opened():
-        await made.say("first")
-        await held.begun.wait()
-        await made.say("second")
+        await held.interrupted(made)
         held.go.set()
         await reading.wait()
         assert made.messages()[-1].content == "second"
@@ -145,9 +145,7 @@ async def test_what_joined_before_a_crash_is_answered_once_after_it(
     parts = {"tools": [held.tool], "policy": STEERS, "hooks": [hook("h", {Stage.BEFORE_LLM: hang})]}
     before = bench(asks_for("work"), asks_for("work"), **parts)
     async with before.opened():
-        await before.say("first")
-        await held.begun.wait()
-        await before.say("second")
+        await held.interrupted(before)
         held.go.set()
         await hanging.wait()
     before.journal.reopen()
@@ -203,9 +201,7 @@ async def test_a_message_that_steers_is_judged_before_it_joins(
     hooks = [hook("h", {Stage.ON_MESSAGE: judge})]
     made = bench(asks_for("work"), says("one"), tools=[held.tool], policy=STEERS, hooks=hooks)
     async with made.opened():
-        await made.say("first")
-        await held.begun.wait()
-        await made.say("second")
+        await held.interrupted(made)
         held.go.set()
         await made.idle()
         assert [it.content for it in made.messages() if it.role == "user"] == said
