@@ -47,6 +47,15 @@ def make_place(path: Path) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, FILE_MODE))
 
 
+def sync_folder(folder: Path) -> None:
+    """A name in it is on the disk as well."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def migrate(connection: sqlite3.Connection, schema: Schema) -> None:
     """Bring the file up to date, in one transaction. Raises as `version_of`."""
     if version_of(connection, schema) == len(schema.migrations):

@@ -7,7 +7,7 @@ from difflib import unified_diff
 from functools import lru_cache
 
 from hookgate.channels.web.shapes import Card, moment
-from hookgate.protocol.approval import ApprovalRequest, usual_title
+from hookgate.protocol.approval import usual_title
 from hookgate.protocol.journal.values import Standing
 from hookgate.protocol.values import Json
 
@@ -30,15 +30,11 @@ def card(standing: Standing, *, may: bool) -> Card:
         diff=_diff(call.arguments),
         asked_by=shown.asked_by,
         of=(sum(vote.approved for vote in standing.votes), stored.required),
-        grants=_grants(shown),
+        grants=shown.grants,
         always=shown.always,
         expires_at=moment(stored.expires_at) if stored.expires_at else None,
         may=may,
     )
-
-
-def _grants(shown: ApprovalRequest) -> tuple[str, ...]:
-    return ("once", *(() if shown.once else ("session", "1h")), *(("always",) if shown.always else ()))
 
 
 def _diff(arguments: Mapping[str, Json]) -> str:

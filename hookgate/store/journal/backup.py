@@ -12,8 +12,8 @@ from contextlib import closing
 from pathlib import Path
 
 from hookgate.protocol.catalog import StoreCorrupt, StoreFailed
-from hookgate.store.files import FILE_MODE, named
-from hookgate.store.journal.place import look_at, sync_folder
+from hookgate.store.files import FILE_MODE, named, sync_folder
+from hookgate.store.journal.place import look_at
 
 
 def back_up(path: Path, to: Path) -> int:

@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from hookgate.protocol.catalog import StoreBusy, StoreCorrupt, StoreFailed
-from hookgate.store.files import BUSY_S, FILE_MODE, FOLDER_MODE, migrate, named, version_of
+from hookgate.store.files import BUSY_S, FILE_MODE, FOLDER_MODE, migrate, named, sync_folder, version_of
 from hookgate.store.journal.schema import JOURNAL
 
 MOUNTS = Path("/proc/self/mountinfo")
@@ -96,15 +96,6 @@ def make_journal(path: Path) -> None:
             migrate(connection, JOURNAL)
         os.rename(half, path)
         sync_folder(path.parent)
-
-
-def sync_folder(folder: Path) -> None:
-    """A name in it is on the disk as well."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def look_at(path: Path) -> sqlite3.Connection:

@@ -20,7 +20,7 @@ import trio
 
 from hookgate.protocol.catalog import StoreFailed, StoreFull
 from hookgate.protocol.media import MediaReference, MediaRefused
-from hookgate.store.files import FOLDER_MODE
+from hookgate.store.files import FOLDER_MODE, sync_folder
 from hookgate.store.media.sniffing import check_picture, sniffed
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -115,7 +115,7 @@ class FileMedia:
                 os.unlink(file.name)
                 raise
         for folder in (path.parent, self._folder):
-            _sync(folder)
+            sync_folder(folder)
 
     @contextmanager
     def _named(self) -> Generator[None]:
@@ -124,11 +124,3 @@ class FileMedia:
         except OSError as error:
             kind = StoreFull if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) else StoreFailed
             raise kind(f"{self._folder}: {error.strerror or error}") from None
-
-
-def _sync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

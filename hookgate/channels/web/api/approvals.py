@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import cast, get_args
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -12,7 +11,7 @@ from hookgate.channels.web.access.logins import Login
 from hookgate.channels.web.api.asking import Refused, answer, read_json, text_of
 from hookgate.channels.web.cards import card
 from hookgate.channels.web.settings import WebParts
-from hookgate.protocol.approval import Decision, Grant, Voter
+from hookgate.protocol.approval import GRANTS, Decision, Voter
 
 MAX_REASON = 2000
 
@@ -30,13 +29,13 @@ class ApprovalsApi:
     async def decide(self, request: Request, login: Login) -> Response:
         """Whoever may not, and whoever comes too late, reads what has become of it."""
         members = await read_json(request)
-        approved, grant = members.get("approved"), text_of(members, "grant") or "once"
+        approved, grant = members.get("approved"), GRANTS.get(text_of(members, "grant") or "once")
         if not isinstance(approved, bool):
             raise Refused(400, "approved has to be true or false")
-        if grant not in get_args(Grant):
-            raise Refused(400, f"grant has to be one of {', '.join(get_args(Grant))}")
+        if grant is None:
+            raise Refused(400, f"grant has to be one of {', '.join(GRANTS)}")
         reason = text_of(members, "reason", MAX_REASON)
-        decision = Decision(approved, login.user, reason, cast("Grant", grant))
+        decision = Decision(approved, login.user, reason, grant)
         voter = Voter(self._channel, login.user)
         outcome = await self._parts.decide(request.path_params["request"], decision, voter)
         return answer(asdict(outcome))
