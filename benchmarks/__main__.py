@@ -27,7 +27,7 @@ from benchmarks import (
 from benchmarks.echo import build_echo
 from benchmarks.figures import Figure, Run
 from benchmarks.report import machine, rewritten, table
-from hookgate.assembly.logs import set_up_logs
+from hookgate.assembly.logs.opening import set_up_logs
 from hookgate.sections import LogSection
 
 BENCHMARKS = {

@@ -11,7 +11,7 @@ import trio
 
 from benchmarks.chatting import open_chatting, say
 from benchmarks.figures import Bar, Figure, Run
-from hookgate.assembly.logs import set_up_logs
+from hookgate.assembly.logs.opening import set_up_logs
 from hookgate.sections import LogSection
 
 SESSIONS = 1000

@@ -11,10 +11,10 @@ import trio
 from hookgate import config as configuration
 from hookgate.approvals.requests import Approvals, Surroundings
 from hookgate.assembly.context_files import ContextFiles
-from hookgate.assembly.hooks import people
+from hookgate.assembly.hooks.opening import people
 from hookgate.assembly.models import model_of, unknown_of
 from hookgate.assembly.narrowing import parts_in, scripts_in
-from hookgate.assembly.tools import Toolset, all_rules
+from hookgate.assembly.tools.opening import Toolset, all_rules
 from hookgate.config import ConfigError, MissingKey
 from hookgate.hooks.gate import Gate
 from hookgate.loop.agent import Agent, Retries, Tally

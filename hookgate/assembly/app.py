@@ -19,12 +19,12 @@ from hookgate.assembly.channels import Desk, OpenChannels, Page, Policies, open_
 from hookgate.assembly.context_files import ContextFiles
 from hookgate.assembly.extensions.extensions import Extensions, Joints
 from hookgate.assembly.extensions.looking import looked
-from hookgate.assembly.hooks import plans, restarts
-from hookgate.assembly.logs import redacted_logs
+from hookgate.assembly.hooks.opening import plans, restarts
+from hookgate.assembly.logs.opening import redacted_logs
 from hookgate.assembly.redacting import make_redactor
 from hookgate.assembly.settings import Ports, Settings
-from hookgate.assembly.skills import Joined, Skills, load_skills, switched_on
-from hookgate.assembly.tools import More, Toolset, all_rules, open_more_tools, open_toolset
+from hookgate.assembly.tools.opening import More, Toolset, all_rules, open_more_tools, open_toolset
+from hookgate.assembly.tools.skills import Joined, Skills, load_skills, switched_on
 from hookgate.config import ConfigError, MissingKey
 from hookgate.hooks.children.mounts import Mounts, open_mounts
 from hookgate.hooks.gate import Gate
@@ -46,7 +46,7 @@ from hookgate.tools.registry import Change, Registry
 from hookgate.tools.schema.spec import spec_problem
 
 if TYPE_CHECKING:
-    from hookgate.loop.session import Session
+    from hookgate.loop.sessions.session import Session
 
 log = structlog.get_logger("hookgate.config")
 
@@ -216,7 +216,7 @@ def make_context_files(
 
 def own_guards(config: Config, tools: Toolset) -> tuple[Mount, ...]:
     """The guards that come with hookgate, where they are on."""
-    from hookgate.assembly.guards import guard_mounts
+    from hookgate.assembly.hooks.guards import guard_mounts
 
     workspace = configuration.workspace_folder(config)
     return guard_mounts(config.guards, workspace, lambda name: tools.registry.snapshot().spec(name))

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from hookgate import config as configuration
 from hookgate.approvals.people import requester
 from hookgate.approvals.requests import Approvals
-from hookgate.assembly.hooks import people
-from hookgate.assembly.sinks import observer
+from hookgate.assembly.hooks.opening import people
+from hookgate.assembly.logs.sinks import observer
 from hookgate.hooks.rules import Mount
 from hookgate.loop.gateway import Gateway
 from hookgate.protocol.approval import Decision, Outcome, Voter

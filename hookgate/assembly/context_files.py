@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from hookgate.assembly.sinks import observer
+from hookgate.assembly.logs.sinks import observer
 from hookgate.hooks.rules import Mount
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.inside import SessionBegan
@@ -25,7 +25,7 @@ from hookgate.tools.files.workspace import Workspace
 
 if TYPE_CHECKING:
     from hookgate.loop.agent import Agent
-    from hookgate.loop.session import Session
+    from hookgate.loop.sessions.session import Session
 
 log = structlog.get_logger("hookgate.context")
 

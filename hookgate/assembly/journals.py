@@ -119,8 +119,8 @@ def _times(file: Path) -> Iterator[float]:
 
 
 def _workspace_of(file: Path, channel: str) -> str:
-    from hookgate.store.journal.books import state_of
-    from hookgate.store.journal.looking import open_look
+    from hookgate.store.journal.operators.books import state_of
+    from hookgate.store.journal.operators.looking import open_look
 
     try:
         with open_look(file) as tables:

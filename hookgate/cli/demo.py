@@ -13,9 +13,9 @@ import trio
 
 from hookgate import config as configuration
 from hookgate.assembly.app import Runtime, open_runtime
-from hookgate.assembly.logs import set_up_logs
+from hookgate.assembly.logs.opening import set_up_logs
+from hookgate.assembly.logs.sinks import trace
 from hookgate.assembly.settings import Ports, Settings
-from hookgate.assembly.sinks import trace
 from hookgate.channels.terminal import Terminal
 from hookgate.cli.terminal.chat import CHAT, converse, seated
 from hookgate.cli.terminal.keyboard import open_keyboard

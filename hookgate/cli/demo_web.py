@@ -6,7 +6,7 @@ import signal
 
 import trio
 
-from hookgate.assembly.logs import set_up_logs
+from hookgate.assembly.logs.opening import set_up_logs
 from hookgate.assembly.settings import Settings
 from hookgate.channels.web.settings import OWNER
 from hookgate.cli.demo import HERE, demo_config, stage, write

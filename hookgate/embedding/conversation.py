@@ -19,7 +19,7 @@ from hookgate.embedding.reasoning import leveled, reasoned
 from hookgate.embedding.rpc_translator import Narration, Scene, Tell
 from hookgate.extensions.discovery import Problem
 from hookgate.loop.commands import Commands
-from hookgate.loop.jobs import Compaction, End, Job, Jobs, Prompt
+from hookgate.loop.sessions.jobs import Compaction, End, Job, Jobs, Prompt
 from hookgate.protocol.approval import ApprovalRequest, Decide
 from hookgate.protocol.channel import UNLIMITED
 from hookgate.protocol.events.event import Event as Told

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from time import time_ns
 
-from hookgate.loop.transcript import NO_RESULT
+from hookgate.loop.sessions.transcript import NO_RESULT
 from hookgate.protocol.interfaces import Redactor
 from hookgate.protocol.rpc.blocks import Block, CallBlock, ResultBlock, Text, message_content
 from hookgate.protocol.rpc.responses import TranscriptMessage

@@ -8,12 +8,12 @@ from contextlib import asynccontextmanager
 import structlog
 
 from hookgate.assembly.app import open_runtime
-from hookgate.assembly.logs import set_up_logs
+from hookgate.assembly.logs.opening import set_up_logs
+from hookgate.assembly.logs.sinks import observer
 from hookgate.assembly.settings import Ports, Settings
-from hookgate.assembly.sinks import observer
 from hookgate.embedding.conversation import Conversation, Seat, SeatChannel
 from hookgate.embedding.rpc_translator import HEARS
-from hookgate.loop.jobs import Job, Jobs, Prompt
+from hookgate.loop.sessions.jobs import Job, Jobs, Prompt
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.journal.interfaces import Journal
 

@@ -12,7 +12,7 @@ import trio
 
 from hookgate.embedding.history import redacted_object
 from hookgate.embedding.metered import Ledger
-from hookgate.loop.transcript import NO_RESULT
+from hookgate.loop.sessions.transcript import NO_RESULT
 from hookgate.protocol.codec import encode
 from hookgate.protocol.delta import CallPiece
 from hookgate.protocol.events.event import Event as Told

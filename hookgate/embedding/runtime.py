@@ -21,7 +21,7 @@ from hookgate.embedding.known import known_models
 from hookgate.embedding.opening import open_conversation
 from hookgate.embedding.tray import Tray
 from hookgate.hooks.children.supervise import RequiredHookFailed
-from hookgate.loop.jobs import Compaction, End, Job, Jobs, Prompt
+from hookgate.loop.sessions.jobs import Compaction, End, Job, Jobs, Prompt
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide, Decision
 from hookgate.protocol.models import Model
 from hookgate.protocol.rpc.events import Event, Spent

@@ -11,7 +11,7 @@ from typing import Protocol
 
 import trio
 
-from hookgate.loop.jobs import Compaction, Prompt
+from hookgate.loop.sessions.jobs import Compaction, Prompt
 from hookgate.protocol.journal.values import Accepted, AcceptEffect, ArrivalKind
 from hookgate.protocol.values import Chat, Inbound, Outbound
 

@@ -8,7 +8,7 @@ from time import perf_counter_ns
 
 from hookgate.hooks.verdicts import Dropped
 from hookgate.loop.batch import Batch, Final, Owned, Ready, Settled
-from hookgate.loop.transcript import NO_RESULT
+from hookgate.loop.sessions.transcript import NO_RESULT
 from hookgate.protocol.effects import effect_members
 from hookgate.protocol.events.inside import CallEnded, CallStatus
 from hookgate.protocol.events.payloads import ToolExecEnd, ToolExecSkipped, ToolExecStart

@@ -13,12 +13,12 @@ import trio
 
 from hookgate.loop import approving
 from hookgate.loop.agent import Agent
-from hookgate.loop.claims import LEASE_S
 from hookgate.loop.commands import Command, Commands, Invocation, Outcome, Running, Source
 from hookgate.loop.delivery.delivery import Delivery
 from hookgate.loop.delivery.outlet import Outlet
-from hookgate.loop.jobs import Compaction, Job, Jobs, Prompt
-from hookgate.loop.resting import Resting
+from hookgate.loop.sessions.claims import LEASE_S
+from hookgate.loop.sessions.jobs import Compaction, Job, Jobs, Prompt
+from hookgate.loop.sessions.resting import Resting
 from hookgate.loop.slots import Shared
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.errors import SessionAborted
@@ -28,7 +28,7 @@ from hookgate.protocol.journal.values import Outcome as JournalOutcome
 from hookgate.protocol.values import Chat, Inbound, Outbound
 
 if TYPE_CHECKING:
-    from hookgate.loop.session import Session
+    from hookgate.loop.sessions.session import Session
 
 log = structlog.get_logger("hookgate.loop")
 
@@ -143,7 +143,7 @@ class Gateway:
             self.resting.wake(key)
         if key not in self.sessions:
             # All that a turn is made with comes with the first message: nobody waits for it at the prompt.
-            from hookgate.loop.session import Session
+            from hookgate.loop.sessions.session import Session
 
             session = Session(self._router(chat), self.outlet(chat), key, self._shared)
             session.jobs = session.jobs if jobs is None else jobs

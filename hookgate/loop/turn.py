@@ -12,15 +12,15 @@ import structlog
 from hookgate.loop.agent import Agent
 from hookgate.loop.batch import Batch, Final
 from hookgate.loop.calls import run_calls
-from hookgate.loop.compaction import make_room
 from hookgate.loop.delivery.outlet import Outlet
 from hookgate.loop.incoming import let_in, take_steering
-from hookgate.loop.jobs import Prompt
-from hookgate.loop.model_step import Heard, ask_with_room, request_of
+from hookgate.loop.model.compaction import make_room
+from hookgate.loop.model.model_step import Heard, ask_with_room, request_of
 from hookgate.loop.reply_calls import TextCalls
-from hookgate.loop.resume import last_reply, left, names, record, replies
+from hookgate.loop.sessions.jobs import Prompt
+from hookgate.loop.sessions.resume import last_reply, left, names, record, replies
+from hookgate.loop.sessions.transcript import Transcript
 from hookgate.loop.slots import Slot
-from hookgate.loop.transcript import Transcript
 from hookgate.protocol.errors import ProviderFailed, SessionAborted, StepLimitReached, TurnAborted
 from hookgate.protocol.events.inside import Prompted, ReplyEnded
 from hookgate.protocol.events.payloads import ErrorEvent, Payload, SteeringInjected, TurnEnd, TurnStart

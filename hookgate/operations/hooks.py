@@ -9,10 +9,10 @@ from pathlib import Path
 from hookgate import config as configuration
 from hookgate.approvals.rules import Rule
 from hookgate.assembly.app import Runtime, refuse_what_does_not_guard
-from hookgate.assembly.guards import GUARD
-from hookgate.assembly.hook_order import Link, chain, guard_link
-from hookgate.assembly.hooks import people, plans
-from hookgate.assembly.tools import all_rules
+from hookgate.assembly.hooks.guards import GUARD
+from hookgate.assembly.hooks.hook_order import Link, chain, guard_link
+from hookgate.assembly.hooks.opening import people, plans
+from hookgate.assembly.tools.opening import all_rules
 from hookgate.config import Config, ConfigError
 from hookgate.hooks.children.mounts import ReloadFailed
 from hookgate.hooks.children.supervise import SupervisedHook

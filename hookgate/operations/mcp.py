@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hookgate.assembly.tools import More
+from hookgate.assembly.tools.opening import More
 from hookgate.operations.refused import OperationRefused
 from hookgate.tools.errors import ToolError
 

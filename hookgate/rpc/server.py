@@ -18,7 +18,7 @@ from hookgate.assembly.models import named_model, unknown_of
 from hookgate.assembly.settings import Settings
 from hookgate.embedding.known import known_models
 from hookgate.embedding.reasoning import leveled
-from hookgate.loop.jobs import Compaction, End, Job, Jobs, Prompt
+from hookgate.loop.sessions.jobs import Compaction, End, Job, Jobs, Prompt
 from hookgate.protocol.approval import Outcome
 from hookgate.protocol.framing import MAX_MESSAGE_BYTES, Oversize
 from hookgate.protocol.rpc import commands, events

@@ -153,7 +153,7 @@ class Service:
         # Importing takes long, and whoever asks meanwhile is to be answered: so not in this thread.
         await trio.to_thread.run_sync(_import, self._settings.kind, self._flags.keep, abandon_on_cancel=True)
         from hookgate.assembly.journals import open_conversation_journal
-        from hookgate.assembly.logs import set_up_logs
+        from hookgate.assembly.logs.opening import set_up_logs
         from hookgate.embedding.conversation import Seat
         from hookgate.embedding.opening import open_conversation
 
@@ -199,7 +199,7 @@ class Service:
 
 def _import(kind: str, keep: Keep) -> None:
     import_module("hookgate.embedding.opening")
-    import_module("hookgate.assembly.logs")
+    import_module("hookgate.assembly.logs.opening")
     import_module(f"hookgate.providers.{kind}")
     if keep:
         import_module("hookgate.store.journal")

@@ -15,7 +15,7 @@ import trio
 from hookgate import config as configuration
 from hookgate.assembly.app import Runtime, open_runtime
 from hookgate.assembly.journals import open_kept_journal
-from hookgate.assembly.logs import set_up_logs
+from hookgate.assembly.logs.opening import set_up_logs
 from hookgate.assembly.settings import ExtensionFlags, Ports, Settings
 from hookgate.channels.web.server import App, serve_http
 from hookgate.config import ConfigError

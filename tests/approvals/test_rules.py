@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hookgate.approvals.rules import Rule, usual_name, wishes
-from hookgate.assembly.hooks import approval_rules
+from hookgate.assembly.hooks.opening import approval_rules
 from hookgate.config import parse
 from hookgate.protocol.approval import Wish
 from hookgate.protocol.match import Globs, Matcher

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hookgate.assembly.guards import guard_mounts
+from hookgate.assembly.hooks.guards import guard_mounts
 from hookgate.hooks.inside import InsideHook
 from hookgate.hooks.rules import Mount, Rules
 from hookgate.protocol.events.event import Event

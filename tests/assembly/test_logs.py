@@ -7,7 +7,7 @@ import sys
 
 SCRIPT = """
 import structlog
-from hookgate.assembly.logs import redacted_logs, set_up_logs
+from hookgate.assembly.logs.opening import redacted_logs, set_up_logs
 from hookgate.redaction import Redactor
 from hookgate.sections import LogSection
 set_up_logs(LogSection(level="info", format="{format}"))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from hookgate.assembly.prompt_logs import PromptLogs
+from hookgate.assembly.logs.prompt_logs import PromptLogs
 from tests.cli.program import DEADLINE_S, HOOKGATE, configured, environment, open_terminal
 
 

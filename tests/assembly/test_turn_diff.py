@@ -13,7 +13,7 @@ import trio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hookgate.assembly.turn_diff import Recorder
+from hookgate.assembly.tools.turn_diff import Recorder
 from hookgate.protocol.values import ToolCall
 from hookgate.tools.builtin import Parts, builtin_tools
 from hookgate.tools.dispatch import execute

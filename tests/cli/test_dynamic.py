@@ -11,7 +11,7 @@ import pytest
 import trio
 
 from hookgate import config as configuration
-from hookgate.assembly.dynamic import dynamic_rules, open_dynamic
+from hookgate.assembly.tools.dynamic import dynamic_rules, open_dynamic
 from hookgate.protocol.values import ToolCall, ToolResult
 from hookgate.sections import Config
 from hookgate.store import Store, open_store

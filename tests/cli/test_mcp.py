@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from hookgate.assembly.mcp import McpParts, approval_rules, open_mcp, server_specs
+from hookgate.assembly.tools.mcp import McpParts, approval_rules, open_mcp, server_specs
 from hookgate.config import ConfigError, parse
 from hookgate.protocol.values import ToolCall
 from hookgate.sections import Config

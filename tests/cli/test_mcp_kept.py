@@ -15,7 +15,7 @@ import pytest
 import structlog
 import trio
 
-from hookgate.assembly.tools import More
+from hookgate.assembly.tools.opening import More
 from hookgate.cli.mcp.kept import approve_connection, forget_connection, list_connections
 from hookgate.operations import mcp
 from hookgate.operations.refused import OperationRefused

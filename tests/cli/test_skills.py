@@ -12,8 +12,8 @@ import trio
 
 from hookgate import config as configuration
 from hookgate.assembly.keeping.kept import Keeping, told_files
-from hookgate.assembly.skills import Joined, load_skills
-from hookgate.assembly.tools import selection
+from hookgate.assembly.tools.opening import selection
+from hookgate.assembly.tools.skills import Joined, load_skills
 from hookgate.embedding.above import settled
 from hookgate.rpc.flags import parse_flags
 from hookgate.tools.registry import Registry
@@ -182,7 +182,7 @@ async def test_where_there_are_none_nothing_is_imported_that_reads_them(tmp_path
     variables = environment(scripted(tmp_path))
     with trio.fail_after(DEADLINE_S):
         ended = await trio.run_process(command, cwd=tmp_path, env=variables, capture_stdout=True, capture_stderr=True)
-    assert b"hookgate.assembly.skills" in ended.stderr
+    assert b"hookgate.assembly.tools.skills" in ended.stderr
     assert [name for name in (b"shelf", b"skill", b"tool") if b"hookgate.skills." + name in ended.stderr] == []
 
 

@@ -13,8 +13,8 @@ import trio
 
 from hookgate import config as configuration
 from hookgate.assembly.app import open_runtime
+from hookgate.assembly.logs.sinks import EVERYTHING, observer
 from hookgate.assembly.settings import ExtensionFlags, Ports, Settings
-from hookgate.assembly.sinks import EVERYTHING, observer
 from hookgate.hooks.rules import Mount
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.payloads import HookFailed

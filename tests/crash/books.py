@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hookgate.loop.resume import MAY_HAVE_RUN
+from hookgate.loop.sessions.resume import MAY_HAVE_RUN
 from hookgate.protocol.journal.values import Conversation
 from hookgate.store.journal import StoredJournal, open_journal
 

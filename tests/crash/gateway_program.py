@@ -19,7 +19,7 @@ from typing import Any, cast
 import trio
 
 from hookgate.assembly.app import Runtime, open_runtime
-from hookgate.assembly.logs import set_up_logs
+from hookgate.assembly.logs.opening import set_up_logs
 from hookgate.assembly.settings import Ports, Settings
 from hookgate.config import load
 from hookgate.protocol.approval import ApprovalRequest, Decide, Decision, Voter

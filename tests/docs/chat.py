@@ -19,8 +19,8 @@ from hookgate.hooks.rules import Mount, Rules
 from hookgate.loop.agent import Agent
 from hookgate.loop.delivery.delivery import Delivery
 from hookgate.loop.delivery.outlet import Outlet
+from hookgate.loop.sessions.transcript import Transcript
 from hookgate.loop.slots import Slot
-from hookgate.loop.transcript import Transcript
 from hookgate.loop.turn import Turn, run_turn
 from hookgate.processes.deadlines import Deadlines
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide

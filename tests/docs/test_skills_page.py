@@ -14,7 +14,7 @@ import pytest
 import trio
 
 from hookgate.assembly import context_files
-from hookgate.assembly.skills import PROJECT_FOLDERS
+from hookgate.assembly.tools.skills import PROJECT_FOLDERS
 from hookgate.config import parse
 from hookgate.sections.skills import SkillsSection
 from hookgate.skills import shelf, skill

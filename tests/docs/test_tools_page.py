@@ -165,7 +165,7 @@ def _unlogged(printed: str) -> list[str]:
 
 
 async def test_the_question_is_what_a_person_reads(tmp_path: Path) -> None:
-    from hookgate.assembly.dynamic import open_dynamic
+    from hookgate.assembly.tools.dynamic import open_dynamic
     from hookgate.store import open_store
     from hookgate.tools.dynamic.asking import approval_text
     from hookgate.tools.dynamic.cell.cell import walls_note

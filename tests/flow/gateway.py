@@ -12,8 +12,8 @@ import trio
 
 from hookgate import config as configuration
 from hookgate.assembly.app import Runtime, open_runtime
+from hookgate.assembly.logs.sinks import EVERYTHING, observer
 from hookgate.assembly.settings import Ports, Settings
-from hookgate.assembly.sinks import EVERYTHING, observer
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.values import Inbound, Message
 from tests.loop.recording import CHAT, Room

@@ -14,7 +14,7 @@ import pytest
 import trio
 
 from hookgate import config as configuration
-from hookgate.assembly.hooks import plans
+from hookgate.assembly.hooks.opening import plans
 from hookgate.assembly.keeping.kept import seals_folder
 from hookgate.assembly.keeping.seals import Seals
 from hookgate.hooks.children.mounts import ReloadFailed

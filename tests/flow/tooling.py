@@ -12,8 +12,8 @@ import trio
 
 from hookgate import config as configuration
 from hookgate.assembly.app import Runtime, open_runtime
+from hookgate.assembly.logs.sinks import EVERYTHING, observer
 from hookgate.assembly.settings import Ports, Settings
-from hookgate.assembly.sinks import EVERYTHING, observer
 from hookgate.hooks.inside import InsideHook
 from hookgate.hooks.rules import Mount, Rules
 from hookgate.protocol.events.event import Event

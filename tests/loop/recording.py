@@ -19,8 +19,8 @@ from hookgate.hooks.inside import InsideHook
 from hookgate.hooks.rules import Mount, Rules
 from hookgate.loop.agent import Agent, Retries
 from hookgate.loop.gateway import Gateway
+from hookgate.loop.sessions.transcript import Transcript
 from hookgate.loop.slots import MAX_TURNS, Shared
-from hookgate.loop.transcript import Transcript
 from hookgate.protocol.approval import ApprovalRequest, Decide, Decision
 from hookgate.protocol.channel import UNLIMITED, ChannelPolicy
 from hookgate.protocol.events.event import Event

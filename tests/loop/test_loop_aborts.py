@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 import trio
 
-from hookgate.loop.transcript import NO_RESULT
+from hookgate.loop.sessions.transcript import NO_RESULT
 from hookgate.protocol.events.payloads import TurnEnd
 from hookgate.protocol.hook.answers import CONTINUE, Abort, Answer
 from hookgate.protocol.hook.stages import Question, Stage

@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from hookgate.loop.compaction import HEADING, SUMMARY_TOKENS
 from hookgate.loop.gateway import Gateway
+from hookgate.loop.model.compaction import HEADING, SUMMARY_TOKENS
 from hookgate.loop.slots import Shared
 from hookgate.protocol.hook.answers import CONTINUE, Abort, Answer
 from hookgate.protocol.hook.stages import Question, Stage

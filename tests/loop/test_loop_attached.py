@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hookgate.loop import attached
-from hookgate.loop.attached import with_files
+from hookgate.loop.model import attached
+from hookgate.loop.model.attached import with_files
 from hookgate.protocol.media import MediaReference
 from hookgate.protocol.values import LLMRequest, Message
 from hookgate.store.media import FileMedia

@@ -14,7 +14,7 @@ from hookgate.hooks.zot.roster import Command as Registered
 from hookgate.loop.commands import Command, Commands, Invocation, Outcome, Running
 from hookgate.loop.extensions.commands import ExtensionCommands
 from hookgate.loop.extensions.surface import MAX_WAITING, Surfaces
-from hookgate.loop.jobs import Prompt
+from hookgate.loop.sessions.jobs import Prompt
 from hookgate.protocol.journal.values import Accepted, Conversation
 from hookgate.protocol.values import Chat, Inbound, Outbound
 from hookgate.protocol.zot.answers import CommandAnswer

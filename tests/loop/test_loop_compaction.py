@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hookgate.loop.compaction import HEADING, boundary
+from hookgate.loop.model.compaction import HEADING, boundary
 from hookgate.protocol.errors import ProviderFailed
 from hookgate.protocol.events.payloads import SessionCompacted
 from hookgate.protocol.hook.answers import CONTINUE, Abort, Answer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import trio
 
-from hookgate.loop.jobs import MAX_QUEUED, Compaction, End, Job, Jobs
+from hookgate.loop.sessions.jobs import MAX_QUEUED, Compaction, End, Job, Jobs
 from hookgate.protocol.values import Chat
 
 WORK = Compaction(Chat("test", "1"))

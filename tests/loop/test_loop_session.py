@@ -10,11 +10,11 @@ import trio
 import trio.testing
 from structlog.testing import capture_logs
 
-from hookgate.loop.claims import LEASE_S
 from hookgate.loop.gateway import BUSY
-from hookgate.loop.jobs import MAX_QUEUED
-from hookgate.loop.session import MAX_NEWS
-from hookgate.loop.transcript import NO_RESULT
+from hookgate.loop.sessions.claims import LEASE_S
+from hookgate.loop.sessions.jobs import MAX_QUEUED
+from hookgate.loop.sessions.session import MAX_NEWS
+from hookgate.loop.sessions.transcript import NO_RESULT
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.events.payloads import SteeringInjected, TurnEnd
 from hookgate.protocol.hook.answers import CONTINUE, Answer, Ask

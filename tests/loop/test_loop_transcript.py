@@ -7,7 +7,7 @@ import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookgate.loop.transcript import NO_RESULT, Transcript
+from hookgate.loop.sessions.transcript import NO_RESULT, Transcript
 from hookgate.protocol.journal.values import Draft, Fenced
 from hookgate.protocol.values import Message, ProposedCall
 from tests.loop.recording import claimed, is_valid, transcript_of

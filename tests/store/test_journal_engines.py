@@ -32,7 +32,7 @@ from hookgate.protocol.values import Chat, Inbound, Message, Outbound, ToolCall
 from hookgate.store.attempts import GIVEN_UP, MAX_ATTEMPTS
 from hookgate.store.journal import open_journal
 from hookgate.store.journal.claims import FREE, IN_ORDER
-from hookgate.store.journal.looking import open_look
+from hookgate.store.journal.operators.looking import open_look
 from hookgate.store.journal.posting import DUE
 from hookgate.store.memory import MemoryJournal
 

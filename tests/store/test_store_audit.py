@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from hookgate.store.journal import open_journal
-from hookgate.store.journal.anchors import Verdict, anchor_file, key_file, verify
-from hookgate.store.journal.audit import links
-from hookgate.store.journal.looking import open_look
+from hookgate.store.journal.audit.anchors import Verdict, anchor_file, key_file, verify
+from hookgate.store.journal.audit.chain import links
+from hookgate.store.journal.operators.looking import open_look
 from tests.gotool import go_command, run_go
 from tests.store.journals import ANN, fill
 

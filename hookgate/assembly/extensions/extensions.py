@@ -19,7 +19,7 @@ from hookgate import config as configuration
 from hookgate.assembly.extensions.calls import ToolCalls
 from hookgate.assembly.extensions.looking import Agreement, found_by, judge_of, looked, unloaded
 from hookgate.assembly.extensions.tools import OfferedTools, tool_matcher
-from hookgate.assembly.hooks import matcher
+from hookgate.assembly.hooks.opening import matcher
 from hookgate.assembly.settings import ExtensionFlags
 from hookgate.channels.printable import one_line
 from hookgate.extensions.discovery import Candidate, Found, Problem

@@ -8,7 +8,7 @@ from shutil import which
 from hookgate import config as configuration
 from hookgate.assembly.preflight.startable import Program, missing
 from hookgate.assembly.scripts import read_script
-from hookgate.assembly.tools import selection
+from hookgate.assembly.tools.opening import selection
 from hookgate.config import ConfigError
 from hookgate.protocol.match import Globs
 from hookgate.sections import Config
@@ -24,7 +24,7 @@ def check_tools(config: Config, base: Path) -> None:
     argument of a built-in tool, an MCP server whose extra is not installed or whose token is not set."""
     selection(config.tools, built_in(config))
     if config.mcp.servers or config.mcp.model_may_connect:
-        from hookgate.assembly.mcp import server_specs
+        from hookgate.assembly.tools.mcp import server_specs
 
         server_specs(config, base)
 

@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from hookgate import config as configuration
-from hookgate.assembly.hooks import plans
+from hookgate.assembly.hooks.opening import plans
 from hookgate.assembly.preflight.startable import missing
 from hookgate.config import ConfigError
 from hookgate.extensions.discovery import Places

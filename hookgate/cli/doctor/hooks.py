@@ -10,7 +10,7 @@ from shutil import which
 
 import trio
 
-from hookgate.assembly.hooks import process_spec, rules
+from hookgate.assembly.hooks.opening import process_spec, rules
 from hookgate.cli.doctor.finding import Examined, Finding, broken, note, ok
 from hookgate.cli.doctor.packages import install, is_known
 from hookgate.cli.doctor.questions import question

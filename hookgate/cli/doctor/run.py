@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hookgate import config as configuration
-from hookgate.assembly.logs import redacted_logs, set_up_logs
+from hookgate.assembly.logs.opening import redacted_logs, set_up_logs
 from hookgate.assembly.redacting import make_redactor
 from hookgate.cli.doctor.extensions import extensions
 from hookgate.cli.doctor.finding import Examined, Finding, broken, count, note, ok

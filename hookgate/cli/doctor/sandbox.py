@@ -9,7 +9,7 @@ import trio
 
 from hookgate import config as configuration
 from hookgate.assembly.settings import ExtensionFlags, Settings
-from hookgate.assembly.tools import open_toolset
+from hookgate.assembly.tools.opening import open_toolset
 from hookgate.cli.doctor.finding import Examined, Finding, broken, note, ok
 from hookgate.cli.doctor.packages import found, install
 from hookgate.config import ConfigError

@@ -32,7 +32,7 @@ async def servers(it: Examined) -> list[Finding]:
 
 def _spec(it: Examined, name: str) -> ServerSpec:
     """By itself, so that the mistake of one says nothing of another."""
-    from hookgate.assembly.mcp import server_specs
+    from hookgate.assembly.tools.mcp import server_specs
 
     mcp = it.config.mcp.model_copy(update={"servers": {name: it.config.mcp.servers[name]}})
     alone: Config = it.config.model_copy(update={"mcp": mcp})

@@ -12,7 +12,7 @@ import trio
 from hookgate import config as configuration
 from hookgate.assembly.extensions.extensions import Extensions, Joints
 from hookgate.assembly.extensions.looking import looked
-from hookgate.assembly.logs import set_up_logs
+from hookgate.assembly.logs.opening import set_up_logs
 from hookgate.assembly.redacting import make_redactor
 from hookgate.assembly.settings import ExtensionFlags
 from hookgate.channels.printable import one_line

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hookgate import config as configuration
-from hookgate.assembly.hooks import plans
-from hookgate.assembly.tools import all_rules
+from hookgate.assembly.hooks.opening import plans
+from hookgate.assembly.tools.opening import all_rules
 from hookgate.cli.printing import counted, say, table
 from hookgate.config import ConfigError
 from hookgate.protocol.hook.stages import Stage
@@ -19,7 +19,7 @@ from hookgate.protocol.values import Chat, Inbound, Step
 from hookgate.sections import Config
 
 if TYPE_CHECKING:
-    from hookgate.assembly.hook_order import Link
+    from hookgate.assembly.hooks.hook_order import Link
     from hookgate.operations.hooks import HookStatus
 
 
@@ -166,7 +166,7 @@ class _Case:
 def explain(config_file: Path | None, call: Mapping[str, str]) -> int:
     """The chain of each stage that such a call passes, in order, and why each hook is in or out. Without a tool it is
     about a message."""
-    from hookgate.assembly.hook_order import chain
+    from hookgate.assembly.hooks.hook_order import chain
 
     config, file = configuration.load(config_file)
     case = _case(config, call)

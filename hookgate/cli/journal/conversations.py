@@ -45,8 +45,8 @@ def _kept(place: Place) -> list[Place]:
 
 def _rows(place: Place, *, alone: bool) -> tuple[SessionRow, ...]:
     """`alone`: there is no other place to look."""
-    from hookgate.store.journal.listing import read_sessions
-    from hookgate.store.journal.looking import open_look
+    from hookgate.store.journal.operators.listing import read_sessions
+    from hookgate.store.journal.operators.looking import open_look
 
     file = journal_of(place)
     if not alone and not file.exists():
@@ -66,7 +66,7 @@ def _when(at: float) -> str:
 
 
 def show_session(id_: str, place: Place) -> int:
-    from hookgate.store.journal.looking import conversation_of, open_look
+    from hookgate.store.journal.operators.looking import conversation_of, open_look
     from hookgate.store.journal.transcripts import read_entries
 
     with open_look(journal_of(place)) as tables:
@@ -89,7 +89,7 @@ def _shown(entry: Entry) -> Iterator[str]:
 
 
 def export_session(id_: str, place: Place) -> int:
-    from hookgate.store.journal.looking import conversation_of, exported_conversation, open_look
+    from hookgate.store.journal.operators.looking import conversation_of, exported_conversation, open_look
 
     with open_look(journal_of(place)) as tables:
         write_lines(exported_conversation(tables, conversation_of(tables, id_)[0]))
@@ -100,7 +100,7 @@ async def forget_session(id_: str, place: Place, *, yes: bool) -> int:
     from hookgate.channels.question import Part, Question, measured
     from hookgate.cli.agreeing import agreed, yes_or_no
     from hookgate.store.journal import open_journal
-    from hookgate.store.journal.looking import conversation_of, open_look
+    from hookgate.store.journal.operators.looking import conversation_of, open_look
 
     file = journal_of(place)
     with open_look(file) as tables:

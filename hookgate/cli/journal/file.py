@@ -24,7 +24,7 @@ def journal_of(place: Place) -> Path:
 
 def check_file(place: Place) -> int:
     """Raises ConfigError and StoreFailed, as all do."""
-    from hookgate.store.journal.looking import check, open_look
+    from hookgate.store.journal.operators.looking import check, open_look
 
     file = journal_of(place)
     with open_look(file) as tables:
@@ -44,7 +44,7 @@ def check_file(place: Place) -> int:
 
 
 def back_up_file(to: Path, place: Place) -> int:
-    from hookgate.store.journal.backup import back_up
+    from hookgate.store.journal.operators.backup import back_up
 
     size = back_up(journal_of(place), to.absolute())
     say(f"{to} is a whole copy: {size / MB:.1f} MB")
@@ -52,7 +52,7 @@ def back_up_file(to: Path, place: Place) -> int:
 
 
 def export_file(place: Place) -> int:
-    from hookgate.store.journal.looking import exported, open_look
+    from hookgate.store.journal.operators.looking import exported, open_look
 
     with open_look(journal_of(place)) as tables:
         write_lines(exported(tables))

@@ -22,8 +22,8 @@ TEXT = 60
 
 def show_messages(message: str, place: Place, *, as_json: bool) -> int:
     """Raises ConfigError and StoreFailed."""
-    from hookgate.store.journal.looking import open_look
-    from hookgate.store.journal.whereabouts import find_messages
+    from hookgate.store.journal.operators.looking import open_look
+    from hookgate.store.journal.operators.whereabouts import find_messages
 
     file = journal_of(place)
     with open_look(file) as tables:

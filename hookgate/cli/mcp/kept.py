@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from hookgate import config as configuration
-from hookgate.assembly.logs import set_up_logs
-from hookgate.assembly.tools import More
+from hookgate.assembly.logs.opening import set_up_logs
+from hookgate.assembly.tools.opening import More
 from hookgate.channels.printable import named, printable
 from hookgate.channels.question import Part, Question, measured
 from hookgate.cli.agreeing import agreed, yes_or_no
@@ -137,7 +137,7 @@ async def _approve_here(config: Config, name: str, *, yes: bool) -> int:
 @asynccontextmanager
 async def _open_more(config: Config) -> AsyncGenerator[More]:
     """With nothing started; what a change connects ends with it."""
-    from hookgate.assembly.mcp import McpParts, make_roster
+    from hookgate.assembly.tools.mcp import McpParts, make_roster
     from hookgate.tools.mcp.connections import Connections, open_connections
     from hookgate.tools.mcp.server import Told
     from hookgate.tools.registry import Registry

@@ -9,9 +9,9 @@ from hookgate.cli.journal.commands import Place
 from hookgate.cli.journal.file import journal_of, write_lines
 from hookgate.cli.printing import counted, failed, say
 from hookgate.program.endings import FAILED
-from hookgate.store.journal.anchors import checkpoints, verify
-from hookgate.store.journal.audit import Link, links
-from hookgate.store.journal.looking import open_look
+from hookgate.store.journal.audit.anchors import checkpoints, verify
+from hookgate.store.journal.audit.chain import Link, links
+from hookgate.store.journal.operators.looking import open_look
 
 
 def verify_chain(place: Place) -> int:

@@ -68,7 +68,7 @@ def _waiting(config_file: Path | None, control: Path | None) -> tuple[Waiting, .
         running = running_for("approvals.pending", config_file, control)
     except NothingRunning:
         from hookgate.store.journal.decisions import open_requests
-        from hookgate.store.journal.looking import open_look
+        from hookgate.store.journal.operators.looking import open_look
 
         file = journal_of(Place(config_file))
         if control is not None or not file.exists():

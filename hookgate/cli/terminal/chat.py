@@ -15,12 +15,12 @@ import trio
 from hookgate import config as configuration
 from hookgate.assembly.app import Runtime, open_runtime
 from hookgate.assembly.journals import open_conversation_journal
-from hookgate.assembly.logs import set_up_logs
+from hookgate.assembly.logs.opening import set_up_logs
+from hookgate.assembly.logs.prompt_logs import PromptLogs
+from hookgate.assembly.logs.sinks import event_file, open_event_file, trace, warnings
 from hookgate.assembly.preflight.failing_open import open_guards
-from hookgate.assembly.prompt_logs import PromptLogs
 from hookgate.assembly.settings import Ports, Settings
-from hookgate.assembly.sinks import event_file, open_event_file, trace, warnings
-from hookgate.assembly.tools import keeping_of
+from hookgate.assembly.tools.opening import keeping_of
 from hookgate.channels.dialogue import WHOLE, Write
 from hookgate.channels.once import Once
 from hookgate.channels.panels import PanelView

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hookgate.assembly.app import Runtime
-from hookgate.assembly.sinks import trace
+from hookgate.assembly.logs.sinks import trace
 from hookgate.channels.printable import printable
 from hookgate.channels.terminal import Terminal
 from hookgate.cli.terminal.chat import seated
@@ -18,7 +18,7 @@ from hookgate.cli.terminal.keyboard import open_keyboard
 from hookgate.cli.tools.started import open_without_model
 from hookgate.loop.batch import Batch, Final
 from hookgate.loop.calls import run_calls
-from hookgate.loop.claims import open_claim
+from hookgate.loop.sessions.claims import open_claim
 from hookgate.operations.tools import declared_specs
 from hookgate.program.signals import open_until_signal
 from hookgate.program.starting import begun

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import trio
 
 from hookgate import config as configuration
-from hookgate.assembly.logs import set_up_logs
+from hookgate.assembly.logs.opening import set_up_logs
 from hookgate.channels.printable import named
 from hookgate.channels.question import Part, Question, measured
 from hookgate.cli.agreeing import agreed, yes_or_no
@@ -72,7 +72,7 @@ async def _approved(workshop: Workshop, name: str, *, everywhere: bool, yes: boo
 
 
 async def _worked(config: Config, work: Work) -> int:
-    from hookgate.assembly.dynamic import open_dynamic
+    from hookgate.assembly.tools.dynamic import open_dynamic
     from hookgate.store import open_store
     from hookgate.tools.errors import ToolError
     from hookgate.tools.registry import Registry

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hookgate import config as configuration
 from hookgate.assembly.app import Runtime, open_runtime
-from hookgate.assembly.logs import set_up_logs
+from hookgate.assembly.logs.opening import set_up_logs
 from hookgate.assembly.settings import ExtensionFlags, Ports, Settings
 from hookgate.channels.once import Once
 from hookgate.channels.printable import printable

@@ -13,7 +13,7 @@ from typing import Protocol
 from hookgate.hooks.zot import roster
 from hookgate.loop.commands import Command, Invocation, Outcome
 from hookgate.loop.extensions.surface import Surfaces, noted
-from hookgate.loop.jobs import Prompt
+from hookgate.loop.sessions.jobs import Prompt
 from hookgate.protocol.values import Chat
 from hookgate.protocol.zot.answers import CommandAnswer
 

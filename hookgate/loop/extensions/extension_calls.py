@@ -13,9 +13,9 @@ from secrets import token_hex
 from hookgate.hooks.zot.errands import Errand
 from hookgate.loop.batch import Batch, Final
 from hookgate.loop.calls import run_calls
-from hookgate.loop.claims import open_claim
 from hookgate.loop.extensions import call_scope
 from hookgate.loop.gateway import Gateway
+from hookgate.loop.sessions.claims import open_claim
 from hookgate.protocol.codec import encode
 from hookgate.protocol.errors import SessionAborted, TurnAborted
 from hookgate.protocol.events.inside import CallProposed

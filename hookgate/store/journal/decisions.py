@@ -9,7 +9,7 @@ from sqlite3 import Row
 from hookgate.protocol.codec import canonical
 from hookgate.protocol.journal.values import Claim, Standing, StoredGrant, StoredRequest, Vote
 from hookgate.protocol.values import Outbound
-from hookgate.store.journal.audit import note
+from hookgate.store.journal.audit.chain import note
 from hookgate.store.journal.encoding import decoded, encoded
 from hookgate.store.journal.engine import Engine
 from hookgate.store.journal.schema import FORMAT

@@ -25,7 +25,7 @@ from hookgate.protocol.journal.values import (
 )
 from hookgate.protocol.values import Message, Outbound, ToolResult
 from hookgate.store.journal import claims
-from hookgate.store.journal.audit import note
+from hookgate.store.journal.audit.chain import note
 from hookgate.store.journal.decisions import find_request
 from hookgate.store.journal.encoding import decoded, decoded_answer, encoded
 from hookgate.store.journal.engine import Engine

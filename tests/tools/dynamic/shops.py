@@ -11,7 +11,7 @@ from typing import Any
 
 import trio
 
-from hookgate.assembly.dynamic import open_tool_processes
+from hookgate.assembly.tools.dynamic import open_tool_processes
 from hookgate.protocol.catalog import EVERYWHERE, Catalog, Seen, ServerRow, StoreFailed, ToolRow
 from hookgate.protocol.values import ToolCall, ToolResult, ToolSpec
 from hookgate.tools.dispatch import execute

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hookgate import config as configuration
-from hookgate.assembly.dynamic import dynamic_rules
+from hookgate.assembly.tools.dynamic import dynamic_rules
 from hookgate.protocol.approval import Decision
 from hookgate.providers.scripted import ScriptedCall
 from tests.flow.gateway import open_flow

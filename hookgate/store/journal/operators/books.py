@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from hookgate.protocol.journal.values import Conversation, SessionRow, Whereabouts
 from hookgate.store.journal.engine import Engine
-from hookgate.store.journal.forgetting import forget
-from hookgate.store.journal.listing import read_sessions
+from hookgate.store.journal.operators.forgetting import forget
+from hookgate.store.journal.operators.listing import read_sessions
+from hookgate.store.journal.operators.whereabouts import find_messages
 from hookgate.store.journal.tables import Tables
-from hookgate.store.journal.whereabouts import find_messages
 
 
 class Books:

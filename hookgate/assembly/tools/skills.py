@@ -15,7 +15,7 @@ import structlog
 import trio
 
 from hookgate import config as configuration
-from hookgate.assembly.sinks import observer
+from hookgate.assembly.logs.sinks import observer
 from hookgate.hooks.rules import Mount
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.inside import StepBegan

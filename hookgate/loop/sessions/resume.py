@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from hookgate.loop.batch import Batch, Settled
-from hookgate.loop.transcript import Transcript, open_calls
+from hookgate.loop.sessions.transcript import Transcript, open_calls
 from hookgate.protocol.journal.values import CallRecord, CallState, Entry
 from hookgate.protocol.redacting import presentable
 from hookgate.protocol.spec_digest import spec_digest

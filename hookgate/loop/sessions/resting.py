@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import trio
 
 if TYPE_CHECKING:
-    from hookgate.loop.session import Session
+    from hookgate.loop.sessions.session import Session
 
 
 class Resting:

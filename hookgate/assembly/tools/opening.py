@@ -13,7 +13,7 @@ import trio
 
 from hookgate import config as configuration
 from hookgate.approvals.rules import Rule
-from hookgate.assembly.hooks import approval_rules
+from hookgate.assembly.hooks.opening import approval_rules
 from hookgate.assembly.keeping.kept import Keeping, seals_folder
 from hookgate.assembly.keeping.rechecks import Rechecks
 from hookgate.assembly.keeping.seals import Seals
@@ -41,7 +41,7 @@ from hookgate.tools.shell.background import Background, open_background
 from hookgate.tools.shell.sandbox import Limits, Shelter, open_shelter
 
 if TYPE_CHECKING:
-    from hookgate.assembly.turn_diff import Recorder
+    from hookgate.assembly.tools.turn_diff import Recorder
     from hookgate.tools.dynamic.workshop import Workshop
     from hookgate.tools.mcp.roster import Roster
 
@@ -124,7 +124,7 @@ def _running(seals: Seals, spec: ToolSpec) -> AbstractAsyncContextManager[None]:
 
 
 def _recorder(workspace: Workspace) -> Recorder:
-    from hookgate.assembly.turn_diff import Recorder
+    from hookgate.assembly.tools.turn_diff import Recorder
 
     return Recorder(workspace, sys.stdout.isatty())
 
@@ -187,11 +187,11 @@ async def open_more_tools(stack: AsyncExitStack, settings: Settings, tools: Tool
     """Dynamic tools and MCP servers, each only where the configuration has them; nobody waits for a slow server."""
     config, workshop, roster = settings.config, None, None
     if config.dynamic.enabled:
-        from hookgate.assembly.dynamic import open_dynamic
+        from hookgate.assembly.tools.dynamic import open_dynamic
 
         workshop = await stack.enter_async_context(open_dynamic(config, tools.registry, tools.catalog))
     if config.mcp.servers or config.mcp.model_may_connect:
-        from hookgate.assembly.mcp import McpParts, open_mcp
+        from hookgate.assembly.tools.mcp import McpParts, open_mcp
         from hookgate.tools.mcp.server import Told
 
         told = Told(on_notification=lambda connection, _method, text: tell(f"mcp:{connection}", text))
@@ -209,10 +209,10 @@ def all_rules(config: Config, workshop: Workshop | None = None) -> tuple[Rule, .
 
 def _own_rules(config: Config, workshop: Workshop | None) -> Iterator[Rule]:
     if config.dynamic.enabled:
-        from hookgate.assembly.dynamic import dynamic_rules
+        from hookgate.assembly.tools.dynamic import dynamic_rules
 
         yield from dynamic_rules(config, workshop)
     if config.mcp.model_may_connect:
-        from hookgate.assembly.mcp import approval_rules as mcp_rules
+        from hookgate.assembly.tools.mcp import approval_rules as mcp_rules
 
         yield from mcp_rules()

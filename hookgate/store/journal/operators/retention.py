@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from hookgate.store.journal.engine import Engine
-from hookgate.store.journal.forgetting import drop_old, drop_oldest, used_bytes
+from hookgate.store.journal.operators.forgetting import drop_old, drop_oldest, used_bytes
 from hookgate.store.journal.tables import Tables
 
 

@@ -14,8 +14,8 @@ import trio
 
 from hookgate.hooks.verdicts import Dropped
 from hookgate.loop.batch import Batch
-from hookgate.loop.compaction import make_room
-from hookgate.loop.model import complete
+from hookgate.loop.model.compaction import make_room
+from hookgate.loop.model.model import complete
 from hookgate.loop.repeated import is_repeated
 from hookgate.loop.reply_calls import Asked, read_reply, renamed
 from hookgate.loop.streaming.shown import Everything, Shown, Watching

@@ -17,7 +17,7 @@ from typing import Literal
 from hookgate.protocol.codec import canonical, decode
 from hookgate.protocol.errors import BadMessage
 from hookgate.store.files import FILE_MODE
-from hookgate.store.journal.audit import GENESIS, Link, hashed, links
+from hookgate.store.journal.audit.chain import GENESIS, Link, hashed, links
 from hookgate.store.journal.tables import Tables
 
 LINE_BYTES = 1024

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 import structlog
 
 from hookgate.loop.agent import Agent
-from hookgate.loop.jobs import End
-from hookgate.loop.model import complete
-from hookgate.loop.transcript import Transcript
+from hookgate.loop.model.model import complete
+from hookgate.loop.sessions.jobs import End
+from hookgate.loop.sessions.transcript import Transcript
 from hookgate.protocol.errors import ProviderFailed, TurnAborted
 from hookgate.protocol.events.inside import CompactionBegan, CompactionEnded
 from hookgate.protocol.events.payloads import SessionCompacted

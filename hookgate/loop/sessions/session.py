@@ -11,12 +11,12 @@ import structlog
 import trio
 
 from hookgate.loop.agent import Agent
-from hookgate.loop.claims import BY, LEASE_S
-from hookgate.loop.compaction import compacted
 from hookgate.loop.delivery.outlet import Outlet
-from hookgate.loop.jobs import Compaction, End, Job, Jobs, Prompt
+from hookgate.loop.model.compaction import compacted
+from hookgate.loop.sessions.claims import BY, LEASE_S
+from hookgate.loop.sessions.jobs import Compaction, End, Job, Jobs, Prompt
+from hookgate.loop.sessions.transcript import Transcript
 from hookgate.loop.slots import Shared, Slot
-from hookgate.loop.transcript import Transcript
 from hookgate.loop.turn import Turn, run_turn
 from hookgate.protocol.errors import SessionAborted
 from hookgate.protocol.events.inside import SessionBegan, SessionEnded

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from hookgate import config as configuration
 from hookgate.assembly.extensions.extensions import Extensions, Joints
-from hookgate.assembly.guards import guard_mounts
-from hookgate.assembly.hooks import plans
+from hookgate.assembly.hooks.guards import guard_mounts
+from hookgate.assembly.hooks.opening import plans
 from hookgate.assembly.settings import ExtensionFlags
 from hookgate.extensions.discovery import Found
 from hookgate.hooks.children.mounts import Plan

@@ -9,7 +9,7 @@ import structlog
 import trio
 
 from hookgate.loop.agent import Agent, Retries
-from hookgate.loop.attached import with_files
+from hookgate.loop.model.attached import with_files
 from hookgate.processes.backoff import backoff_s
 from hookgate.protocol.delta import Delta
 from hookgate.protocol.errors import PASSING, ProviderFailed

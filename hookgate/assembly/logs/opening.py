@@ -12,7 +12,7 @@ from typing import TextIO, cast
 import orjson
 import structlog
 
-from hookgate.assembly.prompt_logs import PromptLogs
+from hookgate.assembly.logs.prompt_logs import PromptLogs
 from hookgate.channels.printable import printable
 from hookgate.protocol.interfaces import Redactor
 from hookgate.sections import LogSection

@@ -1,0 +1,1 @@
+"""The hooks of a running hookgate, in the order in which they are asked."""

@@ -1,0 +1,1 @@
+"""The tools of a running hookgate, from every source."""

@@ -1,0 +1,1 @@
+"""The chain of what was decided, and the checkpoints that sign it."""

@@ -1,0 +1,1 @@
+"""What operators ask of a journal: looking, finding, forgetting, keeping a copy."""
