@@ -46,9 +46,9 @@ pictures: $(VENV)/.dev $(VENV)/.axe tools
 
 # What decides about a call, changed a thousand times: each change that no test notices is listed. Takes minutes;
 # `make mutate ONLY='hookgate.hooks.decision*'` is one module.
-mutate: $(VENV)/.dev
-	$(BIN)/mutmut run $(if $(ONLY),'$(ONLY)')
-	$(BIN)/mutmut results
+mutate: $(VENV)/.mutate
+	$(VENV)/mutate/bin/mutmut run $(if $(ONLY),'$(ONLY)')
+	$(VENV)/mutate/bin/mutmut results
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format hookgate tests plugins benchmarks fuzz examples
@@ -92,6 +92,14 @@ $(VENV)/.mcp: $(VENV)/.dev requirements/mcp-servers.lock tests/tools/mcp/npm/pac
 	$(BIN)/uv venv -q --clear --python $(BIN)/python $(VENV)/mcp-servers
 	$(BIN)/uv pip install -q --python $(VENV)/mcp-servers/bin/python --require-hashes -r requirements/mcp-servers.lock
 	$(call npm-ci,tests/tools/mcp/npm,$(VENV)/mcp-node)
+	@touch $@
+
+# In a place of its own: it brings packages that every program which the tests start would import.
+$(VENV)/.mutate: $(VENV)/.dev requirements/mutate.lock
+	$(BIN)/uv venv -q --clear --python $(BIN)/python $(VENV)/mutate
+	for lock in run dev mutate; do $(BIN)/uv pip install -q --python $(VENV)/mutate/bin/python --require-hashes \
+	-r requirements/$$lock.lock || exit 1; done
+	$(BIN)/uv pip install -q --python $(VENV)/mutate/bin/python --no-deps --no-build-isolation -e .
 	@touch $@
 
 # What looks for barriers on the web page, for the tests alone.
