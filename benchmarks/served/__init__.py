@@ -1,0 +1,1 @@
+"""`hookgate serve` as people have it: a program of its own, asked over HTTP."""
