@@ -13,7 +13,7 @@ import trio
 from hookgate.assembly.app import Runtime, open_runtime
 from hookgate.assembly.settings import Ports, Settings
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide
-from hookgate.protocol.channel import UNLIMITED
+from hookgate.protocol.channel import PRESENT, UNLIMITED
 from hookgate.protocol.values import Chat, Inbound, Outbound
 from hookgate.providers.scripted import Script, ScriptedProvider
 from hookgate.sections import Config
@@ -33,6 +33,7 @@ class Mute:
 
     name = CHANNEL
     limits = UNLIMITED
+    state = PRESENT
 
     def __init__(self) -> None:
         self.last: Outbound | None = None

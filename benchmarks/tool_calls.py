@@ -17,7 +17,7 @@ from hookgate.loop.calls import run_calls
 from hookgate.loop.delivery.delivery import Delivery
 from hookgate.loop.delivery.outlet import Outlet
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide
-from hookgate.protocol.channel import UNLIMITED, ChannelPolicy
+from hookgate.protocol.channel import PRESENT, UNLIMITED, ChannelPolicy
 from hookgate.protocol.journal.values import Claim, Conversation
 from hookgate.protocol.values import (
     Chat,
@@ -75,6 +75,7 @@ class Nowhere:
 
     name = "bench"
     limits = UNLIMITED
+    state = PRESENT
 
     async def send(self, outbound: Outbound, key: str) -> str:
         return ""

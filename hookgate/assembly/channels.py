@@ -26,6 +26,7 @@ from hookgate.sections import Config
 from hookgate.sections.gateway import ChannelSection
 
 if TYPE_CHECKING:
+    from hookgate.channels.web.channel import WebChannel
     from hookgate.channels.web.server import App
 
 TOKEN = "token"  # noqa: S105 - where it is kept
@@ -62,10 +63,11 @@ def _policy(section: ChannelSection) -> ChannelPolicy:
 
 @dataclass(frozen=True)
 class Page:
-    """`app` answers its requests; `origin`: how people reach it, empty: by any other address. `token`: one that
-    hookgate has made, for whoever has started it."""
+    """`app` answers its requests; `channel` is told when they can come. `origin`: how people reach it, empty: by any
+    other address. `token`: one that hookgate has made, for whoever has started it."""
 
     app: App
+    channel: WebChannel
     origin: str
     token: str = ""
 
@@ -129,7 +131,7 @@ async def _open_web(
     parts = WebParts(*asked, desk.journal, desk.media, desk.redactor, refuses)
     web = await stack.enter_async_context(open_web(settings, parts))
     opened.channels[name] = web.channel
-    opened.pages[name] = Page(web.app, section.origin, made)
+    opened.pages[name] = Page(web.app, web.channel, section.origin, made)
     opened.mounts.append(observer(f"channel {name}", web.channel.observed, web.channel.hear))
 
 

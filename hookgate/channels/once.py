@@ -7,7 +7,7 @@ from collections.abc import Callable
 from hookgate.channels.printable import named
 from hookgate.channels.terminal import NAME
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide
-from hookgate.protocol.channel import UNLIMITED
+from hookgate.protocol.channel import PRESENT, UNLIMITED
 from hookgate.protocol.values import Chat, Outbound
 
 NOBODY = "nobody can be asked in a one-shot run"
@@ -19,6 +19,7 @@ class Once:
 
     name = NAME
     limits = UNLIMITED
+    state = PRESENT
 
     def __init__(self, tell: Callable[[str], None] = lambda _line: None) -> None:
         self._tell = tell

@@ -17,7 +17,7 @@ from hookgate.channels.dialogue import WHOLE, Ask, Console, Dialogue, Size, Writ
 from hookgate.channels.panels import AWAITS, PanelView
 from hookgate.channels.printable import named, printable
 from hookgate.protocol.approval import GRANTS, ApprovalRequest, CannotAsk, Decide, Decision
-from hookgate.protocol.channel import UNLIMITED
+from hookgate.protocol.channel import PRESENT, UNLIMITED
 from hookgate.protocol.values import Chat, Outbound
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ class Terminal:
 
     name = NAME
     limits = UNLIMITED
+    state = PRESENT
 
     def __init__(
         self,

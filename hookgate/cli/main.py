@@ -12,13 +12,13 @@ from typing import Any
 import click
 
 from hookgate import __version__
+from hookgate.cli.channels import channels, web
 from hookgate.cli.ext.commands import ext
 from hookgate.cli.journal.commands import sessions, store, where
 from hookgate.cli.mcp.commands import mcp
 from hookgate.cli.options import FILE, FOLDER, config_option, control_option
 from hookgate.cli.people.commands import approvals, audit
 from hookgate.cli.tools.commands import tools
-from hookgate.cli.web import web
 
 CONTEXT = {"help_option_names": ["-h", "--help"]}
 
@@ -265,6 +265,7 @@ hookgate.add_command(mcp)
 hookgate.add_command(store)
 hookgate.add_command(sessions)
 hookgate.add_command(where)
+hookgate.add_command(channels)
 hookgate.add_command(web)
 hookgate.add_command(approvals)
 hookgate.add_command(audit)

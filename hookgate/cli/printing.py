@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from math import inf
 
 from hookgate.channels.printable import one_line, printable
@@ -27,6 +28,11 @@ def failed(line: str) -> int:
 
 def counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def moment(at: float) -> str:
+    """Seconds of the wall clock."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
 
 
 def table(rows: Iterable[Sequence[str]]) -> list[str]:

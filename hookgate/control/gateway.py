@@ -19,7 +19,7 @@ from hookgate.control.client import socket_path
 from hookgate.control.methods import Method, Methods
 from hookgate.control.place import ControlUnavailable
 from hookgate.control.serve import open_control
-from hookgate.operations import approvals, hooks, mcp, messages, sessions, tools
+from hookgate.operations import approvals, channels, hooks, mcp, messages, sessions, tools
 from hookgate.protocol.approval import OPERATOR, Decision, Grant, Outcome
 
 log = structlog.get_logger("hookgate.control")
@@ -50,6 +50,7 @@ def gateway_methods(runtime: Runtime) -> Methods:
     gateway, more = runtime.gateway, runtime.more
     methods = {
         **approval_methods(runtime.agent.approvals),
+        "channels.list": Method(partial(channels.list_channels, runtime), changes=False),
         "hooks.list": Method(partial(hooks.list_hooks, runtime), changes=False),
         "hooks.reload": Method(partial(hooks.reload_hooks, runtime), changes=True),
         "reload": Method(partial(hooks.reload_hooks, runtime), changes=True),

@@ -21,7 +21,7 @@ from hookgate.extensions.discovery import Problem
 from hookgate.loop.commands import Commands
 from hookgate.loop.sessions.jobs import Compaction, End, Job, Jobs, Prompt
 from hookgate.protocol.approval import ApprovalRequest, Decide
-from hookgate.protocol.channel import UNLIMITED
+from hookgate.protocol.channel import PRESENT, UNLIMITED
 from hookgate.protocol.events.event import Event as Told
 from hookgate.protocol.events.inside import CallEnded
 from hookgate.protocol.rpc import events
@@ -55,6 +55,7 @@ class SeatChannel:
     """The seat as the loop sees it; every conversation has one."""
 
     limits = UNLIMITED
+    state = PRESENT
 
     def __init__(self, seat: Seat) -> None:
         self.name = seat.name

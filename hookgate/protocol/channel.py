@@ -1,12 +1,14 @@
-"""What a channel can take and what people there get to see, as values. Knows no channel and no configuration."""
+"""What a channel can take, how it is, and what people there get to see, as values. Knows no channel and no
+configuration."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 Busy = Literal["queue", "steer", "reject"]
 """What becomes of a message while a turn runs: it waits for one of its own, joins that turn, or is refused."""
+Reception = Literal["receiving", "degraded", "down"]
 TextUnit = Literal["chars", "utf16", "bytes"]
 
 
@@ -33,6 +35,28 @@ class ChannelLimits:
 
 
 UNLIMITED = ChannelLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelState:
+    """How a channel is, by its own honest word.
+
+    `state`: `receiving`, what it listens to has just answered; `degraded`, it works in part, or is on its way back by
+    itself; `down`, nothing comes in. `since`: seconds of the wall clock; 0: from its start. `why`: one line for an
+    operator, that names what only a person can mend; empty where all is well.
+    """
+
+    state: Reception = "receiving"
+    since: float = 0.0
+    why: str = ""
+
+    def become(self, state: Reception, why: str, now: float) -> ChannelState:
+        """`since` is when it came to be so, however the reason changes meanwhile."""
+        return replace(self, why=why) if state == self.state else ChannelState(state, now, why)
+
+
+PRESENT = ChannelState()
+"""Of a channel that is there as long as this program is."""
 
 
 class Undelivered(Exception):

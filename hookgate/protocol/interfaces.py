@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from hookgate.protocol.approval import ApprovalRequest, Decide
-    from hookgate.protocol.channel import ChannelLimits
+    from hookgate.protocol.channel import ChannelLimits, ChannelState
     from hookgate.protocol.delta import Delta
     from hookgate.protocol.events.event import Event
     from hookgate.protocol.hook.answers import Answer
@@ -95,6 +95,11 @@ class Channel(Protocol):
 
     @property
     def limits(self) -> ChannelLimits: ...
+
+    @property
+    def state(self) -> ChannelState:
+        """Whether anything comes in; never waits."""
+        ...
 
     async def send(self, outbound: Outbound, key: str) -> str:
         """Deliver one message; the answer of a turn comes after its streamed pieces. Returns the receipt: the

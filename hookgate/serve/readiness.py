@@ -10,6 +10,7 @@ import trio
 from hookgate.assembly.app import Runtime
 from hookgate.operations.hooks import list_hooks
 from hookgate.protocol.catalog import StoreFailed
+from hookgate.protocol.channel import ChannelState
 
 OK = "ok"
 STORE_S = 5.0
@@ -19,16 +20,18 @@ FRESH_S = 1.0
 
 @dataclass(frozen=True)
 class Readiness:
-    """By name what each is, OK or what is wrong."""
+    """By name what each is: a channel by its own word, of the others OK or what is wrong."""
 
-    channels: Mapping[str, str] = field(default_factory=dict[str, str])
+    channels: Mapping[str, ChannelState] = field(default_factory=dict[str, ChannelState])
     hooks: Mapping[str, str] = field(default_factory=dict[str, str])
     store: str = OK
     stopping: bool = False
 
     @property
     def ready(self) -> bool:
-        return not self.stopping and {self.store, *self.channels.values(), *self.hooks.values()} == {OK}
+        """A channel that is degraded is told; one that is down is not ready."""
+        down = any(it.state == "down" for it in self.channels.values())
+        return not (self.stopping or down) and {self.store, *self.hooks.values()} == {OK}
 
 
 class Looking:
@@ -47,7 +50,7 @@ class Looking:
 
     async def _look(self) -> Readiness:
         hooks = {it.name: _said(it.state, it.reason) for it in await list_hooks(self._runtime) if it.command}
-        channels = dict.fromkeys(self._runtime.channels, OK)
+        channels = {name: channel.state for name, channel in self._runtime.channels.items()}
         return Readiness(channels, hooks, await self._store(), self._stopping.is_set())
 
     async def _store(self) -> str:

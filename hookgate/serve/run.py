@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -14,6 +14,7 @@ import trio
 
 from hookgate import config as configuration
 from hookgate.assembly.app import Runtime, open_runtime
+from hookgate.assembly.channels import Page
 from hookgate.assembly.journals import open_kept_journal
 from hookgate.assembly.logs.opening import set_up_logs
 from hookgate.assembly.settings import ExtensionFlags, Ports, Settings
@@ -99,12 +100,13 @@ async def open_gateway(settings: Settings, control: Path | None, stopping: trio.
         runtime = await stack.enter_async_context(open_runtime(settings, Ports((), journal=journal)))
         if config.control.enabled or control:
             await stack.enter_async_context(open_gateway_control(runtime, control))
-        app = mounted(Looking(runtime, stopping), runtime.pages.values())
-        yield Served(runtime, await stack.enter_async_context(_open_http(app, config.http.listen)))
+        pages = runtime.pages.values()
+        app = mounted(Looking(runtime, stopping), pages)
+        yield Served(runtime, await stack.enter_async_context(_open_http(app, pages, config.http.listen)))
 
 
 @asynccontextmanager
-async def _open_http(app: App, listen: str) -> AsyncGenerator[str]:
+async def _open_http(app: App, pages: Iterable[Page], listen: str) -> AsyncGenerator[str]:
     """The address. Leaving ends the streams that are open. Raises ConfigError where it cannot be had."""
 
     async def serve(task_status: trio.TaskStatus[str]) -> None:
@@ -115,8 +117,13 @@ async def _open_http(app: App, listen: str) -> AsyncGenerator[str]:
 
     stop = trio.Event()
     async with trio.open_nursery() as nursery:
-        yield await nursery.start(serve)
+        address = await nursery.start(serve)
+        for page in pages:
+            page.channel.served(accepting=True)
+        yield address
         stop.set()
+        for page in pages:
+            page.channel.served(accepting=False)
 
 
 async def reload(runtime: Runtime, place: str) -> None:

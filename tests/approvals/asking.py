@@ -13,7 +13,7 @@ from hookgate.approvals.people import People
 from hookgate.approvals.requests import Approvals, Refused, Surroundings
 from hookgate.approvals.rules import Rule
 from hookgate.protocol.approval import ApprovalRequest, Decide, Decision, Outcome, Wish
-from hookgate.protocol.channel import UNLIMITED, ChannelLimits
+from hookgate.protocol.channel import PRESENT, UNLIMITED, ChannelLimits, ChannelState
 from hookgate.protocol.events.payloads import Payload
 from hookgate.protocol.interfaces import Redactor
 from hookgate.protocol.journal.interfaces import Journal
@@ -37,6 +37,7 @@ class Person:
     asked: trio.Event = field(default_factory=trio.Event)
     name: str = "telegram"
     limits: ChannelLimits = UNLIMITED
+    state: ChannelState = PRESENT
     heard: list[str] = field(default_factory=list[str])
 
     async def ask(self, request: ApprovalRequest, decide: Decide) -> None:

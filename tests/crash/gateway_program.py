@@ -23,7 +23,7 @@ from hookgate.assembly.logs.opening import set_up_logs
 from hookgate.assembly.settings import Ports, Settings
 from hookgate.config import load
 from hookgate.protocol.approval import ApprovalRequest, Decide, Decision, Voter
-from hookgate.protocol.channel import UNLIMITED
+from hookgate.protocol.channel import PRESENT, UNLIMITED
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.values import Chat, Inbound, LLMReply, LLMRequest, Outbound, ProposedCall, ToolCall, ToolResult
 from hookgate.protocol.values import ToolSpec as Spec
@@ -73,6 +73,7 @@ class Lines:
 
     name = "lines"
     limits = UNLIMITED
+    state = PRESENT
 
     async def send(self, outbound: Outbound, key: str) -> str:
         await trio.lowlevel.checkpoint()

@@ -24,7 +24,7 @@ from hookgate.loop.slots import Slot
 from hookgate.loop.turn import Turn, run_turn
 from hookgate.processes.deadlines import Deadlines
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide
-from hookgate.protocol.channel import UNLIMITED, ChannelPolicy
+from hookgate.protocol.channel import PRESENT, UNLIMITED, ChannelPolicy
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.hook.stages import MESSAGE_STAGES, Stage
 from hookgate.protocol.journal.values import Conversation, Draft
@@ -66,6 +66,7 @@ class Telegram:
 
     name = "telegram"
     limits = UNLIMITED
+    state = PRESENT
 
     def __init__(self) -> None:
         self.sent: list[Outbound] = []

@@ -22,7 +22,7 @@ from hookgate.loop.gateway import Gateway
 from hookgate.loop.sessions.transcript import Transcript
 from hookgate.loop.slots import MAX_TURNS, Shared
 from hookgate.protocol.approval import ApprovalRequest, Decide, Decision
-from hookgate.protocol.channel import UNLIMITED, ChannelPolicy
+from hookgate.protocol.channel import PRESENT, UNLIMITED, ChannelPolicy
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.payloads import Payload
 from hookgate.protocol.hook.answers import CONTINUE, Answer, Approve
@@ -63,6 +63,7 @@ class Room:
 
     name = "test"
     limits = UNLIMITED
+    state = PRESENT
 
     def __init__(self, log: list[str]) -> None:
         self.sent: list[Outbound] = []

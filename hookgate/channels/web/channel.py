@@ -20,7 +20,7 @@ from hookgate.channels.web.running import Running
 from hookgate.channels.web.settings import WebParts, WebSettings
 from hookgate.channels.web.shapes import Card, Queued, ShownMessage, ShownTrace, Snapshot, ToolState, moment
 from hookgate.protocol.approval import ApprovalRequest, Decide, Voter
-from hookgate.protocol.channel import UNLIMITED
+from hookgate.protocol.channel import UNLIMITED, ChannelState
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.payloads import (
     ApprovalDecided,
@@ -40,6 +40,7 @@ log = structlog.get_logger("hookgate.web")
 
 OBSERVED = (TurnStart, TurnEnd, ToolExecStart, ToolExecEnd, ToolExecSkipped, ApprovalDecided)
 TRACED = (GateDecision, HookModified, HookFailed)
+NOT_SERVED = "its server takes no connections"
 RECENT = 5
 """Of the exchanges of a chat those that something may still be sent for."""
 
@@ -49,6 +50,7 @@ class WebChannel:
 
     def __init__(self, settings: WebSettings, parts: WebParts) -> None:
         self.name = settings.name
+        self.state = ChannelState("down", time(), NOT_SERVED)
         self.feeds = Feeds()
         self._settings, self._parts = settings, parts
         self._dirty: dict[str, Feed] = {}
@@ -59,6 +61,11 @@ class WebChannel:
         """Names of the events that `hear` wants."""
         kinds = (*OBSERVED, *(TRACED if self._settings.show_trace else ()))
         return tuple(kind.kind for kind in kinds)
+
+    def served(self, *, accepting: bool) -> None:
+        """Whoever serves its requests takes connections from now on, or none any more."""
+        why = "" if accepting else NOT_SERVED
+        self.state = self.state.become("receiving" if accepting else "down", why, time())
 
     # --- what the gateway sends ---
 

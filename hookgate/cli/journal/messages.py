@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from hookgate.channels.printable import printable
 from hookgate.cli.journal.commands import Place
 from hookgate.cli.journal.file import journal_of
-from hookgate.cli.printing import failed, say, table
+from hookgate.cli.printing import failed, moment, say, table
 from hookgate.program.endings import FAILED
 from hookgate.protocol.codec import encode
 
@@ -43,12 +42,8 @@ def show_messages(message: str, place: Place, *, as_json: bool) -> int:
 def _lines(it: Whereabouts) -> Iterator[str]:
     text = " ".join(it.text.split())
     yield f"{it.message} in {it.conversation.id} is {STATES.get(it.state, it.state)}: {text[:TEXT]}"
-    rows = ((_moment(row.at), f"{row.what}: {row.why}" if row.why else row.what) for row in it.passages)
+    rows = ((moment(row.at), f"{row.what}: {row.why}" if row.why else row.what) for row in it.passages)
     yield from (f"  {line}" for line in table(rows))
 
 
 STATES = {"waiting": "waiting for a person", "sending": "on its way to the chat", "dead": "given up"}
-
-
-def _moment(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%SZ")

@@ -23,7 +23,7 @@ from hookgate.operations.tools import declared_specs
 from hookgate.program.signals import open_until_signal
 from hookgate.program.starting import begun
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide, Decision
-from hookgate.protocol.channel import UNLIMITED
+from hookgate.protocol.channel import PRESENT, UNLIMITED
 from hookgate.protocol.errors import TurnAborted
 from hookgate.protocol.journal.values import Conversation
 from hookgate.protocol.values import (
@@ -61,6 +61,7 @@ class _Asker:
     """The chat of the call: what is said in it goes to stderr, questions to whoever sits there."""
 
     limits = UNLIMITED
+    state = PRESENT
 
     def __init__(self, name: str, person: Terminal | None, *, yes: bool) -> None:
         self.name = name

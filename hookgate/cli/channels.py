@@ -1,0 +1,88 @@
+"""`hookgate channels`: how each is; and the `hookgate web` group: what the page's channel is configured with. Imports
+click alone, as main does."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hookgate.cli.options import config_option, control_option
+
+if TYPE_CHECKING:
+    from hookgate.operations.channels import ChannelStatus
+
+
+@click.command()
+@config_option
+@control_option
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+def channels(config_file: Path | None, control: Path | None, as_json: bool) -> None:
+    """Each channel of the running gateway: receiving, degraded or down, since when and why."""
+    from hookgate.cli.main import guarded
+
+    guarded(lambda: _list(config_file, control, as_json=as_json))
+
+
+def _list(config_file: Path | None, control: Path | None, *, as_json: bool) -> int:
+    from hookgate import config as configuration
+    from hookgate.cli.printing import say, table
+    from hookgate.cli.running import running_for
+    from hookgate.control.client import NothingRunning, call, read_rows
+    from hookgate.operations.channels import ChannelStatus, configured_channels
+    from hookgate.protocol.codec import encode
+
+    try:
+        found = running_for("channels.list", config_file, control)
+        if as_json:
+            found.tell()
+        rows, title = read_rows(ChannelStatus, call(found.path, "channels.list")), found.title
+    except NothingRunning:
+        if control is not None:
+            raise
+        rows = configured_channels(configuration.load(config_file)[0])
+        title = "No hookgate is running; this is what the configuration would open."
+    if as_json:
+        say(encode([asdict(row) for row in rows]).decode())
+        return 0
+    say(title)
+    for line in table(_cells(rows)):
+        say(line)
+    return 0
+
+
+def _cells(rows: Iterable[ChannelStatus]) -> Iterator[tuple[str, ...]]:
+    from hookgate.cli.printing import moment
+
+    for row in rows:
+        yield row.name, row.kind, row.state, moment(row.since) if row.since else "", row.why
+
+
+@click.group()
+def web() -> None:
+    """The web page: password."""
+
+
+@web.command(name="password")
+def web_password() -> None:
+    """Ask for a password and print its hash, for [channels.NAME.users]; it may come as a line of stdin."""
+    from hookgate.cli.main import guarded
+
+    guarded(_print_hash)
+
+
+def _print_hash() -> int:
+    from hookgate.channels.web.access.passwords import hashed
+
+    if sys.stdin.isatty():
+        password = str(click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True))
+    else:
+        password = sys.stdin.readline().rstrip("\r\n")
+    if not password:
+        raise click.UsageError("an empty password lets everybody in")
+    click.echo(hashed(password))
+    return 0

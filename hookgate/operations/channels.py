@@ -1,0 +1,33 @@
+"""Channels of a running gateway, as each says of itself; and those that a configuration would open."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import trio
+
+from hookgate.assembly.app import Runtime
+from hookgate.sections import Config
+
+
+@dataclass(frozen=True)
+class ChannelStatus:
+    """`kind`: as in its configuration; empty: the program's own. `state`: `receiving`, `degraded`, `down`, or
+    `stopped` where no gateway runs; `since`: seconds of the wall clock, 0: from its start; `why`: one line."""
+
+    name: str
+    kind: str
+    state: str
+    since: float = 0.0
+    why: str = ""
+
+
+async def list_channels(runtime: Runtime) -> tuple[ChannelStatus, ...]:
+    await trio.lowlevel.checkpoint()
+    kinds = {name: section.kind for name, section in runtime.settings.config.channels.items()}
+    states = {name: channel.state for name, channel in runtime.channels.items()}
+    return tuple(ChannelStatus(name, kinds.get(name, ""), it.state, it.since, it.why) for name, it in states.items())
+
+
+def configured_channels(config: Config) -> tuple[ChannelStatus, ...]:
+    return tuple(ChannelStatus(name, section.kind, "stopped") for name, section in config.channels.items())
