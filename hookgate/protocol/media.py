@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Protocol
 
+IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+"""Pictures that are taken and shown."""
 _REFERENCE = re.compile(r"media:([a-z0-9.+-]+/[a-z0-9.+-]+):([0-9a-f]{64})")
 
 

@@ -8,25 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
-from time import thread_time, time
+from time import time
 
-import structlog
 import trio
 
 from hookgate.channels.web import past
 from hookgate.channels.web.cards import card
 from hookgate.channels.web.feeds import Feed, Feeds
+from hookgate.channels.web.rendering import Rendering, flush
 from hookgate.channels.web.running import Running
+from hookgate.channels.web.said import TRACED, decided, traced
 from hookgate.channels.web.settings import WebParts, WebSettings
-from hookgate.channels.web.shapes import Card, Queued, ShownMessage, ShownTrace, Snapshot, ToolState, moment
+from hookgate.channels.web.shapes import Card, Queued, ShownMessage, Snapshot, ToolState, moment
 from hookgate.protocol.approval import ApprovalRequest, Decide, Voter
 from hookgate.protocol.channel import UNLIMITED, ChannelState
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.payloads import (
     ApprovalDecided,
-    GateDecision,
-    HookFailed,
-    HookModified,
     ToolExecEnd,
     ToolExecSkipped,
     ToolExecStart,
@@ -36,10 +34,7 @@ from hookgate.protocol.events.payloads import (
 from hookgate.protocol.journal.values import Accepted, Conversation, Exchange
 from hookgate.protocol.values import Chat, Inbound, Outbound
 
-log = structlog.get_logger("hookgate.web")
-
 OBSERVED = (TurnStart, TurnEnd, ToolExecStart, ToolExecEnd, ToolExecSkipped, ApprovalDecided)
-TRACED = (GateDecision, HookModified, HookFailed)
 NOT_SERVED = "its server takes no connections"
 RECENT = 5
 """Of the exchanges of a chat those that something may still be sent for."""
@@ -53,8 +48,7 @@ class WebChannel:
         self.state = ChannelState("down", time(), NOT_SERVED)
         self.feeds = Feeds()
         self._settings, self._parts = settings, parts
-        self._dirty: dict[str, Feed] = {}
-        self._stirred = trio.Event()
+        self.rendering = Rendering()
 
     @property
     def observed(self) -> tuple[str, ...]:
@@ -95,16 +89,17 @@ class WebChannel:
         return await trio.to_thread.run_sync(lambda: tuple(past.messages(exchanges, told, redactor)))
 
     def stream(self, chat: Chat, text: str) -> None:
-        running = self._running(chat)
-        running.add(text)
-        self._touch(self.feeds.of(chat))
+        feed = self.feeds.of(chat)
+        _running(feed).add(text)
+        self.rendering.touch(feed)
 
     def end_stream(self, chat: Chat) -> None:
-        self._running(chat).end_paragraph()
+        _running(self.feeds.of(chat)).end_paragraph()
 
     def restart_stream(self, chat: Chat) -> None:
-        self._running(chat).restart()
-        self.feeds.of(chat).publish("restart", {})
+        feed = self.feeds.of(chat)
+        _running(feed).restart()
+        feed.publish("restart", {})
 
     async def ask(self, request: ApprovalRequest, decide: Decide) -> None:
         """Shown to whoever has the chat open, and with every snapshot; what they press comes by its own request."""
@@ -142,10 +137,10 @@ class WebChannel:
             case ToolExecSkipped() if self._settings.show_tools:
                 self._tool(feed, payload, "denied", payload.Reason[: past.MAX_SUMMARY])
             case ApprovalDecided():
-                feed.publish("approval_done", {"id": payload.id, "text": _decided(payload)})
+                feed.publish("approval_done", {"id": payload.id, "text": decided(payload)})
             case _:
-                if (trace := _traced(event)) is not None:
-                    self._running(step.chat).note(trace)
+                if (trace := traced(event)) is not None:
+                    _running(feed).note(trace)
                     feed.publish("trace", asdict(trace))
 
     def _begin(self, feed: Feed, inbound: Inbound) -> None:
@@ -159,7 +154,7 @@ class WebChannel:
 
     def _end(self, feed: Feed) -> None:
         if feed.running is not None:
-            self._flush(feed)
+            flush(feed)
             feed.running.ended = True
             feed.remember(feed.running)
         self._say_state(feed)
@@ -169,14 +164,8 @@ class WebChannel:
     def _tool(
         self, feed: Feed, payload: ToolExecStart | ToolExecEnd | ToolExecSkipped, state: ToolState, what: str
     ) -> None:
-        shown = self._running(feed.chat).tool(payload.ToolCallID, payload.Tool, state, what)
+        shown = _running(feed).tool(payload.ToolCallID, payload.Tool, state, what)
         feed.publish("tool", asdict(shown))
-
-    def _running(self, chat: Chat) -> Running:
-        feed = self.feeds.of(chat)
-        if feed.running is None:
-            feed.running = Running("")
-        return feed.running
 
     # --- what waits ---
 
@@ -213,43 +202,8 @@ class WebChannel:
             self._say_state(feed)
 
     def _say_state(self, feed: Feed) -> None:
-        running = feed.running is not None and not feed.running.ended
-        feed.publish("state", {"running": running, "queued": [asdict(it) for it in feed.queued.values()]})
-
-    # --- text while it is written ---
-
-    def _touch(self, feed: Feed) -> None:
-        self._dirty[feed.chat.session_key] = feed
-        self._stirred.set()
-
-    async def run(self) -> None:
-        """Text that streams is rendered and sent as often as its cost allows; until cancelled."""
-        while True:
-            await self._stirred.wait()
-            self._stirred = trio.Event()
-            dirty, self._dirty = self._dirty, {}
-            pause_s = spent_s = 0.0
-            for feed in dirty.values():
-                if feed.running is not None:
-                    began = thread_time()
-                    self._flush(feed)
-                    pause_s, spent_s = max(pause_s, feed.running.pause_s), spent_s + thread_time() - began
-                # However many chats are written to, others have their turn in between.
-                await trio.lowlevel.checkpoint()
-            await trio.sleep(max(pause_s, spent_s))
-
-    def _flush(self, feed: Feed) -> None:
-        running = feed.running
-        if running is None:
-            return
-        try:
-            piece, closed, opened = running.render()
-        except Exception:
-            # One text; the message that comes in its place is rendered by itself.
-            log.exception("stream_not_rendered", session=feed.chat.session_key)
-            return
-        if piece:
-            feed.publish("delta", {"text": piece, "closed": closed, "html": opened})
+        queued = [asdict(it) for it in feed.queued.values()]
+        feed.publish("state", {"running": feed.writing is not None, "queued": queued})
 
     # --- what stands there ---
 
@@ -257,19 +211,17 @@ class WebChannel:
         """All of it at one moment: events after its cursor are not in it, or are in it already and say the same."""
         feed, journal = self.feeds.of(chat), self._parts.journal
         # In one moment with the cursor: what is written from now on comes as events.
-        cursor, running = self.feeds.id(feed.cursor), feed.running
-        current = running.shown if running is not None and not running.ended else None
+        cursor, current = self.feeds.id(feed.cursor), feed.writing and feed.writing.shown
         conversation = await self.conversation(chat)
         exchanges = await journal.chats.said(conversation)
         standing = await journal.decisions.pending(chat.session_key)
-        told = dict(feed.told)
-        messages = await trio.to_thread.run_sync(lambda: tuple(past.messages(exchanges, told, self._parts.redactor)))
+        messages = await self._messages(exchanges, feed)
         voter = Voter(self.name, chat.chat_id)
         cards = tuple(card(it, may=self._parts.may(it.request, voter)) for it in standing)
         # Of the answer that is being written there is no message yet, nor of one that has begun since.
         written = {current.message} if current is not None else set[str]()
-        if feed.running is not None and not feed.running.ended:
-            written.add(feed.running.message)
+        if feed.writing is not None:
+            written.add(feed.writing.message)
         messages = tuple(it for it in messages if it.role != "assistant" or it.answers not in written)
         return Snapshot(cursor, messages, current, cards, tuple(_waiting(exchanges)))
 
@@ -278,26 +230,11 @@ class WebChannel:
         return await self._parts.journal.intake.conversation(chat.session_key, self._parts.agent(chat))
 
 
-def _decided(payload: ApprovalDecided) -> str:
-    said = "Allowed" if payload.approved else "Refused"
-    reason = f": {payload.reason}" if payload.reason and not payload.approved else ""
-    return f"{said} by {payload.by}{reason}."
-
-
-def _traced(event: Event) -> ShownTrace | None:
-    match event.payload:
-        case GateDecision(failed=True, audit=None):
-            # HookFailed says it better.
-            return None
-        case GateDecision() as it:
-            action = f"{it.action} (audit only)" if it.audit else it.action
-            return ShownTrace(it.hook, it.stage, action, it.reason or "", it.duration_ns / 1e6, it.tool or "")
-        case HookModified() as it:
-            return ShownTrace(it.hook, it.stage, "changed", ", ".join(it.members), 0.0, it.tool or "")
-        case HookFailed() as it:
-            return ShownTrace(it.hook, it.stage, f"failed, {it.policy}", it.reason, 0.0)
-        case _:
-            return None
+def _running(feed: Feed) -> Running:
+    """Begun where nobody has said that a turn began."""
+    if feed.running is None:
+        feed.running = Running("")
+    return feed.running
 
 
 def _waiting(exchanges: Iterable[Exchange]) -> Iterator[Queued]:

@@ -45,8 +45,13 @@ class Feed:
         self._news = trio.Event()
 
     @property
+    def writing(self) -> Running | None:
+        """The answer that is being written, if one is."""
+        return self.running if self.running is not None and not self.running.ended else None
+
+    @property
     def idle(self) -> bool:
-        return not (self.listeners or self.queued or (self.running is not None and not self.running.ended))
+        return not (self.listeners or self.queued or self.writing)
 
     def publish(self, name: str, data: object) -> None:
         self.cursor = next(self._numbers)
@@ -128,9 +133,6 @@ class Feeds:
             feed.forget()
         elif feed is not None:
             del self._feeds[session]
-
-    def all(self) -> tuple[Feed, ...]:
-        return tuple(self._feeds.values())
 
     def id(self, cursor: int) -> str:
         return f"{self.epoch}-{cursor}"

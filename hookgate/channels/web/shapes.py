@@ -9,7 +9,7 @@ from typing import Literal
 from hookgate.protocol.values import JsonObject
 
 Role = Literal["user", "assistant", "tool", "notice", "error"]
-ToolState = Literal["waiting", "running", "done", "failed", "denied"]
+ToolState = Literal["running", "done", "failed", "denied"]
 
 
 def moment(at: float) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hookgate import config as configuration
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 
 def list_sessions(place: Place, *, as_json: bool) -> int:
     """Raises ConfigError and StoreFailed, as all do."""
-    places = [place, *(() if place.session else _kept(place))]
-    rows = [(it.session, row) for it in places for row in _rows(it, alone=len(places) == 1)]
+    places = [(place.session, journal_of(place)), *(() if place.session else _kept(place))]
+    rows = [(name, row) for name, file in places for row in _rows(file, alone=len(places) == 1)]
     if as_json:
         shown = [{"id": row.conversation.id, **asdict(row), "kept_as": name} for name, row in rows]
         say(encode(shown).decode())
@@ -36,19 +37,18 @@ def list_sessions(place: Place, *, as_json: bool) -> int:
     return 0
 
 
-def _kept(place: Place) -> list[Place]:
-    """Conversations that are kept by name."""
+def _kept(place: Place) -> list[tuple[str, Path]]:
+    """Conversations that are kept by name: the name and the file."""
     config, _file = configuration.load(place.config_file)
     files = conversation_files(config)
-    return [replace(place, session=f"{it.parent.name}/{it.stem}".removeprefix(f"{CHANNEL}/")) for it in files]
+    return [(f"{it.parent.name}/{it.stem}".removeprefix(f"{CHANNEL}/"), it) for it in files]
 
 
-def _rows(place: Place, *, alone: bool) -> tuple[SessionRow, ...]:
+def _rows(file: Path, *, alone: bool) -> tuple[SessionRow, ...]:
     """`alone`: there is no other place to look."""
     from hookgate.store.journal.operators.listing import read_sessions
     from hookgate.store.journal.operators.looking import open_look
 
-    file = journal_of(place)
     if not alone and not file.exists():
         return ()
     with open_look(file) as tables:

@@ -37,9 +37,9 @@ def list_waiting(config_file: Path | None, control: Path | None, *, as_json: boo
     if as_json:
         say(encode([asdict(it) for it in waiting]).decode())
         return 0
-    rows = ((it.request, it.session, it.tool, printable(encode(it.arguments).decode())) for it in waiting)
+    rows = ((it.request, it.session, it.tool, encode(it.arguments).decode()) for it in waiting)
     for line in table(rows):
-        say(printable(line))
+        say(line)
     if not waiting:
         say("nothing waits for people")
     return 0

@@ -5,9 +5,8 @@ from __future__ import annotations
 import io
 import warnings
 
-from hookgate.protocol.media import MediaRefused
+from hookgate.protocol.media import IMAGES, MediaRefused
 
-IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 TEXT, UNKNOWN = "text/plain", "application/octet-stream"
 
 

@@ -9,6 +9,7 @@ import trio
 from starlette.requests import Request
 from starlette.responses import Response
 
+from hookgate.channels.web.access.rates import Rate
 from hookgate.protocol.codec import decode, encode
 from hookgate.protocol.errors import BadMessage
 
@@ -27,6 +28,12 @@ class Refused(Exception):
 
 class Gone(Exception):
     """The client has left in the middle of its request."""
+
+
+def wait(rate: Rate, who: str) -> None:
+    """Raises Refused for who asks too often."""
+    if wait_s := rate.take(who):
+        raise Refused(429, f"too often; again in {wait_s} s", {"retry-after": str(wait_s)})
 
 
 async def read_body(request: Request, most: int, within_s: float) -> bytes:

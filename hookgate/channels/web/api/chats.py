@@ -54,7 +54,7 @@ class ChatsApi:
 
     def _listed(self, row: ChatRow, id_: str, waiting: int) -> ListedChat:
         feed = self._channel.feeds.known(row.conversation.session)
-        running = feed is not None and feed.running is not None and not feed.running.ended
+        running = feed is not None and feed.writing is not None
         title = " ".join(row.title.split())
         short = title if len(title) <= MAX_TITLE else f"{title[:MAX_TITLE]}…"
         return ListedChat(id_, short, moment(row.last_at), running, waiting)

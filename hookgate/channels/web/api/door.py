@@ -11,7 +11,7 @@ from starlette.responses import Response
 from hookgate.channels.web.access.hosts import is_ours, is_same_site
 from hookgate.channels.web.access.logins import LASTS_S, Login, Logins
 from hookgate.channels.web.access.rates import Rate
-from hookgate.channels.web.api.asking import Refused, answer, read_json, text_of
+from hookgate.channels.web.api.asking import Refused, answer, read_json, text_of, wait
 from hookgate.channels.web.settings import OWNER, WebParts, WebSettings
 
 Answering = Callable[[Request, Login], Awaitable[Response]]
@@ -47,7 +47,7 @@ class Door:
             # A cookie comes with whatever page asks; this comes from ours alone.
             if request.headers.get("x-csrf-token", "") != login.csrf:
                 raise Refused(403, "X-CSRF-Token is missing or not this login's")
-            self._wait(self._asking, login.user)
+            wait(self._asking, login.user)
         return login
 
     def check_site(self, request: Request) -> None:
@@ -62,11 +62,11 @@ class Door:
         self.check_site(request)
         by_address, by_name, by_all = self._rates
         # Before anything is read: nobody has proved anything yet.
-        self._wait(by_address, request.client.host if request.client else "")
+        wait(by_address, request.client.host if request.client else "")
         members = await read_json(request, LOGIN_BYTES, LOGIN_S)
         token, user = text_of(members, "token", MAX_SECRET), text_of(members, "user", MAX_SECRET)
-        self._wait(by_name, OWNER if token else user)
-        self._wait(by_all, "")
+        wait(by_name, OWNER if token else user)
+        wait(by_all, "")
         if token:
             cookie = await self._logins.by_token(token)
         else:
@@ -85,10 +85,6 @@ class Door:
         its = self._settings
         shows = {"tools": its.show_tools, "trace": its.show_trace}
         return answer({"user": login.user, "channel": its.name, "csrf": login.csrf, "shows": shows})
-
-    def _wait(self, rate: Rate, name: str) -> None:
-        if wait := rate.take(name):
-            raise Refused(429, f"too often; again in {wait} s", {"retry-after": str(wait)})
 
     @property
     def _secure(self) -> bool:

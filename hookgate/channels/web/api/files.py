@@ -13,10 +13,10 @@ from starlette.responses import Response
 
 from hookgate.channels.web.access.logins import Login
 from hookgate.channels.web.access.rates import Rate
-from hookgate.channels.web.api.asking import Refused, answer, read_body
+from hookgate.channels.web.api.asking import Refused, answer, read_body, wait
 from hookgate.channels.web.past import file
 from hookgate.channels.web.settings import WebParts
-from hookgate.protocol.media import MediaRefused
+from hookgate.protocol.media import IMAGES, MediaRefused
 
 UPLOAD_S = 120.0
 MAX_UPLOAD = 20_000_000
@@ -29,7 +29,6 @@ TYPES = {
     "ico": "image/x-icon",
     "webmanifest": "application/manifest+json",
 }
-IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
 
 @cache
@@ -67,8 +66,7 @@ class MediaApi:
         self._rate = Rate(20, 3.0)
 
     async def keep(self, request: Request, login: Login) -> Response:
-        if wait := self._rate.take(login.user):
-            raise Refused(429, f"too often; again in {wait} s", {"retry-after": str(wait)})
+        wait(self._rate, login.user)
         content = await read_body(request, MAX_UPLOAD, UPLOAD_S)
         try:
             shown = file(await self._parts.media.keep(content))

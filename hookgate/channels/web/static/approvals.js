@@ -2,6 +2,7 @@
 
 import * as api from "./api.js";
 import { el, visible } from "./dom.js";
+import { clock } from "./messages.js";
 
 const GRANTS = { once: "This call only", session: "Such calls in this chat", "1h": "Such calls for an hour", always: "Such calls from now on" };
 const FOLDED_CHARS = 1500;
@@ -130,7 +131,6 @@ function diffBlock(diff) {
 }
 
 function untilWhen(at) {
-  const time = at ? new Date(at) : null;
-  if (!time || Number.isNaN(time.getTime())) return "";
-  return el("span", {}, ", waits until ", el("time", { datetime: at }, time.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })));
+  const time = at ? clock(at) : "";
+  return time ? el("span", {}, ", waits until ", el("time", { datetime: at }, time)) : "";
 }

@@ -215,14 +215,18 @@ export class Chat {
   }
 
   #keepEnd(change, always = false) {
-    const atEnd = always || scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < NEAR_END_PX;
+    const atEnd = always || nearEnd();
     change();
     if (atEnd) scroller.scrollTop = scroller.scrollHeight;
     byId("bottom").hidden = atEnd || scroller.scrollHeight <= scroller.clientHeight;
   }
 }
 
+function nearEnd() {
+  return scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < NEAR_END_PX;
+}
+
 scroller.addEventListener("scroll", () => {
-  byId("bottom").hidden = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < NEAR_END_PX;
+  byId("bottom").hidden = nearEnd();
 });
 byId("bottom").addEventListener("click", () => scroller.scrollTo({ top: scroller.scrollHeight, behavior: "smooth" }));

@@ -2,7 +2,7 @@
 
 import { copy, el, iconButton, visible } from "./dom.js";
 
-const STATES = { waiting: "waits", running: "runs", done: "done", failed: "failed", denied: "refused" };
+const STATES = { running: "runs", done: "done", failed: "failed", denied: "refused" };
 const SAID = { user: "You", assistant: "Answer", tool: "Tool", notice: "Note", error: "Error" };
 
 // `acts`: `edit(message)` and `regenerate()`, for the buttons.
@@ -66,7 +66,7 @@ function actions(message, acts) {
   );
 }
 
-function clock(at) {
+export function clock(at) {
   const time = new Date(at);
   return Number.isNaN(time.getTime()) ? "" : time.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
 }

@@ -1,0 +1,31 @@
+"""What hooks and people have said of a call, in the words of the page. Pure."""
+
+from __future__ import annotations
+
+from hookgate.channels.web.shapes import ShownTrace
+from hookgate.protocol.events.event import Event
+from hookgate.protocol.events.payloads import ApprovalDecided, GateDecision, HookFailed, HookModified
+
+TRACED = (GateDecision, HookModified, HookFailed)
+
+
+def decided(payload: ApprovalDecided) -> str:
+    said = "Allowed" if payload.approved else "Refused"
+    reason = f": {payload.reason}" if payload.reason and not payload.approved else ""
+    return f"{said} by {payload.by}{reason}."
+
+
+def traced(event: Event) -> ShownTrace | None:
+    match event.payload:
+        case GateDecision(failed=True, audit=None):
+            # HookFailed says it better.
+            return None
+        case GateDecision() as it:
+            action = f"{it.action} (audit only)" if it.audit else it.action
+            return ShownTrace(it.hook, it.stage, action, it.reason or "", it.duration_ns / 1e6, it.tool or "")
+        case HookModified() as it:
+            return ShownTrace(it.hook, it.stage, "changed", ", ".join(it.members), 0.0, it.tool or "")
+        case HookFailed() as it:
+            return ShownTrace(it.hook, it.stage, f"failed, {it.policy}", it.reason, 0.0)
+        case _:
+            return None
