@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import closing
 from pathlib import Path
 from queue import SimpleQueue
+from secrets import token_hex
 from time import perf_counter_ns
 
 import trio
@@ -20,7 +21,7 @@ from hookgate.store.journal import open_journal
 CALLS = {1: 300, 16: 4000}
 """By how many ask side by side."""
 TEXT = "x" * 600
-FLOOR = "a bare sqlite3 writer with group commit: one row of 700 bytes, synced"
+FLOOR = "a bare sqlite3 writer with group commit: one row of 700 bytes and its key, synced"
 BARS = {callers: Bar(f"a message accepted, on the disk, {callers} at a time", FLOOR, "µs", 2.0) for callers in CALLS}
 CHATS = 100
 
@@ -39,27 +40,22 @@ async def measure(run: Run) -> list[Figure]:
             async with trio.open_nursery() as nursery:
                 bare = BareWriter(Path(folder) / "bare.db")
                 nursery.start_soon(trio.to_thread.run_sync, bare.run)
-                for number in range(run.rounds):
+                for _ in range(run.rounds):
                     for callers, calls in CALLS.items():
                         count = run.times(calls)
-                        name = f"{number}-{callers}"
-                        pairs[callers].append(
-                            (
-                                await _each(bare.accept, name, callers, count),
-                                await _each(accept, name, callers, count),
-                            )
-                        )
+                        floor = await _each(bare.accept, callers, count)
+                        pairs[callers].append((floor, await _each(accept, callers, count)))
                 bare.calls.put(None)
     return [BARS[callers].judged(found) for callers, found in pairs.items()]
 
 
-async def _each(accept: Accept, name: str, callers: int, count: int) -> float:
-    """Microseconds a message."""
-    keys = iter(range(count))
+async def _each(accept: Accept, callers: int, count: int) -> float:
+    """Microseconds a message. Each has a key of its own, as random as those that pages make, and is known by it."""
+    keys = iter([(token_hex(16), str(number % CHATS)) for number in range(count)])
 
     async def ask() -> None:
-        for key in keys:
-            await accept(f"{name}-{key}", str(key % CHATS))
+        for key, chat in keys:
+            await accept(key, chat)
 
     begun = perf_counter_ns()
     async with trio.open_nursery() as nursery:
