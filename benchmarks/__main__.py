@@ -27,7 +27,7 @@ from benchmarks import (
 from benchmarks.echo import build_echo
 from benchmarks.figures import Figure, Run
 from benchmarks.report import machine, rewritten, table
-from benchmarks.served import stored
+from benchmarks.served import page, stored
 from hookgate.assembly.logs.opening import set_up_logs
 from hookgate.sections import LogSection
 
@@ -47,6 +47,7 @@ BENCHMARKS = {
     "rpc_start": rpc_start,
     "rpc_extensions": rpc_extensions,
     "stored": stored,
+    "page": page,
 }
 README = Path(__file__).parents[1] / "README.md"
 LONGEST_S = 120.0

@@ -80,7 +80,7 @@ def serving(folder: Path) -> Generator[Serving]:
         process = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=log)
     with process:
         try:
-            host, port = _address(process)
+            host, port = address_of(process)
             _until_ready(host, port)
             took = (perf_counter_ns() - began) / 1e6
             children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
@@ -93,7 +93,7 @@ def serving(folder: Path) -> Generator[Serving]:
                 process.kill()
 
 
-def _address(process: subprocess.Popen[bytes]) -> tuple[str, int]:
+def address_of(process: subprocess.Popen[bytes]) -> tuple[str, int]:
     """Raises TimeoutError, and EOFError where it ends before it answers."""
     assert process.stdout
     shown, deadline = b"", monotonic() + START_S
