@@ -41,6 +41,14 @@ class People:
         person = self._by_id.get(voter)
         return frozenset((voter,) if person is None else person.ids)
 
+    def has(self, name: str) -> bool:
+        return name in self._by_name
+
+    def are_meant(self, listed: Iterable[str], voter: Voter) -> bool:
+        """Whether one of these (ids, names, roles) is this very one, whatever chat they are in."""
+        here = Chat(voter.channel, "")
+        return any(voter in self._meant(it, here) for it in listed if it != REQUESTER)
+
     def deciders(self, approvers: Iterable[str], chat: Chat, *, self_approval: bool) -> frozenset[Voter]:
         """The ids of all who may decide what `chat` asks."""
         named = people_named(approvers, chat)

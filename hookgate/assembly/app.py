@@ -122,7 +122,7 @@ async def open_runtime(settings: Settings, ports: Ports) -> AsyncGenerator[Runti
         channels = {**opened.channels, **{channel.name: channel for channel in ports.channels}}
         judges = make_judges(config, gate, journal, surroundings(config, gate, redactor, channels))
         agents = Agents(config, AgentParts(providers, tools, judges, context))
-        shared = Shared(journal, trio.Semaphore(config.gateway.max_turns), policies, idle_s)
+        shared = Shared(journal, trio.Semaphore(config.gateway.max_turns), policies, idle_s, policies.doors)
         gateway = Gateway(agents, channels, shared, extensions.commands if extensions else None)
         desk.gateway, desk.approvals = gateway, judges.approvals
         more = await open_more_tools(stack, settings, tools, gateway.tell)

@@ -9,11 +9,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from hookgate import config as configuration
-from hookgate.approvals.people import requester
 from hookgate.approvals.requests import Approvals
 from hookgate.assembly.hooks.opening import people
 from hookgate.assembly.logs.sinks import observer
 from hookgate.hooks.rules import Mount
+from hookgate.loop.doors.door import Door, Quota
+from hookgate.loop.doors.doors import STRANGER, Doors
 from hookgate.loop.gateway import Gateway
 from hookgate.protocol.approval import Decision, Outcome, Voter
 from hookgate.protocol.channel import ChannelPolicy
@@ -33,32 +34,35 @@ TOKEN = "token"  # noqa: S105 - where it is kept
 
 
 class Policies:
-    """What people see in a channel, called with its name, and who is heard there. One that the
+    """What people see in a channel, called with its name, and `doors`, who is heard there. One that the
     configuration does not have is this program's own."""
 
     def __init__(self, config: Config) -> None:
+        self.doors = Doors()
         self.adopt(config)
 
     def adopt(self, config: Config) -> None:
         """What people see from now on."""
         self._own = ChannelPolicy(show_denials=config.agent.show_denials)
         self._policies = {name: _policy(section) for name, section in config.channels.items()}
-        self._allow = {name: section.allow for name, section in config.channels.items()}
-        self._people = people(config)
+        self.doors.adopt({name: _door(section) for name, section in config.channels.items()}, people(config))
 
     def __call__(self, channel: str) -> ChannelPolicy:
         return self._policies.get(channel, self._own)
 
     def refuses(self, channel: str, user: str) -> str:
         """Why somebody is not heard there, as a line; empty: they are."""
-        allow, chat = self._allow.get(channel), Chat(channel, user, user)
-        if not allow or requester(chat) in self._people.deciders(allow, chat, self_approval=True):
-            return ""
-        return "You are not on the list of those who may talk here."
+        return "" if self.doors.lists(Voter(channel, user)) else STRANGER
 
 
 def _policy(section: ChannelSection) -> ChannelPolicy:
     return ChannelPolicy(section.busy, section.show_tools, section.show_denials, section.show_errors)
+
+
+def _door(section: ChannelSection) -> Door:
+    """The page has logins of its own: whoever has one is heard there, unless it names some of them."""
+    everybody = section.kind == "web" and not section.allow
+    return Door(section.allow, everybody, section.group, Quota(*section.quota) if section.quota else None)
 
 
 @dataclass(frozen=True)

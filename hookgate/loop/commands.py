@@ -64,6 +64,11 @@ class Command:
     extension: str = ""
 
     @property
+    def ends(self) -> bool:
+        """It stops something or says no to it, which must work however much somebody has sent before."""
+        return self.effect == "stop" or self.kind == "decision"
+
+    @property
     def names(self) -> tuple[str, ...]:
         return self.name.lower(), *(it.lower() for it in self.aliases)
 

@@ -16,6 +16,7 @@ from hookgate.loop.agent import Agent
 from hookgate.loop.commands import Command, Commands, Invocation, Outcome, Running, Source
 from hookgate.loop.delivery.delivery import Delivery
 from hookgate.loop.delivery.outlet import Outlet
+from hookgate.loop.doors.doors import SHUT_OUT, Turned
 from hookgate.loop.sessions.claims import LEASE_S
 from hookgate.loop.sessions.jobs import Compaction, Job, Jobs, Prompt
 from hookgate.loop.sessions.resting import Resting
@@ -23,7 +24,7 @@ from hookgate.loop.slots import Shared
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.errors import SessionAborted
 from hookgate.protocol.interfaces import Channel
-from hookgate.protocol.journal.values import Accepted, Arrival, ArrivalKind, Unfinished
+from hookgate.protocol.journal.values import Accepted, Arrival, ArrivalKind, Conversation, Unfinished
 from hookgate.protocol.journal.values import Outcome as JournalOutcome
 from hookgate.protocol.values import Chat, Inbound, Outbound
 
@@ -35,6 +36,8 @@ log = structlog.get_logger("hookgate.loop")
 BUSY = "I am still busy here and the queue is full. Please send this again later."
 REJECTED = "I am still busy with the message before. Please send this again when it is answered."
 
+MOST_KEPT = 200
+"""Characters of a message that does not come in."""
 COMMAND_KINDS: tuple[ArrivalKind, ...] = ("decision", "command")
 CUT_OFF = "hookgate was stopped in the middle of this; say it again if it still matters:"
 
@@ -71,11 +74,29 @@ class Gateway:
 
     async def receive(self, inbound: Inbound) -> Accepted:
         """Take a message in: returns once it is stored, and queued, answered as a command, or refused. One that has
-        been taken in before is not taken in again. Raises StoreFailed where nothing was stored."""
+        been taken in before is not taken in again; one that was said in a group to others is not stored, and what
+        is returned has no id. Raises StoreFailed where nothing was stored that should be."""
         if self._stopping:
             raise StoreFailed("hookgate is stopping: send it again when it is back")
         invocation = self.commands.read(inbound := inbound.sound)
+        turned = self._shared.doors.turn_away(
+            inbound, commands=invocation is not None, counts=invocation is None or not invocation.command.ends
+        )
+        if turned is not None:
+            return await self._refuse(inbound, turned)
         return await self.submit(inbound) if invocation is None else await self._invoke(invocation)
+
+    async def _refuse(self, inbound: Inbound, turned: Turned) -> Accepted:
+        """What does not come in touches no hook, no model and no conversation: it stands in the books with its end."""
+        agent = self.agent_of(inbound.chat).name
+        if not turned.why:
+            return Accepted("", Conversation(inbound.chat.session_key, agent))
+        kept = replace(inbound, text=inbound.text[:MOST_KEPT], media=(), replaces=0)
+        accepted = await self.journal.intake.accept(Arrival(kept, agent, _key(inbound)))
+        if not accepted.known:
+            line = Outbound(inbound.chat, turned.tell, kind="notice") if turned.tell else None
+            await self._settle(accepted, "refused", line, turned.why)
+        return accepted
 
     async def submit(self, inbound: Inbound) -> Accepted:
         """Take a message in that is none of a person's: no command, whatever it says."""
@@ -131,8 +152,10 @@ class Gateway:
         finally:
             self._invoked.remove(invocation.inbound)
 
-    async def _settle(self, accepted: Accepted, outcome: JournalOutcome, line: Outbound | None) -> None:
-        await self.journal.intake.settle(accepted.id, outcome, () if line is None else (line,))
+    async def _settle(
+        self, accepted: Accepted, outcome: JournalOutcome, line: Outbound | None, why: str = ""
+    ) -> None:
+        await self.journal.intake.settle(accepted.id, outcome, () if line is None else (line,), why)
         if line is not None:
             self.delivery.wake(line.chat)
 
@@ -244,6 +267,8 @@ class Gateway:
             chat = left.inbound.chat
             if chat.channel not in self._channels:
                 log.warning("message_without_channel", message=left.accepted.id, channel=chat.channel)
+            elif self._shared.doors.shuts_out(left.inbound):
+                await self._settle(left.accepted, "refused", None, SHUT_OUT)
             elif not self.session(chat).jobs.holds(left.accepted):
                 self._resumed.add(left.accepted.id)
                 self.session(chat).jobs.resume(Job(Prompt(left.inbound, left.accepted)))
@@ -261,7 +286,8 @@ class Gateway:
 
     async def _take_up_command(self, left: Unfinished, *, repeats: bool) -> None:
         chat = left.inbound.chat
-        invocation = self.commands.read(left.inbound) if repeats and chat.channel in self._channels else None
+        heard = chat.channel in self._channels and not self._shared.doors.shuts_out(left.inbound)
+        invocation = self.commands.read(left.inbound) if repeats and heard else None
         if invocation is not None:
             invocation.accepted = left.accepted
             self._invoked.append(left.inbound)

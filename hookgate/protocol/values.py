@@ -49,13 +49,16 @@ def _part(text: str) -> str:
 @dataclass(frozen=True, slots=True)
 class Inbound:
     """`replaces`: the number of the entry of its conversation that it takes the place of, and of all that came after;
-    0: it goes at the end."""
+    0: it goes at the end. Of a chat with several people: `mentioned`, the bot is named in it; `reply_to_bot`, it
+    answers something that the bot has said."""
 
     chat: Chat
     text: str
     media: tuple[str, ...] = ()
     message_id: str = ""
     replaces: int = 0
+    mentioned: bool = False
+    reply_to_bot: bool = False
 
     @property
     def sound(self) -> Inbound:

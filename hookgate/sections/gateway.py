@@ -9,6 +9,8 @@ from pydantic import Field, field_validator
 from hookgate.sections.section import Channels, Count, Globs, Section, Several, Variable
 
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False, strict=False)]
+UNITS_S = {"s": 1.0, "min": 60.0, "h": 3600.0}
+MOST_RATE = 100_000
 USER = r"^[A-Za-z0-9_.@-]{1,64}$"
 
 
@@ -23,8 +25,9 @@ class GatewaySection(Section):
 
 
 class ChannelSection(Section):
-    """`allow`: who of those that can log in is heard, by id, person or `role:NAME`; empty: all of them.
-    `busy`: what becomes of a message while a turn runs. `show_errors`: a provider's own words, or their class.
+    """`allow`: who is heard, by id of a person or a chat, by name of a person or `role:NAME`; empty: nobody, but at a
+    page whoever can log in. `group`: in a chat with several people, what mentions the bot or answers it, or all.
+    `rate`: how many messages of one person, `20/min`; empty: no limit. `busy`: what becomes of a message while a turn runs. `show_errors`: a provider's own words, or their class.
 
     Of the page: `token_env` names the variable with the token that logs in `owner`; `users`: names, and argon2 hashes
     of their passwords; with neither, hookgate makes a token and shows it. `origin`: how people reach the page where
@@ -34,6 +37,8 @@ class ChannelSection(Section):
     kind: Literal["web"]
     agent: str = ""
     allow: Several[Annotated[str, Field(min_length=1)]] = ()
+    group: Literal["mention", "all"] = "mention"
+    rate: str = ""
     busy: Literal["queue", "steer", "reject"] = "queue"
     show_tools: bool = True
     show_denials: bool = False
@@ -44,6 +49,27 @@ class ChannelSection(Section):
     )
     origin: Annotated[str, Field(pattern=r"^(https?://[^/]+)?$")] = ""
     show_trace: bool = False
+
+    @field_validator("allow")
+    @classmethod
+    def _lists_somebody(cls, allow: tuple[str, ...]) -> tuple[str, ...]:
+        if "requester" in allow:
+            raise ValueError("'requester' is whoever writes, so it would let everybody in: name people, ids or roles")
+        return allow
+
+    @field_validator("rate")
+    @classmethod
+    def _is_a_rate(cls, rate: str) -> str:
+        most, slash, unit = rate.partition("/")
+        if rate and not (slash and unit in UNITS_S and most.isdecimal() and 0 < int(most) <= MOST_RATE):
+            raise ValueError(f"write how many in how long: 20/min, or one of {', '.join(UNITS_S)} behind the /")
+        return rate
+
+    @property
+    def quota(self) -> tuple[int, float] | None:
+        """How many messages in how many seconds."""
+        most, _, unit = self.rate.partition("/")
+        return (int(most), UNITS_S[unit]) if self.rate else None
 
 
 class RouteSection(Section):

@@ -124,7 +124,7 @@ class Surfaces:
         for surface in self._owners(chat):
             surface.submit_slash(extension, text, chat)
         if chat is not None and chat.channel not in self._own:
-            self._put(chat, _Typed(Inbound(chat, text)))
+            self._put(chat, _Typed(Inbound(chat, text, mentioned=True)))
 
     # --- from commands ---
 

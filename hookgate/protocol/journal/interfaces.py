@@ -45,8 +45,9 @@ class Intake(Protocol):
         itself."""
         ...
 
-    async def settle(self, message: str, outcome: Outcome, outbox: Sequence[Outbound] = ()) -> None:
-        """The end of what no turn answers: a command, a decision, an overflow, a stranger. The first one stands."""
+    async def settle(self, message: str, outcome: Outcome, outbox: Sequence[Outbound] = (), why: str = "") -> None:
+        """The end of what no turn answers: a command, a decision, an overflow, a stranger. The first one stands;
+        `why` is for whoever asks where it is."""
         ...
 
     async def conversation(self, session: str, agent: str) -> Conversation:

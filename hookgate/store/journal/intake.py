@@ -42,11 +42,11 @@ class Intake:
         key = known_as(arrival.inbound.chat.channel, arrival.account, arrival.key) if arrival.key else None
         return await self._engine.write(lambda tables: _accept(tables, arrival, key, inbound), barrier=True)
 
-    async def settle(self, message: str, outcome: Outcome, outbox: Sequence[Outbound] = ()) -> None:
+    async def settle(self, message: str, outcome: Outcome, outbox: Sequence[Outbound] = (), why: str = "") -> None:
         def settle(tables: Tables) -> None:
             number = number_of(message)
             row = tables.one("SELECT conversation FROM messages WHERE number = ?", number)
-            if row is not None and tables.end(number, outcome):
+            if row is not None and tables.end(number, outcome, why):
                 tables.post(row[0], outbox, number)
 
         await self._engine.write(settle, barrier=True)

@@ -111,11 +111,11 @@ class Tables:
         row = self.one("SELECT session, agent, generation FROM conversations WHERE number = ?", number)
         return Conversation(*row) if row else Conversation("", "")
 
-    def end(self, message: int, outcome: Outcome) -> bool:
+    def end(self, message: int, outcome: Outcome, why: str = "") -> bool:
         """The first outcome stands. Requests that it leaves behind are void."""
         ended = self.run("UPDATE messages SET outcome = ? WHERE number = ? AND outcome IS NULL", outcome, message)
         if ended:
-            self.passed(message, outcome)
+            self.passed(message, outcome, why)
         self.run(
             "UPDATE requests SET state = 'void', why = ? WHERE message = ? AND state IN ('open', 'approved') "
             "AND conversation = (SELECT conversation FROM messages WHERE number = ?)",

@@ -41,11 +41,11 @@ class Intake:
             rows = [it for it in tables.waiting() if not tables.claimed(tables.thread(it.conversation))]
         return tuple(Unfinished(Accepted(it.id, it.conversation, known=True), it.inbound) for it in rows)
 
-    async def settle(self, message: str, outcome: Outcome, outbox: Sequence[Outbound] = ()) -> None:
+    async def settle(self, message: str, outcome: Outcome, outbox: Sequence[Outbound] = (), why: str = "") -> None:
         row = self._tables.unfinished.get(message)
         if row is not None:
             self._tables.post(self._tables.thread(row.conversation), outbox, message)
-            self._tables.end(row, outcome)
+            self._tables.end(row, outcome, why)
             self._tables.ring()
 
     async def offset(self, channel: str, account: str) -> str:

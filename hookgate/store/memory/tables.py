@@ -173,13 +173,13 @@ class Tables:
             row = Row(f"{thread.conversation.id}#{thread.rows}", outbound, in_reply_to)
             self.outbox[row.id] = OutboxRow(row)
 
-    def end(self, message: MessageRow, outcome: Outcome) -> None:
+    def end(self, message: MessageRow, outcome: Outcome, why: str = "") -> None:
         """The first outcome stands. Requests that it leaves behind are void."""
         self.void(message.id, ENDS[outcome])
         if message.outcome is not None:
             return
         message.outcome = outcome
-        self.passed(message, outcome)
+        self.passed(message, outcome, why)
         self.unfinished.pop(message.id, None)
         thread = self.threads.get(message.conversation.id)
         if thread is not None and thread.claim is None and self.is_over(message.conversation):

@@ -9,7 +9,7 @@ import trio
 from starlette.requests import Request
 from starlette.responses import Response
 
-from hookgate.channels.web.access.rates import Rate
+from hookgate.processes.rates import Rate
 from hookgate.protocol.codec import decode, encode
 from hookgate.protocol.errors import BadMessage
 

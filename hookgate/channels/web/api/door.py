@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from hookgate.channels.web.access.hosts import is_ours, is_same_site
 from hookgate.channels.web.access.logins import LASTS_S, Login, Logins
-from hookgate.channels.web.access.rates import Rate
+from hookgate.processes.rates import Rate
 from hookgate.channels.web.api.asking import Refused, answer, read_json, text_of, wait
 from hookgate.channels.web.settings import OWNER, WebParts, WebSettings
 

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from hookgate.channels.web.access.logins import Login
-from hookgate.channels.web.access.rates import Rate
+from hookgate.processes.rates import Rate
 from hookgate.channels.web.api.asking import Refused, answer, read_body, wait
 from hookgate.channels.web.past import file
 from hookgate.channels.web.settings import WebParts

@@ -1,0 +1,100 @@
+"""The doors of all channels: each message is let in or turned away, and whoever is turned away is told, seldom.
+
+Knows no channel and stores nothing: what is turned away is the gateway's to settle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import structlog
+import trio
+
+from hookgate.approvals.people import People, requester
+from hookgate.loop.doors.door import Door, Quota, is_listed, judge
+from hookgate.processes.rates import Rate
+from hookgate.protocol.approval import Voter
+from hookgate.protocol.values import Inbound
+
+log = structlog.get_logger("hookgate.doors")
+
+STRANGER = "You are not on the list of those who may talk to me. Whoever runs me can put you there."
+TOO_OFTEN = "That was too much at once: I do not read on for now. Please send this again in a while."
+SHUT_OUT = "whoever sent it may not talk here any more"
+TOLD_S = 1200.0
+"""A stranger is told once in so long, however often they write."""
+KEPT_AT_ONCE, KEPT_EVERY_S = 60, 1.0
+"""Of the messages of strangers, by channel; more are not even stored: nobody fills a disk from outside."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turned:
+    """A message that does not come in. `why`: for the books; empty: it was not meant for the bot, or is one of too
+    many of strangers, and is in no book. `tell`: one line for its chat; empty: none."""
+
+    why: str = ""
+    tell: str = ""
+    stranger: bool = False
+
+
+ASIDE = Turned()
+
+
+class Doors:
+    """A channel without a door is the program's own, and open. `clock`: seconds that never go back."""
+
+    def __init__(self, clock: Callable[[], float] = trio.current_time) -> None:
+        self._clock = clock
+        self._doors: Mapping[str, Door] = {}
+        self._people = People()
+        self._quotas: dict[str, tuple[Quota, Rate, Rate]] = {}
+        self._told = Rate(1, TOLD_S, clock)
+        self._kept, self._warned = Rate(KEPT_AT_ONCE, KEPT_EVERY_S, clock), Rate(1, 60.0, clock)
+
+    def adopt(self, doors: Mapping[str, Door], people: People) -> None:
+        """Whoever comes from now on is judged by these."""
+        self._doors, self._people = doors, people
+
+    def lists(self, voter: Voter) -> bool:
+        """Whether this one may come in at all."""
+        door = self._doors.get(voter.channel)
+        return door is None or is_listed(door, self._people, voter)
+
+    def shuts_out(self, inbound: Inbound) -> bool:
+        """Whether somebody whose message was taken in before is a stranger by now."""
+        door = self._doors.get(inbound.chat.channel)
+        return door is not None and judge(door, self._people, inbound, commands=True) == "stranger"
+
+    def turn_away(self, inbound: Inbound, *, commands: bool, counts: bool) -> Turned | None:
+        """None: it comes in. `commands`: it is one of our commands; `counts`: against the sender's quota."""
+        door = self._doors.get(inbound.chat.channel)
+        if door is None:
+            return None
+        match judge(door, self._people, inbound, commands=commands):
+            case "aside":
+                return ASIDE
+            case "stranger":
+                return self._strange(inbound)
+            case "in":
+                return self._excess(door.quota, requester(inbound.chat)) if counts and door.quota else None
+
+    def _strange(self, inbound: Inbound) -> Turned:
+        chat = inbound.chat
+        if self._kept.take(chat.channel):
+            if not self._warned.take(chat.channel):
+                log.warning("strangers_not_stored", channel=chat.channel)
+            return ASIDE
+        # Those who share a group with a stranger need not read it each time one of them tries.
+        tells = chat.chat_type == "direct" and not self._told.take(str(requester(chat)))
+        return Turned("a stranger", STRANGER if tells else "", stranger=True)
+
+    def _excess(self, quota: Quota, sender: Voter) -> Turned | None:
+        known = self._quotas.get(sender.channel)
+        if known is None or known[0] != quota:
+            pace = Rate(quota.most, quota.window_s / quota.most, self._clock)
+            known = self._quotas[sender.channel] = (quota, pace, Rate(1, quota.window_s, self._clock))
+        _, pace, told = known
+        if not pace.take(sender.id):
+            return None
+        return Turned("too many messages", "" if told.take(sender.id) else TOO_OFTEN)
