@@ -65,7 +65,7 @@ class Command:
 
     @property
     def ends(self) -> bool:
-        """It stops something or says no to it, which must work however much somebody has sent before."""
+        """It stops something, or decides about it: that works however much somebody has sent before."""
         return self.effect == "stop" or self.kind == "decision"
 
     @property

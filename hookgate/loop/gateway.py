@@ -87,7 +87,7 @@ class Gateway:
         return await self.submit(inbound) if invocation is None else await self._invoke(invocation)
 
     async def _refuse(self, inbound: Inbound, turned: Turned) -> Accepted:
-        """What does not come in touches no hook, no model and no conversation: it stands in the books with its end."""
+        """What does not come in touches no hook, no model and no conversation: it is in the books with its end."""
         agent = self.agent_of(inbound.chat).name
         if not turned.why:
             return Accepted("", Conversation(inbound.chat.session_key, agent))

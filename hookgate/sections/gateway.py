@@ -27,7 +27,8 @@ class GatewaySection(Section):
 class ChannelSection(Section):
     """`allow`: who is heard, by id of a person or a chat, by name of a person or `role:NAME`; empty: nobody, but at a
     page whoever can log in. `group`: in a chat with several people, what mentions the bot or answers it, or all.
-    `rate`: how many messages of one person, `20/min`; empty: no limit. `busy`: what becomes of a message while a turn runs. `show_errors`: a provider's own words, or their class.
+    `rate`: how many messages of one person, `20/min`; empty: no limit. `busy`: what becomes of a message while a turn
+    runs. `show_errors`: a provider's own words, or their class.
 
     Of the page: `token_env` names the variable with the token that logs in `owner`; `users`: names, and argon2 hashes
     of their passwords; with neither, hookgate makes a token and shows it. `origin`: how people reach the page where

@@ -54,6 +54,16 @@ HOOK = '[hooks.processes.g]\ncommand = ["a"]\nintercept = ["before_tool"]\n'
         ("[agent]\nretries = true\n", "agent.retries: must be a whole number (at line 2, column 11)"),
         ("[agent]\nshow_denials = 1\n", "agent.show_denials: must be true or false (at line 2, column 16)"),
         ("agent.temperature = 12\n", "agent.temperature: must be less than or equal to 2 (at line 1, column 21)"),
+        (
+            '[channels.w]\nkind = "web"\nrate = "20/m"\n',
+            "channels.w.rate: write how many in how long: 20/min, or one of s, min, h behind the / "
+            "(at line 3, column 8)",
+        ),
+        (
+            '[channels.w]\nkind = "web"\nallow = ["requester"]\n',
+            "channels.w.allow: 'requester' is whoever writes, so it would let everybody in: name people, ids or "
+            "roles (at line 3, column 9)",
+        ),
         ("agent.temperature = nan\n", "agent.temperature: must be "),
         ('[agent]\ntemperature = "1"\n', "agent.temperature: must be a number (at line 2, column 15)"),
         (

@@ -18,6 +18,7 @@ from hookgate.hooks.gate import Gate
 from hookgate.hooks.inside import InsideHook
 from hookgate.hooks.rules import Mount, Rules
 from hookgate.loop.agent import Agent, Retries
+from hookgate.loop.doors.doors import Doors
 from hookgate.loop.gateway import Gateway
 from hookgate.loop.sessions.transcript import Transcript
 from hookgate.loop.slots import MAX_TURNS, Shared
@@ -173,6 +174,7 @@ class Bench:
     ) -> None:
         self.log: list[str] = agent.pop("log", [])
         policy: ChannelPolicy = agent.pop("policy", ChannelPolicy())
+        doors: Doors = agent.pop("doors", None) or Doors()
         max_turns: int = agent.pop("max_turns", MAX_TURNS)
         self.events: list[Event] = []
         self.room = Room(self.log)
@@ -185,7 +187,7 @@ class Bench:
         approvals = Approvals(rules, self.journal, Surroundings(gate.events.emit))
         usual = Agent("main", "p/m", "", providers, gate, _registry(tools), approvals, retries=Retries(2, 0.001, 0.5))
         self.agent = replace(usual, **agent)
-        shared = Shared(self.journal, trio.Semaphore(max_turns), lambda _channel: policy)
+        shared = Shared(self.journal, trio.Semaphore(max_turns), lambda _channel: policy, doors=doors)
         self.gateway = Gateway(lambda _chat: self.agent, {"test": self.room}, shared)
 
     @asynccontextmanager

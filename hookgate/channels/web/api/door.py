@@ -10,9 +10,9 @@ from starlette.responses import Response
 
 from hookgate.channels.web.access.hosts import is_ours, is_same_site
 from hookgate.channels.web.access.logins import LASTS_S, Login, Logins
-from hookgate.processes.rates import Rate
 from hookgate.channels.web.api.asking import Refused, answer, read_json, text_of, wait
 from hookgate.channels.web.settings import OWNER, WebParts, WebSettings
+from hookgate.processes.rates import Rate
 
 Answering = Callable[[Request, Login], Awaitable[Response]]
 MAX_SECRET = 1000

@@ -12,10 +12,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from hookgate.channels.web.access.logins import Login
-from hookgate.processes.rates import Rate
 from hookgate.channels.web.api.asking import Refused, answer, read_body, wait
 from hookgate.channels.web.past import file
 from hookgate.channels.web.settings import WebParts
+from hookgate.processes.rates import Rate
 from hookgate.protocol.media import IMAGES, MediaRefused
 
 UPLOAD_S = 120.0
