@@ -173,7 +173,7 @@ async def test_a_submitted_command_comes_in_as_one_that_a_person_types() -> None
         for chat in (CHAT, DESK, None):
             house.surfaces.submit_slash("ext", "/do it", chat)
         await house.settle()
-        assert (house.typed, house.submitted) == ([Inbound(CHAT, "/do it")], [])
+        assert (house.typed, house.submitted) == ([Inbound(CHAT, "/do it", mentioned=True)], [])
         shown = [("submit_slash", "ext", "/do it", DESK), ("submit_slash", "ext", "/do it", None)]
         assert house.desk.shown == shown
 

@@ -27,7 +27,7 @@ show_trace = true
 show_errors = "full"
 allow = ["bob", "role:ops"]
 [people.ann]
-ids = ["web:ann2"]
+ids = ["web:ann", "web:ann2"]
 roles = ["ops"]
 [agents.poet]
 system = "Rhyme."
@@ -58,8 +58,8 @@ async def test_a_reload_takes_over_agents_routes_and_what_is_shown_and_names_the
         done = await reload_hooks(runtime)
         assert (done.approvals_changed, done.needs_restart) == (True, ("channels.web", "log"))
         assert runtime.policies("web").show_errors == "full"
-        heard = [user for user in ("bob", "ann2", "ann", "owner") if not runtime.policies.refuses("web", user)]
-        assert heard == ["bob", "ann2"]
+        heard = [user for user in ("bob", "ann2", "ann", "eve", "owner") if not runtime.policies.refuses("web", user)]
+        assert heard == ["bob", "ann2", "ann"]
         await say(served, "hello again")
         agent = runtime.gateway.sessions[CHAT.session_key].agent
         assert (agent.name, agent.system) == ("poet", "Rhyme.")
