@@ -21,7 +21,7 @@ MAX_EVENTS = 1000
 MAX_BYTES = 1_000_000
 """Of events that a chat keeps for who comes back; a longer absence costs a snapshot."""
 MAX_IDLE = 200
-"""Chats that are kept while nobody listens and nothing runs."""
+"""Chats that are kept while nobody listens and nothing runs, or a few more."""
 MAX_TOLD = 20
 """Answers of a chat whose hooks are remembered."""
 
@@ -109,6 +109,7 @@ class Feeds:
         self.epoch = token_hex(4)
         self._numbers = count(1)
         self._feeds: dict[str, Feed] = {}
+        self._uses = 0
 
     def known(self, session: str) -> Feed | None:
         return self._feeds.get(session)
@@ -118,8 +119,11 @@ class Feeds:
         key = chat.session_key
         feed = self._feeds.pop(key, None) or Feed(chat, self._numbers)
         self._feeds[key] = feed
-        if len(self._feeds) > MAX_IDLE:
+        self._uses += 1
+        # So seldom that it costs each use next to nothing, however many chats are listened to.
+        if len(self._feeds) > MAX_IDLE and self._uses > len(self._feeds) // 10:
             self._let_go(feed)
+            self._uses = 0
         return feed
 
     def _let_go(self, kept: Feed) -> None:
