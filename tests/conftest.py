@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 from tests.machine import Without, left_out, link_programs, missing, no_walls
+from tests.preloaded import open_preloaded
 
 settings.register_profile("short", max_examples=30, deadline=None)
 settings.register_profile("long", max_examples=3000, deadline=None)
@@ -46,6 +48,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 def _needs(item: pytest.Item) -> set[str]:
     return {name for mark in item.iter_markers("needs") for name in mark.args}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _preloaded() -> Generator[None]:
+    with open_preloaded():
+        yield
 
 
 @pytest.fixture(scope="session")

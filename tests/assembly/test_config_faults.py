@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 from shutil import which
 
@@ -12,6 +11,7 @@ import pytest
 
 from hookgate.assembly.preflight.naming import Fault, start_faults
 from hookgate.config import parse
+from tests.preloaded import preloaded
 
 GUARD = '[hooks.processes.g]\nintercept = ["before_tool"]\n'
 LISTEN = '[hooks.processes.g]\nobserve = ["*"]\n'
@@ -37,7 +37,7 @@ def faults(folder: Path, text: str) -> list[Fault]:
 
 def hookgate(folder: Path, text: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     (folder / "hookgate.toml").write_text(text)
-    argv = [sys.executable, "-m", "hookgate", *arguments]
+    argv = [*preloaded(), *arguments]
     # A stdin that stays open: where it ends, some commands are done before they have begun.
     reader, writer = os.pipe()
     try:

@@ -17,6 +17,7 @@ from subprocess import PIPE, STDOUT, CompletedProcess
 import trio
 
 from tests.cli.window import Window
+from tests.preloaded import preloaded
 from tests.processes import none_left as none_left
 from tests.processes import processes_of as processes_of
 
@@ -24,12 +25,12 @@ DEADLINE_S = 30.0
 PROMPT = "> "
 HOOKGATE = (sys.executable, "-m", "hookgate")
 PLUGINS = Path(__file__).parents[2] / "plugins" / "python"
-_ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\x1b\][^\x07]*\x07|[\r\x08]")
 # A new session whose controlling terminal is stdin: what a shell's child has, so that Ctrl-C is a signal.
 _ON_TERMINAL = (
     "import fcntl, os, sys, termios; os.setsid(); fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
     "os.execv(sys.argv[1], sys.argv[1:])"
 )
+_ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\x1b\][^\x07]*\x07|[\r\x08]")
 
 
 def configured(folder: Path, url: str, more: str = "") -> Path:
@@ -64,7 +65,7 @@ async def run(folder: Path, *arguments: str, stdin: bytes = b"", home: Path | No
     """To the end, within the deadline. `home` None: the folder is this too."""
     with trio.fail_after(DEADLINE_S):
         return await trio.run_process(
-            [*HOOKGATE, *arguments],
+            [*preloaded(), *arguments],
             stdin=stdin,
             capture_stdout=True,
             capture_stderr=True,
@@ -135,13 +136,16 @@ class Screen:
 
 
 @asynccontextmanager
-async def open_terminal(folder: Path, *arguments: str, size: tuple[int, int] = (50, 200)) -> AsyncGenerator[Screen]:
-    """hookgate on a terminal of its own, of so many rows and columns; killed in the end if it still runs."""
+async def open_terminal(
+    folder: Path, *arguments: str, size: tuple[int, int] = (50, 200), anew: bool = False
+) -> AsyncGenerator[Screen]:
+    """hookgate on a terminal of its own, of so many rows and columns; killed in the end if it still runs. `anew`: no
+    preloaded one, so that all that it starts descends from `process`."""
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, size)
-    command = [sys.executable, "-c", _ON_TERMINAL, *HOOKGATE, *arguments]
+    words = (sys.executable, "-c", _ON_TERMINAL, *HOOKGATE) if anew else preloaded()
     process = await trio.lowlevel.open_process(
-        command, stdin=theirs, stdout=theirs, stderr=theirs, cwd=folder, env=environment(folder)
+        [*words, *arguments], stdin=theirs, stdout=theirs, stderr=theirs, cwd=folder, env=environment(folder)
     )
     os.close(theirs)
     stream = trio.lowlevel.FdStream(ours)
@@ -152,7 +156,7 @@ async def open_terminal(folder: Path, *arguments: str, size: tuple[int, int] = (
 @asynccontextmanager
 async def open_pipes(folder: Path, *arguments: str, home: Path | None = None) -> AsyncGenerator[Screen]:
     """hookgate between pipes, stdout and stderr in one."""
-    command: Sequence[str] = [*HOOKGATE, *arguments]
+    command: Sequence[str] = [*preloaded(), *arguments]
     variables: Mapping[str, str] = environment(home or folder)
     process = await trio.lowlevel.open_process(
         list(command), stdin=PIPE, stdout=PIPE, stderr=STDOUT, cwd=folder, env=dict(variables)

@@ -14,7 +14,8 @@ from typing import Any
 
 import trio
 
-from tests.cli.program import DEADLINE_S, HOOKGATE, environment
+from tests.cli.program import DEADLINE_S, environment
+from tests.preloaded import preloaded
 from tests.processes import until
 
 Frame = dict[str, Any]
@@ -107,11 +108,11 @@ class Client:
 
 @asynccontextmanager
 async def open_rpc(
-    folder: Path, *flags: str, command: Sequence[str] = (*HOOKGATE, "rpc"), env: dict[str, str] | None = None
+    folder: Path, *flags: str, command: Sequence[str] = (), env: dict[str, str] | None = None
 ) -> AsyncGenerator[Client]:
-    """Killed in the end if it still runs."""
+    """Killed in the end if it still runs. `command`: the one behind which the flags stand, if not a preloaded one."""
     process = await trio.lowlevel.open_process(
-        [*command, *flags],
+        [*(command or (*preloaded(), "rpc")), *flags],
         stdin=PIPE,
         stdout=PIPE,
         stderr=PIPE,

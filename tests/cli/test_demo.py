@@ -44,7 +44,7 @@ def files_below(folder: Path) -> list[Path]:
 
 @pytest.mark.parametrize("way", ["\x04", "/quit\n"])
 async def test_the_interactive_demo_answers_what_is_typed(tmp_path: Path, way: str) -> None:
-    async with open_terminal(tmp_path, "demo", "--interactive") as screen:
+    async with open_terminal(tmp_path, "demo", "--interactive", anew=True) as screen:
         await screen.line("weather in Oslo")
         await screen.sees("In Oslo it is ")
         await screen.line("show me the settings")

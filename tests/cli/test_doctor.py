@@ -21,6 +21,7 @@ from tests.cli.program import DEADLINE_S, HOOKGATE, configured, environment, non
 from tests.cli.test_mcp import server
 from tests.cli.zot_folders import extension, installed, project
 from tests.model_server import fails, open_model_server, says
+from tests.preloaded import preloaded
 
 CHILD = Path(__file__).parents[1] / "children" / "hook.py"
 NOWHERE = "http://127.0.0.1:9/v1"
@@ -54,7 +55,7 @@ async def doctor(folder: Path, *arguments: str, **variables: str) -> Ended:
     """For programs; nothing of it runs any more afterwards."""
     with trio.fail_after(DEADLINE_S * 2):
         ended = await trio.run_process(
-            [*HOOKGATE, "doctor", "--json", *arguments],
+            [*preloaded(), "doctor", "--json", *arguments],
             capture_stdout=True,
             capture_stderr=True,
             check=False,

@@ -16,6 +16,7 @@ import trio
 from hookgate.cli.init import FILES, run_init
 from hookgate.config import parse
 from tests.model_server import open_model_server, says
+from tests.preloaded import preloaded
 from tests.wire import open_child
 
 TOML = Path("hookgate.toml")
@@ -26,7 +27,7 @@ HELLO = {"name": "example", "version": 1, "modes": ["tool"]}
 def hookgate(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     inherited = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
     return subprocess.run(
-        [sys.executable, "-m", "hookgate", *arguments],
+        [*preloaded(), *arguments],
         cwd=folder,
         env={**inherited, **environment},
         capture_output=True,

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from tests.cli.program import none_left, open_terminal, processes_of
+from tests.cli.program import HOOKGATE, none_left, open_terminal, processes_of
 from tests.cli.rpc_client import Client, Frame, open_rpc, scripted
 from tests.cli.zot_folders import EXTENSION, extension
 from tests.processes import below, gone, running, until
@@ -74,6 +74,9 @@ def configured(folder: Path) -> Path:
     )
 
 
+ANEW = (*HOOKGATE, "rpc")
+
+
 def calls(name: str, /, **arguments: object) -> Frame:
     return {"calls": [{"name": name, "arguments": arguments}]}
 
@@ -83,7 +86,7 @@ async def everything(folder: Path) -> AsyncGenerator[Client]:
     """A program with all its children up, and everything that they have left."""
     zot = runaway(folder / "zot", sys.executable, str(EXTENSION), "plain", "[]", str(folder))
     directory = extension(folder, "ext", exec=zot[0], args=zot[1:])
-    async with open_rpc(configured(folder), "--rpc-approvals", "-e", str(directory)) as client:
+    async with open_rpc(configured(folder), "--rpc-approvals", "-e", str(directory), command=ANEW) as client:
         await client.send("prompt", message="go")
         asked = (await client.until("approval_request"))[-1]
         await client.send("approve", approval=asked["approval"], approved=True)
@@ -153,7 +156,7 @@ async def test_nothing_outlives_an_ordinary_end(tmp_path: Path) -> None:
 
 
 async def test_a_guardian_that_somebody_stopped_does_not_hold_up_the_end(tmp_path: Path) -> None:
-    async with open_rpc(scripted(tmp_path)) as client:
+    async with open_rpc(scripted(tmp_path), command=ANEW) as client:
         await client.ask("get_state")
         client.process.send_signal(signal.SIGSTOP)
         assert await client.ends() == 0
@@ -164,7 +167,7 @@ async def test_a_chat_on_a_terminal_ends_with_all_that_it_has_started(tmp_path: 
     (tmp_path / "hook").touch()
     command = runaway(tmp_path / "hook", sys.executable, str(CHILDREN / "hook.py"), "stubborn")
     scripted(tmp_path, more=section("hooks.processes.good", command, 'intercept = ["before_tool"]'))
-    async with open_terminal(tmp_path, "chat") as screen:
+    async with open_terminal(tmp_path, "chat", anew=True) as screen:
         await screen.sees("> ")
         await until(lambda: tails(tmp_path / "hook") == LEFT)
         if whole_group:

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli import program
 from tests.cli.program import hook, none_left, open_terminal
-from tests.cli.tools_program import HOOKGATE, set_up, tools
+from tests.cli.tools_program import set_up, tools
 
 ASK = '[[approvals]]\nname = "shell"\ntools = ["bash"]\n'
 ECHO = '{"command": "touch said"}'
@@ -112,10 +111,7 @@ async def test_yes_approves_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("typed", "status"), [("y\n", 0), ("n\n", 1)])
-async def test_a_person_at_the_terminal_is_asked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, typed: str, status: int
-) -> None:
-    monkeypatch.setattr(program, "HOOKGATE", HOOKGATE)
+async def test_a_person_at_the_terminal_is_asked(tmp_path: Path, typed: str, status: int) -> None:
     set_up(tmp_path, ASK)
     async with open_terminal(tmp_path, "tools", "call", "bash", ECHO) as screen:
         await screen.sees("  command:\n| touch said\n")

@@ -8,9 +8,8 @@ import pytest
 
 from hookgate.protocol.catalog import ServerRow, ToolRow
 from hookgate.store import open_store
-from tests.cli import program
 from tests.cli.program import open_terminal
-from tests.cli.tools_program import HOOKGATE, set_up, tools
+from tests.cli.tools_program import set_up, tools
 
 
 async def test_a_description_is_set_shown_and_cleared_each_with_its_revision(tmp_path: Path) -> None:
@@ -111,10 +110,7 @@ async def test_without_a_terminal_nothing_is_forgotten_unasked(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(("typed", "left"), [("y\n", 3), ("\n", 4)])
-async def test_a_person_is_asked_and_enter_is_a_no(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, typed: str, left: int
-) -> None:
-    monkeypatch.setattr(program, "HOOKGATE", HOOKGATE)
+async def test_a_person_is_asked_and_enter_is_a_no(tmp_path: Path, typed: str, left: int) -> None:
     await _fill(set_up(tmp_path))
     async with open_terminal(tmp_path, "tools", "forget", "t") as screen:
         await screen.sees("[y/N]")

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from subprocess import CompletedProcess
 
 import trio
 
 from tests.cli.program import DEADLINE_S, environment
-
-HOOKGATE = (
-    sys.executable,
-    "-c",
-    "from hookgate.cli.main import hookgate\n"
-    "from hookgate.cli.tools.commands import tools\n"
-    "hookgate.add_command(tools)\n"
-    "hookgate()",
-)
+from tests.preloaded import preloaded
 
 
 def set_up(folder: Path, more: str = "") -> Path:
@@ -31,7 +22,7 @@ async def tools(folder: Path, *arguments: str, stdin: bytes = b"") -> CompletedP
     """`hookgate tools ARGUMENTS` in the folder, to its end."""
     with trio.fail_after(DEADLINE_S):
         ended = await trio.run_process(
-            [*HOOKGATE, "tools", *arguments],
+            [*preloaded(), "tools", *arguments],
             stdin=stdin,
             capture_stdout=True,
             capture_stderr=True,

@@ -41,6 +41,7 @@ from hookgate.sections.hooks import HookDefaults
 from hookgate.sections.zot import ZotExtension, ZotSection
 from tests.cli.program import none_left
 from tests.docs.page import Part, anchor, codes, read_page
+from tests.preloaded import put_hookgate
 
 ROOT = Path(__file__).parents[2]
 PAGE = read_page(ROOT / "docs" / "extensions.md")
@@ -51,6 +52,7 @@ PIPES: dict[str, Any] = {"check": False, "capture_stdout": True, "stderr": subpr
 # Reads its conversation from a file: says what is its to say, keeps what it is told.
 PLAYER = """
 import json, sys
+from tests.preloaded import put_hookgate
 with open("../heard.jsonl", "w", buffering=1) as heard:
     for way, line in json.load(open("conversation.json")):
         if way == "\\u2190":
@@ -64,9 +66,9 @@ with open("../heard.jsonl", "w", buffering=1) as heard:
 def home(tmp_path: Path) -> Path:
     """A home whose folder `work` holds the page's files; `hookgate` and `python3` are in its `bin`."""
     (tmp_path / "bin").mkdir()
-    for name, options in (("hookgate", " -P -m hookgate"), ("python3", "")):
-        (tmp_path / "bin" / name).write_text(f'#!/bin/sh\nexec {sys.executable}{options} "$@"\n')
-        (tmp_path / "bin" / name).chmod(0o755)
+    put_hookgate(tmp_path / "bin")
+    (tmp_path / "bin" / "python3").write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    (tmp_path / "bin" / "python3").chmod(0o755)
     for part in PAGE.marked("file"):
         path = tmp_path / "work" / part.mark.split()[1]
         path.parent.mkdir(parents=True, exist_ok=True)

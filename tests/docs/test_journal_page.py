@@ -6,7 +6,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import pytest
 import trio
 
 from tests.docs.page import codes, read_page
+from tests.preloaded import put_hookgate
 from tests.store.journals import fill
 
 ROOT = Path(__file__).parents[2]
@@ -26,8 +26,7 @@ PIPES: dict[str, Any] = {"check": False, "capture_stdout": True, "stderr": subpr
 async def home(tmp_path: Path) -> Path:
     """Ann's: with `hookgate` in its `bin`, and the journal that the page is about."""
     (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "hookgate").write_text(f'#!/bin/sh\nexec {sys.executable} -P -m hookgate "$@"\n')
-    (tmp_path / "bin" / "hookgate").chmod(0o755)
+    put_hookgate(tmp_path / "bin")
     (tmp_path / "hookgate.toml").write_text('[store]\njournal = "journal.db"\n')
     await fill(tmp_path / "journal.db")
     return tmp_path

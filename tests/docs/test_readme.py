@@ -16,8 +16,9 @@ import trio
 
 from hookgate.config import parse
 from hookgate.sections import Config
-from tests.cli.program import HOOKGATE, PROMPT, configured, environment, open_pipes, run
+from tests.cli.program import PROMPT, configured, environment, open_pipes, run
 from tests.docs.page import anchor, codes, read_page
+from tests.preloaded import preloaded
 from tests.wire import open_child
 
 ROOT = Path(__file__).parents[2]
@@ -63,7 +64,7 @@ def test_every_configuration_block_is_one_that_hookgate_takes(block: str) -> Non
 def test_the_first_configuration_is_fine_in_the_folder_that_init_has_made(tmp_path: Path) -> None:
     for line in ("init", "config check"):
         assert f"$ hookgate {line}" in blocks("console", CONFIGURATION.text)[0]
-        command = [*HOOKGATE, *line.split()]
+        command = [*preloaded(), *line.split()]
         env = {**environment(tmp_path), "OPENAI_API_KEY": "a key"}
         done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
@@ -124,9 +125,7 @@ def test_every_command_it_names_exists(command: list[str]) -> None:
         return
     assert program == "hookgate"
     words = [word for word in command[1:] if not word.startswith("-") and word.islower() and word.isalpha()]
-    run = subprocess.run(
-        [sys.executable, "-m", "hookgate", *words[:2], "--help"], cwd=ROOT, capture_output=True, text=True
-    )
+    run = subprocess.run([*preloaded(), *words[:2], "--help"], cwd=ROOT, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     for option in (word for word in command if word.startswith("--") and word != "--"):
         assert option in run.stdout
@@ -147,6 +146,6 @@ def test_every_link_of_a_page_leads_to_a_heading_that_is_there(name: str) -> Non
 
 
 def test_the_commands_table_names_every_command() -> None:
-    listed = subprocess.run([sys.executable, "-m", "hookgate", "--help"], capture_output=True, text=True).stdout
+    listed = subprocess.run([*preloaded(), "--help"], capture_output=True, text=True).stdout
     for name in re.findall(r"^  ([a-z]+)  ", listed, re.M):
         assert re.search(rf"\b{name}\b", README), name

@@ -17,6 +17,7 @@ from tests.cli.program import environment
 from tests.cli.rpc_client import open_rpc
 from tests.docs.page import anchor, codes, read_page
 from tests.docs.rpc_conversation import play, write_files
+from tests.preloaded import put_hookgate
 
 ROOT = Path(__file__).parents[2]
 PAGE = read_page(ROOT / "docs" / "rpc.md")
@@ -53,9 +54,7 @@ async def test_the_client_prints_what_the_page_says(tmp_path: Path) -> None:
     write_files(PAGE, tmp_path, *FILES)
     bin_folder = tmp_path.parent / "bin"
     bin_folder.mkdir()
-    program = bin_folder / "hookgate"
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m hookgate "$@"\n')
-    program.chmod(0o755)
+    put_hookgate(bin_folder)
     path = f"{bin_folder}:{os.environ['PATH']}"
     env = {**environment(tmp_path), "PATH": path, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", PAGE.one("client").text]

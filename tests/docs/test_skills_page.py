@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from hookgate.skills import shelf, skill
 from hookgate.tools import text
 from hookgate.tools.schema.spec import MAX_DESCRIPTION_BYTES
 from tests.docs.page import anchor, codes, read_page
+from tests.preloaded import put_hookgate
 
 ROOT = Path(__file__).parents[2]
 PAGE = read_page(ROOT / "docs" / "skills.md")
@@ -33,8 +33,7 @@ KIB = 1024
 def home(tmp_path: Path) -> Path:
     """A home whose folder `work` holds the page's files; `hookgate` is in its `bin`."""
     (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "hookgate").write_text(f'#!/bin/sh\nexec {sys.executable} -P -m hookgate "$@"\n')
-    (tmp_path / "bin" / "hookgate").chmod(0o755)
+    put_hookgate(tmp_path / "bin")
     for part in PAGE.marked("file"):
         path = tmp_path / "work" / part.mark.split()[1]
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -50,6 +50,7 @@ from hookgate.tools.shell.sandbox import Sandbox
 from hookgate.tools.web import fetch
 from tests.docs.page import Part, anchor, codes, read_page
 from tests.machine import with_and_without
+from tests.preloaded import put_hookgate
 
 ROOT = Path(__file__).parents[2]
 PAGE = read_page(ROOT / "docs" / "tools.md")
@@ -117,9 +118,9 @@ WALKS = list(dict.fromkeys(part.mark.split()[1] for part in PAGE.marked("console
 def shims(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with `hookgate` and `python3` as they are here."""
     folder = tmp_path_factory.mktemp("bin")
-    for name, options in (("hookgate", " -P -m hookgate"), ("python3", "")):
-        (folder / name).write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)}{options} "$@"\n')
-        (folder / name).chmod(0o755)
+    put_hookgate(folder)
+    (folder / "python3").write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n')
+    (folder / "python3").chmod(0o755)
     return folder
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import stat
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from tests.examples.programs import BUNDLED_NODE
 from tests.gotool import run_go
 from tests.machine import Without
 from tests.model_server import calls, fails, open_model_server, says
+from tests.preloaded import preloaded
 
 RPC = Path(__file__).parents[2] / "examples" / "rpc"
 DEADLINE_S = 60.0
@@ -81,7 +83,7 @@ def zot_command(tmp_path: Path) -> ZotCommand:
 
 def hookgate_rpc(base_url: str) -> str:
     flags = f"--provider openai --model gpt-4o-mini --base-url {base_url} --api-key k --no-ext"
-    return f"exec {sys.executable} -m hookgate rpc {flags}"
+    return f"exec {shlex.join(preloaded())} rpc {flags}"
 
 
 async def run(command: list[str], zot: Path, *words: str, **env: str) -> Ran:

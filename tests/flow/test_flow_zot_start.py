@@ -38,7 +38,7 @@ def said(frames: list[Frame]) -> str:
 
 async def test_a_mute_extension_holds_up_the_first_prompt_alone_and_then_is_gone(tmp_path: Path) -> None:
     mute = extension(tmp_path, "mute", mode="mute")
-    async with open_rpc(scripted(tmp_path, more=HASTY), *alone(mute)) as client:
+    async with open_rpc(scripted(tmp_path, more=HASTY), *alone(mute), command=(*HOOKGATE, "rpc")) as client:
         await client.send("prompt", id="1", message="go")
         assert (await client.ask("ping", id="2"))["id"] == "2"
         assert (await client.ask("get_state", id="3"))["data"]["busy"]
