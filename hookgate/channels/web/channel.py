@@ -6,25 +6,30 @@ in the journal.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from time import time
+from typing import TypeVar
 
+import structlog
 import trio
 
 from hookgate.channels.web import past
 from hookgate.channels.web.cards import card
-from hookgate.channels.web.feeds import Feed, Feeds
-from hookgate.channels.web.rendering import Rendering, flush
+from hookgate.channels.web.feeds import Due, Feed, Feeds
+from hookgate.channels.web.rendering import flush, run_rendering
 from hookgate.channels.web.running import Running
 from hookgate.channels.web.said import TRACED, decided, traced
 from hookgate.channels.web.settings import WebParts, WebSettings
 from hookgate.channels.web.shapes import Card, Queued, ShownMessage, Snapshot, ToolState, moment
 from hookgate.protocol.approval import ApprovalRequest, Decide, Voter
+from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.channel import UNLIMITED, ChannelState
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.payloads import (
     ApprovalDecided,
+    ApprovalRequested,
+    SteeringInjected,
     ToolExecEnd,
     ToolExecSkipped,
     ToolExecStart,
@@ -34,7 +39,19 @@ from hookgate.protocol.events.payloads import (
 from hookgate.protocol.journal.values import Accepted, Conversation, Exchange
 from hookgate.protocol.values import Chat, Inbound, Outbound
 
-OBSERVED = (TurnStart, TurnEnd, ToolExecStart, ToolExecEnd, ToolExecSkipped, ApprovalDecided)
+T = TypeVar("T")
+log = structlog.get_logger("hookgate.web")
+
+OBSERVED = (
+    TurnStart,
+    TurnEnd,
+    ToolExecStart,
+    ToolExecEnd,
+    ToolExecSkipped,
+    SteeringInjected,
+    ApprovalRequested,
+    ApprovalDecided,
+)
 NOT_SERVED = "its server takes no connections"
 RECENT = 5
 """Of the exchanges of a chat those that something may still be sent for."""
@@ -48,7 +65,7 @@ class WebChannel:
         self.state = ChannelState("down", time(), NOT_SERVED)
         self.feeds = Feeds()
         self._settings, self._parts = settings, parts
-        self.rendering = Rendering()
+        self._written, self._dealt_with, self._asked = Due[Feed](), Due[Feed](), Due[str]()
 
     @property
     def observed(self) -> tuple[str, ...]:
@@ -60,6 +77,13 @@ class WebChannel:
         """Whoever serves its requests takes connections from now on, or none any more."""
         why = "" if accepting else NOT_SERVED
         self.state = self.state.become("receiving" if accepting else "down", why, time())
+
+    async def run(self) -> None:
+        """Shows what has changed since somebody was last shown it; until cancelled."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(run_rendering, self._written)
+            nursery.start_soon(_run_for_each, self._dealt_with, self._recount)
+            nursery.start_soon(_run_for_each, self._asked, self._tell_deciders)
 
     # --- what the gateway sends ---
 
@@ -91,7 +115,7 @@ class WebChannel:
     def stream(self, chat: Chat, text: str) -> None:
         feed = self.feeds.of(chat)
         _running(feed).add(text)
-        self.rendering.touch(feed)
+        self._written.add(feed)
 
     def end_stream(self, chat: Chat) -> None:
         _running(self.feeds.of(chat)).end_paragraph()
@@ -112,6 +136,13 @@ class WebChannel:
         finally:
             feed.publish("approval_done", {"id": request.id, "text": ""})
 
+    async def _tell_deciders(self, request: str) -> None:
+        """Whoever may decide it hears that it is there, or is no more, in whatever chat they have open."""
+        standing = await self._parts.journal.decisions.standing(request)
+        for feed in self.feeds.listened:
+            if standing is not None and self._parts.may(standing.request, Voter(self.name, feed.chat.chat_id)):
+                feed.publish("approvals", {})
+
     async def card(self, request: str, user: str) -> Card | None:
         standing = await self._parts.journal.decisions.standing(request)
         if standing is None:
@@ -122,6 +153,9 @@ class WebChannel:
 
     def hear(self, event: Event) -> None:
         step, payload = event.step, event.payload
+        if isinstance(payload, ApprovalRequested | ApprovalDecided):
+            # Wherever it was asked.
+            self._asked.add(payload.id)
         if step is None or step.chat.channel != self.name or step.parent_turn_id:
             return
         feed = self.feeds.of(step.chat)
@@ -136,6 +170,8 @@ class WebChannel:
                 self._tool(feed, payload, "failed" if payload.IsError else "done", "")
             case ToolExecSkipped() if self._settings.show_tools:
                 self._tool(feed, payload, "denied", payload.Reason[: past.MAX_SUMMARY])
+            case SteeringInjected():
+                self._dealt_with.add(feed)
             case ApprovalDecided():
                 feed.publish("approval_done", {"id": payload.id, "text": decided(payload)})
             case _:
@@ -158,6 +194,8 @@ class WebChannel:
             feed.running.ended = True
             feed.remember(feed.running)
         self._say_state(feed)
+        # Of what joined the turn or was dropped in it nothing may have been sent.
+        self._dealt_with.add(feed)
         if not feed.listeners:
             feed.rest()
 
@@ -198,6 +236,8 @@ class WebChannel:
         gone = (stored - {it.id for it in _waiting(exchanges)}) & feed.queued.keys()
         for id_ in gone:
             del feed.queued[id_]
+        for shown in past.asked(it for it in exchanges if it.inbound is not None and it.inbound.message_id in gone):
+            feed.publish("message", asdict(shown))
         if gone:
             self._say_state(feed)
 
@@ -228,6 +268,16 @@ class WebChannel:
     async def conversation(self, chat: Chat) -> Conversation:
         """The one that goes on there."""
         return await self._parts.journal.intake.conversation(chat.session_key, self._parts.agent(chat))
+
+
+async def _run_for_each(due: Due[T], do: Callable[[T], Awaitable[None]]) -> None:
+    while True:
+        for item in await due.next():
+            try:
+                await do(item)
+            except StoreFailed as error:
+                # The page asks again by itself.
+                log.warning("page_not_told", reason=str(error))
 
 
 def _running(feed: Feed) -> Running:

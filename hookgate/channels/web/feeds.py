@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Iterator
 from itertools import count
 from secrets import token_hex
+from typing import Generic, TypeVar
 
 import trio
 
@@ -17,6 +18,7 @@ from hookgate.channels.web.shapes import Queued, ShownTool, ShownTrace
 from hookgate.protocol.codec import encode
 from hookgate.protocol.values import Chat
 
+T = TypeVar("T")
 MAX_EVENTS = 1000
 MAX_BYTES = 1_000_000
 """Of events that a chat keeps for who comes back; a longer absence costs a snapshot."""
@@ -102,6 +104,25 @@ class Feed:
         self._news = trio.Event()
 
 
+class Due(Generic[T]):
+    """What something is to be done for, each once."""
+
+    def __init__(self) -> None:
+        self._items: dict[T, None] = {}
+        self._stirred = trio.Event()
+
+    def add(self, item: T) -> None:
+        self._items[item] = None
+        self._stirred.set()
+
+    async def next(self) -> tuple[T, ...]:
+        """All that have been added, once there are any."""
+        await self._stirred.wait()
+        self._stirred = trio.Event()
+        items, self._items = tuple(self._items), {}
+        return items
+
+
 class Feeds:
     """Of one channel. An event's id is EPOCH-NUMBER, with an epoch for each run of the gateway."""
 
@@ -137,6 +158,11 @@ class Feeds:
             feed.forget()
         elif feed is not None:
             del self._feeds[session]
+
+    @property
+    def listened(self) -> tuple[Feed, ...]:
+        """Those that somebody has open."""
+        return tuple(feed for feed in self._feeds.values() if feed.listeners)
 
     def id(self, cursor: int) -> str:
         return f"{self.epoch}-{cursor}"

@@ -30,6 +30,12 @@ MAX_CHARS = 200_000
 MAX_LINKED_WORD = 2000
 """What finds links is quadratic within a word."""
 MIN_PAUSE_S, PAUSE_PER_COST = 0.05, 10.0
+MAX_STEP = 2_000
+"""Characters of a text that is being written that one step adds, however many have come."""
+MAX_OPEN, MAX_OPEN_CODE = 4_000, 40_000
+"""Of a block that is still open: each step renders it again, code ten times as fast as the rest."""
+MAX_HEAD = 500
+"""Of the lines that a part of a table or of code begins with again."""
 OWN_IMAGE: Final = re.compile(r"/media/[0-9a-f]{64}")
 _LINE_ENDS = re.compile(r"(?<=\n)|(?<=\r)(?!\n)")
 """Fewer than Python knows: only what Markdown counts as lines."""
@@ -59,35 +65,73 @@ def to_html(text: str) -> str:
 class StreamedMarkdown:
     """Text that is still being written: a block that has closed is rendered once, the open one each time.
 
-    A link that is defined further down, and colours of code that is still open, come with `to_html` at the end."""
+    What a step costs is bounded: a block that becomes too long is closed in parts, which `to_html` puts together at
+    the end. A link that is defined further down, and colours of code that is still open, come with it, too."""
 
-    __slots__ = ("_closed", "_env", "_open", "pause_s")
+    __slots__ = ("_closed", "_coming", "_env", "_open", "pause_s")
 
     def __init__(self) -> None:
-        self._closed, self._open = "", ""
+        self._closed, self._open, self._coming = "", "", ""
         self._env: EnvType = {}
         self.pause_s = MIN_PAUSE_S
         """From the last `render` to the next: the dearer it was, the longer."""
 
     def add(self, text: str) -> None:
-        self._open += text
+        self._coming += text
+
+    @property
+    def behind(self) -> bool:
+        """Whether there is more than the last step took."""
+        return bool(self._coming)
 
     def render(self) -> tuple[str, str]:
         """HTML of the closed blocks, which only grows, and of the open one, which is another each time."""
         started = time.thread_time()
-        if len(self._open) > MAX_CHARS:
-            return self._closed, f"<pre>{escape(self._open)}</pre>"
-        md = _parser_for(self._open)
-        tokens = md.parse(self._open, self._env)
+        self._open += self._coming[:MAX_STEP]
+        self._coming = self._coming[MAX_STEP:]
+        tokens = self._parsed()
         last = max((at for at, token in enumerate(tokens) if token.level == 0 and token.nesting >= 0), default=0)
+        base = 0
         if last and (lines := tokens[last].map):
-            self._env["highlighting"] = Highlighting()
-            self._closed += _safe(md.renderer.render(tokens[:last], md.options, self._env))
-            self._open = "".join(_LINE_ENDS.split(self._open)[lines[0] :])
-        self._env["highlighting"] = Highlighting(budget_s=0)
-        shown = _safe(md.renderer.render(tokens[last:], md.options, self._env))
+            base = lines[0]
+            self._close(tokens[:last], "".join(_LINE_ENDS.split(self._open)[base:]))
+            tokens = tokens[last:]
+        if tokens and (parts := _parted(self._open, tokens, base)):
+            self._open, tail = parts
+            self._close(self._parsed(), tail)
+            tokens = self._parsed()
+        shown = self._rendered(tokens, Highlighting(budget_s=0))
         self.pause_s = max(MIN_PAUSE_S, PAUSE_PER_COST * (time.thread_time() - started))
         return self._closed, shown
+
+    def _parsed(self) -> list[Token]:
+        return _parser_for(self._open).parse(self._open, self._env)
+
+    def _close(self, tokens: Sequence[Token], left: str) -> None:
+        self._closed += self._rendered(tokens, Highlighting())
+        self._open = left
+
+    def _rendered(self, tokens: Sequence[Token], highlighting: Highlighting) -> str:
+        md = _parser_for("")
+        self._env["highlighting"] = highlighting
+        return _safe(md.renderer.render(tokens, md.options, self._env))
+
+
+def _parted(text: str, tokens: Sequence[Token], base: int) -> tuple[str, str] | None:
+    """An open block that is too long, as two: what is closed by now, and what goes on, as a block of its own. Between
+    the last two points of a list, else lines, else words. `base`: the number of its first line in the tokens."""
+    is_code = tokens[0].type in ("fence", "code_block")
+    if len(text) <= (MAX_OPEN_CODE if is_code else MAX_OPEN):
+        return None
+    starts = [0]
+    for line in (lines := _LINE_ENDS.split(text)):
+        starts.append(starts[-1] + len(line))
+    points = [it.map[0] - base for it in tokens if it.type == "list_item_open" and it.level == 1 and it.map]
+    tried = (*(starts[it] for it in points[-1:]), starts[len(lines) - 1], text.rfind(" ") + 1, len(text))
+    at = next(it for it in tried if it and len(text) - it <= MAX_OPEN // 2)
+    repeated = {"fence": 1, "table_open": 2}.get(tokens[0].type, 0)
+    head = "".join(lines[:repeated])
+    return text[:at], (head if len(head) <= MAX_HEAD else "") + text[at:]
 
 
 class _Parsers(threading.local):

@@ -30,6 +30,6 @@ async def open_web(settings: WebSettings, parts: WebParts) -> AsyncGenerator[Ope
     await logins.load()
     channel = WebChannel(settings, parts)
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(channel.rendering.run)
+        nursery.start_soon(channel.run)
         yield OpenWeb(channel, make_app(channel, settings, parts, logins))
         nursery.cancel_scope.cancel()

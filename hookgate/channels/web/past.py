@@ -27,8 +27,7 @@ def messages(exchanges: Iterable[Exchange], told: Told, redactor: Replacing) -> 
     """Of those that have begun; `told`: what is known besides of the last answers. Costs as much as their Markdown,
     so it is for a thread."""
     for exchange in exchanges:
-        if exchange.inbound is not None and exchange.begun and exchange.inbound.message_id:
-            yield _asked(exchange)
+        yield from asked([exchange])
         answers = [(at, row) for at, row in exchange.rows if row.outbound.kind == "answer"]
         written = answers or exchange.entries
         answered_at = written[-1][0] if written else exchange.at
@@ -41,10 +40,11 @@ def messages(exchanges: Iterable[Exchange], told: Told, redactor: Replacing) -> 
         yield from (sent(row.id, row.outbound, at, _answered(exchange)) for at, row in after)
 
 
-def _asked(exchange: Exchange) -> ShownMessage:
-    inbound = exchange.inbound
-    assert inbound is not None  # noqa: S101 - asked before
-    return ShownMessage(inbound.message_id, "user", inbound.text, "", moment(exchange.at), media(inbound.media))
+def asked(exchanges: Iterable[Exchange]) -> Iterator[ShownMessage]:
+    """What people wrote, as far as it was taken up."""
+    for it in exchanges:
+        if (said := it.inbound) is not None and it.begun and said.message_id:
+            yield ShownMessage(said.message_id, "user", said.text, "", moment(it.at), media(said.media))
 
 
 def _answered(exchange: Exchange) -> str:

@@ -36,6 +36,11 @@ class Running:
         """Until it should be rendered again."""
         return self._markdown.pause_s
 
+    @property
+    def behind(self) -> bool:
+        """Whether there is more to render than the last time took."""
+        return self._markdown.behind
+
     def add(self, text: str) -> None:
         self._text.append(text)
         self._markdown.add(text)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+import sys
 import time
+from collections.abc import Callable
 from html.parser import HTMLParser
+from typing import TypeVar
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hookgate.channels.web.highlighting import LEXERS, MAX_LINE, Highlighting
-from hookgate.channels.web.markdown import MAX_CHARS, MIN_PAUSE_S, StreamedMarkdown, to_html
+from hookgate.channels.web.markdown import MAX_CHARS, MAX_OPEN, MAX_OPEN_CODE, MIN_PAUSE_S, StreamedMarkdown, to_html
 
 OWN = "/media/" + "0f" * 32
 REL = 'target="_blank" rel="noopener noreferrer nofollow"'
@@ -232,6 +235,60 @@ def test_writing_a_long_answer_costs_no_more_than_a_few_times_the_whole() -> Non
         streamed.add(answer[at : at + 200])
         streamed.render()
     assert time.thread_time() - began < 10 * seconds(answer) + 0.5
+
+
+T = TypeVar("T")
+
+
+def calls_of(work: Callable[[], T]) -> tuple[int, T]:
+    """How many functions it calls, which is the same on every machine; and what it gives."""
+    called = 0
+
+    def count(_frame: object, event: str, _argument: object) -> None:
+        nonlocal called
+        called += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        given = work()
+    finally:
+        sys.setprofile(before)
+    return called, given
+
+
+OPEN = {
+    "points": "- a [b](c) *d* and `e`, and what else there is to say\n",
+    "nested": "- one\n  - a [b](c) *d*\n    - deeper still\n",
+    "one point": "  a line of *one* point [that](c) goes on\n",
+    "table": "| a | *b* | [c](d) |\n",
+    "paragraph": "some *words* that [never](c) end\n",
+    "one line": "some *words* that [never](c) end ",
+    "one word": "word",
+    "quote": "> some *words* that [never](c) end\n",
+    "code": "    x = [1, 'a'] # and so on\n",
+    "fence": "x = [1, 'a'] # and so on\n",
+}
+BEGINS = {"one point": "- begins\n", "table": "| a | b | c |\n|---|---|---|\n", "fence": "```python\n"}
+
+
+@pytest.mark.parametrize("shape", OPEN)
+def test_no_step_costs_more_the_longer_an_open_block_becomes(shape: str) -> None:
+    costs = list[int]()
+    most = MAX_OPEN_CODE if shape in ("code", "fence") else MAX_OPEN
+    for size in (2 * most, 6 * most):
+        text = BEGINS.get(shape, "") + OPEN[shape] * (size // len(OPEN[shape]))
+        streamed, shown = StreamedMarkdown(), [("", "")]
+        streamed.add(text)
+        steps = list[int]()
+        while streamed.behind:
+            called, now = calls_of(streamed.render)
+            steps.append(called)
+            shown.append(now)
+        assert max(len(opened) for _, opened in shown) < 20 * most
+        assert re.sub(r"<[^>]*>", "", "".join(shown[-1])).count("word") >= text.count("word")
+        costs.append(max(steps))
+    assert costs[1] < 1.3 * costs[0]
 
 
 def test_a_dear_open_block_is_rendered_less_often() -> None:

@@ -10,10 +10,18 @@ import trio
 
 from hookgate.channels.web.shapes import Snapshot
 from hookgate.protocol.approval import ApprovalRequest
-from hookgate.protocol.events.payloads import GateDecision, ToolExecEnd, ToolExecStart, TurnEnd, TurnStart
+from hookgate.protocol.events.payloads import (
+    ApprovalRequested,
+    GateDecision,
+    SteeringInjected,
+    ToolExecEnd,
+    ToolExecStart,
+    TurnEnd,
+    TurnStart,
+)
 from hookgate.protocol.journal.values import CallRecord, Draft, StoredRequest
-from hookgate.protocol.values import Message, Outbound, ProposedCall, ToolCall
-from tests.channels.web.site import Site, listening, opened, texts
+from hookgate.protocol.values import Chat, Message, Outbound, ProposedCall, ToolCall
+from tests.channels.web.site import TOKEN, Site, listening, opened, texts
 
 END = TurnEnd("completed", 1, 1, 1)
 
@@ -107,6 +115,26 @@ async def test_a_message_waits_once_and_only_until_it_is_dealt_with(site: Site) 
         assert not feed.queued
 
 
+async def test_what_joins_a_turn_is_shown_and_what_is_dropped_without_a_word_waits_no_more(site: Site) -> None:
+    async with site.ann() as ann, listening(ann, "c1") as live:
+        await ann.post("/api/chats/c1/messages", json={"key": "k1", "text": "first"})
+        turn = await site.begin("k1")
+        turn.tell(TurnStart("first", 0))
+        await live.next("message")
+        joined = (await ann.post("/api/chats/c1/messages", json={"key": "k2", "text": "joins"})).json()["id"]
+        await site.journal.work.join(turn.claim, joined, Message("user", "joins"))
+        turn.tell(SteeringInjected(1, 5))
+        assert (await live.next("message"))[1]["text"] == "joins"
+        assert (await live.next("state"))[1]["queued"] == []
+        dropped = (await ann.post("/api/chats/c1/messages", json={"key": "k3", "text": "dropped"})).json()["id"]
+        assert [it["id"] for it in (await live.next("state"))[1]["queued"]] == ["k3"]
+        await site.journal.intake.settle(dropped, "dropped")
+        await site.journal.work.complete(turn.claim, "answered", [Draft(Message("assistant", "silence"))], [])
+        turn.tell(END)
+        while (await live.next("state"))[1] != {"running": False, "queued": []}:
+            pass
+
+
 async def test_other_tabs_see_a_chat_deleted_and_a_logout_ends_what_they_hear(site: Site) -> None:
     async with site.ann() as ann, listening(ann, "c1") as live:
         await live.next("snapshot")
@@ -167,7 +195,8 @@ async def test_a_message_is_edited_and_asked_again_in_its_place(site: Site) -> N
 
 
 async def test_a_call_that_waits_is_a_card_and_the_first_of_two_opposite_decisions_counts(site: Site) -> None:
-    async with site.ann() as ann, site.ann("bob", "bobs") as bob:
+    async with site.ann() as ann, site.ann("bob", "bobs") as bob, site.client() as owner:
+        assert (await owner.post("/api/login", json={"token": TOKEN})).status_code == 204
         await ann.post("/api/chats/c1/messages", json={"key": "k1", "text": "edit it"})
         turn = await site.begin("k1")
         edit = {"path": "a.txt", "edits": [{"oldText": "one\ntwo", "newText": "one\n2"}]}
@@ -181,6 +210,15 @@ async def test_a_call_that_waits_is_a_card_and_the_first_of_two_opposite_decisio
         assert card["diff"].splitlines()[-2:] == ["-two", "+2"]
         assert [it["id"] for it in (await bob.get("/api/approvals")).json()] == ["r1"]
         assert (await ann.get("/api/chats")).json()[0]["waiting"] == 1
+        # Who may decide it hears of it in whatever chat of theirs is open; others do not.
+        async with listening(bob, "elsewhere") as hears, listening(owner, "elsewhere") as hears_not:
+            for stream in (hears, hears_not):
+                await stream.next("snapshot")
+            turn.tell(ApprovalRequested("r1", "edit", "rule:x", "", 60, "d"))
+            assert (await hears.next("approvals"))[1] == {}
+            other = site.channel.feeds.of(Chat("web", "owner", "owner", thread="elsewhere"))
+            other.publish("state", {})
+            assert (await hears_not.next("approvals", "state"))[0] == "state"
         yes = await bob.post("/api/approvals/r1", json={"approved": True})
         no = await ann.post("/api/approvals/r1", json={"approved": False, "reason": "late"})
         assert (yes.json()["counted"], no.json()["counted"], no.json()["state"]) == (True, False, "approved")

@@ -85,6 +85,8 @@ export class Chat {
         return this.#ask(data, true);
       case "approval_done":
         return this.#decided(data);
+      case "approvals":
+        return this.#told.changed(true);
       case "state":
         return this.#state(data);
     }

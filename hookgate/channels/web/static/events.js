@@ -2,7 +2,7 @@
 
 const KINDS = [
   ...["snapshot", "message", "delta", "restart", "tool", "trace"],
-  ...["approval", "approval_done", "state"],
+  ...["approval", "approval_done", "approvals", "state"],
 ];
 const LONGEST_PAUSE_MS = 15_000;
 
