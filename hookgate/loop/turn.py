@@ -96,6 +96,12 @@ class Turn:
         """As people read it, without secrets."""
         return Outbound(self.inbound.chat, self.agent.around.redactor.text(text), kind=kind)
 
+    @property
+    def left(self) -> tuple[Outbound, ...]:
+        """What people have read of a reply that broke off, where that stays."""
+        read = self.progress.read if self.outlet.keeps_parts else ()
+        return tuple(self.line(it.content, "answer") for it in read)
+
     async def flush(self) -> None:
         """Until what is stored for the chat is there, so that what comes next comes after it."""
         await self.outlet.delivery.flush(self.inbound.chat, self.slot.given_back)
@@ -219,6 +225,8 @@ async def _join(turn: Turn, heard: Heard) -> Batch:
         seen = "" if heard.answer is None else heard.answer.text
         shown = None if seen == said.text else seen
         draft = Draft(message, tuple(record(batch, it) for it in said.calls), shown=shown)
+        if turn.outlet.keeps_parts and heard.answer is not None and heard.answer.text.strip():
+            withheld = (*withheld, heard.answer)
         (entry,) = await turn.transcript.append(draft, outbox=withheld)
         batch = replace(batch, ids=names(entry))
     elif said.fault:
@@ -249,4 +257,4 @@ async def _record(turn: Turn, call_id: str, final: Final) -> None:
 
 async def _failed(turn: Turn, text: str) -> None:
     """The line that stands where an answer should; what people have read of one stays in the conversation."""
-    await turn.transcript.end("answered", *turn.progress.read, outbox=[turn.line(text, "error")])
+    await turn.transcript.end("answered", *turn.progress.read, outbox=[*turn.left, turn.line(text, "error")])

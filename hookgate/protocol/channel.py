@@ -4,7 +4,10 @@ configuration."""
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from hookgate.protocol.values import Chat
 
 Busy = Literal["queue", "steer", "reject"]
 """What becomes of a message while a turn runs: it waits for one of its own, joins that turn, or is refused."""
@@ -28,10 +31,23 @@ class ChannelPolicy:
 
 @dataclass(frozen=True, slots=True)
 class ChannelLimits:
-    """`longest`: of one message's text, in `unit`; 0: none."""
+    """`longest`: of one message's text, in `unit`; 0: none. `edit_s`: at least so long between two changes of a
+    chat's messages, in a group `group_edit_s` (None: the same); without `edit_s` no message can be changed.
+    `buttons`: of one message; 0: it can have none. `media_in`, `media_out`: bytes of a file that comes or goes; 0:
+    any."""
 
     longest: int = 0
     unit: TextUnit = "chars"
+    edit_s: float | None = None
+    group_edit_s: float | None = None
+    buttons: int = 0
+    media_in: int = 0
+    media_out: int = 0
+
+    def pace_s(self, chat: Chat) -> float:
+        """How long nothing more goes to this chat after a preview."""
+        in_group = chat.chat_type != "direct" and self.group_edit_s is not None
+        return (self.group_edit_s if in_group else self.edit_s) or 0.0
 
 
 UNLIMITED = ChannelLimits()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from hookgate.protocol.approval import ApprovalRequest, Decide
@@ -122,4 +122,15 @@ class Channel(Protocol):
     async def ask(self, request: ApprovalRequest, decide: Decide) -> None:
         """Show the request, and hand what somebody presses or types to `decide`, now or later. It is cancelled once
         somebody has decided, here or elsewhere, or nobody can any more. Raises CannotAsk."""
+        ...
+
+
+@runtime_checkable
+class EditingChannel(Channel, Protocol):
+    """Its `limits` say how often. What the model writes is shown there by messages that are edited; `stream` and its
+    like may do nothing."""
+
+    async def edit(self, outbound: Outbound, receipt: str) -> None:
+        """Put this text in the place of what `send` gave that receipt for; the same text again is no failure. Raises
+        as `send` does; `final`: there is no such message any more, and another one is sent."""
         ...

@@ -13,5 +13,7 @@ ENDS: Mapping[Outcome, str] = {
     "dead": "the message was given up",
 }
 """Why a request that was open then is void."""
+UNSAID = "Stopped."
+"""What stands in the place of a preview that nothing came of."""
 MOST_FOUND = 100
 """Of messages, at a time."""

@@ -177,7 +177,7 @@ class Bench:
         doors: Doors = agent.pop("doors", None) or Doors()
         max_turns: int = agent.pop("max_turns", MAX_TURNS)
         self.events: list[Event] = []
-        self.room = Room(self.log)
+        self.room: Room = agent.pop("room", None) or Room(self.log)
         self.provider = Scripted(self.log, *steps)
         gate = Gate(frozenset({"p", "q"}))
         gate.mount([*hooks, _listener("watcher", self._hear)])

@@ -8,52 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import dataclass, field, replace
 from math import inf
-from time import time
 
 import structlog
 import trio
 
-from hookgate.loop.delivery.splitting import split
-from hookgate.processes.backoff import backoff_s
-from hookgate.protocol.channel import ChannelLimits, Undelivered
+from hookgate.loop.delivery.queue import WAIT_S, ChatQueue, Ways
+from hookgate.loop.delivery.sending import editing
 from hookgate.protocol.interfaces import Channel, Replacing
 from hookgate.protocol.journal.interfaces import Posting
-from hookgate.protocol.journal.values import Row
+from hookgate.protocol.journal.values import Claim
 from hookgate.protocol.values import Chat, Outbound
 
 log = structlog.get_logger("hookgate.loop")
 
-FIRST_S, LONGEST_S = 1.0, 600.0
-MAX_TRIES = 12
-"""Over about forty minutes; what has not arrived by then is a dead letter."""
-SEND_S = 30.0
-"""A channel that takes longer has failed."""
 AT_ONCE_S = 0.05
 """So long a turn keeps its place while it waits for a chat."""
-WAIT_S = 3.0
-"""A chat that takes longer is stuck, and nobody waits for it until something has arrived there again."""
 LOOK_S = 60.0
 """How often the journal is asked for rows that nobody has told of."""
 
-SLOW = "the channel takes too long"
-
 Aside = Callable[[], AbstractAsyncContextManager[None]]
 """Entered while somebody waits for long."""
-
-
-@dataclass(eq=False)
-class _Queue:
-    """Of one chat, while there is something to bring. `rest` is set when nobody has to wait for it any more: it is
-    empty, or `stuck` says why nothing gets there. `receipts`: of those parts of the next row that are there."""
-
-    chat: Chat
-    more: bool = True
-    stuck: str = ""
-    rest: trio.Event = field(default_factory=trio.Event)
-    receipts: list[str] = field(default_factory=list[str])
-    pause: trio.CancelScope = field(default_factory=trio.CancelScope)
 
 
 class Delivery:
@@ -66,10 +41,11 @@ class Delivery:
         channels: Mapping[str, Channel],
         redactor: Callable[[Chat], Replacing | None] = lambda _chat: None,
     ) -> None:
-        self._posting, self._channels, self._redactor = posting, channels, redactor
-        self._queues: dict[str, _Queue] = {}
+        self._posting, self._channels = posting, channels
+        self._ways = Ways(posting, channels, redactor)
+        self._queues: dict[str, ChatQueue] = {}
         # What waits here is one for each chat at most.
-        self._begun, self._inbox = trio.open_memory_channel[_Queue](inf)
+        self._begun, self._inbox = trio.open_memory_channel[ChatQueue](inf)
 
     async def run(self) -> None:
         """Bring what there is and what comes, until cancelled; what is under way then is for the next start."""
@@ -80,12 +56,19 @@ class Delivery:
 
     def wake(self, chat: Chat) -> None:
         """Something for this chat has been stored."""
-        queue = self._queues.get(chat.session_key)
-        if queue is not None:
-            queue.more = True
-        elif chat.channel in self._channels:
-            queue = self._queues[chat.session_key] = _Queue(chat)
-            self._begun.send_nowait(queue)
+        if (queue := self._queue(chat)) is not None:
+            queue.wake()
+
+    def write(self, claim: Claim, chat: Chat, text: str | None) -> None:
+        """A piece of a reply while it is written; None: what came so far is void. Where the channel can edit, people
+        read along; what is stored next for the claim's message takes the place of what they have read."""
+        if claim.message and editing(self._channels.get(chat.channel)) and (queue := self._queue(chat)):
+            queue.write(claim, text)
+
+    def written(self, chat: Chat) -> None:
+        """The reply is whole, or has broken off: nothing more of it is shown before its row says what it was."""
+        if queue := self._queues.get(chat.session_key):
+            queue.written()
 
     async def flush(self, chat: Chat, aside: Aside = nullcontext) -> str:
         """Until all that is stored for this chat is there, or will not be soon: then why."""
@@ -100,8 +83,7 @@ class Delivery:
                 with trio.move_on_after(WAIT_S):
                     await queue.rest.wait()
             if not queue.rest.is_set():
-                queue.stuck = SLOW
-                queue.rest.set()
+                queue.give_up_waiting()
         return queue.stuck
 
     async def hand_over(self, outbound: Outbound, aside: Aside = nullcontext) -> str:
@@ -113,13 +95,20 @@ class Delivery:
             return ""
         await self._posting.dead(row.id, why)
         if queue := self._queues.get(outbound.chat.session_key):
-            self._begin_next(queue)
+            queue.begin_next()
         return why
 
     async def idle(self, session: str = "") -> None:
         """Until nothing is on its way to this chat, or to any, but what is stuck."""
         while busy := [it for key, it in self._queues.items() if session in ("", key) and not it.rest.is_set()]:
             await busy[0].rest.wait()
+
+    def _queue(self, chat: Chat) -> ChatQueue | None:
+        queue = self._queues.get(chat.session_key)
+        if queue is None and chat.channel in self._channels:
+            queue = self._queues[chat.session_key] = ChatQueue(chat, self._ways)
+            self._begun.send_nowait(queue)
+        return queue
 
     async def _look(self) -> None:
         while True:
@@ -129,77 +118,17 @@ class Delivery:
                         self.wake(row.outbound.chat)
                 except Exception:
                     log.exception("outbox_unread", channel=name)
+            quiet, now = self._ways.quiet, trio.current_time()
+            for key in [key for key, until in quiet.items() if until <= now]:
+                del quiet[key]
             await trio.sleep(LOOK_S)
 
-    # --- one chat ---
-
-    async def _work_off(self, queue: _Queue) -> None:
+    async def _work_off(self, queue: ChatQueue) -> None:
         try:
-            while queue.more:
-                queue.more = False
-                while (row := await self._posting.next_row(queue.chat)) is not None and self._is_there(queue):
-                    await self._bring(queue, row)
+            await queue.work_off()
         except Exception:
             # What is stored is brought when the journal is looked at again.
             log.exception("delivery_broke_off", session=queue.chat.session_key)
         finally:
             del self._queues[queue.chat.session_key]
             queue.rest.set()
-
-    def _is_there(self, queue: _Queue) -> bool:
-        return queue.chat.channel in self._channels
-
-    async def _bring(self, queue: _Queue, row: Row) -> None:
-        failed = await self._try(queue, row)
-        if failed is None:
-            await self._posting.sent(row.id, " ".join(filter(None, queue.receipts)))
-            self._begin_next(queue)
-        elif failed.final or row.tries + 1 >= MAX_TRIES:
-            log.warning("message_undeliverable", session=queue.chat.session_key, row=row.id, why=failed.why)
-            await self._posting.dead(row.id, failed.why)
-            self._begin_next(queue)
-        else:
-            wait_s = max(backoff_s(row.tries + 1, FIRST_S, LONGEST_S), failed.retry_after_s or 0)
-            log.info("message_undelivered", session=queue.chat.session_key, why=failed.why, again_in_s=wait_s)
-            await self._posting.failed(row.id, failed.why, time() + wait_s)
-            queue.stuck = failed.why
-            queue.rest.set()
-            queue.pause = trio.CancelScope()
-            with queue.pause:
-                await trio.sleep(wait_s)
-
-    def _begin_next(self, queue: _Queue) -> None:
-        queue.receipts.clear()
-        queue.pause.cancel()
-        if queue.stuck:
-            queue.stuck, queue.rest = "", trio.Event()
-
-    async def _try(self, queue: _Queue, row: Row) -> Undelivered | None:
-        """What went wrong; None: it is there."""
-        channel = self._channels[queue.chat.channel]
-        parts = _parts(row, channel.limits)
-        try:
-            for outbound, key in parts[len(queue.receipts) :]:
-                with trio.fail_after(SEND_S):
-                    queue.receipts.append(await channel.send(outbound, key))
-        except Undelivered as error:
-            return Undelivered(self._redacted(queue.chat, error.why), error.retry_after_s, final=error.final)
-        except trio.TooSlowError:
-            return Undelivered(f"{SLOW}: more than {SEND_S:.0f} s")
-        except Exception as error:
-            return Undelivered(self._redacted(queue.chat, str(error) or type(error).__name__))
-        return None
-
-    def _redacted(self, chat: Chat, text: str) -> str:
-        redactor = self._redactor(chat)
-        return text if redactor is None else redactor.text(text)
-
-
-def _parts(row: Row, limits: ChannelLimits) -> list[tuple[Outbound, str]]:
-    """Each with its key. What is attached comes with the last."""
-    texts = split(row.outbound.text, limits)
-    if len(texts) == 1:
-        return [(row.outbound, row.id)]
-    parts = [(replace(row.outbound, text=text, media=()), f"{row.id}.{n}") for n, text in enumerate(texts, 1)]
-    last, key = parts[-1]
-    return [*parts[:-1], (replace(last, media=row.outbound.media), key)]

@@ -71,6 +71,8 @@ async def _ask_model(turn: Turn, step: Step) -> Heard:
     except (ProviderFailed, TurnAborted, trio.Cancelled) as error:
         _cut_short(turn, step, so_far[0].so_far if so_far else "", error)
         raise
+    finally:
+        turn.outlet.delivery.written(step.chat)
 
 
 async def _heard(turn: Turn, step: Step, so_far: list[Shown]) -> Heard:
@@ -142,11 +144,8 @@ def request_of(turn: Turn, snapshot: Snapshot) -> LLMRequest:
 
 def _shown(turn: Turn, step: Step, request: LLMRequest) -> Shown:
     """Nobody reads along while a hook may still change the text, or where it may be a call."""
-    chat, channel, text_calls = turn.inbound.chat, turn.outlet.channel, turn.text_calls(request.model)
-    redactor = turn.agent.around.redactor
-
-    def show(text: str | None) -> None:
-        channel.restart_stream(chat) if text is None else channel.stream(chat, text)
+    text_calls, redactor = turn.text_calls(request.model), turn.agent.around.redactor
+    show = partial(turn.outlet.show, turn.transcript.held, turn.inbound.chat)
 
     def tell(piece: CallPiece) -> None:
         turn.emit(CallWritten(piece), step)

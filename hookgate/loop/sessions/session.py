@@ -250,8 +250,8 @@ class Session:
             return
         # A conversation that was begun anew meanwhile has nothing to hear of the old one's end.
         outbox = [Outbound(chat, "Stopped.", kind="notice")] if transcript is self.transcript else []
-        read = self._turn.progress.read if self._turn is not None else ()
-        await self._end(transcript, "dropped", read, outbox)
+        read, left = (self._turn.progress.read, self._turn.left) if self._turn is not None else ((), ())
+        await self._end(transcript, "dropped", read, [*left, *outbox])
 
     async def _compact(self, job: Compaction, transcript: Transcript) -> End:
         step = Step(self.agent.name, self._turn_id(), Inbound(job.chat, ""), model=self.agent.model)
@@ -272,7 +272,9 @@ class Session:
         except Exception:
             log.exception("turn_crashed", session=self.key, turn=turn.id)
             text = f"Something went wrong inside hookgate; the log has it under {turn.id}."
-            await self._end(transcript, "answered", turn.progress.read, [Outbound(chat, text, kind="error")])
+            await self._end(
+                transcript, "answered", turn.progress.read, [*turn.left, Outbound(chat, text, kind="error")]
+            )
 
     async def _take_back(self, chat: Chat, transcript: Transcript, error: SessionAborted) -> None:
         if transcript.claim is not None:

@@ -166,6 +166,16 @@ class Posting(Protocol):
         """What answers no message: it belongs to what is going on in its chat with this agent."""
         ...
 
+    async def preview(self, claim: Claim, outbound: Outbound) -> Row:
+        """A row for what is still being written, before any of it is sent. It is not on its way: what is stored next
+        for the claim's message fills it; where nothing is, the message's end does. The one that is open already is
+        adopted, with what stands in the chat."""
+        ...
+
+    async def previewed(self, row: str, receipt: str) -> None:
+        """A preview of it stands in the chat."""
+        ...
+
     async def outgoing(self, channel: str) -> tuple[Row, ...]:
         """The next row of each chat that is due: per chat in order."""
         ...

@@ -257,12 +257,13 @@ class StoredGrant:
 @dataclass(frozen=True, slots=True)
 class Row:
     """Something on its way to a chat. `id` derives from what it answers and its number, never from chance, so that a
-    channel with keys sends it once."""
+    channel with keys sends it once. `preview`: the receipt of what stands in its place in the chat already."""
 
     id: str
     outbound: Outbound
     in_reply_to: str = ""
     tries: int = 0
+    preview: str = ""
 
 
 @dataclass(frozen=True, slots=True)

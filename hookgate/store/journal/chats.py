@@ -31,7 +31,8 @@ LISTED = f"""
 MESSAGES = """
     SELECT number, accepted_at, first, begun OR joined_at, outcome, format, inbound FROM messages
     WHERE conversation = ? AND inbound IS NOT NULL
-    AND NOT (begun AND first = 0 AND joined_at = 0 AND kind = 'message' AND outcome IN ('answered', 'dropped'))
+    AND NOT (begun AND first = 0 AND joined_at = 0 AND kind = 'message'
+        AND coalesce(outcome, '') IN ('answered', 'dropped'))
     ORDER BY number DESC LIMIT ?
 """
 ENTRIES = """
@@ -40,7 +41,7 @@ ENTRIES = """
 """
 ROWS = """
     SELECT message, at, id, tries, format, outbound FROM outbox
-    WHERE conversation = ? AND (message >= ? OR (message = 0 AND at >= ?)) ORDER BY number
+    WHERE conversation = ? AND state IS NOT 'open' AND (message >= ? OR (message = 0 AND at >= ?)) ORDER BY number
 """
 
 

@@ -45,9 +45,10 @@ class Intake:
     async def settle(self, message: str, outcome: Outcome, outbox: Sequence[Outbound] = (), why: str = "") -> None:
         def settle(tables: Tables) -> None:
             number = number_of(message)
-            row = tables.one("SELECT conversation FROM messages WHERE number = ?", number)
-            if row is not None and tables.end(number, outcome, why):
+            row = tables.one("SELECT conversation FROM messages WHERE number = ? AND outcome IS NULL", number)
+            if row is not None:
                 tables.post(row[0], outbox, number)
+                tables.end(number, outcome, why)
 
         await self._engine.write(settle, barrier=True)
 

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hookgate.protocol.journal.values import Row
+from hookgate.protocol.journal.values import Claim, Row
 from hookgate.protocol.values import Chat, Outbound
 from hookgate.store.journal.encoding import decoded
 from hookgate.store.journal.engine import Engine
 from hookgate.store.journal.intake import current
-from hookgate.store.journal.tables import Tables, id_of
+from hookgate.store.journal.tables import OPEN_ROW, Tables, id_of, number_of
 
 DUE = """
-    SELECT id, format, outbound, message, tries FROM outbox
+    SELECT id, format, outbound, message, tries, preview FROM outbox
     WHERE number IN (SELECT min(number) FROM outbox WHERE state IS NULL AND channel = ? GROUP BY chat)
     AND again_at <= ? ORDER BY number
 """
 
 
 NEXT = """
-    SELECT id, format, outbound, message, tries FROM outbox
+    SELECT id, format, outbound, message, tries, preview FROM outbox
     WHERE state IS NULL AND channel = ? AND chat = ? ORDER BY number LIMIT 1
 """
 
@@ -34,6 +34,19 @@ class Posting:
                 tables.post(tables.kept(current(tables, it.chat.session_key, agent)), [it])
 
         await self._engine.write(post, barrier=True)
+
+    async def preview(self, claim: Claim, outbound: Outbound) -> Row:
+        def preview(tables: Tables) -> Row:
+            conversation, message = tables.fenced(claim), number_of(claim.message)
+            for id_, _, _, shown in tables.all(OPEN_ROW, conversation, message):
+                return Row(id_, outbound, claim.message, preview=shown)
+            return Row(tables.new_row(conversation, outbound, message, "open"), outbound, claim.message)
+
+        return await self._engine.write(preview, barrier=True)
+
+    async def previewed(self, row: str, receipt: str) -> None:
+        sql = "UPDATE outbox SET preview = ? WHERE id = ?"
+        await self._engine.write(lambda tables: tables.run(sql, receipt, row))
 
     async def outgoing(self, channel: str) -> tuple[Row, ...]:
         return await self._engine.read(lambda tables: _rows(tables, DUE, channel, tables.clock()))
@@ -55,7 +68,7 @@ class Posting:
 
 def _rows(tables: Tables, sql: str, *values: object) -> tuple[Row, ...]:
     found = tables.all(sql, *values)
-    return tuple(Row(id_, decoded(Outbound, f, body), id_of(m), tries) for id_, f, body, m, tries in found)
+    return tuple(Row(id_, decoded(Outbound, f, body), id_of(m), *rest) for id_, f, body, m, *rest in found)
 
 
 def _end(tables: Tables, row: str, state: str, receipt: str) -> None:

@@ -165,4 +165,10 @@ _FIRST = (
 # `first`: the number of the first entry that a message's turn has stored.
 _TURNS = ("ALTER TABLE messages ADD COLUMN first INTEGER NOT NULL DEFAULT 0",)
 
-JOURNAL = Schema(0x686F6F6A, (_FIRST, _TURNS))
+# A row in the state `open` is a place for what is still being written; `preview`: the receipt of what stands there.
+_PREVIEWS = (
+    "ALTER TABLE outbox ADD COLUMN preview TEXT NOT NULL DEFAULT ''",
+    "CREATE INDEX previews ON outbox (conversation, message) WHERE state = 'open'",
+)
+
+JOURNAL = Schema(0x686F6F6A, (_FIRST, _TURNS, _PREVIEWS))

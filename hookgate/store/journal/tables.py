@@ -9,15 +9,18 @@ from sqlite3 import Connection, Row
 
 from hookgate.protocol.journal.values import Claim, Conversation, Draft, Entry, Fenced, Outcome
 from hookgate.protocol.values import Outbound
-from hookgate.store.attempts import ENDS
-from hookgate.store.journal.encoding import encoded
+from hookgate.store.attempts import ENDS, UNSAID
+from hookgate.store.journal.encoding import decoded, encoded
 from hookgate.store.journal.schema import FORMAT
 
 NEW_ENTRY = "INSERT INTO entries (conversation, number, upto, at, format, body) VALUES (?, ?, ?, ?, ?, ?)"
 NEW_ROW = """
-    INSERT INTO outbox (id, conversation, message, channel, chat, at, format, outbound)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+    INSERT INTO outbox (id, conversation, message, channel, chat, at, format, outbound, state)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
+OPEN_ROW = (
+    "SELECT id, format, outbound, preview FROM outbox WHERE conversation = ? AND message = ? AND state = 'open'"
+)
 
 
 class Tables:
@@ -98,14 +101,24 @@ class Tables:
         return tuple(entries)
 
     def post(self, conversation: int, outbox: Sequence[Outbound], message: int = 0) -> None:
-        if not outbox:
-            return
-        its = self.conversation(conversation)
-        [rows] = self.one("SELECT rows FROM conversations WHERE number = ?", conversation) or (0,)
-        for number, it in enumerate(outbox, rows + 1):
-            place = (it.chat.channel, it.chat.session_key)
-            self.run(NEW_ROW, f"{its.id}#{number}", conversation, message, *place, self.clock(), FORMAT, encoded(it))
-        self.run("UPDATE conversations SET rows = ? WHERE number = ?", rows + len(outbox), conversation)
+        """The first fills the preview of what answers the message, if there is one."""
+        open_row = self.one(OPEN_ROW, conversation, message) if message and outbox else None
+        if open_row is not None:
+            filled = "UPDATE outbox SET state = NULL, at = ?, format = ?, outbound = ? WHERE id = ?"
+            self.run(filled, self.clock(), FORMAT, encoded(outbox[0]), open_row[0])
+            outbox = outbox[1:]
+        for it in outbox:
+            self.new_row(conversation, it, message)
+
+    def new_row(self, conversation: int, outbound: Outbound, message: int, state: str | None = None) -> str:
+        """Its id."""
+        its, chat = self.conversation(conversation), outbound.chat
+        sql = "UPDATE conversations SET rows = rows + 1 WHERE number = ? RETURNING rows"
+        [(number,)] = self.all(sql, conversation)
+        id_, place = f"{its.id}#{number}", (chat.channel, chat.session_key)
+        body = encoded(outbound)
+        self.run(NEW_ROW, id_, conversation, message, *place, self.clock(), FORMAT, body, state)
+        return id_
 
     def conversation(self, number: int) -> Conversation:
         row = self.one("SELECT session, agent, generation FROM conversations WHERE number = ?", number)
@@ -116,12 +129,21 @@ class Tables:
         ended = self.run("UPDATE messages SET outcome = ? WHERE number = ? AND outcome IS NULL", outcome, message)
         if ended:
             self.passed(message, outcome, why)
+            self._close_preview(message)
         self.run(
             "UPDATE requests SET state = 'void', why = ? WHERE message = ? AND state IN ('open', 'approved') "
             "AND conversation = (SELECT conversation FROM messages WHERE number = ?)",
             *(ENDS[outcome], message, message),
         )
         return ended > 0
+
+    def _close_preview(self, message: int) -> None:
+        """Nobody fills it any more: no chat is left with half of something."""
+        sql = "SELECT conversation FROM messages WHERE number = ?"
+        for (conversation,) in self.all(sql, message):
+            for _, format_, body, _ in self.all(OPEN_ROW, conversation, message):
+                shown = decoded(Outbound, format_, body)
+                self.post(conversation, [Outbound(shown.chat, UNSAID, kind="notice")], message)
 
     def passed(self, message: int, what: str, why: str = "") -> None:
         sql = "INSERT INTO passages (message, what, at, why) VALUES (?, ?, ?, ?)"

@@ -51,6 +51,7 @@ class Books:
                 tables.void(id_, "the conversation was forgotten")
                 del tables.messages[id_]
                 tables.unfinished.pop(id_, None)
+                tables.previews.pop(id_, None)
         tables.outbox = {id_: it for id_, it in tables.outbox.items() if not id_.startswith(f"{conversation.id}#")}
         tables.ring()
 

@@ -44,7 +44,7 @@ class Chats:
                 entries[begins[at - 1][1]].append((0.0, entry))
         rows = defaultdict[str, list[tuple[float, Row]]](list)
         for it in self._tables.outbox.values():
-            if it.row.id.startswith(f"{conversation.id}#"):
+            if it.row.id.startswith(f"{conversation.id}#") and not it.open:
                 rows[it.row.in_reply_to].append((0.0, it.row))
         exchanges = (_exchange(row, entries[row.id], rows[row.id]) for row in messages)
         alone = (Exchange("", at, None, True, None, rows=((at, row),)) for at, row in rows[""])

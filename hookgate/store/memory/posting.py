@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from hookgate.protocol.journal.values import Conversation, Row
+from hookgate.protocol.journal.values import Claim, Conversation, Row
 from hookgate.protocol.values import Chat, Outbound
 from hookgate.store.memory.tables import OutboxRow, Tables
 
@@ -21,17 +21,29 @@ class Posting:
             self._tables.post(self._tables.thread(conversation), [it])
         self._tables.ring()
 
+    async def preview(self, claim: Claim, outbound: Outbound) -> Row:
+        thread = self._tables.fenced(claim)
+        previews = self._tables.previews
+        if claim.message not in previews:
+            previews[claim.message] = self._tables.new_row(thread, outbound, claim.message, open_=True)
+        return previews[claim.message].row
+
+    async def previewed(self, row: str, receipt: str) -> None:
+        stored = self._tables.outbox.get(row)
+        if stored is not None:
+            stored.row = replace(stored.row, preview=receipt)
+
     async def outgoing(self, channel: str) -> tuple[Row, ...]:
         first: dict[str, OutboxRow] = {}
         for it in self._tables.outbox.values():
             chat = it.row.outbound.chat
-            if chat.channel == channel:
+            if chat.channel == channel and not it.open:
                 first.setdefault(chat.session_key, it)
         now = self._tables.clock()
         return tuple(it.row for it in first.values() if it.again_at <= now)
 
     async def next_row(self, chat: Chat) -> Row | None:
-        rows = (it.row for it in self._tables.outbox.values())
+        rows = (it.row for it in self._tables.outbox.values() if not it.open)
         return next((it for it in rows if it.outbound.chat.session_key == chat.session_key), None)
 
     async def sent(self, row: str, receipt: str) -> None:

@@ -28,7 +28,7 @@ from hookgate.protocol.journal.values import (
     Vote,
 )
 from hookgate.protocol.values import Inbound, Outbound
-from hookgate.store.attempts import ENDS
+from hookgate.store.attempts import ENDS, UNSAID
 
 KEPT = 1000
 """Of messages that have ended and of requests that are decided: for whoever asks what became of them."""
@@ -82,7 +82,10 @@ class RequestRow:
 
 @dataclass
 class OutboxRow:
+    """`open`: a place for what is still being written."""
+
     row: Row
+    open: bool = False
     again_at: float = 0.0
 
 
@@ -102,6 +105,7 @@ class Tables:
         self.requests: dict[str, RequestRow] = {}
         self.grants: dict[str, StoredGrant] = {}
         self.outbox: dict[str, OutboxRow] = {}
+        self.previews: dict[str, OutboxRow] = {}
         self.answers: dict[Asked, Answer] = {}
         self.held: dict[str, tuple[str, float]] = {}
         self.states: dict[tuple[str, str], str] = {}
@@ -168,10 +172,19 @@ class Tables:
             thread.live[index] = replace(entry, calls=()) if entry.calls else entry
 
     def post(self, thread: Thread, outbox: Sequence[Outbound], in_reply_to: str = "") -> None:
+        """The first fills the preview of what answers the message, if there is one."""
+        preview = self.previews.pop(in_reply_to, None) if outbox else None
+        if preview is not None:
+            preview.row, preview.open = replace(preview.row, outbound=outbox[0]), False
+            outbox = outbox[1:]
         for outbound in outbox:
-            thread.rows += 1
-            row = Row(f"{thread.conversation.id}#{thread.rows}", outbound, in_reply_to)
-            self.outbox[row.id] = OutboxRow(row)
+            self.new_row(thread, outbound, in_reply_to)
+
+    def new_row(self, thread: Thread, outbound: Outbound, in_reply_to: str, *, open_: bool = False) -> OutboxRow:
+        thread.rows += 1
+        row = Row(f"{thread.conversation.id}#{thread.rows}", outbound, in_reply_to)
+        stored = self.outbox[row.id] = OutboxRow(row, open_)
+        return stored
 
     def end(self, message: MessageRow, outcome: Outcome, why: str = "") -> None:
         """The first outcome stands. Requests that it leaves behind are void."""
@@ -180,6 +193,10 @@ class Tables:
             return
         message.outcome = outcome
         self.passed(message, outcome, why)
+        if (preview := self.previews.get(message.id)) is not None:
+            # Nobody fills it any more: no chat is left with half of something.
+            unsaid = Outbound(preview.row.outbound.chat, UNSAID, kind="notice")
+            self.post(self.thread(message.conversation), [unsaid], message.id)
         self.unfinished.pop(message.id, None)
         thread = self.threads.get(message.conversation.id)
         if thread is not None and thread.claim is None and self.is_over(message.conversation):

@@ -10,53 +10,16 @@ import pytest
 import trio
 import trio.testing
 
-from hookgate.loop.delivery.delivery import LOOK_S, MAX_TRIES, SEND_S, SLOW, WAIT_S, Delivery
-from hookgate.protocol.channel import UNLIMITED, ChannelLimits, Undelivered
+from hookgate.loop.delivery.delivery import LOOK_S
+from hookgate.loop.delivery.queue import MAX_TRIES, SEND_S, SLOW, WAIT_S
+from hookgate.protocol.channel import ChannelLimits, Undelivered
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import Arrival
 from hookgate.protocol.values import Chat, Inbound, Outbound
 from hookgate.store.journal import open_journal
 from hookgate.store.memory import MemoryJournal
-from tests.loop.recording import CHAT, DEADLINE_S, OTHER, Room
-
-
-class Post(Room):
-    """A channel that knows by its key what it has. `faults`: what it raises next, and once more for ever where
-    `broken` says so; `hangs`: chats in which it never comes back."""
-
-    def __init__(self, name: str = "test", limits: ChannelLimits = UNLIMITED) -> None:
-        super().__init__([])
-        self.name, self.limits = name, limits
-        self.faults: list[Exception] = []
-        self.hangs: set[str] = set()
-        self.tries: list[str] = []
-        self.there: dict[str, str] = {}
-
-    async def send(self, outbound: Outbound, key: str) -> str:
-        self.tries.append(key)
-        await trio.lowlevel.checkpoint()
-        if outbound.chat.chat_id in self.hangs:
-            await trio.sleep_forever()
-        if outbound.kind in self.broken:
-            raise OSError("the chat is gone")
-        if self.faults:
-            raise self.faults.pop(0)
-        self.there.setdefault(key, outbound.text)
-        return f"receipt {len(self.there)}"
-
-    @property
-    def texts(self) -> list[str]:
-        return list(self.there.values())
-
-
-@asynccontextmanager
-async def delivering(journal: Journal, *channels: Post) -> AsyncGenerator[Delivery]:
-    delivery = Delivery(journal.posting, {it.name: it for it in channels})
-    with trio.fail_after(100 * DEADLINE_S):
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(delivery.run)
-            yield delivery
-            nursery.cancel_scope.cancel()
+from tests.loop.delivery.post import Post, delivering
+from tests.loop.recording import CHAT, OTHER
 
 
 async def answered(journal: Journal, *texts: str, chat: Chat = CHAT) -> str:

@@ -69,7 +69,7 @@ BEHIND = (
         SELECT max(upto) FROM entries WHERE conversation = ?1 AND upto > 0 AND gone = 0
     )
     """,
-    "DELETE FROM outbox WHERE conversation = ?1 AND state IS NOT NULL AND at < ?2",
+    "DELETE FROM outbox WHERE conversation = ?1 AND state IN ('delivered', 'dead') AND at < ?2",
     "DELETE FROM answers WHERE conversation = ?1 AND at < ?2",
     "DELETE FROM requests WHERE conversation = ?1 AND state NOT IN ('open', 'approved') AND at < ?2",
     """

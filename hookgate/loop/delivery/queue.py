@@ -1,0 +1,227 @@
+"""One chat's way out: its rows in order, tried again or given up, and between them what is being written.
+
+All that goes to a chat goes through here one after the other, so that no edit overtakes another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from math import inf
+from time import time
+
+import structlog
+import trio
+
+from hookgate.loop.delivery.preview import Preview
+from hookgate.loop.delivery.sending import editing, parts, put
+from hookgate.processes.backoff import backoff_s
+from hookgate.protocol.channel import Undelivered
+from hookgate.protocol.interfaces import Channel, EditingChannel, Replacing
+from hookgate.protocol.journal.interfaces import Posting
+from hookgate.protocol.journal.values import Claim, Fenced, Row
+from hookgate.protocol.values import Chat, Outbound
+
+log = structlog.get_logger("hookgate.loop")
+
+FIRST_S, LONGEST_S = 1.0, 600.0
+MAX_TRIES = 12
+"""Over about forty minutes; what has not arrived by then is a dead letter."""
+SEND_S = 30.0
+"""A channel that takes longer has failed."""
+WAIT_S = 3.0
+"""A chat that takes longer is stuck, and nobody waits for it until something has arrived there again."""
+PREVIEW_S = 0.5
+"""A reply that is whole by then is never shown in part."""
+
+SLOW = "the channel takes too long"
+TOO_MANY = "the channel asks for time"
+
+
+@dataclass(frozen=True)
+class Ways:
+    """What all queues have in common. `quiet`: by session key until when a chat gets nothing, since its channel has
+    asked for that, or a preview has just gone there. `shown`: by row the text of its preview, where that is known."""
+
+    posting: Posting
+    channels: Mapping[str, Channel]
+    redactor: Callable[[Chat], Replacing | None]
+    quiet: dict[str, float] = field(default_factory=dict[str, float])
+    shown: dict[str, str] = field(default_factory=dict[str, str])
+
+
+class ChatQueue:
+    """Alive while there is something to bring. `rest` is set when nobody has to wait for it any more: it is empty, or
+    `stuck` says why nothing gets there."""
+
+    def __init__(self, chat: Chat, ways: Ways) -> None:
+        self.chat = chat
+        self.rest = trio.Event()
+        self.stuck = ""
+        self._ways = ways
+        self._more = True
+        self._receipts: list[str] = []
+        """Of those parts of the next row that are there."""
+        self._pause = trio.CancelScope()
+        self._preview: Preview | None = None
+        self._stirred = trio.Event()
+
+    # --- what it is told ---
+
+    def wake(self) -> None:
+        """There is more to bring."""
+        self._more = True
+        self._stirred.set()
+        if self.rest.is_set() and not self.stuck:
+            self.rest = trio.Event()
+
+    def write(self, claim: Claim, text: str | None) -> None:
+        if self._preview is None or self._preview.over:
+            self._preview = Preview(claim, trio.current_time() + PREVIEW_S)
+        self._preview.add(text)
+        self._stirred.set()
+
+    def written(self) -> None:
+        if self._preview is not None:
+            self._preview.over = True
+            self._stirred.set()
+
+    def begin_next(self) -> None:
+        """The row that was next is there, or will never be."""
+        self._receipts.clear()
+        self._pause.cancel()
+        if self.stuck:
+            self.stuck, self.rest = "", trio.Event()
+
+    def give_up_waiting(self) -> None:
+        self.stuck = SLOW
+        self.rest.set()
+
+    # --- rows ---
+
+    async def work_off(self) -> None:
+        """Until there is nothing to bring and nothing is being written."""
+        posting = self._ways.posting
+        while self._more or self._preview is not None:
+            self._more = False
+            while (row := await posting.next_row(self.chat)) is not None and self._channel is not None:
+                if (wait_s := self._quiet_until - trio.current_time()) > 0:
+                    await self._sleep(wait_s, TOO_MANY if wait_s > WAIT_S else "")
+                else:
+                    await self._bring(self._channel, row)
+            if self._preview is not None and not self._more:
+                await self._look_at(self._preview)
+
+    @property
+    def _channel(self) -> Channel | None:
+        return self._ways.channels.get(self.chat.channel)
+
+    @property
+    def _quiet_until(self) -> float:
+        return self._ways.quiet.get(self.chat.session_key, 0.0)
+
+    async def _bring(self, channel: Channel, row: Row) -> None:
+        posting, failed = self._ways.posting, await self._try(channel, row)
+        if failed is None:
+            await posting.sent(row.id, " ".join(filter(None, self._receipts)))
+            self._ways.shown.pop(row.id, None)
+            self.begin_next()
+        elif failed.final or row.tries + 1 >= MAX_TRIES:
+            log.warning("message_undeliverable", session=self.chat.session_key, row=row.id, why=failed.why)
+            await posting.dead(row.id, failed.why)
+            self.begin_next()
+        else:
+            wait_s = max(backoff_s(row.tries + 1, FIRST_S, LONGEST_S), failed.retry_after_s or 0)
+            log.info("message_undelivered", session=self.chat.session_key, why=failed.why, again_in_s=wait_s)
+            await posting.failed(row.id, failed.why, time() + wait_s)
+            await self._sleep(wait_s, failed.why)
+
+    async def _sleep(self, wait_s: float, why: str) -> None:
+        """With a reason, nobody waits for this chat meanwhile."""
+        if why:
+            self.stuck = why
+            self.rest.set()
+        self._pause = trio.CancelScope()
+        with self._pause:
+            await trio.sleep(wait_s)
+
+    async def _try(self, channel: Channel, row: Row) -> Undelivered | None:
+        """What went wrong; None: it is there."""
+        for outbound, key in parts(row, channel.limits)[len(self._receipts) :]:
+            preview = "" if self._receipts else row.preview
+            if preview and outbound.text == self._ways.shown.get(row.id):
+                self._receipts.append(preview)
+                continue
+            try:
+                with trio.fail_after(SEND_S):
+                    self._receipts.append(await put(channel, outbound, key, preview))
+            except Exception as error:
+                return self._named(error)
+        return None
+
+    def _named(self, error: Exception) -> Undelivered:
+        match error:
+            case Undelivered():
+                return Undelivered(self._redacted(error.why), error.retry_after_s, final=error.final)
+            case trio.TooSlowError():
+                return Undelivered(f"{SLOW}: more than {SEND_S:.0f} s")
+            case _:
+                return Undelivered(self._redacted(str(error) or type(error).__name__))
+
+    def _redacted(self, text: str) -> str:
+        redactor = self._ways.redactor(self.chat)
+        return text if redactor is None else redactor.text(text)
+
+    # --- what is being written ---
+
+    async def _look_at(self, preview: Preview) -> None:
+        """Wait until its next edit is due and make it, or until there is something else to do."""
+        channel = editing(self._channel)
+        if channel is None:
+            preview.over = True
+        elif not await self._stirs(preview):
+            text = preview.next(channel.limits)
+            if text:
+                await self._show(preview, channel, text)
+            else:
+                await self._stirred.wait()
+        if preview.over and self._preview is preview:
+            self._preview = None
+
+    async def _stirs(self, preview: Preview) -> bool:
+        """Whether there is something else to do before the next edit is due. Nobody has to wait meanwhile."""
+        if not self._more:
+            self.rest.set()
+        until = inf if preview.failed else max(preview.due, self._quiet_until)
+        while not (self._more or preview.over):
+            self._stirred = trio.Event()
+            with trio.move_on_at(until) as waiting:
+                await self._stirred.wait()
+            if waiting.cancelled_caught:
+                return False
+        return True
+
+    async def _show(self, preview: Preview, channel: EditingChannel, text: str) -> None:
+        """Its row is stored before anything of it leaves."""
+        outbound, posting = Outbound(self.chat, text), self._ways.posting
+        try:
+            row = preview.row = preview.row or await posting.preview(preview.claim, outbound)
+        except Fenced:
+            preview.over = True
+        if preview.over or preview.row is None:
+            return
+        row, pause_s = preview.row, channel.limits.pace_s(self.chat)
+        try:
+            with trio.fail_after(SEND_S):
+                receipt = await put(channel, outbound, row.id, row.preview)
+        except Exception as error:
+            failed = self._named(error)
+            log.info("preview_not_shown", session=self.chat.session_key, why=failed.why)
+            preview.failed = failed.retry_after_s is None
+            pause_s = max(pause_s, failed.retry_after_s or 0.0)
+        else:
+            preview.shown = self._ways.shown[row.id] = text
+            if receipt != row.preview:
+                preview.row = replace(row, preview=receipt)
+                await posting.previewed(row.id, receipt)
+        self._ways.quiet[self.chat.session_key] = trio.current_time() + pause_s

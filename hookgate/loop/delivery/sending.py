@@ -1,0 +1,48 @@
+"""One message as its channel takes it: in parts, each once, the first in the place of its preview."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import structlog
+
+from hookgate.loop.delivery.splitting import split
+from hookgate.protocol.channel import ChannelLimits, Undelivered
+from hookgate.protocol.interfaces import Channel, EditingChannel
+from hookgate.protocol.journal.values import Row
+from hookgate.protocol.values import Outbound
+
+log = structlog.get_logger("hookgate.loop")
+
+
+def editing(channel: Channel | None) -> EditingChannel | None:
+    """As one whose messages can be changed, if they can."""
+    return channel if isinstance(channel, EditingChannel) and channel.limits.edit_s is not None else None
+
+
+async def put(channel: Channel, outbound: Outbound, key: str, preview: str = "") -> str:
+    """In the place of its preview, if that is still there. The receipt."""
+    editor = editing(channel) if preview else None
+    if editor is None:
+        return await channel.send(outbound, key)
+    try:
+        await editor.edit(outbound, preview)
+    except Undelivered as error:
+        if not error.final:
+            raise
+        log.info("preview_gone", session=outbound.chat.session_key, why=error.why)
+        # By its own key the channel knows the message that is gone.
+        return await channel.send(outbound, f"{key}.again")
+    return preview
+
+
+def parts(row: Row, limits: ChannelLimits) -> list[tuple[Outbound, str]]:
+    """Each with its key. What is attached comes with the last, and never by an edit."""
+    texts = split(row.outbound.text, limits)
+    if row.preview and row.outbound.media and len(texts) == 1:
+        texts = (*texts, "")
+    if len(texts) == 1:
+        return [(row.outbound, row.id)]
+    cut = [(replace(row.outbound, text=text, media=()), f"{row.id}.{n}") for n, text in enumerate(texts, 1)]
+    last, key = cut[-1]
+    return [*cut[:-1], (replace(last, media=row.outbound.media), key)]
