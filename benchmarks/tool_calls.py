@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from time import perf_counter_ns
 
-import trio
 from pydantic import BaseModel, ConfigDict
 
 from benchmarks.figures import Bar, Figure, Pair, Run
 from hookgate.approvals.requests import Approvals, Surroundings
 from hookgate.hooks.gate import Gate
 from hookgate.loop.agent import Agent
-from hookgate.loop.batch import Batch, Final
+from hookgate.loop.batch import Batch, Settled
 from hookgate.loop.calls import run_calls
 from hookgate.loop.delivery.delivery import Delivery
 from hookgate.loop.delivery.outlet import Outlet
@@ -33,7 +32,7 @@ from hookgate.protocol.values import (
 from hookgate.store.memory import MemoryJournal
 from hookgate.tools.decode import read_calls
 from hookgate.tools.functions.typed import tool
-from hookgate.tools.memo import Memo
+from hookgate.tools.memo import Execution, Memo
 from hookgate.tools.registry import Registry
 
 CLAIM = Claim(Conversation("bench:1", "main"), 1, "gateway", 0.0)
@@ -123,7 +122,7 @@ def _batch() -> Batch:
     return Batch(agent, outlet, CLAIM, step, request, snapshot, journal, Memo())
 
 
-async def record(_id: str, _final: Final) -> None: ...
+async def record(_id: str, _final: Settled) -> None: ...
 
 
 async def _dispatch(batch: Batch, count: int) -> Pair:
@@ -144,15 +143,13 @@ async def _memo(count: int) -> Pair:
     spec = ToolSpec("nothing", "", {"type": "object"}, mutates=False, affects_workspace=False, pure=True)
     kept = {("nothing", "a.txt", 1): ToolResult("ok")}
 
-    async def execute() -> ToolResult:
-        await trio.lowlevel.checkpoint()
-        return ToolResult("ok", data={"path": "a.txt"})
-
-    await memo.result(spec, call, execute)
+    run = await memo.found(spec, call)
+    assert isinstance(run, Execution)
+    memo.ended(run, ToolResult("ok", data={"path": "a.txt"}))
     began = perf_counter_ns()
     for _ in range(count):
         kept["nothing", "a.txt", 1]
     floor = perf_counter_ns()
     for _ in range(count):
-        await memo.result(spec, call, execute)
+        await memo.found(spec, call)
     return (floor - began) / count / 1000, (perf_counter_ns() - floor) / count / 1000

@@ -1,4 +1,4 @@
-"""The calls of one reply and what they have in common: the values that preparing, executing and finishing share."""
+"""The calls of one reply, what they have in common, and what a call is: ready to run, or settled with its result."""
 
 from __future__ import annotations
 
@@ -6,19 +6,24 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import ClassVar
+from typing import TYPE_CHECKING, Literal
 
 from hookgate.approvals.binding import Permit
 from hookgate.hooks.chains import Chains
 from hookgate.loop.agent import Agent
 from hookgate.loop.delivery.outlet import Outlet
-from hookgate.protocol.interfaces import Tool
+from hookgate.protocol.interfaces import Redactor, Tool
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import Claim
+from hookgate.protocol.redacting import redacted
 from hookgate.protocol.values import LLMRequest, Outbound, ProposedCall, Step, ToolCall, ToolResult, ToolSpec
 from hookgate.protocol.zot.names import EXTENSION
+from hookgate.tools.dispatch import rendered
 from hookgate.tools.memo import Memo
 from hookgate.tools.registry import Snapshot
+
+if TYPE_CHECKING:
+    from hookgate.hooks.emitter import Emitter
 
 
 @dataclass(frozen=True)
@@ -42,6 +47,18 @@ class Batch:
     ids: Mapping[str, str] = field(default_factory=dict[str, str])
     within_writer: str = ""
     interrupted: Callable[[], bool] = lambda: False
+
+    @property
+    def redactor(self) -> Redactor:
+        return self.agent.around.redactor
+
+    @property
+    def events(self) -> Emitter:
+        return self.agent.gate.events
+
+    def presented(self, result: ToolResult) -> ToolResult:
+        """A sound one as the model gets it, and whoever else reads it: without secrets, never empty."""
+        return rendered(redacted(self.redactor, result))
 
     def spec(self, name: str) -> ToolSpec | None:
         """The tool as this request ships it: a reply asks several times a call, of tools that may be hundreds."""
@@ -67,47 +84,33 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """Allowed and approved: this frozen call is the one that runs. `judges`: the hooks that stood then; `permit`:
-    where people had to say yes."""
+    """Allowed and approved: this frozen call is the one that runs. `tool` None: the hook that has brought the tool
+    answers, and that is the execution. `judges`: the hooks that stood then; `permit`: where people had to say yes."""
 
     call: ToolCall
     spec: ToolSpec
-    tool: Tool
+    tool: Tool | None
     judges: Chains
     permit: Permit | None = None
 
     @property
     def is_kept(self) -> bool:
         """Whether the journal has it before it runs: it was approved, may change something or make calls itself."""
-        spec = self.spec
-        return self.permit is not None or not spec.read_only or spec.provider.startswith(EXTENSION)
+        return self.permit is not None or not self.reads_only or self.spec.provider.startswith(EXTENSION)
 
-
-@dataclass(frozen=True, slots=True)
-class Owned:
-    """Allowed and approved, for the hook that brought the tool: its answer is the execution."""
-
-    call: ToolCall
-    spec: ToolSpec
-    judges: Chains
-    permit: Permit | None = None
-    is_kept: ClassVar = True
+    @property
+    def reads_only(self) -> bool:
+        return self.tool is not None and self.spec.read_only
 
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """A result without execution; `skipped` says why in the event, and is empty where a hook answered. `outbox`: what
-    people read of it."""
+    """A call with its result. `by` says who gave it, within `duration_ns`; "": nobody has run anything, and `skipped`
+    says why in the event. `outbox`: what people read of it, stored with the result in one step."""
 
     call: ProposedCall | ToolCall
     result: ToolResult
     skipped: str = ""
     outbox: tuple[Outbound, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Final:
-    """A result as the model gets it, and what people read of it: both are stored in one step."""
-
-    result: ToolResult
-    outbox: tuple[Outbound, ...] = ()
+    by: Literal["", "hook", "tool"] = ""
+    duration_ns: int = 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from hookgate.protocol.interfaces import Redactor, Replacing
 from hookgate.protocol.match import Globs
@@ -14,17 +13,10 @@ from hookgate.protocol.values import Json, ToolCall, ToolResult, ToolSpec
 from hookgate.tools.lease import Lease
 from hookgate.tools.memo import Budget
 
-Run = Callable[[], Awaitable[ToolResult]]
-Observe = Callable[[ToolCall, Run], Awaitable[ToolResult]]
-"""Runs a call that may change files and puts what changed into its result's effects."""
-
-
-class Recorder(Protocol):
-    """Keeps what files were before a turn changed them."""
-
-    async def before(self, call: ToolCall) -> None: ...
-
-    async def after(self, call: ToolCall, result: ToolResult) -> None: ...
+Compare = Callable[[ToolResult], Awaitable[ToolResult]]
+Watch = Callable[[ToolCall], Awaitable[Compare]]
+"""Looks before a call that may change files; what it returns looks again, and may put what changed into the result's
+effects. Neither raises."""
 
 
 class Unredacted:
@@ -61,8 +53,7 @@ class Around:
     memo: Budget | None = field(default_factory=Budget)
     pure: Globs | None = None
     lease: Lease = field(default_factory=Lease)
-    observe: Observe | None = None
-    recorder: Recorder | None = None
+    watches: tuple[Watch, ...] = ()
     redactor: Redactor = field(default_factory=Unredacted)
     busy: Callable[[str], bool] = lambda _session: False
     forget: Callable[[str], object] = lambda _session: None

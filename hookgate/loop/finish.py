@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
-from time import perf_counter_ns
 
 from hookgate.hooks.verdicts import Dropped
-from hookgate.loop.batch import Batch, Final, Owned, Ready, Settled
+from hookgate.loop.batch import Batch, Ready, Settled
 from hookgate.loop.sessions.transcript import NO_RESULT
 from hookgate.protocol.effects import effect_members
-from hookgate.protocol.events.inside import CallEnded, CallStatus
+from hookgate.protocol.events.inside import CallEnded
 from hookgate.protocol.events.payloads import ToolExecEnd, ToolExecSkipped, ToolExecStart
 from hookgate.protocol.hook.wire import decode_members
-from hookgate.protocol.redacting import presentable, redacted
+from hookgate.protocol.redacting import presentable
 from hookgate.protocol.values import Fault, Finished, Outbound, ProposedCall, ToolCall, ToolResult
-from hookgate.tools.dispatch import rendered, sound
+from hookgate.tools.dispatch import sound
 
 DELIVERED = (
     "The requested output has already been delivered to the user in the current chat. Do not call send_file or any "
@@ -24,74 +23,60 @@ DELIVERED = (
 """picoclaw's words to the model, kept for prompts that rely on them."""
 
 
-async def finish(batch: Batch, finished: Finished) -> Final:
-    try:
-        judged = await batch.agent.gate.after_tool(batch.step, finished)
+async def finish(batch: Batch, done: Ready | Settled) -> Settled:
+    """The result as the model gets it, with what people read of it. What a hook gave itself passes no after_tool."""
+    assert isinstance(done, Settled)  # noqa: S101 - all have been executed
+    events, result = batch.events, done.result
+    if not done.by:
+        if done.skipped:
+            # The name may be one that the model has made up.
+            kind = result.error.kind if result.error else None
+            name = batch.redactor.text(done.call.name)
+            events.emit(ToolExecSkipped(name, done.skipped, done.call.id, kind), batch.step)
+        return replace(done, result=batch.presented(sound(result)))
+    if done.by == "tool":
+        assert isinstance(done.call, ToolCall)  # noqa: S101 - what nobody could read does not run
+        result = await batch.agent.gate.after_tool(batch.step, Finished(done.call, result, done.duration_ns))
         # A hook may have put back what it knows; what no hook has touched is redacted already.
-        if judged is not finished.result:
-            judged = rendered(redacted(batch.agent.around.redactor, sound(judged)))
-        final = await _delivered(batch, judged)
-    except BaseException:
-        cut_off(batch, [finished])
-        raise
-    events = batch.agent.gate.events
+        if result is not done.result:
+            result = batch.presented(sound(result))
+    final = await _delivered(batch, done if result is done.result else replace(done, result=result))
     if events.heard(ToolExecEnd):
-        events.emit(_ended(finished.call, final.result, finished.duration_ns), batch.step)
+        events.emit(_ended(final), batch.step)
     return final
 
 
-async def owned(batch: Batch, item: Owned) -> Settled:
-    """The owner's answer is the execution of an injected tool."""
-    step, gate = batch.step, batch.agent.gate
-    try:
-        return await answered(batch, item.call, lambda: gate.answer_owned(step, item.call, item.spec))
-    finally:
-        batch.memo.clear()
+def cut_off(batch: Batch, under_way: Iterable[Ready | Settled]) -> None:
+    """Calls whose results nobody will hear of any more: whoever heard of the start hears of an end."""
+    for item in under_way:
+        if isinstance(item, Ready):
+            batch.agent.tally.dropped += item.tool is not None
+        elif item.by:
+            lost = ToolResult(NO_RESULT, is_error=True, error=Fault("unknown", item.call.name, NO_RESULT))
+            batch.events.emit(_ended(replace(item, result=lost)), batch.step)
+            batch.events.emit(CallEnded(_shown(batch, item), lost, "cancelled", True), batch.step)
 
 
-async def answered(batch: Batch, call: ToolCall, answer: Callable[[], Awaitable[ToolResult]]) -> Settled:
-    """A hook's own result: no after_tool, as the page says, but its user part is delivered and its end announced."""
-    redactor, events = batch.agent.around.redactor, batch.agent.gate.events
-    events.emit(started(call), batch.step)
-    begun = perf_counter_ns()
-    try:
-        final = await _delivered(batch, rendered(redacted(redactor, sound(await answer()))))
-    except BaseException:
-        cut_off(batch, [Finished(presentable(redactor, call), ToolResult(""), perf_counter_ns() - begun)])
-        raise
-    events.emit(_ended(call, final.result, perf_counter_ns() - begun), batch.step)
-    return Settled(call, final.result, outbox=final.outbox)
-
-
-def cut_off(batch: Batch, begun: Iterable[Finished | Settled]) -> None:
-    """Calls that began and whose results nobody will hear of any more: whoever heard of the start hears of an end."""
-    for item in begun:
-        if isinstance(item, Finished):
-            result = ToolResult(NO_RESULT, is_error=True, error=Fault("unknown", item.call.name, NO_RESULT))
-            events = batch.agent.gate.events
-            events.emit(_ended(item.call, result, item.duration_ns), batch.step)
-            events.emit(CallEnded(item.call, result, "cancelled", True), batch.step)
-
-
-async def _delivered(batch: Batch, result: ToolResult) -> Final:
+async def _delivered(batch: Batch, done: Settled) -> Settled:
     """What is meant for the user leaves with the result. What stands for the answer leaves before it, for what cannot
     be delivered was not handled."""
+    result, chat = done.result, batch.step.chat
     handled = result.response_handled
     show = result.for_user if not result.silent and (handled or batch.outlet.policy.show_tools) else ""
     media = result.media if handled else ()
-    outbox = (Outbound(batch.step.chat, show, media, kind="output"),) if show or media else ()
-    if not outbox:
-        return Final(result)
-    judged = await batch.agent.gate.before_send(batch.step, outbox[0])
+    if not show and not media:
+        return done
+    judged = await batch.agent.gate.before_send(batch.step, Outbound(chat, show, media, kind="output"))
     if isinstance(judged, Dropped):
-        outbox = (Outbound(batch.step.chat, judged.tell, kind="notice"),) if judged.tell else ()
-        return Final(_undelivered(result, judged.tell or f"{judged.hook} withheld it") if handled else result, outbox)
+        told = (Outbound(chat, judged.tell, kind="notice"),) if judged.tell else ()
+        why = judged.tell or f"{judged.hook} withheld it"
+        return replace(done, result=_undelivered(result, why) if handled else result, outbox=told)
     if not handled:
-        return Final(result, (judged,))
+        return replace(done, outbox=(judged,))
     await batch.journal.work.append(batch.claim, (), (judged,))
     if why := await batch.outlet.delivery.hand_over(judged, batch.while_asking):
-        return Final(_undelivered(result, why))
-    return Final(replace(result, for_llm=f"{result.for_llm}\n{DELIVERED}"))
+        return replace(done, result=_undelivered(result, why))
+    return replace(done, result=replace(result, for_llm=f"{result.for_llm}\n{DELIVERED}"))
 
 
 def _undelivered(result: ToolResult, why: str) -> ToolResult:
@@ -101,39 +86,28 @@ def _undelivered(result: ToolResult, why: str) -> ToolResult:
     return replace(result, for_llm=reason, is_error=True, response_handled=False, error=fault)
 
 
-def closed(batch: Batch, item: Settled) -> Final:
-    redactor = batch.agent.around.redactor
-    if item.skipped:
-        kind = item.result.error.kind if item.result.error else None
-        # The name may be one that the model has made up.
-        skipped = ToolExecSkipped(redactor.text(item.call.name), item.skipped, item.call.id, kind)
-        batch.agent.gate.events.emit(skipped, batch.step)
-    return Final(rendered(redacted(redactor, sound(item.result))), item.outbox)
-
-
-def tell_ended(batch: Batch, item: Ready | Owned | Settled | Finished, result: ToolResult) -> None:
-    events = batch.agent.gate.events
-    if not events.heard(CallEnded):
-        return
-    redactor = batch.agent.around.redactor
-    known = item.call if isinstance(item.call, ToolCall) else ToolCall(item.call.id, item.call.name, {})
-    call = presentable(redactor, replace(known, name=redactor.text(known.name)))
-    ran = isinstance(item, Ready | Finished)
-    raw = redactor.text(item.call.arguments) if isinstance(item.call, ProposedCall) else ""
-    events.emit(CallEnded(call, result, _status(result, ran=ran), ran, raw), batch.step)
-
-
-def _status(result: ToolResult, *, ran: bool) -> CallStatus:
+def tell_ended(batch: Batch, done: Settled) -> None:
     """`blocked` is what somebody refused; a call that could not be made has failed."""
+    if not batch.events.heard(CallEnded):
+        return
+    ran, result, status = done.by == "tool", done.result, "failed"
     match result.error:
         case _ if not result.is_error:
-            return "completed"
+            status = "completed"
         case Fault(timed_out=True) if ran:
-            return "timed_out"
+            status = "timed_out"
         case Fault(denied_by=by) if by and not ran:
-            return "blocked"
+            status = "blocked"
         case _:
-            return "failed"
+            pass
+    raw = batch.redactor.text(done.call.arguments) if isinstance(done.call, ProposedCall) else ""
+    batch.events.emit(CallEnded(_shown(batch, done), result, status, ran, raw), batch.step)
+
+
+def _shown(batch: Batch, done: Settled) -> ToolCall:
+    """The call as everybody may read it, without arguments where they cannot be read."""
+    call = done.call
+    return presentable(batch.redactor, call if isinstance(call, ToolCall) else ToolCall(call.id, call.name, {}))
 
 
 def started(call: ToolCall) -> ToolExecStart:
@@ -141,10 +115,11 @@ def started(call: ToolCall) -> ToolExecStart:
     return ToolExecStart(call.name, call.arguments, call.id, origin, decode_members(call.decode))
 
 
-def _ended(call: ToolCall, result: ToolResult, duration_ns: int) -> ToolExecEnd:
+def _ended(done: Settled) -> ToolExecEnd:
+    call, result = done.call, done.result
     return ToolExecEnd(
         call.name,
-        duration_ns,
+        done.duration_ns,
         len(result.for_llm),
         len(result.for_user),
         result.is_error,

@@ -15,8 +15,8 @@ from hookgate.approvals.requests import RULES_CHANGED, Refused
 from hookgate.hooks.chains import Chains
 from hookgate.hooks.decision import refusal
 from hookgate.hooks.verdicts import Allowed, Answered, Denied
-from hookgate.loop.batch import Batch, Owned, Ready, Settled
-from hookgate.loop.finish import answered
+from hookgate.loop.batch import Batch, Ready, Settled
+from hookgate.loop.finish import started
 from hookgate.protocol.approval import Wish
 from hookgate.protocol.codec import canonical
 from hookgate.protocol.errors import ApprovalExpired
@@ -25,7 +25,7 @@ from hookgate.protocol.journal.values import AlreadyIntended, PolicyChanged
 from hookgate.protocol.redacting import presentable
 from hookgate.protocol.values import Fault, Outbound, ToolCall, ToolResult, ToolSpec
 from hookgate.tools.decode import ReadCall, incomplete
-from hookgate.tools.dispatch import failure, invalid, not_found, settled_arguments
+from hookgate.tools.dispatch import failure, invalid, not_found, settled_arguments, sound
 from hookgate.tools.failures import removed
 
 log = structlog.get_logger("hookgate.loop")
@@ -34,174 +34,157 @@ MAX_JUDGED = 8
 """How often one call is judged while hooks or rules change under it; then it is refused."""
 
 
-async def prepare(batch: Batch, read: ReadCall) -> Ready | Owned | Settled:
+async def prepare(batch: Batch, read: ReadCall) -> Ready | Settled:
     """Look up, validate; then the gate: before_tool and approval. A changed call is looked up again."""
     call = read.call
     if isinstance(call, ToolResult):
         return Settled(read.proposed, call, "its arguments cannot be read")
-    spec = batch.spec(call.name)
-    if spec is None:
-        return _unknown(batch, call)
-    settled = _settled(batch, spec, call)
-    if isinstance(settled, ToolResult):
-        return Settled(call, settled, "its arguments do not fit the tool")
+    found = _looked_up(batch, call)
+    if isinstance(found, Settled):
+        return found
     for _ in range(MAX_JUDGED):
         try:
-            return await _judged(batch, settled, spec)
+            return await _judged(batch, *found)
         except PolicyChanged as error:
             # Whoever was asked did not know of it, so hooks and people are asked again.
             log.info("call_judged_again", session=batch.step.session_key, tool=call.name, reason=str(error))
-    return _denied(batch, settled, refusal("approval:", RULES_CHANGED))
+    return _denied(batch, found[0], refusal("approval:", RULES_CHANGED))
 
 
-def _settled(batch: Batch, spec: ToolSpec, call: ToolCall) -> ToolCall | ToolResult:
-    """The call with the arguments that hooks judge, people approve and the tool gets, or why it cannot be made."""
-    if batch.agent.around.redactor.marker(canonical(call.arguments).decode()):
+def _looked_up(batch: Batch, call: ToolCall) -> tuple[ToolCall, ToolSpec] | Settled:
+    """The tool, and the call with the arguments that hooks judge, people approve and the tool gets."""
+    spec = batch.spec(call.name)
+    if spec is None:
+        return _unknown(batch, call)
+    refused = incomplete(spec, call)
+    if batch.redactor.marker(canonical(call.arguments).decode()):
         reason = "an argument holds a mark that stands for a secret; the secret itself is not known here"
-        return failure(
-            "validation", call.name, reason, hint="Leave it out, or have the user put it where it belongs."
-        )
-    refusal = incomplete(spec, call)
-    if refusal is not None:
-        return refusal
-    rules = batch.agent.selection.rules(spec, batch.step.chat.channel)
-    own, tool = batch.snapshot.spec(spec.name), batch.snapshot.get(spec.name)
-    if spec.owner or tool is None or own is None:
-        return settled_arguments(spec, call, rules)
-    # Where a hook has shown the model another schema, the arguments must fit that as well.
-    other = own.parameters != spec.parameters
-    return (invalid(spec, rules.applied(call)) if other else None) or settled_arguments(tool, call, rules)
+        hint = "Leave it out, or have the user put it where it belongs."
+        refused = failure("validation", call.name, reason, hint=hint)
+    if refused is None:
+        rules = batch.agent.selection.rules(spec, batch.step.chat.channel)
+        own, tool = batch.snapshot.spec(spec.name), batch.snapshot.get(spec.name)
+        if spec.owner or tool is None or own is None:
+            settled = settled_arguments(spec, call, rules)
+        else:
+            # Where a hook has shown the model another schema, the arguments must fit that as well.
+            other = invalid(spec, rules.applied(call)) if own.parameters != spec.parameters else None
+            settled = other or settled_arguments(tool, call, rules)
+        if isinstance(settled, ToolCall):
+            return settled, spec
+        refused = settled
+    return Settled(call, refused, "its arguments do not fit the tool")
 
 
-async def _judged(batch: Batch, call: ToolCall, spec: ToolSpec) -> Ready | Owned | Settled:
-    verdict = await batch.agent.gate.before_tool(batch.step, call, batch.owners)
+async def _judged(batch: Batch, call: ToolCall, spec: ToolSpec) -> Ready | Settled:
+    """By hooks, then by approvers and people. Raises PolicyChanged where those who should judge have changed."""
+    agent = batch.agent
+    verdict = await agent.gate.before_tool(batch.step, call, batch.owners)
     # It ends only where all that stand at that moment have been asked.
-    judges = batch.agent.gate.chains
+    judges = agent.gate.chains
     match verdict:
-        case Denied(result=result):
-            return _denied(batch, verdict.call, result)
+        case Denied():
+            return _denied(batch, verdict.call, verdict.result)
         case Answered():
             return await _answered(batch, verdict, judges)
-        case Allowed(call=allowed):
-            if allowed is call:
-                return await _approved(batch, call, spec, judges)
-            return await _rejudged(batch, call, allowed, judges)
-
-
-async def _rejudged(batch: Batch, call: ToolCall, changed: ToolCall, judges: Chains) -> Ready | Owned | Settled:
-    """What hooks made of a call is looked up and read again."""
-    target = batch.spec(changed.name)
-    if target is None:
-        settled = _unknown(batch, changed).result
+        case Allowed(call=changed) if changed is not call:
+            found = _looked_up(batch, changed)
+            if isinstance(found, Settled):
+                agent.tally.calls += 1
+                agent.tally.denied += 1
+                return Settled(call, found.result, "a hook changed it into a call that cannot run")
+            call, spec = found
+        case _:
+            pass
+    # Before anybody is asked: hooks and rules change in one step, and the call is judged by those of one moment.
+    wishes = agent.approvals.wishes(batch.step, call)
+    refused = await agent.gate.approve_tool(batch.step, call)
+    if isinstance(refused, ToolResult):
+        return _denied(batch, call, refused)
+    permit = await _permitted(batch, call, spec, (*wishes, *refused), judges)
+    if isinstance(permit, ToolResult):
+        return _denied(batch, call, permit)
+    tool = None if spec.owner else batch.snapshot.get(call.name)
+    agent.tally.calls += 1
+    if spec.owner:
+        agent.tally.answered += 1
+    elif tool is None or not agent.registry.holds(spec):
+        agent.tally.denied += 1
+        return _unknown(batch, call) if tool is None else Settled(call, removed(call.name), "it has been removed")
     else:
-        settled = _settled(batch, target, changed)
-        if isinstance(settled, ToolCall):
-            return await _approved(batch, settled, target, judges)
-    batch.agent.tally.calls += 1
-    batch.agent.tally.denied += 1
-    return Settled(call, settled, "a hook changed it into a call that cannot run")
+        agent.tally.allowed += 1
+    return Ready(call, spec, tool, judges, permit)
 
 
 async def _answered(batch: Batch, verdict: Answered, judges: Chains) -> Settled:
     """A hook that does not own the tool gave its result: a rule's person is still asked, unless config trusts it."""
     tally, call = batch.agent.tally, verdict.call
     # By the name that was judged: what an answer says was called must not talk a rule away.
-    approvals, judged = batch.agent.approvals, verdict.judged
-    wishes = () if verdict.unapproved else approvals.wishes(batch.step, judged)
-    permit = await _permitted(batch, judged, batch.spec(judged.name), wishes)
-    if isinstance(permit, ToolResult):
-        return _denied(batch, call, permit)
-    if permit is not None:
-        _still_judged(batch, judged, judges, permit)
-        if late := await spent(batch, permit):
+    judged, result = verdict.judged, batch.presented(sound(verdict.result))
+    wishes = () if verdict.unapproved else batch.agent.approvals.wishes(batch.step, judged)
+    if wishes:
+        permit = await _permitted(batch, judged, batch.spec(judged.name), wishes, judges)
+        late = permit if isinstance(permit, ToolResult) else await _spent(batch, permit)
+        if late is not None:
             return _denied(batch, call, late)
     tally.calls += 1
     tally.answered += 1
-
-    async def result() -> ToolResult:
-        if permit is not None:
-            await batch.journal.work.finish(batch.claim, permit.subject.id, verdict.result, 0)
-        return verdict.result
-
-    return await answered(batch, call, result)
-
-
-async def _approved(batch: Batch, call: ToolCall, spec: ToolSpec, judges: Chains) -> Ready | Owned | Settled:
-    agent = batch.agent
-    # Before anybody is asked: hooks and rules change in one step, and the call is judged by those of one moment.
-    wishes = agent.approvals.wishes(batch.step, call)
-    verdict = await agent.gate.approve_tool(batch.step, call)
-    if isinstance(verdict, ToolResult):
-        return _denied(batch, call, verdict)
-    permit = await _permitted(batch, call, spec, (*wishes, *verdict))
-    if isinstance(permit, ToolResult):
-        return _denied(batch, call, permit)
-    _still_judged(batch, call, judges, permit)
-    agent.tally.calls += 1
-    if spec.owner:
-        agent.tally.answered += 1
-        return Owned(call, spec, judges, permit)
-    tool = batch.snapshot.get(call.name)
-    if tool is None or not agent.registry.holds(spec):
-        agent.tally.denied += 1
-        return _unknown(batch, call) if tool is None else Settled(call, removed(call.name), "it has been removed")
-    agent.tally.allowed += 1
-    return Ready(call, spec, tool, judges, permit)
-
-
-def _subject(batch: Batch, call: ToolCall, spec: ToolSpec | None) -> Subject:
-    # Whoever waits for a person holds nothing that others wait for.
-    outer = batch.within_writer
-    why = f"a person would have to be asked, and {outer}, which makes this call, keeps the workspace from all others"
-    return Subject(
-        batch.claim, batch.step, call, batch.id_of(call), spec, why if outer else "", while_asking=batch.while_asking
-    )
+    batch.events.emit(started(call), batch.step)
+    if wishes:
+        await batch.journal.work.finish(batch.claim, batch.id_of(judged), result, 0)
+    return Settled(call, result, by="hook")
 
 
 async def _permitted(
-    batch: Batch, call: ToolCall, spec: ToolSpec | None, wishes: Sequence[Wish]
+    batch: Batch, call: ToolCall, spec: ToolSpec | None, wishes: Sequence[Wish], judges: Chains
 ) -> Permit | ToolResult | None:
     """What the call may run on, or its result where somebody does not let it through; None: nobody has to be asked.
     Raises PolicyChanged."""
-    if not wishes:
-        return None
-    step, events = batch.step, batch.agent.gate.events
-    seen = presentable(batch.agent.around.redactor, call)
-    events.emit(PersonAsked(seen, "; ".join(wish.title or wish.text or call.name for wish in wishes)), step)
-    match await batch.agent.approvals.settle(_subject(batch, call, spec), wishes, batch.outlet.channel):
-        case Refused(denied_by=by, reason=reason, ends_turn=ends_turn):
-            events.emit(CallDecided(seen, "denied", "user", reason), step)
-            if ends_turn:
-                raise ApprovalExpired(by, seen.name, reason)
-            return refusal(by, reason)
-        case permit:
-            events.emit(CallDecided(seen, "approved", "user"), step)
-            return permit
+    permit, agent = None, batch.agent
+    if wishes:
+        seen = presentable(batch.redactor, call)
+        why = "; ".join(wish.title or wish.text or call.name for wish in wishes)
+        batch.events.emit(PersonAsked(seen, why), batch.step)
+        # Whoever waits for a person holds nothing that others wait for.
+        outer, keeps = batch.within_writer, "which makes this call, keeps the workspace from all others"
+        held = f"a person would have to be asked, and {outer}, {keeps}" if outer else ""
+        parts = (batch.claim, batch.step, call, batch.id_of(call), spec, held)
+        subject = Subject(*parts, while_asking=batch.while_asking)
+        permit = await agent.approvals.settle(subject, wishes, batch.outlet.channel)
+        if isinstance(permit, Refused):
+            batch.events.emit(CallDecided(seen, "denied", "user", permit.reason), batch.step)
+            if permit.ends_turn:
+                raise ApprovalExpired(permit.denied_by, seen.name, permit.reason)
+            return refusal(permit.denied_by, permit.reason)
+        batch.events.emit(CallDecided(seen, "approved", "user"), batch.step)
+    _still_judged(batch, call, judges, permit)
+    return permit
 
 
 def _still_judged(batch: Batch, call: ToolCall, judges: Chains, permit: Permit | None) -> None:
     """Raises PolicyChanged where a hook or a rule has come meanwhile that has not been asked about the call."""
-    agent = batch.agent
-    unasked = permit is None and agent.approvals.wishes(batch.step, call)
-    if unasked or agent.gate.came_since(judges, batch.step, call):
+    unasked = permit is None and batch.agent.approvals.wishes(batch.step, call)
+    if unasked or batch.agent.gate.came_since(judges, batch.step, call):
         raise PolicyChanged(RULES_CHANGED)
 
 
-def outdated(batch: Batch, item: Ready | Owned) -> ToolResult | None:
-    """The result of a call that was let through by others than it would have to be now."""
+async def may_run(batch: Batch, item: Ready) -> ToolResult | None:
+    """The result of a call that was let through by others than it would have to be now, or whose permit is worth
+    nothing any more; else None, and the permit is spent."""
     try:
         _still_judged(batch, item.call, item.judges, item.permit)
     except PolicyChanged as error:
         return refusal("approval:", str(error))
-    return None
+    return await _spent(batch, item.permit)
 
 
-async def spent(batch: Batch, permit: Permit) -> ToolResult | None:
+async def _spent(batch: Batch, permit: Permit | None) -> ToolResult | None:
     """Uses up what people have allowed; the result of a call that may run no more."""
     try:
-        await batch.agent.approvals.spend(permit)
+        if permit is not None:
+            await batch.agent.approvals.spend(permit)
     except (PolicyChanged, AlreadyIntended) as error:
-        asked = next((it.request for it in permit.approvals), "")
+        asked = next((it.request for it in permit.approvals), "") if permit is not None else ""
         return refusal(f"approval:{asked}", str(error))
     return None
 
@@ -209,10 +192,11 @@ async def spent(batch: Batch, permit: Permit) -> ToolResult | None:
 def _denied(batch: Batch, call: ToolCall, result: ToolResult) -> Settled:
     batch.agent.tally.calls += 1
     batch.agent.tally.denied += 1
-    if not batch.outlet.policy.show_denials:
-        return Settled(call, result, result.for_llm)
-    text = batch.agent.around.redactor.text(f"{call.name}: {result.for_llm}")
-    return Settled(call, result, result.for_llm, (Outbound(batch.step.chat, text, kind="notice"),))
+    told: tuple[Outbound, ...] = ()
+    if batch.outlet.policy.show_denials:
+        text = batch.redactor.text(f"{call.name}: {result.for_llm}")
+        told = (Outbound(batch.step.chat, text, kind="notice"),)
+    return Settled(call, result, result.for_llm, told)
 
 
 def _unknown(batch: Batch, call: ToolCall) -> Settled:

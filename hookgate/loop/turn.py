@@ -10,7 +10,7 @@ from time import perf_counter_ns
 import structlog
 
 from hookgate.loop.agent import Agent
-from hookgate.loop.batch import Batch, Final
+from hookgate.loop.batch import Batch, Settled
 from hookgate.loop.calls import run_calls
 from hookgate.loop.delivery.outlet import Outlet
 from hookgate.loop.incoming import let_in, take_steering
@@ -246,8 +246,8 @@ async def _join(turn: Turn, heard: Heard) -> Batch:
     return batch
 
 
-async def _record(turn: Turn, call_id: str, final: Final) -> None:
-    result, outbox = final.result, final.outbox
+async def _record(turn: Turn, call_id: str, done: Settled) -> None:
+    result, outbox = done.result, done.outbox
     media = () if result.response_handled else result.media
     message = Message("tool", result.for_llm, tool_call_id=call_id, media=media)
     await turn.transcript.append(Draft(message), outbox=outbox)

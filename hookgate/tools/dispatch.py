@@ -77,14 +77,23 @@ async def run(tool: Tool, call: ToolCall) -> ToolResult:
     Raises nothing but Cancelled.
     """
     try:
-        return sound(await _within_deadline(tool, call))
+        with trio.move_on_after(tool.spec.timeout_s):
+            try:
+                return sound(await tool.execute(call))
+            except BaseExceptionGroup as group:
+                raise _unmixed(call, group) from None
     except (trio.Cancelled, KeyboardInterrupt, GeneratorExit):
         raise
     except BaseException as error:
         if _ends_the_task(error):
             raise
-        _record(call, error)
+        # Failures that a tool foresaw are the model's business alone; the rest has a traceback somewhere.
+        if not isinstance(error, ToolError | OSError):
+            _log.error("tool_crashed", tool=call.name, call_id=call.id, exc_info=error)
         return sound(failed(call.name, error))
+    reason = f"timed out after {tool.spec.timeout_s:g} s"
+    late = faulted(Fault("transient", call.name, reason, timed_out=True))
+    return replace(late, abandoned=hasattr(tool, "in_thread") and cast("Threaded", tool).in_thread)
 
 
 def _ends_the_task(error: BaseException) -> bool:
@@ -93,6 +102,15 @@ def _ends_the_task(error: BaseException) -> bool:
         return False
     group = cast("BaseExceptionGroup[BaseException]", error)
     return group.subgroup((trio.Cancelled, KeyboardInterrupt)) is not None
+
+
+def _unmixed(call: ToolCall, group: BaseExceptionGroup[BaseException]) -> BaseExceptionGroup[BaseException]:
+    """A tool's nursery may fail and be cancelled at once; then only the cancellation leaves, the rest is logged."""
+    ending, errors = group.split((trio.Cancelled, KeyboardInterrupt, SystemExit))
+    if ending is None or errors is None:
+        return group
+    _log.warning("tool_failed_while_cancelled", tool=call.name, exc_info=errors)
+    return ending
 
 
 def invalid(spec: ToolSpec, call: ToolCall) -> ToolResult | None:
@@ -107,27 +125,6 @@ def invalid(spec: ToolSpec, call: ToolCall) -> ToolResult | None:
     missing = all(problem.endswith(" is required") for problem in found)
     reason = "; ".join(found)
     return failure("validation", call.name, reason if missing else f"invalid args: {reason}")
-
-
-async def _within_deadline(tool: Tool, call: ToolCall) -> ToolResult:
-    with trio.move_on_after(tool.spec.timeout_s):
-        return await _unmixed(tool, call)
-    reason = f"timed out after {tool.spec.timeout_s:g} s"
-    late = faulted(Fault("transient", call.name, reason, timed_out=True))
-    return replace(late, abandoned=hasattr(tool, "in_thread") and cast("Threaded", tool).in_thread)
-
-
-async def _unmixed(tool: Tool, call: ToolCall) -> ToolResult:
-    """A tool's nursery may fail and be cancelled at once; then only the cancellation leaves, the rest is logged."""
-    try:
-        return await tool.execute(call)
-    except BaseExceptionGroup as group:
-        ending, errors = group.split((trio.Cancelled, KeyboardInterrupt, SystemExit))
-        if ending is None:
-            raise
-        if errors is not None:
-            _log.warning("tool_failed_while_cancelled", tool=call.name, exc_info=errors)
-        raise ending from None
 
 
 def rendered(result: ToolResult) -> ToolResult:
@@ -164,9 +161,3 @@ def _json(value: Json) -> Json:
     except (TypeError, ValueError, RecursionError) as error:
         _log.warning("tool_data_dropped", reason=str(error))
         return None
-
-
-def _record(call: ToolCall, error: BaseException) -> None:
-    """Failures that a tool foresaw are the model's business alone; the rest has a traceback somewhere."""
-    if not isinstance(error, ToolError | OSError):
-        _log.error("tool_crashed", tool=call.name, call_id=call.id, exc_info=error)

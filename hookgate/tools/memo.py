@@ -5,8 +5,7 @@ What a hit skips is the execution alone; whoever asks has already passed the gat
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from time import monotonic
 from typing import Any
@@ -55,23 +54,28 @@ class _Entry:
         return replace(self.result, **changes) if changes else self.result
 
 
+@dataclass(slots=True, eq=False)
+class Execution:
+    """A call that is being executed, and that equal ones wait for."""
+
+    key: Key
+    over: trio.Event = field(default_factory=trio.Event)
+
+
 class Memo:
     """One turn's. `clear` whenever something may have changed state; a run under way by then is not kept."""
 
     def __init__(self, budget: Budget | None = None) -> None:
         self._budget = budget or Budget()
         self._entries: dict[Key, _Entry] = {}
-        self._running: dict[Key, trio.Event] = {}
+        self._running: dict[Key, Execution] = {}
         self._specs: dict[int, tuple[ToolSpec, bytes]] = {}
         self._bytes = 0
-        self._epoch = 0
         self._version = 0
 
-    async def result(self, spec: ToolSpec, call: ToolCall, run: Callable[[], Awaitable[ToolResult]]) -> ToolResult:
-        """The kept result, marked `cached`, or that of `run`. Of identical calls at once, one runs.
-
-        A run that fails or is cancelled leaves nothing, and one that waited for it runs.
-        """
+    async def found(self, spec: ToolSpec, call: ToolCall) -> ToolResult | Execution:
+        """The kept result, marked `cached`; else the caller runs the call, of equal ones nobody else meanwhile, and
+        says by `ended` what it came to."""
         key = self._key(spec, call)
         while True:
             entry = self._kept(key)
@@ -79,12 +83,21 @@ class Memo:
                 return entry.hit()
             running = self._running.get(key)
             if running is None:
-                return await self._led(key, run)
-            await running.wait()
+                run = self._running[key] = Execution(key)
+                return run
+            await running.over.wait()
+
+    def ended(self, run: Execution, result: ToolResult | None) -> None:
+        """None where it was cancelled: that leaves nothing, as a failure does, and one that waited for it runs."""
+        # Where something has changed meanwhile, the run is not among them any more.
+        if self._running.get(run.key) is run:
+            del self._running[run.key]
+            if result is not None:
+                self._keep(run.key, result)
+        run.over.set()
 
     def clear(self) -> None:
         """Forget everything."""
-        self._epoch += 1
         # Whoever asks from here on must not wait for a run that began before the change.
         self._running = {}
         for key in tuple(self._entries):
@@ -95,19 +108,6 @@ class Memo:
         if version != self._version:
             self._version = version
             self.clear()
-
-    async def _led(self, key: Key, run: Callable[[], Awaitable[ToolResult]]) -> ToolResult:
-        done = self._running[key] = trio.Event()
-        epoch = self._epoch
-        try:
-            result = await run()
-            if epoch == self._epoch:
-                self._keep(key, result)
-            return result
-        finally:
-            if self._running.get(key) is done:
-                del self._running[key]
-            done.set()
 
     def _key(self, spec: ToolSpec, call: ToolCall) -> Key:
         known = self._specs.get(id(spec))

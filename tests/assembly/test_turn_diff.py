@@ -48,8 +48,8 @@ async def run(root: Path, recorder: Recorder) -> AsyncIterator[Run]:
         async def made(name: str, **arguments: Any) -> None:
             call = ToolCall(f"call_{next(numbers)}", name, arguments)
             with trio.fail_after(20):
-                await recorder.before(call)
-                await recorder.after(call, await execute(tools[name], call))
+                compared = await recorder.watch(call)
+                await compared(await execute(tools[name], call))
 
         yield made
 
@@ -147,7 +147,7 @@ async def test_a_terminal_gets_colours_and_nothing_that_moves_its_cursor(root: P
     recorder = Recorder(Workspace(root), coloured=True)
     (root / "a").write_text("x\x1b[2J\n")
     call = ToolCall("c", "write", {"path": "a", "content": "y"})
-    await recorder.before(call)
+    await recorder.watch(call)
     (root / "a").write_text("y\x1b[2J\n")
     text = await recorder.take()
     assert "\x1b[31m-x\\x1b[2J\x1b[0m\n" in text
@@ -158,7 +158,7 @@ async def test_a_terminal_gets_colours_and_nothing_that_moves_its_cursor(root: P
 async def test_a_workspace_that_is_gone_hurts_nobody(root: Path) -> None:
     recorder = Recorder(Workspace(root))
     call = ToolCall("c", "bash", {"command": "rm -r ."})
-    await recorder.before(call)
+    await recorder.watch(call)
     os.rmdir(root)
     assert await recorder.take() == ""
 

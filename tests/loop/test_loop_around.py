@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import trio
 import trio.testing
 
-from hookgate.loop.execution_policy import Around, Run
+from hookgate.loop.execution_policy import Around, Compare
 from hookgate.protocol.effects import FileEffect
 from hookgate.protocol.events.payloads import ToolExecEnd, ToolExecSkipped, ToolExecStart
 from hookgate.protocol.hook.answers import CONTINUE, Answer, Respond
@@ -139,30 +137,30 @@ async def test_a_writer_in_one_chat_waits_for_the_writer_in_another() -> None:
     assert bench.results() == bench.results(OTHER) == ["written"]
 
 
-@dataclass
-class Recorder:
-    log: list[str] = field(default_factory=list)
-
-    async def before(self, call: ToolCall) -> None:
-        self.log.append(f"before {call.name}")
-
-    async def after(self, call: ToolCall, result: ToolResult) -> None:
-        self.log.append(f"after {call.name} {len(result.effects)}")
-
-
 async def test_what_a_changing_call_did_is_observed_and_recorded_and_reads_are_left_alone() -> None:
-    recorder = Recorder()
+    log: list[str] = []
 
-    async def observe(call: ToolCall, run: Run) -> ToolResult:
-        result = await run()
-        effect = FileEffect("create", f"{call.name}.txt", source="observed")
-        return ToolResult(result.for_llm, effects=(effect,))
+    async def record(call: ToolCall) -> Compare:
+        log.append(f"before {call.name}")
+
+        async def recorded(result: ToolResult) -> ToolResult:
+            log.append(f"after {call.name} {len(result.effects)}")
+            return result
+
+        return recorded
+
+    async def observe(call: ToolCall) -> Compare:
+        async def observed(result: ToolResult) -> ToolResult:
+            effect = FileEffect("create", f"{call.name}.txt", source="observed")
+            return ToolResult(result.for_llm, effects=(effect,))
+
+        return observed
 
     tools = [FunctionTool("change"), FunctionTool("look", reads_only=True)]
-    around = Around(observe=observe, recorder=recorder)
+    around = Around(watches=(record, observe))
     bench = Bench(asks_for("change", "look"), says("done"), tools=tools, around=around)
     await bench.play()
-    assert recorder.log == ["before change", "after change 1"]
+    assert log == ["before change", "after change 1"]
     effects = [end.Effects for end in bench.payloads(ToolExecEnd)]
     assert effects == [({"kind": "file", "op": "create", "path": "change.txt", "source": "observed"},), None]
 

@@ -36,10 +36,22 @@ def call(**arguments: Json) -> ToolCall:
     return ToolCall("id", "read", arguments)
 
 
+async def asked(memo: Memo, spec: ToolSpec, call: ToolCall, run: Callable[[], Awaitable[ToolResult]]) -> ToolResult:
+    """As whoever executes a call does."""
+    found, result = await memo.found(spec, call), None
+    if isinstance(found, ToolResult):
+        return found
+    try:
+        result = await run()
+        return result
+    finally:
+        memo.ended(found, result)
+
+
 async def test_a_repeat_has_the_same_bytes_and_says_that_it_is_cached() -> None:
     memo, run = Memo(), Reader()
-    first = await memo.result(SPEC, call(path="a"), run)
-    again = await memo.result(SPEC, call(path="a"), run)
+    first = await asked(memo, SPEC, call(path="a"), run)
+    again = await asked(memo, SPEC, call(path="a"), run)
     assert (first.for_llm, first.cached) == ("run 1", False)
     assert (again.for_llm, again.cached) == ("run 1", True)
     assert run.runs == 1
@@ -48,8 +60,8 @@ async def test_a_repeat_has_the_same_bytes_and_says_that_it_is_cached() -> None:
 async def test_the_third_time_the_model_is_told_and_never_refused() -> None:
     memo, run = Memo(), Reader()
     for _ in range(2):
-        await memo.result(SPEC, call(), run)
-    third = await memo.result(SPEC, call(), run)
+        await asked(memo, SPEC, call(), run)
+    third = await asked(memo, SPEC, call(), run)
     assert third.for_llm == module.REPEATED + "run 1"
     assert run.runs == 1
 
@@ -70,15 +82,15 @@ async def test_arguments_are_compared_by_value_and_type(one: Json, other: Json, 
     memo, run = Memo(), Reader()
     assert isinstance(one, dict)
     assert isinstance(other, dict)
-    await memo.result(SPEC, ToolCall("1", "read", one), run)
-    await memo.result(SPEC, ToolCall("2", "read", other), run)
+    await asked(memo, SPEC, ToolCall("1", "read", one), run)
+    await asked(memo, SPEC, ToolCall("2", "read", other), run)
     assert run.runs == runs
 
 
 async def test_another_schema_under_the_same_name_is_another_tool() -> None:
     memo, run = Memo(), Reader()
-    await memo.result(SPEC, call(), run)
-    await memo.result(ToolSpec("read", "", {"type": "object", "maxProperties": 9}, pure=True), call(), run)
+    await asked(memo, SPEC, call(), run)
+    await asked(memo, ToolSpec("read", "", {"type": "object", "maxProperties": 9}, pure=True), call(), run)
     assert run.runs == 2
 
 
@@ -93,19 +105,19 @@ async def test_another_schema_under_the_same_name_is_another_tool() -> None:
 )
 async def test_failures_and_giants_are_not_kept(result: ToolResult) -> None:
     memo, run = Memo(), Reader(result)
-    await memo.result(SPEC, call(), run)
-    again = await memo.result(SPEC, call(), run)
+    await asked(memo, SPEC, call(), run)
+    again = await asked(memo, SPEC, call(), run)
     assert run.runs == 2
     assert not again.cached
 
 
 async def test_one_reader_cannot_change_what_the_next_one_gets() -> None:
     memo, run = Memo(), Reader(ToolResult("x", data={"entries": ["a"]}))
-    await memo.result(SPEC, call(), run)
-    hit = await memo.result(SPEC, call(), run)
+    await asked(memo, SPEC, call(), run)
+    hit = await asked(memo, SPEC, call(), run)
     assert isinstance(hit.data, dict)
     hit.data["entries"] = []
-    assert (await memo.result(SPEC, call(), run)).data == {"entries": ["a"]}
+    assert (await asked(memo, SPEC, call(), run)).data == {"entries": ["a"]}
 
 
 async def test_a_change_voids_everything_and_what_was_read_across_it() -> None:
@@ -113,11 +125,11 @@ async def test_a_change_voids_everything_and_what_was_read_across_it() -> None:
     run.go = trio.Event()
     with trio.fail_after(DEADLINE_S):
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(memo.result, SPEC, call(), run)
+            nursery.start_soon(asked, memo, SPEC, call(), run)
             await trio.testing.wait_all_tasks_blocked()
             memo.clear()
             run.go.set()
-    await memo.result(SPEC, call(), run)
+    await asked(memo, SPEC, call(), run)
     assert run.runs == 2
 
 
@@ -125,7 +137,7 @@ async def test_a_changed_registry_voids_everything() -> None:
     memo, run = Memo(), Reader()
     for version in (1, 1, 2, 2):
         memo.at_version(version)
-        await memo.result(SPEC, call(), run)
+        await asked(memo, SPEC, call(), run)
     assert run.runs == 2
 
 
@@ -155,7 +167,7 @@ async def test_after_a_failed_leader_the_next_one_runs_itself() -> None:
 
     async def lead() -> None:
         with pytest.raises(OSError, match="gone"):
-            await memo.result(SPEC, call(), fail)
+            await asked(memo, SPEC, call(), fail)
 
     with trio.fail_after(DEADLINE_S):
         async with trio.open_nursery() as nursery:
@@ -185,28 +197,28 @@ async def test_a_cancelled_leader_does_not_take_its_followers_along() -> None:
 
 
 async def _collect(got: list[ToolResult], memo: Memo, run: Callable[[], Awaitable[ToolResult]]) -> None:
-    got.append(await memo.result(SPEC, call(), run))
+    got.append(await asked(memo, SPEC, call(), run))
 
 
 async def _within(scope: trio.CancelScope, memo: Memo, run: Callable[[], Awaitable[ToolResult]]) -> None:
     with scope:
-        await memo.result(SPEC, call(), run)
+        await asked(memo, SPEC, call(), run)
 
 
 async def test_the_least_recently_used_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_ENTRIES", 2)
     memo, run = Memo(), Reader()
     for path in ("a", "b", "a", "c", "a", "b"):
-        await memo.result(SPEC, call(path=path), run)
+        await asked(memo, SPEC, call(path=path), run)
     assert run.runs == 4
 
 
 async def test_all_turns_together_keep_to_one_budget_and_give_it_back() -> None:
     budget = Budget(limit=1000)
     one, other, run = Memo(budget), Memo(budget), Reader(ToolResult("x" * 300))
-    await one.result(SPEC, call(), run)
-    await other.result(SPEC, call(), run)
-    await other.result(SPEC, call(), run)
+    await asked(one, SPEC, call(), run)
+    await asked(other, SPEC, call(), run)
+    await asked(other, SPEC, call(), run)
     assert run.runs == 3
     one.clear()
     other.clear()
@@ -216,6 +228,6 @@ async def test_all_turns_together_keep_to_one_budget_and_give_it_back() -> None:
 async def test_what_is_too_old_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_AGE_S", -1.0)
     memo, run = Memo(), Reader()
-    await memo.result(SPEC, call(), run)
-    await memo.result(SPEC, call(), run)
+    await asked(memo, SPEC, call(), run)
+    await asked(memo, SPEC, call(), run)
     assert run.runs == 2

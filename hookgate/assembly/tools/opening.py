@@ -19,12 +19,12 @@ from hookgate.assembly.keeping.rechecks import Rechecks
 from hookgate.assembly.keeping.seals import Seals
 from hookgate.assembly.settings import Settings
 from hookgate.config import ConfigError
-from hookgate.loop.execution_policy import Around, Run
+from hookgate.loop.execution_policy import Around, Compare
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.interfaces import Redactor, Tool
 from hookgate.protocol.match import Globs
 from hookgate.protocol.media import MediaStore
-from hookgate.protocol.values import ToolCall, ToolResult, ToolSpec
+from hookgate.protocol.values import ToolCall, ToolSpec
 from hookgate.protocol.zot.names import EXTENSION
 from hookgate.sections import Config
 from hookgate.sections.tools import ToolsSection
@@ -104,7 +104,8 @@ async def open_toolset(stack: AsyncExitStack, settings: Settings, redactor: Reda
     recorder = _recorder(workspace) if settings.recording else None
     around = _around(section, workspace, background)
     media = FileMedia(configuration.media_folder(config))
-    around = replace(around, recorder=recorder, redactor=redactor, running=partial(_running, seals), media=media)
+    watches = around.watches if recorder is None else (recorder.watch, *around.watches)
+    around = replace(around, watches=watches, redactor=redactor, running=partial(_running, seals), media=media)
     chosen = selection(section, registry)
     rechecks = Rechecks(keeping, seals)
     parts = (registry, chosen, around, sandbox, catalog, descriptions, recorder, keeping, seals, rechecks, media)
@@ -147,16 +148,16 @@ def _around(section: ToolsSection, workspace: Workspace, background: Background)
     return Around(
         memo=Budget() if section.memo else None,
         pure=Globs(section.pure) if section.pure else None,
-        observe=partial(_observed, workspace),
+        watches=(partial(_observed, workspace),),
         busy=background.alive,
         forget=background.forget,
     )
 
 
-async def _observed(workspace: Workspace, call: ToolCall, run: Run) -> ToolResult:
-    from hookgate.tools.files.observe import observed
+async def _observed(workspace: Workspace, call: ToolCall) -> Compare:
+    from hookgate.tools.files.observe import watch
 
-    return await observed(workspace, call, run)
+    return await watch(workspace, call)
 
 
 def selection(section: ToolsSection, registry: Registry) -> Selection:

@@ -14,6 +14,7 @@ import structlog
 import trio
 
 from hookgate.channels.printable import printable
+from hookgate.loop.execution_policy import Compare
 from hookgate.protocol.values import ToolCall, ToolResult
 from hookgate.tools.errors import ToolError
 from hookgate.tools.files.diffs import Content, diff
@@ -40,22 +41,22 @@ _log = structlog.get_logger(__name__)
 
 
 class Recorder:
-    """Told of every call that may change the workspace, before and after; `take` ends a turn. Never raises."""
+    """Watches every call that may change the workspace; `take` ends a turn. Never raises."""
 
     def __init__(self, workspace: Workspace, coloured: bool = False) -> None:
         self._workspace = workspace
         self._coloured = coloured
         self._reset()
 
-    async def before(self, call: ToolCall) -> None:
-        await _looked(lambda: self._remember(call))
+    async def watch(self, call: ToolCall) -> Compare:
+        """The result does not matter: a call that fails may have changed something too."""
+        whole = await _looked(lambda: self._remember(call))
 
-    async def after(self, call: ToolCall, result: ToolResult) -> None:
-        """`result` does not matter: a call that fails may have changed something too."""
-        del result
-        whole = self._whole.pop(call.id, None)
-        if whole is not None:
-            await _looked(lambda: self._compare(whole))
+        async def compared(result: ToolResult) -> ToolResult:
+            await _looked(lambda: self._compare(whole) if whole else None)
+            return result
+
+        return compared
 
     async def take(self) -> str:
         """The diff of everything since the last time, with a line feed at its end; empty where nothing changed."""
@@ -70,7 +71,6 @@ class Recorder:
     def _reset(self) -> None:
         self._first: dict[Parts, Content | None] = {}
         self._unknown: set[Parts] = set()
-        self._whole: dict[str, Scan] = {}
         self._room = MAX_KEPT_BYTES
 
     def _line(self, line: str) -> str:
@@ -82,12 +82,12 @@ class Recorder:
 
     # --- in a thread ----------------------------------------------------------------------------------------
 
-    def _remember(self, call: ToolCall) -> None:
+    def _remember(self, call: ToolCall) -> Scan | None:
+        """All that is there, where the call may change what it does not name."""
         named = named_paths(self._workspace, call)
         found = scan(self._workspace, named, _NAMED)
         self._keep(dict.fromkeys((*named, *found.files)))
-        if call.name not in _SAY_WHAT_THEY_CHANGE:
-            self._whole[call.id] = scan(self._workspace, [()], _WHOLE)
+        return None if call.name in _SAY_WHAT_THEY_CHANGE else scan(self._workspace, [()], _WHOLE)
 
     def _keep(self, files: Iterable[Parts]) -> None:
         """The first sight of a file in a turn counts."""

@@ -16,7 +16,7 @@ from hookgate.channels.terminal import Terminal
 from hookgate.cli.terminal.chat import seated
 from hookgate.cli.terminal.keyboard import open_keyboard
 from hookgate.cli.tools.started import open_without_model
-from hookgate.loop.batch import Batch, Final
+from hookgate.loop.batch import Batch, Settled
 from hookgate.loop.calls import run_calls
 from hookgate.loop.sessions.claims import open_claim
 from hookgate.operations.tools import declared_specs
@@ -128,7 +128,7 @@ async def _call(runtime: Runtime, flags: CallFlags, results: list[ToolResult]) -
     request = await _effective(runtime, step, snapshot, flags.name)
     proposed = ProposedCall("call_1", flags.name, flags.arguments)
 
-    async def record(_id: str, final: Final) -> None:
+    async def record(_id: str, final: Settled) -> None:
         results.append(final.result)
         await runtime.journal.work.append(claim, (), final.outbox)
         await runtime.gateway.delivery.flush(chat)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Generator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from itertools import count
@@ -11,7 +12,6 @@ import trio
 
 from hookgate.loop.batch import Batch, Ready
 from hookgate.protocol.errors import TurnAborted
-from hookgate.protocol.values import ToolResult
 from hookgate.tools.lease import Lease
 
 
@@ -38,14 +38,15 @@ class Served:
 current: ContextVar[Served | None] = ContextVar("served", default=None)
 
 
-async def serving(batch: Batch, item: Ready, run: Callable[[], Awaitable[ToolResult]]) -> ToolResult:
-    """Run a tool of an extension's; what it calls meanwhile belongs to this batch. Raises what a hook aborts with."""
+@contextmanager
+def serving(batch: Batch, item: Ready) -> Generator[None]:
+    """Round a tool of an extension's: what it calls belongs to this batch. Raises what a hook aborts with."""
     served = Served(batch, batch.id_of(item.call), item.call.name if item.spec.lease == "write" else "")
     token = current.set(served)
     try:
         with served.scope:
-            return await run()
+            yield
     finally:
         current.reset(token)
-    assert served.aborted is not None  # noqa: S101 - nothing else cancels this scope
-    raise served.aborted
+    if served.aborted is not None:
+        raise served.aborted

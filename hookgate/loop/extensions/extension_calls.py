@@ -11,7 +11,7 @@ from dataclasses import replace
 from secrets import token_hex
 
 from hookgate.hooks.zot.errands import Errand
-from hookgate.loop.batch import Batch, Final
+from hookgate.loop.batch import Batch, Settled
 from hookgate.loop.calls import run_calls
 from hookgate.loop.extensions import call_scope
 from hookgate.loop.gateway import Gateway
@@ -44,14 +44,14 @@ async def run_errand(gateway: Gateway, shown: Shown, errand: Errand) -> ToolResu
 
 
 async def _run(gateway: Gateway, batch: Batch, errand: Errand, within: call_scope.Served | None = None) -> ToolResult:
-    redactor = batch.agent.around.redactor
+    redactor = batch.redactor
     call = ToolCall(redactor.text(f"{errand.extension}:{errand.id}"), errand.name, errand.arguments)
     if within is not None:
         batch = replace(batch, ids={call.id: f"{within.call_id}/{next(within.numbers)}"})
-    batch.agent.gate.events.emit(CallProposed(presentable(redactor, call)), batch.step)
+    batch.events.emit(CallProposed(presentable(redactor, call)), batch.step)
     results: list[ToolResult] = []
 
-    async def record(_id: str, final: Final) -> None:
+    async def record(_id: str, final: Settled) -> None:
         results.append(final.result)
         if final.outbox:
             await gateway.journal.work.append(batch.claim, (), final.outbox)

@@ -10,7 +10,7 @@ from hookgate.loop.sessions.transcript import Transcript, open_calls
 from hookgate.protocol.journal.values import CallRecord, CallState, Entry
 from hookgate.protocol.redacting import presentable
 from hookgate.protocol.spec_digest import spec_digest
-from hookgate.protocol.values import Finished, Outbound, ProposedCall, ToolCall, ToolSpec
+from hookgate.protocol.values import Outbound, ProposedCall, ToolCall, ToolSpec
 from hookgate.tools.decode import ReadCall
 from hookgate.tools.failures import failure
 
@@ -50,7 +50,7 @@ def replies(transcript: Transcript) -> int:
     return max([len(said), *(call.iteration + 1 for entry in said for call in entry.calls)])
 
 
-def left(batch: Batch, transcript: Transcript, reply: Entry) -> Iterator[ReadCall | Finished | Settled]:
+def left(batch: Batch, transcript: Transcript, reply: Entry) -> Iterator[ReadCall | Settled]:
     """The calls that have no result in the transcript, as far as each has come. One that may have run is never run
     again; one of which nothing is stored passes the gate again, if its tool is still the same."""
     records = dict(zip(reply.message.tool_calls, reply.calls, strict=True))
@@ -59,17 +59,16 @@ def left(batch: Batch, transcript: Transcript, reply: Entry) -> Iterator[ReadCal
         yield _left(batch, proposed, kept, transcript.stored.call(kept.id))
 
 
-def _left(batch: Batch, proposed: ProposedCall, kept: CallRecord, state: CallState) -> ReadCall | Finished | Settled:
+def _left(batch: Batch, proposed: ProposedCall, kept: CallRecord, state: CallState) -> ReadCall | Settled:
     name, call = proposed.name, kept.call
     if call is None:
         return ReadCall(proposed, kept.unreadable or failure("validation", name, "its arguments cannot be read"))
-    if state.result is not None and kept.owner:
-        return Settled(call, state.result)
     if state.result is not None:
-        return Finished(presentable(batch.agent.around.redactor, call), state.result, state.duration_ns)
+        by, shown = "hook" if kept.owner else "tool", presentable(batch.redactor, call)
+        return Settled(shown, state.result, by=by, duration_ns=state.duration_ns)
     if state.intended:
         told = failure("unknown", name, MAY_HAVE_RUN, hint="Look before you do it again.")
-        text = batch.agent.around.redactor.text(f"{name}: {MAY_HAVE_RUN}")
+        text = batch.redactor.text(f"{name}: {MAY_HAVE_RUN}")
         return Settled(call, told, MAY_HAVE_RUN, (Outbound(batch.step.chat, text, kind="notice"),))
     before = {"provider": kept.provider, "owner": kept.owner, "spec_digest": kept.spec_digest}
     if _tool(batch.own_spec(name)) != before:

@@ -1,4 +1,4 @@
-"""Runs a call and compares the files that it names before and after: what changed is observed, whatever it claims.
+"""Compares the files that a call names before and after it ran: what changed is observed, whatever it claims.
 
 Knows no tool. Looking never harms a call: what cannot be seen in time is not told.
 """
@@ -32,18 +32,19 @@ class _Before:
     scan: Scan
 
 
-async def observed(workspace: Workspace, call: ToolCall, run: Callable[[], Awaitable[ToolResult]]) -> ToolResult:
-    """What `run` returns, with the changes of files that were seen: they take the place of equal claims.
+async def watch(workspace: Workspace, call: ToolCall) -> Callable[[ToolResult], Awaitable[ToolResult]]:
+    """Looks before a call that may change the workspace, while nobody else does; what it returns, after it.
 
-    Raises only what `run` raises. For calls that may change the workspace, while nobody else does.
+    The result then has the changes of files that were seen: they take the place of equal claims.
     """
     before = await _looked(lambda: _before(workspace, call))
-    result = await run()
-    if before is None:
-        return result
-    # The call has happened, so a cancellation must not lose what is known of it; the next step ends the turn.
-    seen = await _looked(lambda: _changes(workspace, before), shield=True)
-    return replace(result, effects=merged(result.effects, seen)) if seen else result
+
+    async def compared(result: ToolResult) -> ToolResult:
+        # The call has happened, so a cancellation must not lose what is known of it; the next step ends the turn.
+        seen = await _looked(lambda: _changes(workspace, before) if before else (), shield=True)
+        return replace(result, effects=merged(result.effects, seen)) if seen else result
+
+    return compared
 
 
 async def _looked(look: Callable[[], T], *, shield: bool = False) -> T | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from hookgate.protocol.values import Json, ToolCall, ToolResult
 from hookgate.tools.builtin.bash import Bash
 from hookgate.tools.dispatch import execute
 from hookgate.tools.files import observe
-from hookgate.tools.files.observe import merged, observed
+from hookgate.tools.files.observe import merged, watch
 from hookgate.tools.files.observe_paths import named_paths, shown_path
 from hookgate.tools.files.observe_scan import Limits, changes, scan
 from hookgate.tools.files.workspace import Workspace
@@ -28,13 +28,18 @@ def call(name: str, **arguments: Json) -> ToolCall:
     return ToolCall("c", name, arguments)
 
 
+async def watched(workspace: Workspace, made: ToolCall, run: Callable[[], Awaitable[ToolResult]]) -> ToolResult:
+    compared = await watch(workspace, made)
+    return await compared(await run())
+
+
 async def seen(workspace: Workspace, made: ToolCall, change: Callable[[], object]) -> tuple[Effect, ...]:
     async def run() -> ToolResult:
         change()
         return ToolResult("done")
 
     with trio.fail_after(20):
-        return (await observed(workspace, made, run)).effects
+        return (await watched(workspace, made, run)).effects
 
 
 def create(path: str, size: int) -> FileEffect:
@@ -101,7 +106,7 @@ async def test_a_commands_changes_show_in_the_files_it_names(
     tool = Bash(unconfined, {"PATH": os.environ["PATH"]})
     made = call("bash", command=line)
     with trio.fail_after(20):
-        result = await observed(workspace, made, lambda: execute(tool, made))
+        result = await watched(workspace, made, lambda: execute(tool, made))
     assert isinstance(result.effects[0], ProcessEffect)
     assert result.effects[1:] == tuple(sorted(expected, key=lambda it: it.path))
 
@@ -261,7 +266,7 @@ async def test_a_workspace_that_is_gone_costs_the_effects_not_the_result(root: P
     async def run() -> ToolResult:
         return ToolResult("done", effects=(FileEffect("create", "a"),))
 
-    result = await observed(Workspace(root), call("t", path="a"), run)
+    result = await watched(Workspace(root), call("t", path="a"), run)
     assert result == ToolResult("done", effects=(FileEffect("create", "a"),))
 
 
@@ -276,7 +281,7 @@ async def test_a_cancellation_after_the_call_loses_neither_result_nor_effects(
             scope.cancel()
             return ToolResult("done")
 
-        got.append(await observed(workspace, call("t", path="a"), run))
+        got.append(await watched(workspace, call("t", path="a"), run))
     assert got == [ToolResult("done", effects=(create("a", 1),))]
 
 

@@ -1,0 +1,42 @@
+"""What a running call prints, as those who watch may read it: no piece that may end within a secret."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+
+from hookgate.loop.streaming.waiting import Waiting
+from hookgate.protocol.interfaces import Redactor
+from hookgate.tools import call_context
+
+MAX_HELD = 64 * 1024
+"""Characters that wait because a secret may have begun in them; with more no piece is told."""
+MAX_TOLD = 256 * 1024
+"""Characters that are told at all: the result has what the model gets."""
+
+
+@contextmanager
+def telling(redactor: Redactor, tell: Callable[[str], None]) -> Generator[None]:
+    """What a tool prints inside is told; what still waits at the end too, unless that is a failure."""
+    waiting, told, over = Waiting(redactor.held_from), 0, False
+
+    def add(piece: str) -> None:
+        nonlocal told, over
+        if over:
+            return
+        waiting.add(piece)
+        text = waiting.safe(waiting.size)
+        told += len(text)
+        over = waiting.size > MAX_HELD or told > MAX_TOLD
+        if over:
+            waiting.all()
+        if text or over:
+            tell("\n... [more output follows in the result]\n" if over else redactor.text(text))
+
+    token = call_context.progress.set(add)
+    try:
+        yield
+        if rest := waiting.all():
+            tell(redactor.text(rest))
+    finally:
+        call_context.progress.reset(token)
