@@ -20,6 +20,7 @@ from benchmarks import (
     rpc_start,
     sessions,
     startup,
+    stuck,
     tool_calls,
     tool_texts,
     zot_intercept,
@@ -49,6 +50,7 @@ BENCHMARKS = {
     "stored": stored,
     "page": page,
     "streams": streams,
+    "stuck": stuck,
 }
 README = Path(__file__).parents[1] / "README.md"
 LONGEST_S = 300.0
