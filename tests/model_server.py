@@ -11,7 +11,7 @@ OpenAI's format; `events`, `plain` and `Answer` itself send whatever is put into
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -49,10 +49,12 @@ class Received:
 
 @dataclass
 class ModelServer:
-    """`clients_gone` counts connections that the client has closed; `arrived` is set by the first request."""
+    """`clients_gone` counts connections that the client has closed; `arrived` is set by the first request.
+    `otherwise`: what is said when the answers are used up."""
 
     base_url: str
     answers: list[Answer]
+    otherwise: Callable[[Received], Answer]
     requests: list[Received] = field(default_factory=list)
     clients_gone: int = 0
     arrived: trio.Event = field(default_factory=trio.Event)
@@ -60,7 +62,7 @@ class ModelServer:
     def next_answer(self, received: Received) -> Answer:
         if self.answers:
             return self.answers.pop(0)
-        return says(str(received.body["messages"][-1]["content"]))
+        return self.otherwise(received)
 
 
 # --- answers ------------------------------------------------------------------------------------------------
@@ -135,13 +137,19 @@ SILENT = Answer(ending="hang", head=False)
 # --- the server ---------------------------------------------------------------------------------------------
 
 
+def echo(received: Received) -> Answer:
+    return says(str(received.body["messages"][-1]["content"]))
+
+
 @asynccontextmanager
-async def open_model_server(*answers: Answer) -> AsyncGenerator[ModelServer, None]:
+async def open_model_server(
+    *answers: Answer, otherwise: Callable[[Received], Answer] = echo
+) -> AsyncGenerator[ModelServer, None]:
     """Listens on a free port of loopback; leaving drops all connections."""
     async with trio.open_nursery() as nursery:
         listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
         port = listeners[0].socket.getsockname()[1]
-        server = ModelServer(f"http://127.0.0.1:{port}/v1", list(answers))
+        server = ModelServer(f"http://127.0.0.1:{port}/v1", list(answers), otherwise)
         nursery.start_soon(trio.serve_listeners, partial(_serve, server), listeners)
         yield server
         nursery.cancel_scope.cancel()

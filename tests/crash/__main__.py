@@ -1,73 +1,88 @@
-"""`python -m tests.crash`: a gateway is killed at a thousand points, and what was promised is looked up each time it
-has come to rest. Exits with 1 where something does not hold, and says in which folder and from which seed on."""
+"""`make crash`: gateways are killed at a thousand points, and what was promised is looked up each time one rests.
+
+Prints a table of what killed them; exits with 1 where something does not hold, and says how to repeat it."""
 
 from __future__ import annotations
 
 import argparse
 import random
+import shutil
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import count, cycle, product
 from pathlib import Path
 from time import monotonic
 
 import trio
 
-from tests.crash.killing import Death, Scene
+from tests.crash.killing import Scene
+from tests.crash.points import LIVES, deaths
+from tests.crash.world import answered
+from tests.model_server import open_model_server
 from tests.store.power import power_shim
 
-LIVES = 10
-"""Deaths in a folder before it comes to rest and is looked at."""
 MESSAGES = 4
-CALLS = 60
-"""As many calls of its journal a gateway makes with so few messages, and some more."""
-SIDE_BY_SIDE = 2
+SIDE_BY_SIDE = 3
 
 
 @dataclass
 class Run:
-    """`wanted` deaths, from one seed on: at moments, and right before and after each call of the journal in turn."""
+    """`wanted` deaths, from the scene `first` on."""
 
     wanted: int
     seed: int
+    first: int
     folder: Path
-    points: int = 0
-    failed: int = 0
-    _calls: Iterator[tuple[int, bool]] = field(default_factory=lambda: cycle(product(range(CALLS), (False, True))))
+    began: float = field(default_factory=monotonic)
+    deaths: Counter[str] = field(default_factory=Counter[str])
+    failed: list[int] = field(default_factory=list[int])
+    _begun: int = 0
 
     async def go(self) -> None:
-        scenes = self._scenes()
-        async with trio.open_nursery() as nursery:
+        shim, scenes = power_shim(self.folder), self._scenes()
+        async with open_model_server(otherwise=answered) as model, trio.open_nursery() as nursery:
             for _ in range(SIDE_BY_SIDE):
-                nursery.start_soon(self._work, scenes)
+                nursery.start_soon(self._work, scenes, model.base_url, shim)
 
-    def _scenes(self) -> Iterator[Scene]:
+    def _scenes(self) -> Iterator[int]:
+        while self._begun < self.wanted:
+            self._begun += LIVES
+            yield self.first + self._begun // LIVES - 1
+
+    async def _work(self, scenes: Iterator[int], model: str, shim: Path | None) -> None:
         """Every third one has its power cut, where that can be done here."""
-        shim = power_shim(self.folder)
-        for number in count():
-            if self.points >= self.wanted:
-                return
-            folder = self.folder / f"scene-{number}"
-            folder.mkdir()
-            yield Scene(folder, random.Random(self.seed + number), shim if number % 3 == 2 else None)
+        for number in scenes:
+            folder, chance = self.folder / f"scene-{number}", random.Random(f"{self.seed} {number}")
+            scene = Scene(folder, model, chance, shim if number % 3 == 2 else None)
+            try:
+                problems = await killed(scene, number)
+            except trio.TooSlowError:
+                problems = [f"it never came to rest after {scene.deaths}"]
+            self.deaths.update(scene.deaths)
+            if problems:
+                self.failed.append(number)
+                self._complain(number, folder, problems)
+            else:
+                shutil.rmtree(folder)
+            say(f"{self.deaths.total()} deaths in {monotonic() - self.began:.0f} s")
 
-    async def _work(self, scenes: Iterator[Scene]) -> None:
-        for scene in scenes:
-            for life in range(LIVES):
-                if life % 2:
-                    call, after = next(self._calls)
-                    await scene.life(MESSAGES, Death(call=call, after=after))
-                else:
-                    await scene.life(MESSAGES, Death(after_s=scene.chance.random() * 0.5))
-            await scene.life(0, Death())
-            self.points += scene.points
-            problems = await scene.books.problems(scene.folder / "disk")
-            self.failed += bool(problems)
-            for problem in problems:
-                say(f"{scene.folder}: {problem}")
-            say(f"{self.points} deaths")
+    def _complain(self, number: int, folder: Path, problems: list[str]) -> None:
+        for problem in problems:
+            say(f"BROKEN: {problem}")
+        say(f"{folder}; again: python -m tests.crash --seed {self.seed} --point {number * LIVES}")
+
+    def table(self) -> Iterator[str]:
+        for how, times in sorted(self.deaths.items(), key=lambda it: it[0].split()[::-1]):
+            yield f"{times:6} {how}"
+
+
+async def killed(scene: Scene, number: int) -> list[str]:
+    """What does not hold after ten deaths."""
+    for death in deaths(number, scene.chance):
+        await scene.life(MESSAGES, death)
+    return await scene.rest()
 
 
 def say(line: str) -> None:
@@ -76,15 +91,18 @@ def say(line: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--points", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
+    parser = argparse.ArgumentParser(prog="python -m tests.crash")
+    parser.add_argument("--points", type=int, default=1000, help="how many deaths")
+    parser.add_argument("--seed", type=int, default=random.randrange(1 << 30), help="of an earlier run")
+    parser.add_argument("--point", type=int, help="the one of that run where something did not hold, and no other")
     given = parser.parse_args()
-    began = monotonic()
-    run = Run(given.points, given.seed, Path(tempfile.mkdtemp(prefix="hookgate-crash-")))
+    first, wanted = (0, given.points) if given.point is None else (given.point // LIVES, 1)
+    run = Run(wanted, given.seed, first, Path(tempfile.mkdtemp(prefix="hookgate-crash-")))
     trio.run(run.go)
-    held = "every promise held" if not run.failed else f"{run.failed} times something did not hold"
-    say(f"killed {run.points} times in {monotonic() - began:.0f} s, from seed {given.seed} on: {held}")
+    for line in run.table():
+        say(line)
+    held = "every promise held" if not run.failed else f"in {len(run.failed)} scenes something did not hold"
+    say(f"killed {run.deaths.total()} times in {monotonic() - run.began:.0f} s, seed {given.seed}: {held}")
     sys.exit(bool(run.failed))
 
 

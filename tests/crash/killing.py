@@ -1,122 +1,146 @@
-"""Kills a gateway under load, starts it again, and so on: what its people do meanwhile. Knows no promise.
+"""Kills `hookgate serve` under load, starts it again, and so on. Knows no promise.
 
 In a power cut what was not synced is lost: the next gateway gets the disk as a library that it runs with has kept it.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import random
+import re
 import shutil
+import signal
 import subprocess
 import sys
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
+import httpx
 import trio
 
+from hookgate.processes.descendants import children
 from hookgate.store.journal import open_journal
+from tests.cli.program import environment
 from tests.crash.books import Books, Said
+from tests.crash.people import AGAIN, PLACES, Cookies, People
+from tests.crash.world import KINDS, furnish
+from tests.processes import none_left
 
 ROOT = Path(__file__).parents[2]
-PROGRAM = Path(__file__).with_name("gateway_program.py")
 PATIENCE_S = 120.0
-CHATS = 4
-KINDS = ("say", "append", "append", "careful", "careful", "never", "spam")
-CONFIG = """\
-[agent]
-model = "test/model"
-name = "default"
-workspace = "work"
-[gateway]
-max_turns = 4
-[providers.test]
-kind = "scripted"
-script = "none.json"
-[log]
-level = "error"
-[control]
-enabled = false
-[tools]
-enabled = ["append", "careful"]
-[hooks.processes.guard]
-command = ["{python}", "-S", "-E", "guard.py"]
-intercept = ["on_message", "before_tool", "before_send"]
-on_failure = "deny"
-[[approvals]]
-name = "careful"
-tools = ["careful"]
-ttl_s = 3600
-"""
-GUARD = """\
-import json, sys
-def said(stage, params):
-    text = params.get("message", {}).get("text", "")
-    if stage == "hook.hello":
-        return {"stages": params["stages"]}
-    if stage == "hook.on_message" and text.startswith("spam"):
-        return {"action": "drop", "tell": "dropped " + text.split()[1]}
-    if stage == "hook.before_tool" and str(params["arguments"].get("line", "")).startswith("never"):
-        return {"action": "deny_tool", "reason": "never"}
-    if stage == "hook.before_send":
-        return {"action": "modify", "message": {"text": text + " (seen)"}}
-    return {"action": "continue"}
-for line in sys.stdin:
-    call = json.loads(line)
-    if "id" in call:
-        print(json.dumps({"id": call["id"], "result": said(call["method"], call["params"])}), flush=True)
-"""
-"""A hook process: it keeps spam out, lets no tool do what is never to be done, and marks what it has seen go out."""
+ADDRESS = re.compile(rb"answers at (http://[0-9.:]+)/")
+
+How = Literal["never", "at a moment", "with its guardian", "while it starts", "while it drains", "at a call"]
+
+
+@dataclass(frozen=True)
+class Death:
+    """`after_s`: of its start or of work. `call`: "before" or "after", which call of the journal, which time."""
+
+    how: How = "never"
+    after_s: float = 0.0
+    call: str = ""
 
 
 @dataclass
 class Scene:
-    """One folder with its gateway's disk, and the people who use it through all its deaths. `shim`: power is cut."""
+    """One folder with its gateway's disk, and the people who use it through all its deaths. `model`: its address.
+    `shim`: power is cut. `deaths`: what each was."""
 
     folder: Path
+    model: str
     chance: random.Random
     shim: Path | None = None
     books: Books = field(default_factory=Books)
-    points: int = 0
+    deaths: list[str] = field(default_factory=list[str])
+    _cookies: Cookies = field(default_factory=Cookies)
     _number: int = 0
+    _rested: bool = False
 
     def __post_init__(self) -> None:
-        (self.folder / "disk").mkdir()
-        (self.folder / "work").mkdir()
-        (self.folder / "guard.py").write_text(GUARD)
-        (self.folder / "hookgate.toml").write_text(CONFIG.replace("{python}", sys.executable))
+        self.config = furnish(self.folder, self.model)
+        self.journal = self.folder / "disk" / "journal.db"
 
-    async def life(self, messages: int, death: Death) -> bool:
-        """One run of the gateway, to its death or until nothing is left to do. Whether it was killed."""
-        environment = {**os.environ, "HOME": str(self.folder), "PYTHONPATH": str(ROOT), **death.environment}
-        if self.shim is not None:
-            # The library knows no renames, by which a journal gets its name.
-            async with open_journal(self.folder / "disk" / "journal.db"):
-                pass
-            shutil.copytree(self.folder / "disk", self.folder / "shadow")
-            environment |= {"LD_PRELOAD": str(self.shim), "POWER_SHADOW": str(self.folder / "shadow")}
-        program = [sys.executable, str(PROGRAM), str(self.folder)]
-        process = await trio.lowlevel.open_process(
-            program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=self.folder, env=environment
-        )
+    async def life(self, messages: int, death: Death) -> None:
+        """One run of the gateway, to its death, or until nothing is left to do: then it is told to stop."""
+        process, self._rested = await self._start(death), False
         try:
             with trio.fail_after(PATIENCE_S):
-                await People(self, process, death).live(self._new(messages))
-                await process.wait()
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(self._end, process, nursery.cancel_scope)
+                    nursery.start_soon(self._strike, process, death)
+                    await self._live(process, messages, death)
+                    process.send_signal(signal.SIGTERM)
+                    await process.wait()
         finally:
-            process.kill()
-            await process.wait()
-        killed = process.returncode == -9
-        if not killed and process.returncode:
-            raise AssertionError(f"the gateway ended with status {process.returncode}")
-        self.points += killed
+            with trio.CancelScope(shield=True):
+                _kill(process, guardian=True)
+                await process.wait()
+                await none_left(self.config)
+        self._note(process, death)
+
+    async def rest(self) -> list[str]:
+        """What does not hold once all has come to its end."""
+        await self.life(0, Death())
+        return await trio.to_thread.run_sync(self.books.problems, self.folder)
+
+    async def _start(self, death: Death) -> trio.Process:
+        variables = {**environment(self.folder), "PYTHONPATH": str(ROOT)}
+        if death.call:
+            variables["CRASH_AT"] = death.call
+        if self.shim is not None:
+            # The library knows no renames, by which a journal gets its name.
+            async with open_journal(self.journal):
+                pass
+            shutil.copytree(self.folder / "disk", self.folder / "shadow")
+            variables |= {"LD_PRELOAD": str(self.shim), "POWER_SHADOW": str(self.folder / "shadow")}
+        program = "tests.crash.fused" if death.call else "hookgate"
+        with (self.folder / "log").open("ab") as log:
+            return await trio.lowlevel.open_process(
+                [sys.executable, "-m", program, "serve", "--config", str(self.config)],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                cwd=self.folder,
+                env=variables,
+            )
+
+    async def _end(self, process: trio.Process, life: trio.CancelScope) -> None:
+        await process.wait()
+        life.cancel()
+
+    async def _strike(self, process: trio.Process, death: Death) -> None:
+        if death.how == "while it starts":
+            await trio.sleep(death.after_s)
+            _kill(process)
+
+    async def _live(self, process: trio.Process, messages: int, death: Death) -> None:
+        people = People(self.books, self._cookies, self.chance, all_is_decided=death.how == "never")
+        # Where it is gone in the middle of something, `_end` knows.
+        with suppress(httpx.TransportError):
+            async with people.at(await _address(process)):
+                with trio.move_on_after(death.after_s or PATIENCE_S) as until:
+                    await people.live(self._new(messages), self.journal)
+                if death.how == "never":
+                    await people.look()
+                    return
+                self._rested = not until.cancelled_caught
+                if death.how == "while it drains":
+                    process.send_signal(signal.SIGTERM)
+                    await trio.sleep(self.chance.random() * 0.1)
+                _kill(process, guardian=death.how == "with its guardian")
+        await trio.sleep_forever()
+
+    def _note(self, process: trio.Process, death: Death) -> None:
+        killed = process.returncode == -signal.SIGKILL
+        if killed:
+            self.deaths.append("at rest" if self._rested else death.call.rpartition(" ")[0] or death.how)
+        elif process.returncode:
+            raise AssertionError(f"it ended with status {process.returncode}: {(self.folder / 'log').read_text()}")
         if self.shim is not None:
             self._power(killed)
-        return killed
 
     def _power(self, killed: bool) -> None:
         shadow, disk = self.folder / "shadow", self.folder / "disk"
@@ -129,109 +153,31 @@ class Scene:
             shutil.rmtree(shadow)
 
     def _new(self, messages: int) -> list[Said]:
-        """What nobody has acknowledged is said once more, and then something new."""
-        again = [it for it in self.books.said.values() if not it.id]
+        """What nobody has acknowledged is said once more, now and then something that was, and then something new."""
+        again = [it for it in self.books.said.values() if not it.id or self.chance.random() < AGAIN]
         for _ in range(messages):
             self._number += 1
-            said = Said(str(self.chance.randrange(CHATS)), self.chance.choice(KINDS), str(self._number))
+            said = Said(self.chance.choice(PLACES), self.chance.choice(KINDS), str(self._number))
             self.books.said[said.key] = said
             again.append(said)
         return again
 
 
-@dataclass(frozen=True)
-class Death:
-    """How it comes: after so many seconds of work, or by itself at a call of the journal; neither: never."""
-
-    after_s: float | None = None
-    call: int | None = None
-    after: bool = False
-
-    @property
-    def environment(self) -> dict[str, str]:
-        return {} if self.call is None else {"CRASH_CALL": str(self.call), "CRASH_AFTER": "1" * self.after}
+async def _address(process: trio.Process) -> str:
+    assert process.stdout is not None
+    shown = b""
+    while (found := ADDRESS.search(shown)) is None:
+        if not (more := await process.stdout.receive_some()):
+            await trio.sleep_forever()
+        shown += more
+    return found[1].decode()
 
 
-@dataclass
-class People:
-    """Those who write, read and press the buttons during one life."""
-
-    scene: Scene
-    process: trio.Process
-    death: Death
-    _writing: trio.Lock = field(default_factory=trio.Lock)
-    _ready: trio.Event = field(default_factory=trio.Event)
-    _acknowledged: trio.Event = field(default_factory=trio.Event)
-    _idle: trio.Event = field(default_factory=trio.Event)
-
-    async def live(self, messages: Sequence[Said]) -> None:
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._read, nursery)
-            await self._ready.wait()
-            if self.death.after_s is not None:
-                nursery.start_soon(self._kill, self.death.after_s)
-            # Buttons of an earlier life: pressed again, whatever became of them.
-            for request in self.scene.books.requests:
-                await self._press(request)
-            for said in messages:
-                await self._write(say=said.text, chat=said.chat, key=said.key)
-            self._look()
-            nursery.start_soon(self._leave)
-
-    async def _kill(self, after_s: float) -> None:
-        await trio.sleep(after_s)
-        self.process.kill()
-
-    async def _leave(self) -> None:
-        """Once all is acknowledged and nothing runs, its input ends."""
-        await self._acknowledged.wait()
-        await self._write(idle=[str(chat) for chat in range(CHATS)])
-        await self._idle.wait()
-        assert self.process.stdin is not None
-        await self.process.stdin.aclose()
-
-    async def _write(self, **members: Any) -> None:
-        assert self.process.stdin is not None
-        async with self._writing:
-            with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
-                await self.process.stdin.send_all(json.dumps(members).encode() + b"\n")
-
-    async def _read(self, nursery: trio.Nursery) -> None:
-        """A dead gateway's last line may be cut: nobody has read it."""
-        assert self.process.stdout is not None
-        rest = b""
-        while data := await self.process.stdout.receive_some():
-            *lines, rest = (rest + data).split(b"\n")
-            for line in lines:
-                self._take(json.loads(line), nursery)
-        self._ready.set()
-        self._idle.set()
-        nursery.cancel_scope.cancel()
-
-    def _take(self, seen: dict[str, Any], nursery: trio.Nursery) -> None:
-        books = self.scene.books
-        match seen:
-            case {"ready": _}:
-                self._ready.set()
-            case {"idle": _}:
-                self._idle.set()
-            case {"accepted": key, "id": message}:
-                books.said[key].id = message
-                self._look()
-            case {"asked": request, "line": line}:
-                books.requests[request] = line
-                nursery.start_soon(self._press, request)
-            case {"sent": text, "row": row}:
-                books.sent.setdefault(text, set()).add(row)
-            case _:
-                pass
-
-    def _look(self) -> None:
-        if all(said.id for said in self.scene.books.said.values()):
-            self._acknowledged.set()
-
-    async def _press(self, request: str) -> None:
-        line = self.scene.books.requests[request]
-        approved = self.scene.books.said[line.split()[1]].allowed
-        self.scene.books.decided.add(request)
-        await self._write(decide=request, approved=approved)
+def _kill(process: trio.Process, *, guardian: bool = False) -> None:
+    """The gateway itself, whose guardian then ends what it leaves behind; or both at once, with nobody to do that."""
+    below = list(children(process.pid)) if process.poll() is None else []
+    for pid in below:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    if guardian or not below:
+        process.kill()

@@ -1,7 +1,7 @@
-"""A gateway that is killed under load, and whose power is cut: what was promised holds once it runs again.
+"""`hookgate serve` is killed under load, and its power is cut: what was promised holds once it runs again.
 
 Nothing that was acknowledged is lost, nothing that changes the world runs twice, no gate is opened, every question to
-a person can still be decided with the buttons that were shown first, and every answer is read. A few deaths here;
+a person is still decided by the buttons that were shown first, and every answer is read, once. A few deaths here;
 `make crash` has a thousand.
 """
 
@@ -13,24 +13,20 @@ from pathlib import Path
 import pytest
 
 from tests.crash.killing import Death, Scene
+from tests.crash.points import POINTS
+from tests.crash.world import answered
+from tests.model_server import open_model_server
 from tests.store.power import power_shim
 
 
-async def rested(scene: Scene) -> list[str]:
-    """What does not hold once all has come to its end."""
-    assert not await scene.life(0, Death())
-    return await scene.books.problems(scene.folder / "disk")
-
-
 async def test_a_gateway_that_is_killed_at_any_moment_keeps_its_promises(tmp_path: Path) -> None:
-    scene = Scene(tmp_path, random.Random())
-    for _ in range(3):
-        await scene.life(5, Death(after_s=scene.chance.random() * 0.3))
-    # Right before one of the journal's calls, and right after one.
-    assert await scene.life(2, Death(call=scene.chance.randrange(14)))
-    assert await scene.life(2, Death(call=scene.chance.randrange(14), after=True))
-    assert await rested(scene) == []
-    assert len(scene.books.said) == 19
+    async with open_model_server(otherwise=answered) as model:
+        scene = Scene(tmp_path / "scene", model.base_url, chance := random.Random())
+        await scene.life(6, Death("at a moment", chance.random() * 0.4))
+        await scene.life(3, Death("at a call", call=chance.choice(POINTS)))
+        await scene.life(3, Death("with its guardian", chance.random() * 0.4))
+        assert await scene.rest() == []
+        assert len(scene.deaths) == 3
 
 
 @pytest.fixture
@@ -42,7 +38,8 @@ def shim(tmp_path: Path) -> Path:
 
 
 async def test_what_a_power_cut_takes_away_is_nothing_that_was_promised(tmp_path: Path, shim: Path) -> None:
-    scene = Scene(tmp_path, random.Random(), shim)
-    for _ in range(3):
-        await scene.life(5, Death(after_s=scene.chance.random() * 0.3))
-    assert await rested(scene) == []
+    async with open_model_server(otherwise=answered) as model:
+        scene = Scene(tmp_path / "scene", model.base_url, chance := random.Random(), shim)
+        await scene.life(6, Death("at a moment", chance.random() * 0.4))
+        await scene.life(3, Death("at a call", call=chance.choice(POINTS)))
+        assert await scene.rest() == []

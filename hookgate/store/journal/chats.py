@@ -27,12 +27,11 @@ LISTED = f"""
     ))
     ORDER BY at DESC LIMIT ?3
 """  # noqa: S608 - constants
-# A message that began and has no entries was taken back: by a hook, which refused it, or for another one.
+# What was taken back for another one is left out; what a hook kept out is not, since people are told of that.
 MESSAGES = """
     SELECT number, accepted_at, first, begun OR joined_at, outcome, format, inbound FROM messages
     WHERE conversation = ? AND inbound IS NOT NULL
-    AND NOT (begun AND first = 0 AND joined_at = 0 AND kind = 'message'
-        AND coalesce(outcome, '') IN ('answered', 'dropped'))
+    AND NOT (first < 0 AND coalesce(outcome, '') IN ('answered', 'dropped'))
     ORDER BY number DESC LIMIT ?
 """
 ENTRIES = """
@@ -63,7 +62,9 @@ def _said(tables: Tables, conversation: int, most: int) -> tuple[Exchange, ...]:
     messages = tables.all(MESSAGES, conversation, most)[::-1]
     if not messages:
         return ()
-    entries = _entries(tables, conversation, sorted((first, number) for number, _, first, *_ in messages if first))
+    entries = _entries(
+        tables, conversation, sorted((first, number) for number, _, first, *_ in messages if first > 0)
+    )
     rows, beside = _rows(tables, conversation, messages[0][:2])
     exchanges = [
         Exchange(

@@ -57,7 +57,7 @@ def _take(tables: Tables, message: int, conversation: int, holder: tuple[str, fl
     fence, until = _begin(tables, conversation, message, holder)
     its = tables.conversation(conversation)
     mark = (holder[0], until, id_of(message), inbound)
-    return Claim(its, fence, *mark, attempts + 1, bool(stopped), first, after=fence - 1)
+    return Claim(its, fence, *mark, attempts + 1, bool(stopped), max(first, 0), after=fence - 1)
 
 
 def _bury(tables: Tables, conversation: int) -> None:

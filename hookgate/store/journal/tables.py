@@ -94,7 +94,7 @@ class Tables:
         )
         if entries:
             sql = (
-                "UPDATE messages SET first = ? WHERE first = 0 AND number = "
+                "UPDATE messages SET first = ? WHERE first <= 0 AND number = "
                 "(SELECT claimed_message FROM conversations WHERE number = ?)"
             )
             self.run(sql, entries[0].number, conversation)

@@ -32,8 +32,9 @@ def read_entry(number: int, upto: int, format_: int, body: bytes) -> Entry:
 
 
 def rewind(tables: Tables, conversation: int, to: int) -> None:
-    """Entries and their calls stay where they are, marked: an intent is known for ever."""
+    """Entries and their calls stay where they are, marked: an intent is known for ever. So do messages, by the number
+    of their first entry below zero."""
     live = "conversation = ? AND gone = 0"
     tables.run(f"UPDATE entries SET gone = 1 WHERE {live} AND number >= ?", conversation, to)  # noqa: S608
-    tables.run("UPDATE messages SET first = 0 WHERE conversation = ? AND first >= ?", conversation, to)
+    tables.run("UPDATE messages SET first = -first WHERE conversation = ? AND first >= ?", conversation, to)
     tables.run(f"UPDATE calls SET gone = 1 WHERE {live} AND reply >= ?", conversation, to)  # noqa: S608

@@ -35,7 +35,7 @@ class Chats:
         messages = [
             row for row in self._tables.messages.values() if row.conversation == conversation and not _replaced(row)
         ][-most:]
-        begins = sorted((row.first, row.id) for row in messages if row.first)
+        begins = sorted((row.first, row.id) for row in messages if row.first > 0)
         thread = self._tables.threads.get(conversation.id)
         entries = defaultdict[str, list[tuple[float, Entry]]](list)
         for entry in thread.live if thread is not None else ():
@@ -52,9 +52,8 @@ class Chats:
 
 
 def _replaced(row: MessageRow) -> bool:
-    """It began and has no entries: taken back for another one, where no hook has refused it."""
-    taken_back = row.kind == "message" and row.begun and not row.first and not row.joined_at
-    return taken_back and row.outcome in ("answered", "dropped")
+    """Taken back for another one, where no hook has refused it."""
+    return row.first < 0 and row.outcome in ("answered", "dropped")
 
 
 def _exchange(row: MessageRow, entries: list[tuple[float, Entry]], rows: list[tuple[float, Row]]) -> Exchange:

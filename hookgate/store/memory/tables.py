@@ -38,8 +38,9 @@ KEYS_S = 7 * 24 * 3600.0
 
 @dataclass
 class MessageRow:
-    """An accepted message. `first`: the number of its turn's first entry. `joined_at`: that of its own in a turn that
-    another message began. `begun`: it has been claimed before. `attempts`: claims that died without a new step."""
+    """An accepted message. `first`: the number of its turn's first entry, below zero once that was taken back.
+    `joined_at`: that of its own in a turn that another message began. `begun`: it has been claimed before.
+    `attempts`: claims that died without a new step."""
 
     id: str
     conversation: Conversation
@@ -143,7 +144,7 @@ class Tables:
         thread.moved = True
         row = self.messages.get(thread.claim.message) if thread.claim is not None else None
         if row is not None and entries:
-            row.first = row.first or entries[0].number
+            row.first = row.first if row.first > 0 else entries[0].number
         return tuple(entries)
 
     def let_go(self, thread: Thread) -> None:

@@ -78,7 +78,7 @@ class Work:
         after, thread.fence, thread.moved = thread.fence, self._tables.fences, False
         claim = Claim(thread.conversation, thread.fence, by, self._tables.clock() + lease_s, after=after)
         if row is not None:
-            known = {"message": row.id, "inbound": row.inbound, "first": row.first}
+            known = {"message": row.id, "inbound": row.inbound, "first": max(row.first, 0)}
             claim = replace(claim, **known, attempt=row.attempts + 1, stopped=row.stopped)
         thread.claim = claim
         return claim
@@ -127,7 +127,7 @@ class Work:
         thread.summary = next((it for it in reversed(thread.live) if it.upto), None)
         for row in self._tables.messages.values():
             if row.conversation == claim.conversation and row.first >= to:
-                row.first = 0
+                row.first = -row.first
         kept = {record.id for entry in thread.live for record in entry.calls}
         thread.calls = {id_: state for id_, state in thread.calls.items() if id_ in kept}
 
@@ -179,7 +179,7 @@ class Work:
         entries, first = tables.write(thread, drafts), 0
         if claim.message:
             row = tables.messages[claim.message]
-            first = row.first
+            first = max(row.first, 0)
             tables.end(row, outcome)
         for id_ in read:
             tables.end(tables.messages[id_], outcome)

@@ -240,11 +240,16 @@ async def test_what_hooks_have_kept_from_people_stays_unseen_when_the_chat_is_re
             sent = [Outbound(turn.chat, text, kind=kind)] if outbox else []  # type: ignore[arg-type]
             drafts = [Draft(result), Draft(Message("assistant", "SECRET"))]
             await site.journal.work.complete(turn.claim, "answered" if outbox else "dropped", drafts, sent)
+        await ann.post("/api/chats/c1/messages", json={"key": "k4", "text": "k4"})
+        kept_out, why = await site.begin("k4", again=True), Outbound(turn.chat, "no such words", kind="notice")
+        await site.journal.work.complete(kept_out.claim, "dropped", (), [why])
         seen = (await ann.get("/api/chats/c1")).json()["messages"]
         assert list(texts(seen)) == [
             *(("user", "k1"), ("assistant", "seen"), ("notice", "withheld by guard")),
             *(("user", "k2"), ("assistant", "seen\n\nchanged")),
             # Stopped: what had been read of it.
             *(("user", "k3"), ("assistant", "seen\n\nSECRET")),
+            # A hook has kept it out of the conversation, and people are told so.
+            *(("user", "k4"), ("notice", "no such words")),
         ]
         assert [(it["name"], it["state"]) for it in seen[1]["tools"]] == [("ls", "failed")]

@@ -1,0 +1,171 @@
+"""What a gateway that is to be killed stands among: its configuration, its hook and tool processes, its model.
+
+Every call that ran has left a file, on the disk before the call returns, and the hook one for each that it let pass.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hookgate.channels.web.access.passwords import hashed
+from tests.model_server import Answer, Received, calls, says
+
+KINDS = ("say", "append", "append", "careful", "careful", "never", "spam", "look")
+USERS = ("ann", "bob")
+THREADS = ("0", "1")
+BOSS = "ann"
+"""Who decides what bob's calls come to; her own she decides herself."""
+PASSWORD = "right"
+_HASH = hashed(PASSWORD, 8)
+_LINE = re.compile(r"effects/(\w+-\d+)\.")
+
+CONFIG = """\
+[agent]
+model = "test/model"
+workspace = "{folder}/work"
+[gateway]
+max_turns = 4
+drain_s = 60
+[providers.test]
+kind = "openai"
+base_url = "{model}"
+[http]
+listen = "127.0.0.1:0"
+[store]
+journal = "{folder}/disk/journal.db"
+[log]
+level = "warning"
+[control]
+enabled = false
+[guards]
+shell = "off"
+[tools]
+enabled = ["bash"]
+[channels.web]
+kind = "web"
+[channels.web.users]
+{users}
+[hooks.processes.guard]
+command = ["{python}", "-S", "-E", "{folder}/guard.py", "{folder}/work"]
+intercept = ["on_message", "before_tool", "before_send"]
+on_failure = "deny"
+[hooks.processes.worker]
+command = ["{python}", "-S", "-E", "{folder}/worker.py", "{folder}/work"]
+intercept = ["before_tool"]
+on_failure = "deny"
+match = {{ tools = ["append"] }}
+[[approvals]]
+name = "own"
+tools = ["bash"]
+senders = ["ann"]
+ttl_s = 3600
+[[approvals]]
+name = "bobs"
+tools = ["bash"]
+senders = ["bob"]
+approvers = ["web:ann"]
+ask_in = ["web:ann"]
+ttl_s = 3600
+"""
+LOOP = """
+for line in sys.stdin:
+    call = json.loads(line)
+    if "id" in call:
+        print(json.dumps({"id": call["id"], "result": said(call["method"], call["params"])}), flush=True)
+"""
+GUARD = (
+    """\
+import json, os, re, sys
+os.chdir(sys.argv[1])
+def said(stage, params):
+    text = params.get("message", {}).get("text", "")
+    if stage == "hook.hello":
+        return {"stages": params["stages"]}
+    if stage == "hook.on_message" and text.startswith("spam"):
+        return {"action": "drop", "tell": "dropped " + text.split()[1]}
+    if stage == "hook.before_tool":
+        name = re.search("effects/([a-z]+-[0-9]+)", json.dumps(params["arguments"])).group(1)
+        if name.startswith("never"):
+            return {"action": "deny_tool", "reason": "never"}
+        open("passed/" + name, "w").close()
+    if stage == "hook.before_send":
+        return {"action": "modify", "message": {"text": text + " (seen)"}}
+    return {"action": "continue"}
+"""
+    + LOOP
+)
+"""A hook process: it keeps spam out, lets no tool do what is never to be done, and marks what it has seen go out."""
+WORKER = (
+    """\
+import itertools, json, os, sys
+os.chdir(sys.argv[1])
+number = itertools.count()
+parameters = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
+described = {"name": "append", "description": "Leaves a file.", "parameters": parameters}
+def said(stage, params):
+    if stage == "hook.hello":
+        return {"tools": [{"type": "function", "function": described}]}
+    if stage != "hook.before_tool":
+        return {}
+    name = params["arguments"]["path"] + str(os.getpid()) + "-" + str(next(number))
+    file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    os.fsync(file)
+    os.close(file)
+    return {"action": "respond", "result": {"for_llm": "left"}}
+"""
+    + LOOP
+)
+"""A tool process: each call leaves a file of its own."""
+COMMAND = 'file=$(mktemp effects/{name}.XXXXXXXXXX) && sync "$file"'
+"""The same, by a command of the shell."""
+
+
+def furnish(folder: Path, model: str) -> Path:
+    """All of it in this folder; the configuration's file."""
+    for name in ("disk", "work/effects", "work/passed"):
+        (folder / name).mkdir(parents=True)
+    (folder / "guard.py").write_text(GUARD)
+    (folder / "worker.py").write_text(WORKER)
+    users = "\n".join(f'{user} = "{_HASH}"' for user in USERS)
+    file = folder / "hookgate.toml"
+    file.write_text(CONFIG.format(folder=folder, model=model, users=users, python=sys.executable))
+    return file
+
+
+def answered(received: Received) -> Answer:
+    """The model: it makes the call that the message asks for, once, and then says that it is done."""
+    messages: list[dict[str, Any]] = received.body["messages"]
+    kind, key = next(it["content"] for it in reversed(messages) if it["role"] == "user").split()
+    name = f"{kind}-{key}"
+    if kind == "say" or messages[-1]["role"] == "tool":
+        return says("done ", key)
+    if kind == "careful":
+        return calls((f"c-{key}", "bash", json.dumps({"command": COMMAND.format(name=name)})))
+    return calls((f"c-{key}", "append", json.dumps({"path": f"effects/{name}."})))
+
+
+@dataclass(frozen=True)
+class Effects:
+    """`ran`: how often each call has; `passed`: which of them the hook let pass."""
+
+    ran: Counter[str]
+    passed: frozenset[str]
+
+
+def effects(folder: Path) -> Effects:
+    left = folder / "work"
+    ran = Counter(it.name.partition(".")[0] for it in (left / "effects").iterdir())
+    return Effects(ran, frozenset(it.name for it in (left / "passed").iterdir()))
+
+
+def call_of(command: str) -> str:
+    """Which call a person is asked about."""
+    found = _LINE.search(command)
+    assert found, command
+    return found[1]
