@@ -58,8 +58,8 @@ class Run:
             scene = Scene(folder, model, chance, shim if number % 3 == 2 else None)
             try:
                 problems = await killed(scene, number)
-            except trio.TooSlowError:
-                problems = [f"it never came to rest after {scene.deaths}"]
+            except Exception as error:
+                problems = [f"after {scene.deaths}: {error!r}"]
             self.deaths.update(scene.deaths)
             if problems:
                 self.failed.append(number)

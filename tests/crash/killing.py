@@ -32,6 +32,7 @@ ROOT = Path(__file__).parents[2]
 PATIENCE_S = 120.0
 ADDRESS = re.compile(rb"answers at (http://[0-9.:]+)/")
 
+TIMED = ("at a moment", "with its guardian", "while it drains")
 How = Literal["never", "at a moment", "with its guardian", "while it starts", "while it drains", "at a call"]
 
 
@@ -69,11 +70,14 @@ class Scene:
         try:
             with trio.fail_after(PATIENCE_S):
                 async with trio.open_nursery() as nursery:
-                    nursery.start_soon(self._end, process, nursery.cancel_scope)
-                    nursery.start_soon(self._strike, process, death)
-                    await self._live(process, messages, death)
-                    process.send_signal(signal.SIGTERM)
-                    await process.wait()
+                    nursery.start_soon(self._end, process, gone := trio.Event())
+                    if death.how == "while it starts":
+                        nursery.start_soon(self._strike, process, death)
+                    # Whoever talks to it then has to do with a connection that breaks off.
+                    with suppress(httpx.TransportError):
+                        await self._live(process, messages, death, gone)
+                    await gone.wait()
+                    nursery.cancel_scope.cancel()
         finally:
             with trio.CancelScope(shield=True):
                 _kill(process, guardian=True)
@@ -107,31 +111,31 @@ class Scene:
                 env=variables,
             )
 
-    async def _end(self, process: trio.Process, life: trio.CancelScope) -> None:
+    async def _end(self, process: trio.Process, gone: trio.Event) -> None:
         await process.wait()
-        life.cancel()
+        gone.set()
 
     async def _strike(self, process: trio.Process, death: Death) -> None:
-        if death.how == "while it starts":
-            await trio.sleep(death.after_s)
-            _kill(process)
+        await trio.sleep(death.after_s)
+        if death.how == "while it drains":
+            process.send_signal(signal.SIGTERM)
+            await trio.sleep(self.chance.random() * 0.1)
+        _kill(process, guardian=death.how == "with its guardian")
 
-    async def _live(self, process: trio.Process, messages: int, death: Death) -> None:
+    async def _live(self, process: trio.Process, messages: int, death: Death, gone: trio.Event) -> None:
         people = People(self.books, self._cookies, self.chance, all_is_decided=death.how == "never")
-        # Where it is gone in the middle of something, `_end` knows.
-        with suppress(httpx.TransportError):
-            async with people.at(await _address(process)):
-                with trio.move_on_after(death.after_s or PATIENCE_S) as until:
-                    await people.live(self._new(messages), self.journal)
-                if death.how == "never":
-                    await people.look()
-                    return
-                self._rested = not until.cancelled_caught
-                if death.how == "while it drains":
-                    process.send_signal(signal.SIGTERM)
-                    await trio.sleep(self.chance.random() * 0.1)
-                _kill(process, guardian=death.how == "with its guardian")
-        await trio.sleep_forever()
+        if not (address := await _address(process)):
+            return
+        async with people.at(address), trio.open_nursery() as nursery:
+            if death.how in TIMED:
+                nursery.start_soon(self._strike, process, death)
+            self._rested = await people.live(self._new(messages), self.journal, gone)
+            if self._rested and death.how == "never":
+                await people.look()
+                process.send_signal(signal.SIGTERM)
+            elif self._rested:
+                _kill(process)
+            nursery.cancel_scope.cancel()
 
     def _note(self, process: trio.Process, death: Death) -> None:
         killed = process.returncode == -signal.SIGKILL
@@ -164,11 +168,12 @@ class Scene:
 
 
 async def _address(process: trio.Process) -> str:
+    """Empty: it died before."""
     assert process.stdout is not None
     shown = b""
     while (found := ADDRESS.search(shown)) is None:
         if not (more := await process.stdout.receive_some()):
-            await trio.sleep_forever()
+            return ""
         shown += more
     return found[1].decode()
 

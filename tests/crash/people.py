@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import product
@@ -17,6 +17,7 @@ import trio
 
 from hookgate.store.journal.operators.looking import open_look
 from tests.crash.books import Books, Place, Said
+from tests.crash.reading import CUT, events
 from tests.crash.world import BOSS, PASSWORD, THREADS, USERS, call_of
 
 PLACES = tuple(Place(*it) for it in product(USERS, THREADS))
@@ -65,8 +66,9 @@ class People:
                 client.headers["x-csrf-token"] = me.json()["csrf"]
             yield
 
-    async def live(self, messages: Sequence[Said], journal: Path) -> None:
-        """Until all that was said has come to its end; requests that are left for later end nothing."""
+    async def live(self, messages: Sequence[Said], journal: Path, gone: trio.Event) -> bool:
+        """Until the gateway is gone, or all that was said has come to its end: then it is true. Requests that are
+        left for later end nothing."""
         async with trio.open_nursery() as nursery:
             for place in PLACES:
                 nursery.start_soon(self._read, place, 0, nursery)
@@ -78,10 +80,13 @@ class People:
                 for said in messages:
                     for _ in range(1 + (self._chance.random() < TWICE)):
                         writing.start_soon(self._write, said)
-            while not await trio.to_thread.run_sync(self._at_rest, journal):
-                await self._look_for_questions(nursery)
-                await trio.sleep(LOOK_S)
+            async with trio.open_nursery() as pressing:
+                rested = False
+                while not gone.is_set() and not (rested := await trio.to_thread.run_sync(self._at_rest, journal)):
+                    await self._look_for_questions(pressing)
+                    await trio.sleep(LOOK_S)
             nursery.cancel_scope.cancel()
+        return rested
 
     async def look(self) -> None:
         """What stands in each chat."""
@@ -144,14 +149,12 @@ class People:
     async def _read(self, place: Place, reader: int, nursery: trio.Nursery) -> None:
         """Until the connection ends."""
         last, client = self._cookies.last, self._clients[place.user]
-        headers = {"last-event-id": last[place, reader]} if (place, reader) in last else {}
         path = f"/api/chats/{place.thread}/events"
-        with suppress(httpx.TransportError):
-            async with client.stream("GET", path, headers=headers) as stream:
-                async for id_, kind, data in _events(stream):
-                    self.books.taped(place, last.get((place, reader), ""), id_, f"{kind} {data}")
-                    last[place, reader] = id_
-                    self._take(place, kind, json.loads(data), nursery)
+        with suppress(*CUT):
+            async for id_, kind, data in events(client, path, last.get((place, reader), "")):
+                self.books.taped(place, last.get((place, reader), ""), id_, f"{kind} {data}")
+                last[place, reader] = id_
+                self._take(place, kind, json.loads(data), nursery)
 
     def _take(self, place: Place, kind: str, data: dict[str, Any], nursery: trio.Nursery) -> None:
         match kind:
@@ -166,14 +169,3 @@ class People:
                     self._ask(card["id"], card["arguments"]["command"], nursery)
             case _:
                 pass
-
-
-async def _events(stream: httpx.Response) -> AsyncIterator[tuple[str, str, str]]:
-    """Id, name and data of each."""
-    fields: dict[str, str] = {}
-    async for line in stream.aiter_lines():
-        name, _, value = line.partition(": ")
-        fields[name] = value
-        if not line and "id" in fields:
-            yield fields["id"], fields["event"], fields["data"]
-            fields = {}
