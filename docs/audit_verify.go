@@ -29,16 +29,16 @@ func main() {
 	for decoder := json.NewDecoder(lines); decoder.More(); {
 		it := line{}
 		if err := decoder.Decode(&it); err != nil {
-			fail("after record", last.N, err)
+			fail(1, "after record", last.N, err)
 		}
 		if it.Mac != "" {
 			mac := hmac.New(sha256.New, key)
 			fmt.Fprintf(mac, "%d:%s", it.N, it.Hash)
 			if it.N >= len(hashes) {
-				fail("truncated: a checkpoint covers record", it.N, nil)
+				fail(3, "truncated: a checkpoint covers record", it.N, nil)
 			}
 			if hashes[it.N] != it.Hash || (key != nil && hex.EncodeToString(mac.Sum(nil)) != it.Mac) {
-				fail("broken: the checkpoint of record", it.N, nil)
+				fail(1, "broken: the checkpoint of record", it.N, nil)
 			}
 			signed = it.N
 			continue
@@ -50,21 +50,24 @@ func main() {
 			Digests map[string]string
 		}{}
 		if json.Unmarshal([]byte(it.Body), &body) != nil || body.N != len(hashes) || hex.EncodeToString(sum[:]) != it.Hash {
-			fail("broken: record", len(hashes), nil)
+			fail(1, "broken: record", len(hashes), nil)
 		}
 		for name, text := range it.Texts {
 			salt, _ := hex.DecodeString(text.Salt)
 			raw, _ := hex.DecodeString(text.Text)
 			if digest := sha256.Sum256(append(salt, raw...)); hex.EncodeToString(digest[:]) != body.Digests[name] {
-				fail("broken: the "+name+" of record", body.N, nil)
+				fail(1, "broken: the "+name+" of record", body.N, nil)
 			}
 		}
 		hashes, last = append(hashes, it.Hash), it
 	}
 	fmt.Printf("intact: %d records, %d of them under a checkpoint\n", len(hashes)-1, signed)
+	if signed < len(hashes)-1 {
+		os.Exit(2)
+	}
 }
 
-func fail(what string, number int, err error) {
+func fail(status int, what string, number int, err error) {
 	fmt.Println(what, number, err)
-	os.Exit(1)
+	os.Exit(status)
 }

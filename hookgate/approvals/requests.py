@@ -89,6 +89,7 @@ class Approvals:
         self, rules: Iterable[Rule], journal: Journal, around: Surroundings, people: People | None = None
     ) -> None:
         self._rules = tuple(rules)
+        self.revision = ruling.revision(self._rules)
         self._people = people or People()
         self._journal, self._decisions, self._around = journal, journal.decisions, around
         self.grants = Grants(journal.decisions, Extent(around.directory, around.clock, around.parts))
@@ -104,6 +105,7 @@ class Approvals:
         """Ask by these rules, and these people where some are given, from here on. Grants and open requests of a rule
         that is gone, or says something else, are void. Whether any is."""
         before, self._rules = self._rules, tuple(rules)
+        self.revision = ruling.revision(self._rules)
         self._people = people or self._people
         contents, now = ({rule.content for rule in it} for it in (before, self._rules))
         gone = {f"rule:{content}" for content in contents - now}
@@ -164,7 +166,8 @@ class Approvals:
             standing = await self._decisions.standing(approval.request)
             if standing is not None and standing.state == "approved" and not self._holds(standing):
                 raise PolicyChanged(PEOPLE_CHANGED)
-        intent = Intent(subject.id, permit.policy, permit.approvals, permit.grants)
+        heard = tuple(subject.step.heard.get(subject.call.id, ()))
+        intent = Intent(subject.id, permit.policy, permit.approvals, permit.grants, self.revision, heard)
         await self._journal.work.intend(subject.claim, intent)
 
     async def _files(self, call: ToolCall) -> str:

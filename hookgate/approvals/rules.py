@@ -63,6 +63,11 @@ def wishes(rules: Iterable[Rule], step: Step, call: ToolCall) -> tuple[Wish, ...
     return tuple(rule.wish(call) for rule in covering.values())
 
 
+def revision(rules: Iterable[Rule]) -> str:
+    """SHA-256, in hex, of what all of them say."""
+    return sha256(canonical(sorted(rule.content for rule in rules))).hexdigest()
+
+
 def usual_name(match: Matcher) -> str:
     """Of a rule that nobody has named: what it is about."""
     tools, channels = (match.criteria.get(name, Globs()).patterns for name in ("tools", "channels"))

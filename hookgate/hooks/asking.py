@@ -14,6 +14,7 @@ from hookgate.hooks import decision
 from hookgate.hooks.emitter import Emitter
 from hookgate.hooks.rules import Mount
 from hookgate.hooks.stats import Stats
+from hookgate.protocol.audit import Judgement
 from hookgate.protocol.events.inside import FailedOpen
 from hookgate.protocol.events.payloads import GateDecision, HookFailed
 from hookgate.protocol.hook.answers import CONTINUE, Answer, Continue, Failed, Modify, Respond
@@ -56,14 +57,17 @@ class Asking:
             if stats.fails and not failed and not isinstance(answer, Modify):
                 self.usable(mount, stage)
         # A guard of hookgate's own that has nothing to say is no news, and there are several at every call.
-        silent = mount.rules.inside and answer is CONTINUE
-        if not silent and self._events.heard(GateDecision):
-            self._record(mount, question, (answer, failed, duration_ns))
+        if not (mount.rules.inside and answer is CONTINUE):
+            _hear(mount, question, answer, failed=failed)
+            if self._events.heard(GateDecision):
+                self._record(mount, question, (answer, failed, duration_ns))
         return answer
 
     def unusable(self, mount: Mount, question: Question, reason: str) -> Answer:
         """A usable answer turned out to ask for what the hook may not do: that is a failure too."""
-        return self._failed(mount, question, Failed(reason))
+        answer = self._failed(mount, question, Failed(reason))
+        _hear(mount, question, answer, failed=True)
+        return answer
 
     def usable(self, mount: Mount, stage: Stage) -> None:
         """Its answer counts: what failed there works."""
@@ -121,3 +125,13 @@ class Asking:
             audit=audit,
         )
         self._events.emit(payload, question.step)
+
+
+def _hear(mount: Mount, question: Question, answer: Answer, *, failed: bool) -> None:
+    """For the record of the call that it is about. What an audit hook would have done is no part of that."""
+    call = question.call
+    if call is None or not mount.enforces:
+        return
+    reason = getattr(answer, "reason", "")
+    said = Judgement(question.stage, mount.name, mount.digest, answer.action, reason, failed)
+    question.step.heard.setdefault(call.id, []).append(said)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from hashlib import sha256
 from typing import Literal
 
+from hookgate.protocol.codec import canonical
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.interfaces import Hook
@@ -46,6 +48,14 @@ class Rules:
         default = APPROVER_TIMEOUT_S if stage is Stage.APPROVE_TOOL else INTERCEPTOR_TIMEOUT_S
         return self.timeout_s.get(stage, default)
 
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256, in hex, of what they say about the hook's answers, in whatever order it is said."""
+        match = {name: sorted(globs.patterns) for name, globs in self.match.criteria.items()}
+        may_modify = None if self.may_modify is None else sorted(self.may_modify)
+        said = [sorted(self.stages), match, self.priority, self.mode, dict(self.on_failure), dict(self.timeout_s)]
+        return sha256(canonical([*said, may_modify, self.may_respond_unapproved, self.inside])).hexdigest()
+
 
 @dataclass(frozen=True)
 class Mount:
@@ -54,6 +64,13 @@ class Mount:
     hook: Hook
     rules: Rules
     program: object = None
+    files: Callable[[], str] = field(default=lambda: "", compare=False)
+    """The digest of the files that its process was started from."""
+
+    @property
+    def digest(self) -> str:
+        """SHA-256, in hex, of what it runs and of what is configured for it."""
+        return sha256(f"{self.rules.digest}{self.files()}".encode()).hexdigest()
 
     @cached_property
     def name(self) -> str:

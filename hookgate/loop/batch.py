@@ -13,6 +13,7 @@ from hookgate.hooks.chains import Chains
 from hookgate.loop.agent import Agent
 from hookgate.loop.delivery.outlet import Outlet
 from hookgate.protocol.interfaces import Redactor, Tool
+from hookgate.protocol.journal.audit import CallAudit
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import Claim
 from hookgate.protocol.redacting import redacted
@@ -47,6 +48,8 @@ class Batch:
     ids: Mapping[str, str] = field(default_factory=dict[str, str])
     within_writer: str = ""
     interrupted: Callable[[], bool] = lambda: False
+    cut_off: list[CallAudit] = field(default_factory=list[CallAudit])
+    """The records of calls whose turn ended before they did, for whoever writes its end."""
 
     @property
     def redactor(self) -> Redactor:
@@ -106,7 +109,8 @@ class Ready:
 @dataclass(frozen=True, slots=True)
 class Settled:
     """A call with its result. `by` says who gave it, within `duration_ns`; "": nobody has run anything, and `skipped`
-    says why in the event. `outbox`: what people read of it, stored with the result in one step."""
+    says why in the event. `outbox`, what people read of it, and `audits`, its record, are stored with the result in
+    one step."""
 
     call: ProposedCall | ToolCall
     result: ToolResult
@@ -114,3 +118,4 @@ class Settled:
     outbox: tuple[Outbound, ...] = ()
     by: Literal["", "hook", "tool"] = ""
     duration_ns: int = 0
+    audits: tuple[CallAudit, ...] = ()

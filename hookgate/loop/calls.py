@@ -6,10 +6,12 @@ Every way to run a tool goes through here. Consecutive read-only calls are execu
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 
 import trio
 
+from hookgate.loop.auditing import call_audit, cut_off_audit
 from hookgate.loop.batch import Batch, Ready, Settled
 from hookgate.loop.execute import execute
 from hookgate.loop.finish import cut_off, finish, tell_ended
@@ -30,7 +32,7 @@ async def run_calls(batch: Batch, calls: Sequence[Asked], record: Record) -> boo
 
     True when every result was already delivered to the user, so that the model need not be asked again.
     """
-    handled = bool(calls)
+    handled, ended = bool(calls), 0
     for number, group in enumerate(_grouped(batch, calls)):
         skips = number > 0 and batch.interrupted()
         under_way: list[Ready | Settled] = []
@@ -56,11 +58,13 @@ async def run_calls(batch: Batch, calls: Sequence[Asked], record: Record) -> boo
             while under_way:
                 final = await finish(batch, under_way[0])
                 del under_way[0]
-                await record(final.call.id, final)
+                await record(final.call.id, replace(final, audits=(call_audit(batch, final),)))
+                ended += 1
                 tell_ended(batch, final)
                 handled = handled and final.result.response_handled
         except BaseException:
             cut_off(batch, under_way)
+            batch.cut_off.extend(cut_off_audit(batch, call) for call in calls[ended:])
             raise
     return handled
 

@@ -42,7 +42,9 @@ async def execute(batch: Batch, under_way: list[Ready | Settled], place: int) ->
         return
     if item.is_kept and item.permit is None:
         # So that nothing that may have happened is done again; a permit that is spent is on record already.
-        await batch.journal.work.intend(batch.claim, Intent(batch.id_of(item.call), ""))
+        heard = tuple(batch.step.heard.get(item.call.id, ()))
+        intent = Intent(batch.id_of(item.call), "", revision=batch.agent.approvals.revision, judgements=heard)
+        await batch.journal.work.intend(batch.claim, intent)
     if batch.events.heard(ToolExecStart):
         batch.events.emit(started(item.call), batch.step)
     # What comes back from here is executed no more, so hooks see the call as everybody else does.

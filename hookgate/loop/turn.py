@@ -90,7 +90,8 @@ class Turn:
         """For the calls of a reply to this request."""
         parts = (self.agent, self.outlet, self.transcript.held, step, request, snapshot)
         rest = (self.memo, self.used, self.slot.given_back)
-        return Batch(*parts, self.journal, *rest, interrupted=lambda: bool(self.steering))
+        cut_off = self.transcript.cut_off
+        return Batch(*parts, self.journal, *rest, interrupted=lambda: bool(self.steering), cut_off=cut_off)
 
     def line(self, text: str, kind: OutboundKind) -> Outbound:
         """As people read it, without secrets."""
@@ -250,7 +251,7 @@ async def _record(turn: Turn, call_id: str, done: Settled) -> None:
     result, outbox = done.result, done.outbox
     media = () if result.response_handled else result.media
     message = Message("tool", result.for_llm, tool_call_id=call_id, media=media)
-    await turn.transcript.append(Draft(message), outbox=outbox)
+    await turn.transcript.append(Draft(message), outbox=outbox, audits=done.audits)
     if outbox:
         await turn.flush()
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
+from hookgate.protocol.audit import Judgement
 from hookgate.protocol.effects import Effect
 
 Json: TypeAlias = "Mapping[str, Json] | list[Json] | tuple[Json, ...] | str | int | float | bool | None"
@@ -325,6 +326,10 @@ class Step:
     resumed: bool = False
     encoded: dict[str, bytes] = field(default_factory=dict[str, bytes], init=False, compare=False, repr=False)
     """Its parts in JSON by name, kept by whoever encodes them: every question of a step carries the same."""
+    heard: dict[str, list[Judgement]] = field(
+        default_factory=dict[str, list[Judgement]], init=False, compare=False, repr=False
+    )
+    """What hooks have said about its calls, by the call's id: for the record of each."""
 
     @property
     def chat(self) -> Chat:

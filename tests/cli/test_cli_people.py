@@ -11,6 +11,7 @@ import trio
 
 from hookgate.approvals.rules import Rule
 from hookgate.store.journal import open_journal
+from hookgate.store.journal.audit.anchors import anchor_file
 from tests.approvals.asking import STEP, House, Person
 from tests.cli.test_journal import hookgate, said, write_config
 
@@ -42,6 +43,12 @@ async def test_what_waits_is_listed_and_decided_in_the_file(waiting: tuple[Path,
     assert (late.returncode, late.stderr) == (1, "hookgate: operator has refused it already: not today.\n")
     assert await said(folder, "approvals", "list") == "nothing waits for people\n"
     assert await said(folder, "audit", "verify") == (
-        "intact and anchored: 2 records, 2 of them under a signed checkpoint\n"
+        "intact and anchored: 2 records, all of them under a signed checkpoint\n"
     )
     assert len((await said(folder, "audit", "export")).splitlines()) >= 3
+    anchor_file(folder / "journal.db").unlink()
+    unsigned = await hookgate(folder, "audit", "verify")
+    assert (unsigned.returncode, unsigned.stdout) == (
+        2,
+        "intact, but unanchored: 2 records, and the last 2 are under no signed checkpoint\n",
+    )

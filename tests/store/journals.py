@@ -6,8 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from hookgate.protocol.approval import ApprovalRequest
+from hookgate.protocol.audit import Judgement
 from hookgate.protocol.effects import FileEffect, ProcessEffect
 from hookgate.protocol.hook.answers import CONTINUE, Deny, Modify, Respond
+from hookgate.protocol.journal.audit import CallAudit
 from hookgate.protocol.journal.values import (
     Approval,
     Arrival,
@@ -28,6 +30,7 @@ from hookgate.protocol.values import (
     Message,
     Outbound,
     ProposedCall,
+    Step,
     ToolCall,
     ToolResult,
 )
@@ -80,16 +83,20 @@ async def _removed(journal: StoredJournal) -> None:
     await journal.decisions.grant(
         StoredGrant("G1", "scope", "bob", "rule:shell", "bash", accepted.conversation.session)
     )
-    await journal.work.intend(claim, Intent("2.0", "p", (Approval("A1", "d"),), ("G1",)))
+    heard = (Judgement("before_tool", "guard", "ab", "continue"),)
+    await journal.work.intend(claim, Intent("2.0", "p", (Approval("A1", "d"),), ("G1",), "r", heard))
     effects = (FileEffect("delete", "notes.txt", source="observed"), ProcessEffect("rm notes.txt", 0))
     result = ToolResult("removed", effects=effects, data={"lines": [1, 2]}, artifact_tags=("a",))
     await journal.work.finish(claim, "2.0", result, 1_000_000)
     stored = await journal.work.load(accepted.conversation)
     assert (stored.entries[1].calls, stored.call("2.0").result) == (records, result)
     told = Message("tool", "removed", tool_call_id="c1")
-    await journal.work.complete(
-        claim, "answered", [Draft(told), Draft(Message("assistant", "Done."))], [Outbound(chat, "Done.")]
-    )
+    # As after a crash: what was said before the call began is known to the journal alone.
+    heard = (Judgement("after_tool", "reader", "cd", "deny_tool", "it names bob"),)
+    step = Step("default", "t", Inbound(chat, ""))
+    audit = CallAudit("2.0", step, call, "p", "ran", ToolResult("removed" * 1000), heard)
+    await journal.work.append(claim, [Draft(told)], (), [audit])
+    await journal.work.complete(claim, "answered", [Draft(Message("assistant", "Done."))], [Outbound(chat, "Done.")])
     for _ in range(2):
         (row,) = await journal.posting.outgoing("telegram")
         await journal.posting.sent(row.id, "tg-1")

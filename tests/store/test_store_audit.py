@@ -18,7 +18,7 @@ from tests.gotool import go_command, run_go
 from tests.store.journals import ANN, fill
 
 VERIFIER = Path(__file__).parents[2] / "docs" / "audit_verify.go"
-KINDS = ["asked", "decided", "granted", "intended", "ran"]
+KINDS = ["asked", "decided", "granted", "intended", "call"]
 
 
 @pytest.fixture
@@ -46,8 +46,21 @@ async def test_everything_that_was_asked_decided_and_run_is_in_it_without_a_pers
     assert [body["n"] for body in bodies] == [1, 2, 3, 4, 5]
     assert chain[0].texts["arguments"][1] == b'{"big":1208925819614629174706176,"command":"rm notes.txt"}'
     assert not any(b"notes.txt" in link.body or b"bob" in link.body for link in chain)
+    assert [body["prev"] for body in bodies] == [bytes(32).hex(), *(link.hash.hex() for link in chain[:-1])]
     assert looked(file) == Verdict("anchored", 5, 5)
     assert (key_file(file).stat().st_mode & 0o777, anchor_file(file).stat().st_mode & 0o777) == (0o600, 0o600)
+
+
+async def test_a_call_has_one_whole_record_also_of_what_was_said_before_a_crash(file: Path) -> None:
+    with open_look(file) as tables:
+        call = list(links(tables))[-1]
+    body = json.loads(call.body)
+    assert [(it["hook"], it["action"]) for it in body["hooks"]] == [("guard", "continue"), ("reader", "deny_tool")]
+    # The rules as they were when it began.
+    assert (body["policy"], body["approvals"], body["grants"], body["outcome"]) == ("r", ["A1"], ["G1"], "ran")
+    said = json.loads(call.texts["details"][1])
+    assert (said["approvers"], said["actor"], said["reasons"]) == (["bob"], "telegram:ann", ["", "it names bob"])
+    assert said["result"].endswith(" of 7000 bytes")
 
 
 async def test_forgetting_takes_the_words_and_leaves_the_chain_whole(file: Path) -> None:
@@ -106,14 +119,17 @@ async def test_a_program_that_knows_nothing_of_hookgate_verifies_what_is_exporte
         return done.returncode, done.stdout.strip()
 
     assert verified(exported) == (0, "intact: 5 records, 5 of them under a checkpoint")
-    for broken, said in (
-        (exported.replace("decided", "Decided"), "broken: record 2"),
-        ("\n".join(exported.splitlines()[1:]), "broken: record 1"),
+    unsigned = "".join(exported.splitlines(keepends=True)[:5])
+    assert verified(unsigned) == (2, "intact: 5 records, 0 of them under a checkpoint")
+    for broken, code, said in (
+        (exported.replace("decided", "Decided"), 1, "broken: record 2"),
+        ("\n".join(exported.splitlines()[1:]), 1, "broken: record 1"),
         (
             "\n".join(exported.splitlines()[:3] + exported.splitlines()[-1:]),
+            3,
             "truncated: a checkpoint covers record 5",
         ),
-        (exported.replace('"mac": "', '"mac": "0'), "broken: the checkpoint of record 5"),
+        (exported.replace('"mac": "', '"mac": "0'), 1, "broken: the checkpoint of record 5"),
     ):
         status, text = verified(broken)
-        assert (status, text.startswith(said)) == (1, True), text
+        assert (status, text.startswith(said)) == (code, True), text

@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from hookgate.cli.journal.commands import Place
 from hookgate.cli.journal.file import journal_of, write_lines
 from hookgate.cli.printing import counted, failed, say
-from hookgate.program.endings import FAILED
-from hookgate.store.journal.audit.anchors import checkpoints, verify
+from hookgate.store.journal.audit.anchors import State, checkpoints, verify
 from hookgate.store.journal.audit.chain import Link, links
 from hookgate.store.journal.operators.looking import open_look
 
+STATUS: Mapping[State, int] = {"anchored": 0, "broken": 1, "unanchored": 2, "truncated": 3}
+"""Of the command, for scripts."""
+
 
 def verify_chain(place: Place) -> int:
-    """Raises ConfigError and StoreFailed, as all do."""
+    """The exit status. Raises ConfigError and StoreFailed, as all do."""
     file = journal_of(place)
     with open_look(file) as tables:
         verdict = verify(file, tables)
-    records = counted(verdict.records, "record")
+    records, tail = counted(verdict.records, "record"), verdict.records - verdict.anchored
     match verdict.state:
         case "anchored":
-            say(f"intact and anchored: {records}, {verdict.anchored} of them under a signed checkpoint")
+            say(f"intact and anchored: {records}, all of them under a signed checkpoint")
         case "unanchored":
-            say(f"intact, but unanchored: {records}, none of them under a signed checkpoint")
+            say(f"intact, but unanchored: {records}, and the last {tail} are under no signed checkpoint")
         case "broken" | "truncated":
             failed(f"{verdict.state}: {verdict.why}")
-            return FAILED
-    return 0
+    return STATUS[verdict.state]
 
 
 def export_chain(place: Place) -> int:

@@ -54,7 +54,8 @@ def audit() -> None:
 @audit.command(name="verify")
 @journal_option
 def audit_verify(place: Place) -> None:
-    """Whether it is whole, and signed. The status is 0 where nothing is broken or cut off."""
+    """Whether it is whole, and signed. The status: 0 whole and signed, 1 broken, 2 whole with an
+    unsigned end, 3 cut off."""
     from hookgate.cli.main import guarded
     from hookgate.cli.people.chain import verify_chain
 

@@ -130,7 +130,7 @@ async def _call(runtime: Runtime, flags: CallFlags, results: list[ToolResult]) -
 
     async def record(_id: str, final: Settled) -> None:
         results.append(final.result)
-        await runtime.journal.work.append(claim, (), final.outbox)
+        await runtime.journal.work.append(claim, (), final.outbox, final.audits)
         await runtime.gateway.delivery.flush(chat)
 
     async with open_claim(runtime.journal.work, Conversation(chat.session_key, agent.name)) as claim:

@@ -78,9 +78,8 @@ class _Running:
 
     @property
     def mount(self) -> Mount:
-        if self.plan.rank is None:
-            return Mount(self.hook, self.plan.rules, self.plan.spec)
-        return _Ranked(self.hook, self.plan.rules, self.plan.spec, self.plan.rank)
+        parts = (self.hook, self.plan.rules, self.plan.spec, lambda: self.hook.program)
+        return Mount(*parts) if self.plan.rank is None else _Ranked(*parts, self.plan.rank)
 
 
 Wanted = Callable[[tuple[Plan, ...]], Sequence[Plan]]

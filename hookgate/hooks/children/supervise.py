@@ -21,6 +21,7 @@ from hookgate.processes.backoff import backoff_s
 from hookgate.processes.child import HelloFailed, NotAgain
 from hookgate.processes.deadlines import Deadlines
 from hookgate.processes.last_words import Redact, ended
+from hookgate.processes.program_digest import program_digest
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.payloads import HookState
 from hookgate.protocol.hook.answers import Answer, Failed
@@ -113,7 +114,8 @@ class RequiredHookFailed(Exception):
 
 class SupervisedHook:
     """The Hook that stands in the gate while its process comes and goes. `tried`: the first hello is over. `reason`:
-    why it is down, with what it said last; `redact` takes the secrets from that."""
+    why it is down, with what it said last; `redact` takes the secrets from that. `program`: the digest of what it was
+    last started from."""
 
     def __init__(
         self, spec: Startable, emit: Callable[[HookState], None], redact: Redact = lambda text: text
@@ -122,6 +124,7 @@ class SupervisedHook:
         self.spec = spec
         self.state: State = "starting"
         self.reason = ""
+        self.program = ""
         self.required = False
         self.restarts = 0
         self.tried = trio.Event()
@@ -179,8 +182,10 @@ class SupervisedHook:
 
     async def _run_once(self, deadlines: Deadlines) -> bool:
         """Whether the next start may be soon."""
+        spec = self.spec
+        self.program = await trio.to_thread.run_sync(program_digest, spec.command, spec.directory)
         try:
-            async with self.spec.open(deadlines) as live:
+            async with spec.open(deadlines) as live:
                 self._live = live
                 self._become("up", "")
                 await live.ended.wait()

@@ -53,13 +53,15 @@ async def _run(gateway: Gateway, batch: Batch, errand: Errand, within: call_scop
 
     async def record(_id: str, final: Settled) -> None:
         results.append(final.result)
+        await gateway.journal.work.append(batch.claim, (), final.outbox, final.audits)
         if final.outbox:
-            await gateway.journal.work.append(batch.claim, (), final.outbox)
             await gateway.delivery.flush(errand.chat)
 
     try:
         await run_calls(batch, [_read(call)], record)
     except TurnAborted as error:
+        if within is None:
+            await gateway.journal.work.append(batch.claim, (), (), batch.cut_off)
         if within is not None:
             within.abort(error)
         elif isinstance(error, SessionAborted):

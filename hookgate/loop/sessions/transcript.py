@@ -11,6 +11,7 @@ from hookgate.protocol.journal.values import Draft, Entry, Fenced, Stored
 from hookgate.protocol.values import Message, Outbound, ProposedCall
 
 if TYPE_CHECKING:
+    from hookgate.protocol.journal.audit import CallAudit
     from hookgate.protocol.journal.interfaces import Work
     from hookgate.protocol.journal.values import Claim, Conversation, Outcome
 
@@ -32,6 +33,8 @@ class Transcript:
         self.stored = Stored(())
         """As it was last loaded."""
         self.work = work
+        self.cut_off: list[CallAudit] = []
+        """Records of calls that end with the turn."""
         self._fence = -1
         self._begun = 1
         self._entries: list[Entry] = []
@@ -86,13 +89,16 @@ class Transcript:
             await self._load()
         self.claim, self._fence = claim, claim.fence
         self._joined, self._read = [], []
+        self.cut_off.clear()
         # A summary stands first, and has the highest number.
         self._begun = claim.first or max((it.number for it in self._entries), default=0) + 1
         if claim.first:
             self._go_on()
 
-    async def append(self, *drafts: Draft, outbox: Sequence[Outbound] = ()) -> tuple[Entry, ...]:
-        return self._wrote(await self.work.append(self.held, drafts, outbox))
+    async def append(
+        self, *drafts: Draft, outbox: Sequence[Outbound] = (), audits: Sequence[CallAudit] = ()
+    ) -> tuple[Entry, ...]:
+        return self._wrote(await self.work.append(self.held, drafts, outbox, audits))
 
     async def join(self, message: str, said: Message) -> None:
         """A message that was accepted while the turn ran becomes part of it."""
@@ -120,8 +126,9 @@ class Transcript:
         """The last that is said under the claim; calls that have no result get one that says so."""
         unanswered = (Message("tool", NO_RESULT, tool_call_id=call.id) for call in open_calls(self._entries))
         drafts = [Draft(message) for message in (*unanswered, *messages)]
-        self._wrote(await self.work.complete(self.held, outcome, drafts, outbox, self._read))
+        self._wrote(await self.work.complete(self.held, outcome, drafts, outbox, self._read, self.cut_off))
         self.claim = None
+        self.cut_off.clear()
         self._forget_calls()
 
     async def renew(self, lease_s: float) -> None:

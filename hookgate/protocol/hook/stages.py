@@ -70,6 +70,11 @@ class Question:
     encoded: list[Pieces] = field(default_factory=list[Pieces], init=False, compare=False, repr=False)
 
     @property
+    def call(self) -> ToolCall | None:
+        """The one that it is about."""
+        return _call(self.subject)
+
+    @property
     def tool(self) -> str:
         call = _call(self.subject)
         return call.name if call is not None else ""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from hookgate.protocol.hook.answers import Answer
+    from hookgate.protocol.journal.audit import CallAudit
     from hookgate.protocol.journal.values import (
         Accepted,
         Arrival,
@@ -91,8 +92,14 @@ class Work(Protocol):
     async def load(self, conversation: Conversation) -> Stored: ...
 
     async def append(
-        self, claim: Claim, drafts: Sequence[Draft], outbox: Sequence[Outbound] = ()
-    ) -> tuple[Entry, ...]: ...
+        self,
+        claim: Claim,
+        drafts: Sequence[Draft],
+        outbox: Sequence[Outbound] = (),
+        audits: Sequence[CallAudit] = (),
+    ) -> tuple[Entry, ...]:
+        """`audits`: the records of the calls that have come to their end with it."""
+        ...
 
     async def rewind(self, claim: Claim, to: int) -> None:
         """Entries from this number on count no more; their numbers are not given again."""
@@ -120,6 +127,7 @@ class Work(Protocol):
         drafts: Sequence[Draft] = (),
         outbox: Sequence[Outbound] = (),
         read: Sequence[str] = (),
+        audits: Sequence[CallAudit] = (),
     ) -> tuple[Entry, ...]:
         """The end of the claim and of its message. Of the messages that joined, those in `read` end with it and all
         others go back to the queue; requests that are open still are void."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from hookgate.protocol.approval import ApprovalRequest, RequestState, Voter
+from hookgate.protocol.audit import Judgement
 from hookgate.protocol.values import Inbound, Message, Outbound, ToolCall, ToolResult
 
 ArrivalKind = Literal["message", "command", "decision"]
@@ -145,12 +146,15 @@ class Approval:
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """A call is about to run: the approvals that it spends, the grants that it stands on, the policy it passed."""
+    """A call is about to run: the approvals that it spends, the grants that it stands on, the policy it passed. For
+    the audit: the `revision` of all rules then, and what hooks said of it."""
 
     call_id: str
     policy: str
     approvals: tuple[Approval, ...] = ()
     grants: tuple[str, ...] = ()
+    revision: str = ""
+    judgements: tuple[Judgement, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -171,4 +171,7 @@ _PREVIEWS = (
     "CREATE INDEX previews ON outbox (conversation, message) WHERE state = 'open'",
 )
 
-JOURNAL = Schema(0x686F6F6A, (_FIRST, _TURNS, _PREVIEWS))
+# `intent`: what let the call begin, for its record where a crash comes before that is written.
+_INTENTS = ("ALTER TABLE calls ADD COLUMN intent BLOB",)
+
+JOURNAL = Schema(0x686F6F6A, (_FIRST, _TURNS, _PREVIEWS, _INTENTS))

@@ -9,6 +9,7 @@ from functools import partial
 
 from hookgate.protocol.codec import canonical
 from hookgate.protocol.hook.answers import Answer
+from hookgate.protocol.journal.audit import CallAudit
 from hookgate.protocol.journal.values import (
     AlreadyIntended,
     Asked,
@@ -25,7 +26,7 @@ from hookgate.protocol.journal.values import (
 )
 from hookgate.protocol.values import Message, Outbound, ToolResult
 from hookgate.store.journal import claims
-from hookgate.store.journal.audit.chain import note
+from hookgate.store.journal.audit.calls import note_calls, note_intent
 from hookgate.store.journal.decisions import find_request
 from hookgate.store.journal.encoding import decoded, decoded_answer, encoded
 from hookgate.store.journal.engine import Engine
@@ -85,12 +86,17 @@ class Work:
         return await self._engine.read(load)
 
     async def append(
-        self, claim: Claim, drafts: Sequence[Draft], outbox: Sequence[Outbound] = ()
+        self,
+        claim: Claim,
+        drafts: Sequence[Draft],
+        outbox: Sequence[Outbound] = (),
+        audits: Sequence[CallAudit] = (),
     ) -> tuple[Entry, ...]:
         written = _encoded(drafts)
 
         def append(tables: Tables) -> tuple[Entry, ...]:
             number = tables.fenced(claim)
+            note_calls(tables, number, claim, audits)
             tables.post(number, outbox, number_of(claim.message))
             return tables.write(number, written)
 
@@ -116,8 +122,6 @@ class Work:
                 *(conversation, call_id, _reply_of(tables, conversation, call_id), duration_ns, FORMAT, body),
             )
             tables.write(conversation, ())
-            said = {"kind": "ran", "call": call_id, "ns": duration_ns, "is_error": result.is_error}
-            note(tables, conversation, said, result=result.for_llm)
 
         await self._engine.write(finish)
 
@@ -144,11 +148,13 @@ class Work:
         drafts: Sequence[Draft] = (),
         outbox: Sequence[Outbound] = (),
         read: Sequence[str] = (),
+        audits: Sequence[CallAudit] = (),
     ) -> tuple[Entry, ...]:
         written = _encoded(drafts)
 
         def complete(tables: Tables) -> tuple[Entry, ...]:
             number, message = tables.fenced(claim), number_of(claim.message)
+            note_calls(tables, number, claim, audits)
             tables.post(number, outbox, message)
             entries = tables.write(number, written)
             if message:
@@ -209,18 +215,14 @@ def _intend(tables: Tables, claim: Claim, intent: Intent) -> None:
     if tables.one(sql, conversation, intent.call_id):
         raise AlreadyIntended(intent.call_id)
     _compare(tables, intent)
-    stands_on = {"approvals": [it.request for it in intent.approvals], "grants": list(intent.grants)}
-    said = {"kind": "intended", "call": intent.call_id, "policy": intent.policy, **stands_on}
-    note(tables, conversation, said, session=tables.conversation(conversation).id)
+    note_intent(tables, conversation, claim, intent)
     sql = "UPDATE requests SET state = 'spent' WHERE id = ?"
     tables.connection.executemany(sql, [(it.request,) for it in intent.approvals])
     tables.run(
-        "INSERT INTO calls (conversation, id, reply, intended, format) VALUES (?, ?, ?, 1, ?) "
-        "ON CONFLICT (conversation, id) DO UPDATE SET intended = 1, gone = 0",
-        conversation,
-        intent.call_id,
-        _reply_of(tables, conversation, intent.call_id),
-        FORMAT,
+        "INSERT INTO calls (conversation, id, reply, intended, format, intent) VALUES (?, ?, ?, 1, ?, ?) "
+        "ON CONFLICT (conversation, id) DO UPDATE SET intended = 1, gone = 0, intent = excluded.intent",
+        *(conversation, intent.call_id, _reply_of(tables, conversation, intent.call_id)),
+        *(FORMAT, encoded(intent)),
     )
     tables.write(conversation, ())
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hookgate.protocol.hook.answers import Answer
+from hookgate.protocol.journal.audit import CallAudit
 from hookgate.protocol.journal.values import (
     AlreadyIntended,
     Asked,
@@ -113,8 +114,13 @@ class Work:
         return Stored(tuple(entries), tuple(thread.calls.items()), joined)
 
     async def append(
-        self, claim: Claim, drafts: Sequence[Draft], outbox: Sequence[Outbound] = ()
+        self,
+        claim: Claim,
+        drafts: Sequence[Draft],
+        outbox: Sequence[Outbound] = (),
+        audits: Sequence[CallAudit] = (),
     ) -> tuple[Entry, ...]:
+        """Records are for a chain that outlives the process: this one keeps none."""
         thread = self._tables.fenced(claim)
         self._tables.post(thread, outbox, claim.message)
         entries = self._tables.write(thread, drafts)
@@ -173,6 +179,7 @@ class Work:
         drafts: Sequence[Draft] = (),
         outbox: Sequence[Outbound] = (),
         read: Sequence[str] = (),
+        audits: Sequence[CallAudit] = (),
     ) -> tuple[Entry, ...]:
         tables, thread = self._tables, self._tables.fenced(claim)
         tables.post(thread, outbox, claim.message)

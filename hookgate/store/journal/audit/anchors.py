@@ -27,7 +27,8 @@ State = Literal["anchored", "unanchored", "broken", "truncated"]
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`anchored`: the last record that a checkpoint covers; 0: none does. `why`: where and how it is broken."""
+    """`anchored`: the last record that a checkpoint covers; 0: none does. `state` is "unanchored" where others come
+    after that one. `why`: where and how it is broken."""
 
     state: State
     records: int
@@ -92,7 +93,7 @@ def verify(journal: Path, tables: Tables) -> Verdict:
         return Verdict(
             "truncated", records, anchored, f"a checkpoint covers {anchored} records, and {records} are here"
         )
-    return Verdict("anchored" if anchored else "unanchored", records, anchored)
+    return Verdict("anchored" if anchored == records else "unanchored", records, anchored)
 
 
 def checkpoints(journal: Path) -> tuple[dict[str, object], ...]:

@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from secrets import token_bytes
+from time import monotonic_ns
 
 from hookgate.protocol.codec import canonical
 from hookgate.store.journal.tables import Tables
@@ -39,7 +40,8 @@ def note(tables: Tables, conversation: int, said: Mapping[str, object], **texts:
         salt, raw = token_bytes(16), text.encode("utf-8", "surrogatepass")
         digests[name] = hashlib.sha256(salt + raw).hexdigest()
         tables.run(NEW_TEXT, number, name, conversation, salt, raw)
-    body = canonical({"n": number, "at": tables.clock(), **said, "digests": digests})
+    when = {"at": tables.clock(), "monotonic_ns": monotonic_ns()}
+    body = canonical({"n": number, "prev": before.hex(), **when, **said, "digests": digests})
     tables.run(NEW_RECORD, number, conversation, body, hashed(before, body))
 
 
