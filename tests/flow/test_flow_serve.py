@@ -4,25 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
-from subprocess import PIPE
-from typing import Any
 
-import httpx
 import trio
 
-from hookgate.protocol.values import JsonObject
-from tests.cli.program import HOOKGATE, environment, none_left
-from tests.processes import line_of
+from tests.cli.program import none_left
 from tests.serve.gateway import configured
+from tests.serve.started import DEADLINE_S, says, serving, until
 
-DEADLINE_S = 120.0
-PAGE = re.compile(r"web: (http://[0-9.:]+)/#token=(\S+)\n")
 SCRIPT = {
     "steps": [
         {"when": "note", "calls": [{"name": "bash", "arguments": {"command": "echo once >> notes.txt"}}]},
@@ -40,37 +30,9 @@ drain_s = 0.5
 """
 
 
-@asynccontextmanager
-async def serving(folder: Path, *command: str) -> AsyncGenerator[tuple[trio.Process, httpx.AsyncClient]]:
-    """The program, `serve` if nothing else, and a client that has logged in by the token that it printed."""
-    async with trio.open_nursery() as nursery:
-        start = partial(trio.run_process, [*HOOKGATE, *(command or ("serve",))], cwd=folder, env=environment(folder))
-        process: trio.Process = await nursery.start(partial(start, stdout=PIPE, check=False))
-        assert process.stdout is not None
-        shown = ""
-        while (found := PAGE.search(shown)) is None:
-            shown += (await line_of(process.stdout)).decode()
-        address, token = found.groups()
-        async with httpx.AsyncClient(base_url=address, timeout=DEADLINE_S) as client:
-            assert (await client.post("/api/login", json={"token": token})).status_code == 204
-            client.headers["x-csrf-token"] = (await client.get("/api/me")).json()["csrf"]
-            yield process, client
-
-
 def worker(process: trio.Process) -> int:
     """hookgate itself, below its guardian."""
     return int(Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()[0])
-
-
-async def until(client: httpx.AsyncClient, path: str, wanted: Any) -> Any:
-    """What is answered there once `wanted` is true of it."""
-    while not wanted(found := (await client.get(path)).json()):
-        await trio.sleep(0.02)
-    return found
-
-
-def says(text: str) -> JsonObject:
-    return {"key": "k-" + text.replace(" ", "-"), "text": text}
 
 
 async def test_an_old_button_works_after_kill_9_and_its_call_runs_once(tmp_path: Path) -> None:
