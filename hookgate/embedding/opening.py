@@ -45,7 +45,7 @@ async def open_conversation(
         opened.append(conversation)
         for left in cut_off:
             # Before the gateway does, which tells nobody of it.
-            jobs.resume(Job(Prompt(left.inbound, left.accepted), conversation))
+            jobs.offer(Job(Prompt(left.inbound, left.accepted), conversation), resumed=True)
         if journal is not None:
             await conversation.recall()
         yield conversation

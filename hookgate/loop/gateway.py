@@ -84,7 +84,7 @@ class Gateway:
         )
         if turned is not None:
             return await self._refuse(inbound, turned)
-        return await self.submit(inbound) if invocation is None else await self._invoke(invocation)
+        return await (self._accept(inbound, _key(inbound)) if invocation is None else self._invoke(invocation))
 
     async def _refuse(self, inbound: Inbound, turned: Turned) -> Accepted:
         """What does not come in touches no hook, no model and no conversation: it is in the books with its end."""
@@ -104,21 +104,19 @@ class Gateway:
         return await self._accept(inbound, _key(inbound))
 
     async def _accept(self, inbound: Inbound, key: str) -> Accepted:
+        """It joins the queue, or the turn that runs, as the channel has it; else people read why it does not."""
         accepted = await self.journal.intake.accept(Arrival(inbound, self.agent_of(inbound.chat).name, key))
-        known = accepted.known or accepted.id in self._resumed
-        if not known and (refused := await self._take(Prompt(inbound, accepted))):
+        if accepted.known or accepted.id in self._resumed:
+            return accepted
+        session, prompt, refused = self.session(inbound.chat), Prompt(inbound, accepted), ""
+        busy = self._shared.policy(inbound.chat.channel).busy if session.jobs.busy else "queue"
+        if busy == "reject":
+            refused = REJECTED
+        elif not (busy == "steer" and session.steer(prompt)) and not session.jobs.offer(Job(prompt)):
+            refused = BUSY
+        if refused:
             await self._settle(accepted, "refused", Outbound(inbound.chat, refused, kind="notice"))
         return accepted
-
-    async def _take(self, prompt: Prompt) -> str:
-        """It joins the queue, or the turn that runs, as the channel has it; else why it does not."""
-        session = self.sessions.get(prompt.chat.session_key)
-        busy = self._shared.policy(prompt.chat.channel).busy if session is not None and session.jobs.busy else "queue"
-        if busy == "reject":
-            return REJECTED
-        if busy == "steer" and session is not None and session.steer(prompt):
-            return ""
-        return "" if await self._queue(Job(prompt)) else BUSY
 
     async def _invoke(self, invocation: Invocation) -> Accepted:
         inbound, command = invocation.inbound, invocation.command
@@ -271,7 +269,7 @@ class Gateway:
                 await self._settle(left.accepted, "refused", None, SHUT_OUT)
             elif not self.session(chat).jobs.holds(left.accepted):
                 self._resumed.add(left.accepted.id)
-                self.session(chat).jobs.resume(Job(Prompt(left.inbound, left.accepted)))
+                self.session(chat).jobs.offer(Job(Prompt(left.inbound, left.accepted)), resumed=True)
         self._taken_up.set()
 
     async def _take_up_commands(self) -> None:
@@ -306,12 +304,6 @@ class Gateway:
                     log.exception("lease_not_renewed", session=session.key)
             self.resting.look()
 
-    async def _queue(self, job: Job) -> bool:
-        """Whether it will be done; else too much waits."""
-        offered = self.session(job.work.chat).jobs.offer(job)
-        await trio.lowlevel.checkpoint()
-        return offered
-
     async def _lead(self, chat: Chat, outcome: Outcome) -> Outbound | None:
         """What a command leads to; the line for its chat, if there is one."""
         match outcome:
@@ -323,7 +315,8 @@ class Gateway:
                 await self._accept(inbound, "")
                 return None
             case Compaction():
-                return None if await self._queue(Job(outcome)) else Outbound(chat, BUSY, kind="notice")
+                offered = self.session(chat).jobs.offer(Job(outcome))
+                return None if offered else Outbound(chat, BUSY, kind="notice")
 
     async def _beside(self, invocation: Invocation, accepted: Accepted) -> None:
         try:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hookgate.hooks.verdicts import Dropped, Replied
 from hookgate.protocol.events.inside import Prompted, ReplyEnded, StepBegan
 from hookgate.protocol.events.payloads import SteeringInjected
-from hookgate.protocol.journal.values import Accepted, Draft
+from hookgate.protocol.journal.values import Draft
 from hookgate.protocol.values import Inbound, Message, Outbound, Step
 
 if TYPE_CHECKING:
@@ -51,30 +51,31 @@ async def _take_back(turn: Turn) -> None:
         await turn.transcript.rewind(turn.inbound.replaces)
 
 
-async def take_steering(turn: Turn, step: Step) -> None:
-    """Messages that came while the turn ran join it. Raises TurnAborted, and the message is still to be taken."""
+async def take_news(turn: Turn, step: Step) -> None:
+    """What came while the turn ran joins it: reports of tool providers, and what people said. Raises TurnAborted, and
+    the message is still to be taken."""
+    if texts := tuple(turn.news):
+        await turn.transcript.append(*(Draft(Message("user", text)) for text in texts))
+        turn.news.clear()
+        turn.emit(SteeringInjected(len(texts), sum(map(len, texts))), step)
     joined: list[str] = []
     while turn.steering:
         said, accepted = turn.steering[0].inbound, turn.steering[0].accepted
         assert accepted is not None  # noqa: S101 - nothing joins that is not stored
         judged = await turn.agent.gate.on_message(replace(step, inbound=said), steers=True)
         turn.steering.popleft()
-        match judged:
-            case Inbound():
-                await turn.transcript.join(accepted.id, Message("user", judged.text, media=judged.media))
-                joined.append(judged.text)
-            case Replied(text=text, media=media):
-                sent = await turn.agent.gate.before_send(step, Outbound(said.chat, text, media))
-                await _settle(turn, accepted, sent)
-            case Dropped():
-                await _settle(turn, accepted, judged)
+        if isinstance(judged, Inbound):
+            await turn.transcript.join(accepted.id, Message("user", judged.text, media=judged.media))
+            joined.append(judged.text)
+            continue
+        if isinstance(judged, Replied):
+            judged = await turn.agent.gate.before_send(step, Outbound(said.chat, judged.text, judged.media))
+        # It joins nothing; the chat reads why, or its answer.
+        if isinstance(judged, Dropped):
+            outcome, outbox = "dropped", (turn.line(judged.tell, "notice"),) if judged.tell else ()
+        else:
+            outcome, outbox = "answered", (judged,)
+        await turn.journal.intake.settle(accepted.id, outcome, outbox)
+        await turn.flush()
     if joined:
         turn.emit(SteeringInjected(len(joined), sum(map(len, joined))), step)
-
-
-async def _settle(turn: Turn, accepted: Accepted, sent: Outbound | Dropped) -> None:
-    """It joins nothing; the chat reads why, or its answer."""
-    line = sent if isinstance(sent, Outbound) else turn.line(sent.tell, "notice") if sent.tell else None
-    outcome = "answered" if isinstance(sent, Outbound) else "dropped"
-    await turn.journal.intake.settle(accepted.id, outcome, () if line is None else (line,))
-    await turn.flush()

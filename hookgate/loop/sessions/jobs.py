@@ -124,22 +124,16 @@ class Jobs:
         works = (job.work for job in jobs)
         return any(isinstance(it, Prompt) and it.accepted and it.accepted.id == accepted.id for it in works)
 
-    def offer(self, job: Job) -> bool:
-        """Whether it will be done; False where as many wait already as may."""
-        if len(self._queue) >= self._limit:
+    def offer(self, job: Job, *, resumed: bool = False) -> bool:
+        """Whether it will be done; False where as many wait already as may. `resumed`: it had been offered in an
+        earlier run, and is done however many wait, and before them."""
+        job.resumed = resumed
+        if not resumed and len(self._queue) >= self._limit:
             return False
-        self._add(len(self._queue), job)
-        return True
-
-    def resume(self, job: Job) -> None:
-        """One that had been offered in an earlier run: it is done however many wait, and before them."""
-        job.resumed = True
-        self._add(sum(it.resumed for it in self._queue), job)
-
-    def _add(self, place: int, job: Job) -> None:
-        self._queue.insert(place, job)
+        self._queue.insert(sum(it.resumed for it in self._queue) if resumed else len(self._queue), job)
         self._idle = trio.Event() if self._idle.is_set() else self._idle
         self.wake()
+        return True
 
     def take(self) -> Job | None:
         """The next one to run, which is `current` until it is `done`; None when nothing is left."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 import structlog
@@ -174,7 +174,13 @@ class Session:
                     with trio.CancelScope(shield=True):
                         transcript = await self._begin(job)
                     assert transcript is not None  # noqa: S101 - a shield lets nothing through
-                    end = await self._work(job, transcript, slot)
+                    if isinstance(job.work, Compaction):
+                        end = await self._compact(job.work, transcript)
+                    else:
+                        self._turn = turn = self._turn_of(job.work.inbound, transcript, slot)
+                        with self._heeding():
+                            await run_turn(turn)
+                        end = End("done")
             if scope.cancelled_caught or self._aborted is not None:
                 transcript = await self._begin(job) if transcript is None else transcript
                 await self._cut_off(job.work.chat, transcript)
@@ -187,12 +193,25 @@ class Session:
             await self._queue_again()
         return end
 
+    @contextmanager
+    def _heeding(self) -> Generator[None]:
+        """A hook may stop everything here from inside the turn."""
+        try:
+            yield
+        except SessionAborted as error:
+            self._refuse(error)
+            self._aborted = error
+
+    def _turn_of(self, inbound: Inbound, transcript: Transcript, slot: Slot) -> Turn:
+        parts = (self.agent, self._outlet, transcript, inbound, self._turn_id(), self._shared.journal, slot)
+        return Turn(*parts, Memo(self.agent.around.memo), self._used, self._news, self._native)
+
     async def _queue_again(self) -> None:
         """Messages that were to join a turn and that no model has read get turns of their own."""
         for left in await self._shared.journal.intake.unfinished():
             accepted = left.accepted
             if accepted.conversation == self.transcript.conversation and not self.jobs.holds(accepted):
-                self.jobs.resume(job := Job(Prompt(left.inbound, accepted)))
+                self.jobs.offer(job := Job(Prompt(left.inbound, accepted)), resumed=True)
                 job.refused = self._refused
                 self.transcript = Transcript(self._shared.journal.work, accepted.conversation)
 
@@ -234,19 +253,13 @@ class Session:
         accepted = work.accepted or await intake.accept(Arrival(work.inbound, agent, ""))
         return accepted.conversation, accepted.id
 
-    async def _work(self, job: Job, transcript: Transcript, slot: Slot) -> End:
-        if isinstance(job.work, Compaction):
-            return await self._compact(job.work, transcript)
-        parts = (self.agent, self._outlet, transcript, job.work.inbound, self._turn_id())
-        kept = (Memo(self.agent.around.memo), self._used, self._news, self._native)
-        self._turn = Turn(*parts, self._shared.journal, slot, *kept)
-        await self._answer(self._turn)
-        return End("done")
-
     async def _cut_off(self, chat: Chat, transcript: Transcript) -> None:
         """Somebody has stopped it. What people have read stays in the conversation, unless a hook takes all back."""
         if self._aborted is not None:
-            await self._take_back(chat, transcript, self._aborted)
+            if transcript.claim is not None:
+                await transcript.rewind()
+            text = self.agent.around.redactor.text(str(self._aborted))
+            await self._end(transcript, "refused", (), [Outbound(chat, text, kind="error")])
             return
         # A conversation that was begun anew meanwhile has nothing to hear of the old one's end.
         outbox = [Outbound(chat, "Stopped.", kind="notice")] if transcript is self.transcript else []
@@ -258,29 +271,6 @@ class Session:
         end, line = await compacted(self.agent, transcript, step)
         await self._end(transcript, "answered", (), [line])
         return end
-
-    async def _answer(self, turn: Turn) -> None:
-        """Whatever goes wrong in one turn ends that turn, and the user hears of it."""
-        chat, transcript = turn.inbound.chat, turn.transcript
-        try:
-            await run_turn(turn)
-        except SessionAborted as error:
-            self._refuse(error)
-            await self._take_back(chat, transcript, error)
-        except Fenced:
-            raise
-        except Exception:
-            log.exception("turn_crashed", session=self.key, turn=turn.id)
-            text = f"Something went wrong inside hookgate; the log has it under {turn.id}."
-            await self._end(
-                transcript, "answered", turn.progress.read, [*turn.left, Outbound(chat, text, kind="error")]
-            )
-
-    async def _take_back(self, chat: Chat, transcript: Transcript, error: SessionAborted) -> None:
-        if transcript.claim is not None:
-            await transcript.rewind()
-        text = self.agent.around.redactor.text(str(error))
-        await self._end(transcript, "refused", (), [Outbound(chat, text, kind="error")])
 
     def _refuse(self, error: SessionAborted) -> None:
         self.agent.around.forget(self.key)
