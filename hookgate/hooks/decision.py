@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, cast
 
 from hookgate.hooks.rules import AnyPolicy
 from hookgate.hooks.verdicts import Dropped
@@ -41,6 +41,15 @@ _FITTING: Mapping[Stage, tuple[type[Answer], ...]] = {
     Stage.AFTER_TOOL: _CHANGING,
     Stage.BEFORE_SEND: (Continue, Modify, Drop, Failed),
 }
+_PASSING: Mapping[Stage, str] = {
+    Stage.ON_MESSAGE: "the message",
+    Stage.BEFORE_LLM: "the request to {0.model}",
+    Stage.AFTER_LLM: "the reply of {0.model}",
+    Stage.BEFORE_TOOL: "the call of {0.tool}",
+    Stage.APPROVE_TOOL: "the call of {0.tool}",
+    Stage.AFTER_TOOL: "the result of {0.tool}",
+    Stage.BEFORE_SEND: "what is sent",
+}
 
 
 def settled(hook: str, stage: Stage, failure: Failed, policy: AnyPolicy) -> Answer:
@@ -66,19 +75,7 @@ def settled(hook: str, stage: Stage, failure: Failed, policy: AnyPolicy) -> Answ
 
 def let_through(question: Question) -> str:
     """What goes on although the hook that should have judged it has failed, in the words that people read."""
-    match question.stage:
-        case Stage.ON_MESSAGE:
-            return "the message"
-        case Stage.BEFORE_SEND:
-            return "what is sent"
-        case Stage.BEFORE_TOOL | Stage.APPROVE_TOOL:
-            return f"the call of {question.tool}"
-        case Stage.AFTER_TOOL:
-            return f"the result of {question.tool}"
-        case Stage.BEFORE_LLM:
-            return f"the request to {question.model}"
-        case Stage.AFTER_LLM:
-            return f"the reply of {question.model}"
+    return _PASSING[question.stage].format(question)
 
 
 def fitting(stage: Stage, answer: Answer) -> Answer:
@@ -104,62 +101,37 @@ class Author:
 
 
 def modified(subject: Subject, changes: Mapping[str, Any], author: Author) -> tuple[Subject, tuple[str, ...]]:
-    """The changed value and the members that really differ. An echo is no change.
+    """The changed value, and the JSON members that really differ, in the order of its fields. An echo is no change.
 
     Raises ValueError where the hook changed what its `may_modify` does not list.
     """
-    after = _applied(subject, changes, author)
-    names = changed_members(subject, after)
+    made = dict(changes)
+    if isinstance(subject, LLMRequest) and "tools" in made:
+        made["tools"] = _owned(subject.tools, made["tools"], author.hook)
+    if isinstance(subject, LLMRequest) and "model" in made:
+        made["model"] = qualified(made["model"], subject.model, author.providers)
+    before = subject.result if isinstance(subject, Finished) else subject
+    after = replace(before, **made)
+    changed = [it.name for it in fields(before) if getattr(before, it.name) != getattr(after, it.name)]
+    names = tuple(WIRE_NAMES.get(name, name) for name in changed)
     forbidden = [name for name in names if author.may_modify is not None and name not in author.may_modify]
     if forbidden:
         raise ValueError(f"it may not modify {', '.join(forbidden)}")
-    return after, names
+    return replace(subject, result=after) if isinstance(subject, Finished) else cast("Subject", after), names
 
 
-def changed_members(before: Subject, after: Subject) -> tuple[str, ...]:
-    """JSON members that differ, in the order of the fields."""
-    if isinstance(before, Finished) and isinstance(after, Finished):
-        return _differing(before.result, after.result)
-    return _differing(before, after)
-
-
-def _differing(before: Subject | ToolResult, after: Subject | ToolResult) -> tuple[str, ...]:
-    names = (field.name for field in fields(before))
-    changed = (name for name in names if getattr(before, name) != getattr(after, name))
-    return tuple(WIRE_NAMES.get(name, name) for name in changed)
-
-
-def _applied(subject: Subject, changes: Mapping[str, Any], author: Author) -> Subject:
-    match subject:
-        case LLMRequest():
-            return replace(subject, **_request_changes(subject, changes, author))
-        case Finished():
-            return replace(subject, result=replace(subject.result, **changes))
-        case _:
-            return replace(subject, **changes)
-
-
-def _request_changes(request: LLMRequest, changes: Mapping[str, Any], author: Author) -> dict[str, Any]:
-    made = dict(changes)
-    if "tools" in made:
-        made["tools"] = owned_specs(request.tools, made["tools"], author.hook)
-    if "model" in made:
-        made["model"] = qualified(made["model"], request.model, author.providers)
-    return made
-
-
-def owned_specs(known: Iterable[ToolSpec], written: Iterable[ToolSpec], hook: str) -> tuple[ToolSpec, ...]:
+def _owned(known: Iterable[ToolSpec], written: Iterable[ToolSpec], hook: str) -> tuple[ToolSpec, ...]:
     """Specs as a hook wrote them: a known name stays that tool, a new one belongs to the hook."""
-    before = {spec.name: spec for spec in known}
-    return tuple(_owned(before.get(spec.name), spec, hook) for spec in written)
-
-
-def _owned(known: ToolSpec | None, written: ToolSpec, hook: str) -> ToolSpec:
-    if known is None:
-        return replace(written, provider=f"hook:{hook}")
-    if (known.description, known.parameters) == (written.description, written.parameters):
-        return known
-    return replace(known, description=written.description, parameters=written.parameters)
+    before, owned = {spec.name: spec for spec in known}, list[ToolSpec]()
+    for spec in written:
+        own = before.get(spec.name)
+        if own is None:
+            owned.append(replace(spec, provider=f"hook:{hook}"))
+        elif (own.description, own.parameters) == (spec.description, spec.parameters):
+            owned.append(own)
+        else:
+            owned.append(replace(own, description=spec.description, parameters=spec.parameters))
+    return tuple(owned)
 
 
 def qualified(model: str, current: str, providers: frozenset[str]) -> str:
@@ -178,11 +150,8 @@ def injected(before: LLMRequest, after: LLMRequest) -> tuple[str, ...]:
 
 def system_changed(before: LLMRequest, after: LLMRequest) -> bool:
     """Whether what the system says differs: worth an event, since it steers everything after it."""
-    return _system(before) != _system(after)
-
-
-def _system(request: LLMRequest) -> tuple[str, ...]:
-    return tuple(message.content for message in request.messages if message.role == "system")
+    old, new = ([it.content for it in request.messages if it.role == "system"] for request in (before, after))
+    return old != new
 
 
 def dropped(hook: str, stage: Stage, answer: Drop) -> Dropped:
@@ -194,22 +163,22 @@ def dropped(hook: str, stage: Stage, answer: Drop) -> Dropped:
 
 def denial(hook: str, answer: Deny) -> ToolResult:
     """What the model is told of a refused call; the page's exact words."""
-    text = answer.reason if answer.bare else _with_reason("Tool execution denied by hook", answer.reason)
-    return ToolResult(
-        text or "Tool execution denied by hook",
-        is_error=True,
-        error=Fault(answer.kind, "before_tool", answer.reason, f"hook:{hook}"),
-    )
+    usual = "Tool execution denied by hook"
+    text = (answer.reason if answer.bare else _with_reason(usual, answer.reason)) or usual
+    return ToolResult(text, is_error=True, error=Fault(answer.kind, "before_tool", answer.reason, f"hook:{hook}"))
 
 
 def refusal(denied_by: str, reason: str) -> ToolResult:
     """A refused approval; `denied_by` is `hook:NAME` (the page's words), `approval:ID` or `rule:NAME`."""
     asked = "approval hook" if denied_by.startswith("hook:") else "approval"
-    return ToolResult(
-        _with_reason(f"Tool execution denied by {asked}", reason),
-        is_error=True,
-        error=Fault("permission", "approve_tool", reason, denied_by),
-    )
+    text = _with_reason(f"Tool execution denied by {asked}", reason)
+    return ToolResult(text, is_error=True, error=Fault("permission", "approve_tool", reason, denied_by))
+
+
+def unanswered(hook: str, what: str) -> ToolResult:
+    """The result of a call that the owner of its tool has not answered."""
+    reason = f"hook {hook} {what}"
+    return ToolResult(f"ERROR (fatal) {hook}: {reason}", is_error=True, error=Fault("fatal", hook, reason))
 
 
 def _with_reason(text: str, reason: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
+from typing import TypeVar, cast
 
 import trio
 
@@ -25,11 +26,10 @@ from hookgate.hooks.walk import Walk, abort
 from hookgate.protocol.approval import Wish
 from hookgate.protocol.events.payloads import HookModified
 from hookgate.protocol.hook.answers import Abort, Answer, Ask, Deny, Drop, Refuse, ReplyWith, Respond
-from hookgate.protocol.hook.stages import Question, Stage, Subject
+from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.interfaces import Redactor
 from hookgate.protocol.values import (
     ChatMessage,
-    Fault,
     Finished,
     Inbound,
     LLMReply,
@@ -40,6 +40,8 @@ from hookgate.protocol.values import (
     ToolResult,
     ToolSpec,
 )
+
+S = TypeVar("S", LLMRequest, LLMReply, Finished)
 
 
 class Gate:
@@ -89,10 +91,13 @@ class Gate:
 
     def holds_text(self, step: Step, model: str) -> bool:
         """Whether a hook may still change what the model says, or keep it, so that nobody may read along."""
-        chains = self._walk.chains
-        later = [mount for mount in chains.at(Stage.AFTER_LLM) if _may_change(mount, Stage.AFTER_LLM, "content")]
-        later += [mount for mount in chains.at(Stage.BEFORE_SEND) if mount.stands_at(Stage.BEFORE_SEND)]
-        return any(mount.enforces and mount.rules.match.matches(step, "", model) for mount in later)
+        for stage in (Stage.AFTER_LLM, Stage.BEFORE_SEND):
+            for mount in self._walk.chains.at(stage):
+                allowed = mount.rules.may_modify if stage is Stage.AFTER_LLM else None
+                changes = mount.enforces and mount.stands_at(stage) and (allowed is None or "content" in allowed)
+                if changes and mount.rules.match.matches(step, "", model):
+                    return True
+        return False
 
     # --- the stages of a message ---
 
@@ -129,52 +134,42 @@ class Gate:
                 dropped = decision.dropped(mount.name, question.stage, drop)
                 return replace(dropped, reason=self.redacted(dropped.reason), tell=self.redacted(dropped.tell))
             case _:
-                assert isinstance(question.subject, ChatMessage)  # noqa: S101 - a patch never changes its kind
-                return question.subject
+                return cast("ChatMessage", question.subject)
 
     # --- the stages of a step ---
 
     async def before_llm(self, step: Step, request: LLMRequest) -> LLMRequest:
         """The request as the hooks left it, the tools that hooks own included."""
-        request = self.offered(step, request)
-        subject = await self._passed(Question(Stage.BEFORE_LLM, step, request))
-        assert isinstance(subject, LLMRequest)  # noqa: S101 - a patch never changes the kind of a value
-        return subject
+        return await self._passed(step, Stage.BEFORE_LLM, self.offered(step, request))
 
     async def after_llm(self, step: Step, reply: LLMReply) -> LLMReply:
-        subject = await self._passed(Question(Stage.AFTER_LLM, step, reply))
-        assert isinstance(subject, LLMReply)  # noqa: S101
-        return subject
+        return await self._passed(step, Stage.AFTER_LLM, reply)
 
     async def after_tool(self, step: Step, finished: Finished) -> ToolResult:
-        subject = await self._passed(Question(Stage.AFTER_TOOL, step, finished))
-        assert isinstance(subject, Finished)  # noqa: S101
-        return subject.result
+        return (await self._passed(step, Stage.AFTER_TOOL, finished)).result
 
-    async def _passed(self, question: Question) -> Subject:
-        return (await self._walk.over(question)).question.subject
+    async def _passed(self, step: Step, stage: Stage, subject: S) -> S:
+        """A patch never changes the kind of a value, and only calls and messages have answers that end a walk."""
+        return cast("S", (await self._walk.over(Question(stage, step, subject))).question.subject)
 
     async def before_tool(
         self, step: Step, call: ToolCall, owners: Mapping[str, str] = MappingProxyType({})
     ) -> Allowed | Answered | Denied:
         """All hooks but the owner of the tool that the call is for by then, which answers in `answer_owned`."""
         walked = await self._walk.over(Question(Stage.BEFORE_TOOL, step, call), owners)
-        call, mount = _call(walked.question), walked.mount
+        call, mount = cast("ToolCall", walked.question.subject), walked.mount
         match walked.answer:
-            case Respond() as answer if mount is not None:
-                return self._answered(walked.question, mount, answer)
+            case Respond(call=said, result=result) if mount is not None:
+                self.events.emit(HookModified(mount.name, Stage.BEFORE_TOOL, ("result",), call.name), step)
+                return Answered(call, replace(call, **said), result, mount.name, mount.rules.may_respond_unapproved)
             case Deny() as answer if mount is not None:
                 return Denied(call, decision.denial(mount.name, answer))
             case _:
                 return Allowed(call)
 
-    def _answered(self, question: Question, mount: Mount, answer: Respond) -> Answered:
-        call = replace(_call(question), **answer.call)
-        self.events.emit(HookModified(mount.name, question.stage, ("result",), _call(question).name), question.step)
-        return Answered(_call(question), call, answer.result, mount.name, mount.rules.may_respond_unapproved)
-
     async def approve_tool(self, step: Step, call: ToolCall) -> ToolResult | tuple[Wish, ...]:
-        """The refusing result, or who wants a person asked; an empty tuple: approved, or nobody to ask."""
+        """The refusing result, or who wants a person asked; an empty tuple: approved, or nobody to ask. Approvers are
+        asked side by side, and the first refusal cancels the rest."""
         question = Question(Stage.APPROVE_TOOL, step, call)
         self._walk.audit(question)
         matching = self._walk.chains.matching(question)
@@ -183,11 +178,24 @@ class Gate:
         if len(approvers) == 1:
             answers[approvers[0].name] = await self._asking.ask(approvers[0], question)
         elif approvers:
-            await self._ask_together(approvers, question, answers)
+            async with trio.open_nursery() as nursery:
+
+                async def ask(mount: Mount) -> None:
+                    answers[mount.name] = answer = await self._asking.ask(mount, question)
+                    if isinstance(answer, Refuse):
+                        nursery.cancel_scope.cancel()
+
+                for mount in approvers:
+                    nursery.start_soon(ask, mount)
         for name, answer in answers.items():
             if isinstance(answer, Refuse):
                 return decision.refusal(f"hook:{name}", answer.reason)
-        return tuple(_wish(m, a) for m in approvers if isinstance(a := answers[m.name], Ask))
+        asked = ((mount, answers[mount.name]) for mount in approvers)
+        return tuple(
+            Wish(f"hook:{mount.name}", ask.title, ask.text, ask.approvers, ask.ttl_s)
+            for mount, ask in asked
+            if isinstance(ask, Ask)
+        )
 
     def came_since(self, judges: Chains, step: Step, call: ToolCall) -> bool:
         """Whether a hook that would be asked about the call now is not, or not as it is now, among those that have
@@ -204,48 +212,17 @@ class Gate:
                     return True
         return False
 
-    async def _ask_together(self, approvers: list[Mount], question: Question, answers: dict[str, Answer]) -> None:
-        """The first refusal cancels the rest."""
-
-        async def ask(mount: Mount) -> None:
-            answers[mount.name] = answer = await self._asking.ask(mount, question)
-            if isinstance(answer, Refuse):
-                nursery.cancel_scope.cancel()
-
-        async with trio.open_nursery() as nursery:
-            for mount in approvers:
-                nursery.start_soon(ask, mount)
-
     async def answer_owned(self, step: Step, call: ToolCall, spec: ToolSpec) -> ToolResult:
         """Run an injected tool: its owner's before_tool, with the tool's own timeout, must respond."""
         mount = next((m for m in self._walk.chains.at(Stage.BEFORE_TOOL) if m.name == spec.owner), None)
         if mount is None:
-            return _unanswered(spec.owner, "takes no before_tool calls")
-        answer = await self._asking.ask(mount, Question(Stage.BEFORE_TOOL, step, call), spec.timeout_s)
-        match answer:
+            return decision.unanswered(spec.owner, "takes no before_tool calls")
+        match await self._asking.ask(mount, Question(Stage.BEFORE_TOOL, step, call), spec.timeout_s):
             case Respond(result=result):
                 return result
-            case Deny():
+            case Deny() as answer:
                 return decision.denial(mount.name, answer)
-            case Abort():
+            case Abort() as answer:
                 abort(mount, Stage.BEFORE_TOOL, answer)
             case _:
-                return _unanswered(spec.owner, "did not respond to the call of its own tool")
-
-
-def _may_change(mount: Mount, stage: Stage, member: str) -> bool:
-    return mount.stands_at(stage) and (mount.rules.may_modify is None or member in mount.rules.may_modify)
-
-
-def _call(question: Question) -> ToolCall:
-    assert isinstance(question.subject, ToolCall)  # noqa: S101 - before_tool asks about calls only
-    return question.subject
-
-
-def _wish(mount: Mount, ask: Ask) -> Wish:
-    return Wish(f"hook:{mount.name}", ask.title, ask.text, ask.approvers, ask.ttl_s)
-
-
-def _unanswered(hook: str, what: str) -> ToolResult:
-    reason = f"hook {hook} {what}"
-    return ToolResult(f"ERROR (fatal) {hook}: {reason}", is_error=True, error=Fault("fatal", hook, reason))
+                return decision.unanswered(spec.owner, "did not respond to the call of its own tool")
