@@ -12,7 +12,7 @@ from hookgate.loop.execution_policy import Around, Compare
 from hookgate.protocol.values import ToolCall, ToolResult, ToolSpec
 from tests.loop.recording import CHAT, Bench, FunctionTool, asks_for, says
 
-MOST = 19
+MOST = 12
 
 
 class Pure(FunctionTool):
