@@ -29,7 +29,8 @@ class Run:
 class Bar:
     """What is promised. `limit`: times the floor, or with `absolute` in `unit`; None promises nothing.
 
-    `or_times`: also kept where the value is at most so many times the floor.
+    `or_times`: also kept where the value is at most so many times the floor. `and_times`: of the floor, on top of an
+    absolute limit.
     """
 
     what: str
@@ -38,6 +39,7 @@ class Bar:
     limit: float | None = None
     absolute: bool = False
     or_times: float | None = None
+    and_times: float = 0.0
 
     def judged(self, pairs: Sequence[Pair]) -> Figure:
         """The ratio is the median of each run's own: a slow minute of the machine then counts on both sides."""
@@ -58,7 +60,7 @@ class Figure:
     def met(self) -> bool:
         if self.bar.or_times is not None and self.ratio <= self.bar.or_times:
             return True
-        judged = self.value if self.bar.absolute else self.ratio
+        judged = self.value - self.bar.and_times * self.floor if self.bar.absolute else self.ratio
         return self.bar.limit is None or judged <= self.bar.limit
 
 

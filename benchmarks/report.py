@@ -32,7 +32,8 @@ def _limit(figure: Figure) -> str:
     if bar.limit is None:
         return ""
     either = f" or {bar.or_times:g} ×" if bar.or_times is not None else ""  # noqa: RUF001 - times
-    return f"{bar.limit:g} {bar.unit}{either}" if bar.absolute else f"{bar.limit:g} ×"  # noqa: RUF001 - times
+    more = f" + {bar.and_times:g} ×" if bar.and_times else ""  # noqa: RUF001 - times
+    return f"{bar.limit:g} {bar.unit}{more}{either}" if bar.absolute else f"{bar.limit:g} ×"  # noqa: RUF001 - times
 
 
 def _amount(value: float) -> str:

@@ -180,6 +180,7 @@ class WebChannel:
                     feed.publish("trace", asdict(trace))
 
     def _begin(self, feed: Feed, inbound: Inbound) -> None:
+        feed.begin()
         feed.queued.pop(inbound.message_id, None)
         feed.running = Running(inbound.message_id)
         files, replaces = past.media(inbound.media), bool(inbound.replaces)

@@ -40,7 +40,7 @@ class Feed:
         self.told: dict[str, tuple[tuple[ShownTool, ...], tuple[ShownTrace, ...]]] = {}
         self.listeners = 0
         self.cursor = next(numbers)
-        self._lost = self.cursor
+        self._lost = self._began = self.cursor
         self._numbers = numbers
         self._events: deque[tuple[int, bytes]] = deque()
         self._bytes = 0
@@ -87,6 +87,13 @@ class Feed:
         self.told[running.message] = tuple(running.tools.values()), tuple(running.trace)
         while len(self.told) > MAX_TOLD:
             del self.told[next(iter(self.told))]
+
+    def begin(self) -> None:
+        """A turn begins: events are kept from the one before on, so that a chat costs the same however long it is."""
+        while self._events and self._events[0][0] <= self._began:
+            self._lost, gone = self._events.popleft()
+            self._bytes -= len(gone)
+        self._began = self.cursor
 
     def rest(self) -> None:
         """Nobody listens: whoever comes gets a snapshot."""

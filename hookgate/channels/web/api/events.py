@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 
 import trio
@@ -10,12 +10,13 @@ from starlette.requests import Request
 
 from hookgate.channels.web.api.asking import Refused
 from hookgate.channels.web.channel import WebChannel
-from hookgate.channels.web.feeds import Feed
+from hookgate.channels.web.feeds import Feed, Feeds
 from hookgate.channels.web.server import STREAMS, Receive, Scope, Send
 from hookgate.protocol.codec import encode
 from hookgate.protocol.values import Chat
 
 HEARTBEAT_S = 15.0
+PIECE_BYTES = 16_384
 HEADERS = (
     (b"content-type", b"text/event-stream"),
     (b"cache-control", b"no-store"),
@@ -68,12 +69,23 @@ async def _tell(channel: WebChannel, feed: Feed, cursor: int, send: Send) -> Non
             cursor = channel.feeds.cursor(snapshot.cursor)
             data = b"event: snapshot\ndata: %s\n\n" % encode(asdict(snapshot))
             events = [(cursor, data)]
-        # Each with its id, so that whoever is cut in the middle knows which was the last.
-        for number, event in events:
-            head = f"id: {channel.feeds.id(number)}\n".encode()
-            await send({"type": "http.response.body", "body": head + event, "more_body": True})
-            cursor = number
+        for piece in _pieces(channel.feeds, events):
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+        cursor = events[-1][0] if events else cursor
         with trio.move_on_after(HEARTBEAT_S) as quiet:
             await feed.news(cursor)
         if quiet.cancelled_caught:
             await send({"type": "http.response.body", "body": b": \n\n", "more_body": True})
+
+
+def _pieces(feeds: Feeds, events: Iterable[tuple[int, bytes]]) -> Iterator[bytes]:
+    """What is short goes together, since each piece wakes the other side. Each event has its id, so that whoever is
+    cut in the middle knows which was the last."""
+    piece = bytearray()
+    for number, event in events:
+        piece += b"id: %s\n" % feeds.id(number).encode() + event
+        if len(piece) >= PIECE_BYTES:
+            yield bytes(piece)
+            piece.clear()
+    if piece:
+        yield bytes(piece)
