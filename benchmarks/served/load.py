@@ -145,7 +145,8 @@ class Senders:
 
     async def send(self, session: int, number: int) -> None:
         """Its message of this number, counted from when it is due, whether a connection is free then or not."""
-        key, renews = f"k{session}x{number}", (number + session) % RENEWED_AFTER == 0
+        key, waits = f"k{session}x{number}", any(it.startswith(f"k{session}x") for it in self.heard.sent)
+        renews = (number + session) % RENEWED_AFTER == 0 and not waits
         if not renews:
             self.heard.sent[key] = perf_counter()
         body = f'{{"key":"{key}","text":"{"/new" if renews else TEXT}"}}'.encode()
