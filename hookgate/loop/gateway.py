@@ -24,7 +24,15 @@ from hookgate.loop.slots import Shared
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.errors import SessionAborted
 from hookgate.protocol.interfaces import Channel
-from hookgate.protocol.journal.values import Accepted, Arrival, ArrivalKind, Conversation, Unfinished
+from hookgate.protocol.journal.values import (
+    NOWHERE,
+    Accepted,
+    Arrival,
+    ArrivalKind,
+    Conversation,
+    Unfinished,
+    Upstream,
+)
 from hookgate.protocol.journal.values import Outcome as JournalOutcome
 from hookgate.protocol.values import Chat, Inbound, Outbound
 
@@ -72,7 +80,7 @@ class Gateway:
         # What waits here is bounded by the queues of the sessions, and by the commands that people type.
         self._work, self._inbox = trio.open_memory_channel[Callable[[], Awaitable[None]]](inf)
 
-    async def receive(self, inbound: Inbound) -> Accepted:
+    async def receive(self, inbound: Inbound, upstream: Upstream = NOWHERE) -> Accepted:
         """Take a message in: returns once it is stored, and queued, answered as a command, or refused. One that has
         been taken in before is not taken in again; one that was said in a group to others is not stored, and what
         is returned has no id. Raises StoreFailed where nothing was stored that should be."""
@@ -83,16 +91,17 @@ class Gateway:
             inbound, commands=invocation is not None, counts=invocation is None or not invocation.command.ends
         )
         if turned is not None:
-            return await self._refuse(inbound, turned)
-        return await (self._accept(inbound, _key(inbound)) if invocation is None else self._invoke(invocation))
+            return await self._refuse(inbound, turned, upstream)
+        if invocation is None:
+            return await self._accept(self._arrival(inbound, upstream))
+        return await self._invoke(invocation, upstream)
 
-    async def _refuse(self, inbound: Inbound, turned: Turned) -> Accepted:
+    async def _refuse(self, inbound: Inbound, turned: Turned, upstream: Upstream) -> Accepted:
         """What does not come in touches no hook, no model and no conversation: it is in the books with its end."""
-        agent = self.agent_of(inbound.chat).name
         if not turned.why:
-            return Accepted("", Conversation(inbound.chat.session_key, agent))
+            return Accepted("", Conversation(inbound.chat.session_key, self.agent_of(inbound.chat).name))
         kept = replace(inbound, text=inbound.text[:MOST_KEPT], media=(), replaces=0)
-        accepted = await self.journal.intake.accept(Arrival(kept, agent, _key(inbound)))
+        accepted = await self.journal.intake.accept(self._arrival(kept, upstream))
         if not accepted.known:
             line = Outbound(inbound.chat, turned.tell, kind="notice") if turned.tell else None
             await self._settle(accepted, "refused", line, turned.why)
@@ -100,30 +109,37 @@ class Gateway:
 
     async def submit(self, inbound: Inbound) -> Accepted:
         """Take a message in that is none of a person's: no command, whatever it says."""
-        inbound = inbound.sound
-        return await self._accept(inbound, _key(inbound))
+        return await self._accept(self._arrival(inbound.sound, NOWHERE))
 
-    async def _accept(self, inbound: Inbound, key: str) -> Accepted:
+    def _arrival(self, inbound: Inbound, upstream: Upstream) -> Arrival:
+        # Platforms number the messages of each chat.
+        key = f"{inbound.chat.session_key} {inbound.message_id}" if inbound.message_id else ""
+        agent = self.agent_of(inbound.chat).name
+        return Arrival(inbound, agent, key, upstream.account, offset=upstream.offset)
+
+    async def _accept(self, arrival: Arrival) -> Accepted:
         """It joins the queue, or the turn that runs, as the channel has it; else people read why it does not."""
-        accepted = await self.journal.intake.accept(Arrival(inbound, self.agent_of(inbound.chat).name, key))
+        inbound, accepted = arrival.inbound, await self.journal.intake.accept(arrival)
         if accepted.known or accepted.id in self._resumed:
             return accepted
         session, prompt, refused = self.session(inbound.chat), Prompt(inbound, accepted), ""
         busy = self._shared.policy(inbound.chat.channel).busy if session.jobs.busy else "queue"
+        if (busy == "steer" or session.belongs(prompt)) and session.steer(prompt):
+            return accepted
         if busy == "reject":
             refused = REJECTED
-        elif not (busy == "steer" and session.steer(prompt)) and not session.jobs.offer(Job(prompt)):
+        elif not session.jobs.offer(Job(prompt)):
             refused = BUSY
         if refused:
             await self._settle(accepted, "refused", Outbound(inbound.chat, refused, kind="notice"))
         return accepted
 
-    async def _invoke(self, invocation: Invocation) -> Accepted:
+    async def _invoke(self, invocation: Invocation, upstream: Upstream) -> Accepted:
         inbound, command = invocation.inbound, invocation.command
-        arrival = Arrival(inbound, self.agent_of(inbound.chat).name, _key(inbound), kind=command.kind)
+        arrival = replace(self._arrival(inbound, upstream), kind=command.kind, effect=command.effect)
         self._invoked.append(inbound)
         try:
-            accepted = invocation.accepted = await self.journal.intake.accept(replace(arrival, effect=command.effect))
+            accepted = invocation.accepted = await self.journal.intake.accept(arrival)
         except BaseException:
             self._invoked.remove(inbound)
             raise
@@ -312,7 +328,7 @@ class Gateway:
             case str():
                 return Outbound(chat, outcome, kind="notice") if outcome else None
             case Prompt(inbound=inbound):
-                await self._accept(inbound, "")
+                await self._accept(Arrival(inbound, self.agent_of(inbound.chat).name, ""))
                 return None
             case Compaction():
                 offered = self.session(chat).jobs.offer(Job(outcome))
@@ -361,8 +377,3 @@ class Gateway:
         await trio.lowlevel.checkpoint()
         rows = (": ".join(it.row) for it in self.commands.listed(chat))
         return Outbound(chat, "\n".join(rows), kind="output")
-
-
-def _key(inbound: Inbound) -> str:
-    """Platforms number the messages of each chat."""
-    return f"{inbound.chat.session_key} {inbound.message_id}" if inbound.message_id else ""

@@ -51,7 +51,8 @@ def _part(text: str) -> str:
 class Inbound:
     """`replaces`: the number of the entry of its conversation that it takes the place of, and of all that came after;
     0: it goes at the end. Of a chat with several people: `mentioned`, the bot is named in it; `reply_to_bot`, it
-    answers something that the bot has said."""
+    answers something that the bot has said. `album`: messages with the same one were sent as one; what comes late of
+    them joins the turn of the others."""
 
     chat: Chat
     text: str
@@ -60,6 +61,7 @@ class Inbound:
     replaces: int = 0
     mentioned: bool = False
     reply_to_bot: bool = False
+    album: str = ""
 
     @property
     def sound(self) -> Inbound:

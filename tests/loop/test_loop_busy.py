@@ -207,3 +207,24 @@ async def test_a_message_that_steers_is_judged_before_it_joins(
         assert [it.content for it in made.messages() if it.role == "user"] == said
         assert made.lines == lines
         assert await made.journal.intake.unfinished() == ()
+
+
+async def test_late_parts_of_an_album_join_its_turn_and_nothing_else_does(bench: MakeBench) -> None:
+    """One that comes while it runs, and one that waited with it."""
+    held = Held()
+    made = bench(asks_for("work"), says("one"), asks_for("work"), says("two"), says("three"), tools=[held.tool])
+    async with made.opened():
+        await made.say("first")
+        await held.begun.wait()
+        for text, album in (("a1", "A"), ("b1", "B"), ("a2", "A")):
+            await made.gateway.receive(Inbound(CHAT, text, message_id=text, album=album))
+        held.go, go = trio.Event(), held.go
+        held.begun = trio.Event()
+        go.set()
+        await held.begun.wait()
+        await made.gateway.receive(Inbound(CHAT, "a3", message_id="a3", album="A"))
+        held.go.set()
+        await made.idle()
+        assert [it.content for it in made.messages() if it.role == "user"] == ["first", "a1", "a2", "a3", "b1"]
+        assert made.lines == ["one", "two", "three"]
+        assert await outcomes(made, "M1", "M2", "M3", "M4", "M5") == ["answered"] * 5

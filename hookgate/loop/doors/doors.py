@@ -66,6 +66,11 @@ class Doors:
         door = self._doors.get(inbound.chat.channel)
         return door is not None and judge(door, self._people, inbound, commands=True) == "stranger"
 
+    def hears(self, inbound: Inbound) -> bool:
+        """Whether it would come in now, if it is no command: for whoever would have to fetch its files first."""
+        door = self._doors.get(inbound.chat.channel)
+        return door is None or judge(door, self._people, inbound) == "in"
+
     def turn_away(self, inbound: Inbound, *, commands: bool, counts: bool) -> Turned | None:
         """None: it comes in. `commands`: it is one of our commands; `counts`: against the sender's quota."""
         door = self._doors.get(inbound.chat.channel)

@@ -159,6 +159,12 @@ class Jobs:
         for job in self._queue:
             job.refused = reason
 
+    def let_join(self, joins: Callable[[Prompt | Compaction], bool]) -> None:
+        """What waits and becomes part of the job that runs is no job of its own any more."""
+        for job in [it for it in self._queue if joins(it.work)]:
+            self._queue.remove(job)
+            job.finish(End("done"))
+
     def drop(self) -> int:
         """Nothing that waits is to begin, and nobody hears of it. Returns how many there were."""
         dropped = list(self._queue)

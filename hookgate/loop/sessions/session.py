@@ -73,6 +73,11 @@ class Session:
         """Whether it joins the running turn."""
         return self._turn is not None and self._turn.takes(prompt)
 
+    def belongs(self, prompt: Prompt) -> bool:
+        """Whether it is a late part of what the running turn answers."""
+        album = prompt.inbound.album
+        return bool(album) and self._turn is not None and self._turn.inbound.album == album
+
     def stop(self) -> bool:
         """End the running turn now, or the one about to begin; the user's message stays in the transcript.
 
@@ -178,6 +183,7 @@ class Session:
                         end = await self._compact(job.work, transcript)
                     else:
                         self._turn = turn = self._turn_of(job.work.inbound, transcript, slot)
+                        self.jobs.let_join(self._joins)
                         with self._heeding():
                             await run_turn(turn)
                         end = End("done")
@@ -189,7 +195,7 @@ class Session:
                 with trio.move_on_after(LEASE_S, shield=True):
                     await transcript.release()
             raise
-        if self._outlet.policy.busy == "steer" and isinstance(job.work, Prompt):
+        if isinstance(job.work, Prompt) and (self._outlet.policy.busy == "steer" or job.work.inbound.album):
             await self._queue_again()
         return end
 
@@ -252,6 +258,9 @@ class Session:
             return await intake.conversation(self.key, agent), ""
         accepted = work.accepted or await intake.accept(Arrival(work.inbound, agent, ""))
         return accepted.conversation, accepted.id
+
+    def _joins(self, work: Prompt | Compaction) -> bool:
+        return isinstance(work, Prompt) and self.belongs(work) and self.steer(work)
 
     async def _cut_off(self, chat: Chat, transcript: Transcript) -> None:
         """Somebody has stopped it. What people have read stays in the conversation, unless a hook takes all back."""

@@ -41,6 +41,18 @@ class Conversation:
 
 
 @dataclass(frozen=True, slots=True)
+class Upstream:
+    """Where a message comes from: the account of its platform that has received it, and the channel's place in its
+    stream after it; empty: none that is known."""
+
+    account: str = ""
+    offset: str = ""
+
+
+NOWHERE = Upstream()
+
+
+@dataclass(frozen=True, slots=True)
 class Arrival:
     """A message as a channel hands it in. With the channel's name, `account` and `key` make it this very message
     upstream, so that a repeat is known as one; without a key it is never repeated. `effect`: what it does to its
