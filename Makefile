@@ -18,7 +18,7 @@ endif
 demo: $(VENV)/.run plugins
 	@$(BIN)/hookgate demo
 
-test: $(VENV)/.dev $(VENV)/.go $(VENV)/.mcp $(VENV)/.axe tools
+test: $(VENV)/.dev $(VENV)/.go $(VENV)/.mcp $(VENV)/.axe $(VENV)/.telegram tools
 	@$(BIN)/python -m compileall -q hookgate tests && $(BIN)/python -m compileall -q -l plugins/python
 	$(BIN)/pytest -q -n 4
 
@@ -105,6 +105,14 @@ $(VENV)/.mutate: $(VENV)/.dev requirements/mutate.lock
 # What looks for barriers on the web page, for the tests alone.
 $(VENV)/.axe: $(VENV)/.dev tests/channels/web/npm/package.json tests/channels/web/npm/package-lock.json
 	$(call npm-ci,tests/channels/web/npm,$(VENV)/axe)
+	@touch $@
+
+# Servers after the Bot API and a client library for it, both of others, for the tests alone.
+$(VENV)/.telegram: $(VENV)/.dev requirements/telegram.lock tests/channels/telegram/npm/package.json \
+tests/channels/telegram/npm/package-lock.json
+	$(BIN)/uv venv -q --clear --python $(BIN)/python $(VENV)/telegram
+	$(BIN)/uv pip install -q --python $(VENV)/telegram/bin/python --require-hashes -r requirements/telegram.lock
+	$(call npm-ci,tests/channels/telegram/npm,$(VENV)/telegram-node)
 	@touch $@
 
 define npm-ci

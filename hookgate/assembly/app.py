@@ -46,6 +46,7 @@ from hookgate.tools.registry import Change, Registry
 from hookgate.tools.schema.spec import spec_problem
 
 if TYPE_CHECKING:
+    from hookgate.channels.web.server import App
     from hookgate.loop.sessions.session import Session
 
 log = structlog.get_logger("hookgate.config")
@@ -62,6 +63,7 @@ class Runtime:
     policies: Policies
     channels: Mapping[str, Channel]
     pages: Mapping[str, Page]
+    webhooks: Mapping[str, App]
     journal: Journal
     tools: Toolset
     more: More
@@ -124,7 +126,7 @@ async def open_runtime(settings: Settings, ports: Ports) -> AsyncGenerator[Runti
         agents = Agents(config, AgentParts(providers, tools, judges, context))
         shared = Shared(journal, trio.Semaphore(config.gateway.max_turns), policies, idle_s, policies.doors)
         gateway = Gateway(agents, channels, shared, extensions.commands if extensions else None)
-        desk.gateway, desk.approvals = gateway, judges.approvals
+        desk.open(gateway, judges.approvals)
         more = await open_more_tools(stack, settings, tools, gateway.tell)
         judges.approvals.adopt(all_rules(config, more.workshop))
         if more.workshop is not None and not settings.looking:
@@ -145,6 +147,7 @@ async def open_runtime(settings: Settings, ports: Ports) -> AsyncGenerator[Runti
             policies,
             channels,
             opened.pages,
+            opened.webhooks,
             journal,
             tools,
             more,

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
+import trio
+
 from hookgate import config as configuration
 from hookgate.approvals.requests import Approvals
 from hookgate.assembly.hooks.opening import people
@@ -20,7 +22,7 @@ from hookgate.protocol.approval import Decision, Outcome, Voter
 from hookgate.protocol.channel import ChannelPolicy
 from hookgate.protocol.interfaces import Channel, Redactor
 from hookgate.protocol.journal.interfaces import Journal
-from hookgate.protocol.journal.values import Accepted, StoredRequest
+from hookgate.protocol.journal.values import NOWHERE, Accepted, StoredRequest, Upstream
 from hookgate.protocol.media import MediaStore
 from hookgate.protocol.values import Chat, Inbound
 from hookgate.sections import Config
@@ -78,11 +80,12 @@ class Page:
 
 @dataclass(frozen=True)
 class OpenChannels:
-    """By name. `mounts`: channels that hear of what happens."""
+    """By name. `mounts`: channels that hear of what happens. `webhooks`: by path what answers platforms."""
 
     channels: dict[str, Channel] = field(default_factory=dict[str, Channel])
     pages: dict[str, Page] = field(default_factory=dict[str, Page])
     mounts: list[Mount] = field(default_factory=list[Mount])
+    webhooks: dict[str, App] = field(default_factory=dict[str, "App"])
 
 
 class Desk:
@@ -94,9 +97,22 @@ class Desk:
 
     def __init__(self, journal: Journal, redactor: Redactor, media: MediaStore, policies: Policies) -> None:
         self.journal, self.redactor, self.media, self.policies = journal, redactor, media, policies
+        self._open = trio.Event()
 
-    async def receive(self, inbound: Inbound) -> Accepted:
-        return await self.gateway.receive(inbound)
+    def open(self, gateway: Gateway, approvals: Approvals) -> None:
+        self.gateway, self.approvals = gateway, approvals
+        self._open.set()
+
+    async def ready(self) -> None:
+        """Until there is a gateway to ask."""
+        await self._open.wait()
+
+    async def receive(self, inbound: Inbound, upstream: Upstream = NOWHERE) -> Accepted:
+        return await self.gateway.receive(inbound, upstream)
+
+    def commands(self, channel: str) -> tuple[tuple[str, str], ...]:
+        """What can be invoked there: names and helps."""
+        return tuple((it.name, it.row[1]) for it in self.gateway.commands.listed(Chat(channel, "")))
 
     async def decide(self, request: str, decision: Decision, voter: Voter) -> Outcome:
         return await self.approvals.decide(request, decision, voter)
@@ -118,6 +134,8 @@ async def open_channels(stack: AsyncExitStack, config: Config, desk: Desk) -> Op
         match section.kind:
             case "web":
                 await _open_web(stack, name, section, desk, opened)
+            case "telegram":
+                await _open_telegram(stack, name, section, desk, opened)
     return opened
 
 
@@ -137,6 +155,25 @@ async def _open_web(
     opened.channels[name] = web.channel
     opened.pages[name] = Page(web.app, web.channel, section.origin, made)
     opened.mounts.append(observer(f"channel {name}", web.channel.observed, web.channel.hear))
+
+
+async def _open_telegram(
+    stack: AsyncExitStack, name: str, section: ChannelSection, desk: Desk, opened: OpenChannels
+) -> None:
+    from hookgate.channels.telegram.channel import OBSERVED
+    from hookgate.channels.telegram.opening import open_telegram
+    from hookgate.channels.telegram.settings import API_URL, TelegramParts, TelegramSettings
+
+    token = configuration.secret(section.token_env, f"channels.{name}.token_env") or ""
+    told = (section.mode, section.origin, section.base_url or API_URL)
+    settings = TelegramSettings(name, token, section.token_env, *told)
+    asked = (desk.ready, desk.policies.doors.hears, desk.receive, desk.decide, partial(desk.commands, name))
+    parts = TelegramParts(*asked, desk.journal, desk.media)
+    telegram = await stack.enter_async_context(open_telegram(settings, parts))
+    opened.channels[name] = telegram.channel
+    opened.mounts.append(observer(f"channel {name}", OBSERVED, telegram.channel.hear))
+    if telegram.webhook is not None:
+        opened.webhooks[settings.path] = telegram.webhook
 
 
 async def _own_token(channel: str, journal: Journal) -> str:

@@ -130,7 +130,7 @@ def _needing_restart(runtime: Runtime, config: Config) -> tuple[str, ...]:
 
 
 OF_AGENT = {"name", "workspace", "context_files"}
-OF_CHANNEL = {"kind", "token_env", "users", "origin", "show_tools", "show_trace"}
+OF_CHANNEL = {"kind", "token_env", "users", "origin", "show_tools", "show_trace", "mode", "base_url"}
 """What only a new start takes over."""
 
 

@@ -92,7 +92,7 @@ class Config(Section):
             _known(f"{place}.model", "provider", (model or "").partition("/")[0], self.providers)
         if self.agent.name in self.agents:
             raise ValueError(f"agents.{self.agent.name} has the name of [agent]: give it another, or agent.name")
-        if len([it for it in self.channels.values() if not it.origin]) > 1:
+        if len([it for it in self.channels.values() if it.kind == "web" and not it.origin]) > 1:
             raise ValueError("channels: of several pages only one may be without origin: the others are known by it")
         agents = (self.agent.name, *self.agents)
         for name, channel in self.channels.items():

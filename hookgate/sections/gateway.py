@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from hookgate.sections.section import Channels, Count, Globs, Section, Several, Variable
 
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False, strict=False)]
 UNITS_S = {"s": 1.0, "min": 60.0, "h": 3600.0}
 MOST_RATE = 100_000
+KEYS_OF = {"web": ("users", "show_trace"), "telegram": ("mode", "base_url")}
+"""Those of one kind alone."""
 USER = r"^[A-Za-z0-9_.@-]{1,64}$"
 
 
@@ -33,9 +35,12 @@ class ChannelSection(Section):
     Of the page: `token_env` names the variable with the token that logs in `owner`; `users`: names, and argon2 hashes
     of their passwords; with neither, hookgate makes a token and shows it. `origin`: how people reach the page where
     it is not by an address. `show_trace`: what each hook decided.
+
+    Of Telegram: `token_env` names the variable with the bot's token. `mode`: it is asked for messages, or brings them
+    to `origin`. `base_url`: of a Bot API server of one's own.
     """
 
-    kind: Literal["web"]
+    kind: Literal["web", "telegram"]
     agent: str = ""
     allow: Several[Annotated[str, Field(min_length=1)]] = ()
     group: Literal["mention", "all"] = "mention"
@@ -50,6 +55,20 @@ class ChannelSection(Section):
     )
     origin: Annotated[str, Field(pattern=r"^(https?://[^/]+)?$")] = ""
     show_trace: bool = False
+    mode: Literal["poll", "webhook"] = "poll"
+    base_url: Annotated[str, Field(pattern=r"^(https?://[^/\s]+)?$")] = ""
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> ChannelSection:
+        """Keys of another kind do nothing here, and what a kind cannot do without is there."""
+        of_others = {key for kind, keys in KEYS_OF.items() if kind != self.kind for key in keys}
+        if idle := sorted(of_others & self.model_fields_set):
+            raise ValueError(f"{idle[0]} is no key of a channel of the kind {self.kind!r}")
+        if self.kind == "telegram" and not self.token_env:
+            raise ValueError("token_env has to name the variable with the bot's token, which @BotFather gives")
+        if self.mode == "webhook" and not self.origin.startswith("https://"):
+            raise ValueError("mode 'webhook' needs an origin with https, where the platform reaches this gateway")
+        return self
 
     @field_validator("allow")
     @classmethod

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import asdict
 from http import HTTPStatus
 from urllib.parse import urlsplit
@@ -13,9 +13,10 @@ from hookgate.protocol.codec import encode
 from hookgate.serve.readiness import Readiness
 
 
-def mounted(ready: Callable[[], Awaitable[Readiness]], pages: Iterable[Page]) -> App:
+def mounted(ready: Callable[[], Awaitable[Readiness]], pages: Iterable[Page], webhooks: Mapping[str, App]) -> App:
     """`/health`: the program answers. `/ready`: what works and what does not, with 503 where something does not.
-    Everything else is the page's that is reached by this name, or the one's that has no name of its own."""
+    `webhooks`: by path, what platforms call. Everything else is the page's that is reached by this name, or the one's
+    that has no name of its own."""
     by_host = {urlsplit(page.origin).netloc: page.app for page in pages}
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -26,6 +27,8 @@ def mounted(ready: Callable[[], Awaitable[Readiness]], pages: Iterable[Page]) ->
                 found = await ready()
                 status = HTTPStatus.OK if found.ready else HTTPStatus.SERVICE_UNAVAILABLE
                 await _say(send, status, {"ready": found.ready, **asdict(found)})
+            case path if path in webhooks:
+                await webhooks[path](scope, receive, send)
             case path:
                 page = by_host.get(_host(scope)) or by_host.get("")
                 if page is None:

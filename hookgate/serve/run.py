@@ -101,7 +101,7 @@ async def open_gateway(settings: Settings, control: Path | None, stopping: trio.
         if config.control.enabled or control:
             await stack.enter_async_context(open_gateway_control(runtime, control))
         pages = runtime.pages.values()
-        app = mounted(Looking(runtime, stopping), pages)
+        app = mounted(Looking(runtime, stopping), pages, runtime.webhooks)
         yield Served(runtime, await stack.enter_async_context(_open_http(app, pages, config.http.listen)))
 
 

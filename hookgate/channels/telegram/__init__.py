@@ -1,0 +1,1 @@
+"""Telegram: the Bot API over HTTP, by long poll or webhook."""

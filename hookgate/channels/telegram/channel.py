@@ -1,0 +1,142 @@
+"""Telegram as a channel: what a chat is sent becomes calls of the Bot API. Knows neither a turn nor how updates come.
+
+What the model writes is shown by messages that are edited, at the pace that the limits state.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+
+from hookgate.channels.telegram.connection import Connection
+from hookgate.channels.telegram.incoming.inbox import MAX_FILE
+from hookgate.channels.telegram.outgoing.asking import Asking
+from hookgate.channels.telegram.outgoing.files import MAX_CAPTION, FileCall, file_calls
+from hookgate.channels.telegram.outgoing.formatting import formatted
+from hookgate.channels.telegram.outgoing.messages import Messages, Text
+from hookgate.channels.telegram.outgoing.typing import Typing
+from hookgate.protocol.approval import ApprovalRequest, Decide
+from hookgate.protocol.channel import ChannelLimits, ChannelState, Undelivered
+from hookgate.protocol.events.event import Event
+from hookgate.protocol.events.payloads import TurnEnd, TurnStart
+from hookgate.protocol.media import MediaStore, media_reference
+from hookgate.protocol.values import Chat, Outbound
+
+# The platform takes 4096 units; what is left is for a mark, or a word about a topic that is gone.
+LIMITS = ChannelLimits(4000, "utf16", edit_s=1.5, group_edit_s=3.0, media_in=MAX_FILE, media_out=50_000_000)
+OBSERVED = (TurnStart.kind, TurnEnd.kind)
+MARKS = {"answer": "", "output": "", "notice": "\u2139\ufe0f ", "error": "⚠️ "}
+UNFINISHED = 1000
+"""Messages of several calls that broke off in the middle: their beginnings are not sent again."""
+
+
+class TelegramChannel:
+    limits = LIMITS
+
+    def __init__(
+        self, name: str, messages: Messages, asking: Asking, typing: Typing, connection: Connection, media: MediaStore
+    ) -> None:
+        self.name = name
+        self._messages, self._asking, self._typing = messages, asking, typing
+        self._connection, self._media = connection, media
+        self._begun: OrderedDict[str, list[str]] = OrderedDict()
+
+    @property
+    def state(self) -> ChannelState:
+        return self._connection.state
+
+    # --- what the gateway sends ---
+
+    async def send(self, outbound: Outbound, key: str) -> str:
+        """The receipt: the ids of its messages."""
+        files, notes = await self._files(outbound.media)
+        text = _said(outbound, notes)
+        calls = tuple(file_calls(files))
+        caption = text if text.plain and len(calls) == 1 and text.fits(MAX_CAPTION) else None
+        steps: list[Callable[[], Awaitable[str]]] = [
+            partial(self._sent, outbound.chat, call, caption) for call in calls
+        ]
+        if text.plain and caption is None:
+            steps.insert(0, partial(self._messages.post, outbound.chat, text))
+        done = self._begun.setdefault(key, [])
+        for step in steps[len(done) :]:
+            done.append(await step())
+        self._begun.pop(key, None)
+        while len(self._begun) > UNFINISHED:
+            self._begun.popitem(last=False)
+        return " ".join(filter(None, done))
+
+    async def edit(self, outbound: Outbound, receipt: str) -> None:
+        first = receipt.partition(" ")[0]
+        if not first.isdecimal():
+            raise Undelivered("Telegram has not said which message that is", final=True)
+        await self._messages.edit(outbound.chat, int(first), _said(outbound, ()))
+
+    async def _sent(self, chat: Chat, call: FileCall, caption: Text | None) -> str:
+        try:
+            return await self._messages.post_files(chat, call, caption)
+        except Undelivered as error:
+            if not error.final or call.method not in ("sendPhoto", "sendMediaGroup", "sendVoice"):
+                raise
+        # What it does not take as a picture, or may not speak there, it takes as it is.
+        whole = enumerate(call.as_documents)
+        return " ".join([await self._messages.post_files(chat, it, None if n else caption) for n, it in whole])
+
+    async def _files(self, media: Sequence[str]) -> tuple[list[tuple[str, bytes]], list[str]]:
+        """Their types and contents; and a line for each that cannot be attached. Raises StoreFailed."""
+        files, notes = list[tuple[str, bytes]](), list[str]()
+        for url in media:
+            reference = media_reference(url)
+            found = await self._media.read(reference.digest) if reference is not None else _inline(url)
+            if found is not None and len(found[1]) <= LIMITS.media_out:
+                files.append(found)
+            elif url.startswith(("https://", "http://")):
+                notes.append(url)
+            else:
+                notes.append("[an attached file cannot be sent]")
+        return files, notes
+
+    def stream(self, chat: Chat, text: str) -> None:
+        """Shown by `edit`."""
+
+    def end_stream(self, chat: Chat) -> None:
+        """Shown by `edit`."""
+
+    def restart_stream(self, chat: Chat) -> None:
+        """Shown by `edit`."""
+
+    async def ask(self, request: ApprovalRequest, decide: Decide) -> None:
+        """What is pressed is decided with the id of who presses, not by `decide`: that is for who has asked."""
+        self._typing.end(request.chat)
+        await self._asking.ask(request)
+
+    # --- what happens ---
+
+    def hear(self, event: Event) -> None:
+        step = event.step
+        if step is None or step.chat.channel != self.name or step.parent_turn_id:
+            return
+        if isinstance(event.payload, TurnStart):
+            self._typing.begin(step.chat)
+        elif isinstance(event.payload, TurnEnd):
+            self._typing.end(step.chat)
+
+
+def _said(outbound: Outbound, notes: Sequence[str]) -> Text:
+    written = "\n".join(filter(None, (f"{MARKS[outbound.kind]}{outbound.text}" if outbound.text else "", *notes)))
+    return Text(formatted(written), written)
+
+
+def _inline(url: str) -> tuple[str, bytes] | None:
+    """Of a data: URL."""
+    head, comma, body = url.partition(",")
+    type_ = head.removeprefix("data:").removesuffix(";base64")
+    if not (comma and head.startswith("data:") and head.endswith(";base64") and "/" in type_):
+        return None
+    try:
+        return type_, base64.b64decode(body, validate=True)
+    except binascii.Error:
+        return None

@@ -1,0 +1,175 @@
+"""What is heard on its way in: files fetched, albums gathered, stored; and buttons that are pressed.
+
+Knows neither how updates come nor what is shown. Whoever hands an update in may confirm it once
+`take` has returned.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+
+import structlog
+import trio
+
+from hookgate.channels.telegram.api import Api, ApiFailed
+from hookgate.channels.telegram.incoming.updates import (
+    Attachment,
+    Moved,
+    Pressed,
+    Reader,
+    Said,
+    Skipped,
+    joined,
+    number,
+)
+from hookgate.channels.telegram.moves import Moves
+from hookgate.channels.telegram.settings import TelegramParts
+from hookgate.channels.telegram.wire import FilePath
+from hookgate.protocol.catalog import StoreFailed
+from hookgate.protocol.journal.values import Upstream
+from hookgate.protocol.media import MediaRefused
+
+log = structlog.get_logger("hookgate.telegram")
+
+QUIET_S = 1.0
+"""After the last part of an album that has come; more of it may come later, and joins what it belongs to."""
+MAX_ALBUM = 10
+MAX_FILE = 20_000_000
+"""More the Bot API hands to nobody."""
+TRIES = FETCH_TRIES = 3
+FETCH_PAUSE_S = 1.0
+REMEMBERED = 500
+"""Albums of which late parts are known."""
+
+
+@dataclass(eq=False)
+class _Album:
+    parts: list[Said] = field(default_factory=list[Said])
+    grown: trio.Event = field(default_factory=trio.Event)
+    over: trio.Event = field(default_factory=trio.Event)
+    failed: BaseException | None = None
+
+
+class Inbox:
+    """`press` acts on a button."""
+
+    def __init__(
+        self,
+        reader: Reader,
+        api: Api,
+        parts: TelegramParts,
+        moves: Moves,
+        press: Callable[[Pressed], Awaitable[None]],
+    ) -> None:
+        self._reader, self._api, self._parts, self._moves, self._press = reader, api, parts, moves, press
+        self._albums: dict[str, _Album] = {}
+        self._meant: OrderedDict[str, bool] = OrderedDict()
+
+    @property
+    def account(self) -> str:
+        """The bot's id."""
+        return str(self._reader.me.id)
+
+    def is_slow(self, raw: object) -> bool:
+        """Whether taking it waits for others to come."""
+        heard = self._reader.read(raw)
+        return isinstance(heard, Said) and bool(heard.album)
+
+    async def take(self, raw: object, offset: str = "") -> None:
+        """Returns once it is stored, is nothing to store, or cannot be dealt with, which holds up nothing that comes
+        after it. Raises StoreFailed."""
+        for tries in range(1, TRIES + 1):
+            try:
+                await self._take(raw, offset)
+            except StoreFailed:
+                raise
+            except Exception:
+                event = "update_given_up" if tries == TRIES else "update_failed"
+                log.exception(event, channel=self._reader.channel, update=number(raw))
+            else:
+                return
+
+    async def _take(self, raw: object, offset: str) -> None:
+        match heard := self._reader.read(raw):
+            case Said(album=album) if album:
+                await self._gather(heard, offset)
+            case Said():
+                await self._receive(heard, offset)
+            case Pressed():
+                await self._press(heard)
+            case Moved(old=old, new=new):
+                await self._moves.note(old, new)
+            case Skipped(why=why, odd=odd):
+                (log.warning if odd else log.debug)("update_skipped", channel=self._reader.channel, reason=why)
+
+    async def _gather(self, part: Said, offset: str) -> None:
+        """The first part takes all that come soon after it along, and the others wait for that."""
+        album = self._albums.get(part.album)
+        if album is not None:
+            album.parts.append(part)
+            album.grown.set()
+            await album.over.wait()
+            if album.failed is not None:
+                raise StoreFailed("the album that it belongs to was not stored")
+            return
+        album = self._albums[part.album] = _Album([part])
+        try:
+            await self._grown(album)
+            del self._albums[part.album]
+            whole = joined(tuple(album.parts))
+            meant = whole.is_meant or self._meant.get(part.album, False)
+            self._remember(part.album, meant=meant)
+            await self._receive(replace(whole, mentioned=meant), offset)
+        except BaseException as error:
+            album.failed = error
+            raise
+        finally:
+            self._albums.pop(part.album, None)
+            album.over.set()
+
+    async def _grown(self, album: _Album) -> None:
+        while len(album.parts) < MAX_ALBUM:
+            with trio.move_on_after(QUIET_S) as quiet:
+                await album.grown.wait()
+                album.grown = trio.Event()
+            if quiet.cancelled_caught:
+                return
+
+    def _remember(self, album: str, *, meant: bool) -> None:
+        """A caption stands on one part alone: late ones without it are meant as it was."""
+        self._meant[album] = meant
+        self._meant.move_to_end(album)
+        if len(self._meant) > REMEMBERED:
+            self._meant.popitem(last=False)
+
+    async def _receive(self, said: Said, offset: str) -> None:
+        said = self._moves.known(said)
+        media, notes = list[str](), list[str]()
+        inbound = said.inbound
+        # Nothing is fetched for what nobody will read.
+        for attachment in said.attachments if self._parts.hears(inbound) else ():
+            try:
+                media.append(await self._fetched(attachment))
+            except (ApiFailed, MediaRefused) as error:
+                notes.append(f"[{attachment.kind}: not taken, {error}]")
+        inbound = replace(inbound, text="\n".join(filter(None, (said.text, *notes))), media=tuple(media))
+        await self._parts.receive(inbound, Upstream(self.account, offset))
+
+    async def _fetched(self, attachment: Attachment) -> str:
+        """Raises ApiFailed where it cannot be had, MediaRefused where it is not taken, and StoreFailed."""
+        if attachment.size > MAX_FILE:
+            raise MediaRefused(f"it has more than {MAX_FILE // 1_000_000} MB")
+        for tries in range(1, FETCH_TRIES + 1):
+            try:
+                found = FilePath.model_validate(await self._api.call("getFile", {"file_id": attachment.file_id}))
+                content = await self._api.download(found.file_path, MAX_FILE)
+                return str(await self._parts.media.keep(content))
+            except ApiFailed as error:
+                if tries == FETCH_TRIES or error.code == 400:
+                    raise
+                await trio.sleep(min(error.retry_after_s or FETCH_PAUSE_S, 10 * FETCH_PAUSE_S))
+            except ValueError:
+                raise MediaRefused("the platform does not say where it is") from None
+        raise AssertionError

@@ -1,0 +1,131 @@
+"""A Telegram channel, opened: who the bot is, what people can type, and updates as they come."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from secrets import token_urlsafe
+
+import structlog
+import trio
+from pydantic import ValidationError
+
+from hookgate.channels.telegram.api import Api, ApiFailed, open_api
+from hookgate.channels.telegram.channel import TelegramChannel
+from hookgate.channels.telegram.connection import Connection
+from hookgate.channels.telegram.incoming.inbox import Inbox
+from hookgate.channels.telegram.incoming.polling import Polling
+from hookgate.channels.telegram.incoming.updates import Reader
+from hookgate.channels.telegram.incoming.webhook import Webhook
+from hookgate.channels.telegram.moves import Moves
+from hookgate.channels.telegram.outgoing.asking import Asking
+from hookgate.channels.telegram.outgoing.messages import Messages
+from hookgate.channels.telegram.outgoing.typing import Typing
+from hookgate.channels.telegram.settings import TelegramParts, TelegramSettings
+from hookgate.channels.telegram.wire import Me
+from hookgate.protocol.catalog import StoreFailed
+
+log = structlog.get_logger("hookgate.telegram")
+
+SECRET = "webhook secret"  # noqa: S105 - where it is kept
+_COMMAND = re.compile(r"[a-z0-9_]{1,32}")
+MAX_COMMANDS, MAX_HELP = 100, 256
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTelegram:
+    """`webhook` answers the platform's requests; None: it is asked for updates."""
+
+    channel: TelegramChannel
+    webhook: Webhook | None
+
+
+@asynccontextmanager
+async def open_telegram(settings: TelegramSettings, parts: TelegramParts) -> AsyncGenerator[OpenTelegram]:
+    """Raises StoreFailed. Whatever the platform says, the channel is there, and says how it is."""
+    connection = Connection(settings)
+    moves = Moves(settings.name, parts.journal.holds)
+    async with open_api(settings.api_url, settings.token) as api, trio.open_nursery() as nursery:
+        messages, typing = Messages(api, moves), Typing(api, moves)
+        asking = Asking(settings.name, api, messages, parts)
+        await moves.load()
+        await asking.load()
+        webhook = await _webhook(settings, parts, api, connection)
+        receiving = _Receiving(settings, parts, api, connection, webhook)
+        for task in (asking.run, typing.run):
+            nursery.start_soon(task)
+        nursery.start_soon(receiving.run, asking, moves)
+        channel = TelegramChannel(settings.name, messages, asking, typing, connection, parts.media)
+        yield OpenTelegram(channel, webhook)
+        nursery.cancel_scope.cancel()
+
+
+async def _webhook(
+    settings: TelegramSettings, parts: TelegramParts, api: Api, connection: Connection
+) -> Webhook | None:
+    if settings.mode != "webhook":
+        return None
+    holds = parts.journal.holds
+    secret = await holds.state(settings.name, SECRET)
+    if not secret:
+        secret = token_urlsafe(32)
+        await holds.keep_state(settings.name, SECRET, secret)
+    return Webhook(api, connection, f"{settings.origin}{settings.path}", secret)
+
+
+@dataclass(frozen=True)
+class _Receiving:
+    settings: TelegramSettings
+    parts: TelegramParts
+    api: Api
+    connection: Connection
+    webhook: Webhook | None
+
+    async def run(self, asking: Asking, moves: Moves) -> None:
+        """Until cancelled; what breaks is begun again."""
+        await self.parts.ready()
+        while True:
+            try:
+                me = await self._me()
+                await self._tell_commands(self.parts.commands())
+                reader = Reader(self.settings.name, me)
+                await self._receive(Inbox(reader, self.api, self.parts, moves, asking.press))
+            except Exception as error:
+                if not isinstance(error, StoreFailed):
+                    log.exception("channel_broke_off", channel=self.settings.name)
+                await trio.sleep(self.connection.broke(str(error) or type(error).__name__))
+
+    async def _me(self) -> Me:
+        while True:
+            try:
+                me = Me.model_validate(await self.api.call("getMe", {}))
+            except ApiFailed as error:
+                await trio.sleep(self.connection.failed(error))
+            except ValidationError:
+                await trio.sleep(self.connection.failed(ApiFailed(0, "it does not say who the bot is")))
+            else:
+                self.connection.bot = me.username
+                log.info(
+                    "bot", channel=self.settings.name, name=me.username, reads_all=me.can_read_all_group_messages
+                )
+                return me
+
+    async def _tell_commands(self, commands: Sequence[tuple[str, str]]) -> None:
+        """What clients offer when somebody types a slash; without it people can type them all the same."""
+        rows = [
+            {"command": name, "description": text[:MAX_HELP]} for name, text in commands if _COMMAND.fullmatch(name)
+        ]
+        try:
+            await self.api.call("setMyCommands", {"commands": rows[:MAX_COMMANDS]})
+        except ApiFailed as error:
+            log.warning("commands_not_told", channel=self.settings.name, reason=error.why)
+
+    async def _receive(self, inbox: Inbox) -> None:
+        if self.webhook is not None:
+            self.webhook.inbox = inbox
+            await self.webhook.run()
+            return
+        offset = await self.parts.journal.intake.offset(self.settings.name, inbox.account)
+        await Polling(self.api, inbox, self.connection, int(offset or 0)).run()

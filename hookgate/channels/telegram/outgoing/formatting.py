@@ -1,0 +1,271 @@
+"""Markdown becomes a text with entities: nothing is escaped, so nothing can be escaped wrongly. Pure.
+
+Never longer than it was written: what would be is shown as it was written.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from hookgate.channels.telegram.entities import Span, cut, units
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+MAX_SPANS = 100
+"""Of more the platform takes the first ones."""
+INLINE: Mapping[str, str] = {"strong": "bold", "em": "italic", "s": "strikethrough"}
+LINKED = ("http", "https")
+RULE = "———"
+
+
+@dataclass(frozen=True, slots=True)
+class Formatted:
+    text: str
+    spans: tuple[Span, ...] = ()
+
+    @property
+    def entities(self) -> list[dict[str, str | int]]:
+        return [it.members for it in self.spans]
+
+    def followed_by(self, text: str) -> Formatted:
+        return Formatted(self.text + text, self.spans)
+
+
+def formatted(markdown: str) -> Formatted:
+    """Plain where nothing of it would be left, or it would be longer."""
+    writing = _Writing()
+    # Half a character is none that could be sent.
+    markdown = markdown.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    markdown = markdown.replace("\r\n", "\n").replace("\r", "\n")
+    _Blocks(writing, markdown.split("\n")).write(_parser().parse(markdown))
+    shown = writing.done()
+    plain = Formatted(markdown.strip())
+    return shown if shown.text and units(shown.text) <= max(units(plain.text), 1) else plain
+
+
+class _Parsers(threading.local):
+    parser: MarkdownIt | None = None
+
+
+_parsers = _Parsers()
+
+
+def _parser() -> MarkdownIt:
+    if _parsers.parser is None:
+        # Dear to import.
+        from markdown_it import MarkdownIt
+
+        _parsers.parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    return _parsers.parser
+
+
+@dataclass
+class _Writing:
+    """Text as it grows. `gap`: line ends that are owed before the next character; `indent`: what each line begins
+    with."""
+
+    parts: list[str] = field(default_factory=list[str])
+    spans: list[Span] = field(default_factory=list[Span])
+    at: int = 0
+    gap: int = 0
+    indent: str = ""
+
+    def owe(self, lines: int) -> None:
+        self.gap = max(self.gap, lines) if self.at else 0
+
+    def settle(self) -> int:
+        """Where the next character stands."""
+        if self.gap:
+            self._put("\n" * self.gap + self.indent)
+            self.gap = 0
+        return self.at
+
+    def add(self, text: str) -> None:
+        if text:
+            self.settle()
+            self._put(text.replace("\n", f"\n{self.indent}"))
+
+    def add_as(self, text: str, type_: str, language: str = "") -> None:
+        """All of it one entity, and no line of it indented."""
+        start = self.settle()
+        self._put(text)
+        self.span(Span(type_, start, 0, language=language))
+
+    def span(self, begun: Span) -> None:
+        """It ends here."""
+        if self.at > begun.offset:
+            self.spans.append(replace(begun, length=self.at - begun.offset))
+
+    def done(self) -> Formatted:
+        text = "".join(self.parts).rstrip()
+        end = units(text)
+        whole = (replace(it, length=min(it.length, end - it.offset)) for it in self.spans if it.offset < end)
+        return Formatted(text, tuple(sorted(whole, key=lambda it: (it.offset, -it.length)))[:MAX_SPANS])
+
+    def _put(self, text: str) -> None:
+        self.parts.append(text)
+        self.at += units(text)
+
+
+@dataclass
+class _List:
+    """`number`: of the next item; 0: they have none."""
+
+    number: int
+    before: str
+    """The indentation round it."""
+
+
+class _Blocks:
+    def __init__(self, writing: _Writing, source: Sequence[str]) -> None:
+        self._out, self._source = writing, source
+        self._lists: list[_List] = []
+        self._quotes = 0
+        self._begun: list[Span] = []
+        self._in_table = False
+
+    def write(self, tokens: Sequence[Token]) -> None:
+        acts: Mapping[str, Callable[[Token], None]] = {
+            "paragraph_close": lambda it: self._out.owe(1 if it.hidden else 2),
+            "heading_open": lambda _it: self._begun.append(Span("bold", self._out.settle(), 0)),
+            "heading_close": self._end_heading,
+            "fence": self._code,
+            "code_block": self._code,
+            "hr": self._rule,
+            "blockquote_open": self._open_quote,
+            "blockquote_close": self._close_quote,
+            "bullet_list_open": lambda _it: self._lists.append(_List(0, self._out.indent)),
+            "ordered_list_open": lambda it: self._lists.append(
+                _List(int(it.attrs.get("start", 1)), self._out.indent)
+            ),
+            "bullet_list_close": self._close_list,
+            "ordered_list_close": self._close_list,
+            "list_item_open": self._item,
+            "table_open": self._table,
+            "table_close": self._end_table,
+        }
+        for token in tokens:
+            if token.type == "inline" and not self._in_table:
+                _Inline(self._out).write(token.children or ())
+            elif (act := acts.get(token.type)) is not None:
+                act(token)
+
+    def _end_heading(self, _token: Token) -> None:
+        self._out.span(self._begun.pop())
+        self._out.owe(2)
+
+    def _code(self, token: Token) -> None:
+        language = token.info.split()[0][:32] if token.info.strip() else ""
+        if body := token.content.rstrip("\n"):
+            self._out.add_as(body, "pre", language)
+        self._out.owe(2)
+
+    def _rule(self, _token: Token) -> None:
+        self._out.add(RULE)
+        self._out.owe(2)
+
+    def _open_quote(self, _token: Token) -> None:
+        self._quotes += 1
+        if self._quotes == 1:
+            self._begun.append(Span("blockquote", self._out.settle(), 0))
+
+    def _close_quote(self, _token: Token) -> None:
+        self._quotes -= 1
+        if not self._quotes:
+            self._out.span(self._begun.pop())
+        self._out.owe(2)
+
+    def _item(self, _token: Token) -> None:
+        around = self._lists[-1]
+        mark = f"{around.number}. " if around.number else "• "
+        around.number += bool(around.number)
+        self._out.indent = around.before
+        self._out.add(mark)
+        self._out.indent = around.before + "  "
+
+    def _close_list(self, _token: Token) -> None:
+        self._out.indent = self._lists.pop().before
+        self._out.owe(1 if self._lists else 2)
+
+    def _table(self, token: Token) -> None:
+        self._in_table = True
+        if token.map:
+            self._out.add_as("\n".join(self._source[slice(*token.map)]).rstrip(), "pre")
+
+    def _end_table(self, _token: Token) -> None:
+        self._in_table = False
+        self._out.owe(2)
+
+
+class _Inline:
+    def __init__(self, writing: _Writing) -> None:
+        self._out = writing
+        self._open: list[Span] = []
+        self._link = ""
+        self._link_at = 0
+
+    def write(self, tokens: Sequence[Token]) -> None:
+        for token in tokens:
+            name = token.type.removesuffix("_open").removesuffix("_close")
+            match token.type:
+                case "text" | "html_inline":
+                    self._out.add(token.content)
+                case "softbreak" | "hardbreak":
+                    self._out.add("\n")
+                case "code_inline":
+                    self._code(token.content)
+                case "image":
+                    self._linked(str(token.attrs.get("src", "")), token.content or "image")
+                case "link_open":
+                    self._link, self._link_at = str(token.attrs.get("href", "")), self._out.settle()
+                case "link_close":
+                    self._end_link()
+                case _ if name in INLINE and token.nesting > 0:
+                    self._open.append(Span(INLINE[name], self._out.settle(), 0))
+                case _ if name in INLINE and token.nesting < 0 and self._open:
+                    self._out.span(self._open.pop())
+                case _:
+                    pass
+
+    def _code(self, content: str) -> None:
+        """Code is no part of anything else: what is open round it ends before it and goes on behind."""
+        if self._link:
+            self._out.add(content)
+            return
+        for span in self._open:
+            self._out.span(span)
+        self._out.add_as(content, "code")
+        self._open = [replace(it, offset=self._out.at) for it in self._open]
+
+    def _linked(self, url: str, text: str) -> None:
+        if self._link:
+            self._out.add(text)
+            return
+        self._link, self._link_at = url, self._out.settle()
+        self._out.add(text)
+        self._end_link()
+
+    def _end_link(self) -> None:
+        """What leads nowhere that a chat can open is written out."""
+        url, self._link = self._link, ""
+        text = cut("".join(self._out.parts), self._link_at, self._out.at - self._link_at)
+        if text == url:
+            return
+        if _is_linked(url):
+            self._out.span(Span("text_link", self._link_at, 0, url=url))
+        elif url:
+            self._out.add(f" ({url})")
+
+
+def _is_linked(url: str) -> bool:
+    try:
+        found = urlsplit(url)
+    except ValueError:
+        return False
+    return found.scheme in LINKED and bool(found.netloc)

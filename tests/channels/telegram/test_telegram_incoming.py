@@ -1,0 +1,192 @@
+"""Messages on their way in: each stored before the platform may forget it, whatever comes between."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import trio
+from structlog.testing import capture_logs
+
+from hookgate.protocol.values import Inbound
+from tests.channels.telegram.bench import FULL, Bench, benched, direct, opened
+from tests.channels.telegram.fake import BOB, TOKEN, FakeTelegram, Refused, open_fake
+
+PNG = bytes.fromhex(
+    "89504e470d0a1a0a0000000d4948445200000001000000010806000000"
+    "1f15c4890000000d49444154789c6360000002000001e221bc330000000049454e44ae426082"
+)
+
+
+def photo(fake: FakeTelegram, content: bytes = PNG) -> list[dict[str, object]]:
+    return [{**fake.file(content), "width": 1, "height": 1}]
+
+
+async def state_becomes(bench: Bench, state: str) -> str:
+    """Why, once it is so."""
+    while bench.channel.state.state != state:
+        await trio.sleep(0.01)
+    return bench.channel.state.why
+
+
+async def test_a_message_is_confirmed_once_it_is_stored_and_the_place_with_it(tmp_path: Path) -> None:
+    failing: list[Exception] = [FULL]
+    async with benched(tmp_path, failing=failing) as bench:
+        message = bench.fake.say("hello")
+        update = bench.fake.updates[0]["update_id"]
+        assert await bench.heard(1) == [Inbound(direct(), "hello", message_id=str(message["message_id"]))]
+        await bench.fake.until(lambda: bench.fake.confirmed == update + 1)
+        assert bench.offsets == [str(update + 1)]
+        assert await bench.journal.intake.offset("tg", "123456") == str(update + 1)
+        assert await state_becomes(bench, "receiving") == ""
+        # The first time it was not stored, and so it was asked for again.
+        assert [it["offset"] for it in bench.fake.called("getUpdates")][:2] == [0, 0]
+        assert bench.fake.wrong == []
+
+
+async def test_after_a_restart_it_goes_on_where_it_was_and_nothing_is_heard_twice(tmp_path: Path) -> None:
+    with trio.fail_after(60):
+        async with open_fake() as fake:
+            async with opened(tmp_path, fake) as bench:
+                fake.say("one")
+                await bench.heard(1)
+            fake.updates = [*fake.updates, *fake.updates]
+            fake.say("two")
+            async with opened(tmp_path, fake) as bench:
+                assert [it.text for it in await bench.heard(1)] == ["two"]
+                commands = [{"command": "stop", "description": "end what runs here"}]
+                assert fake.called("setMyCommands")[0]["commands"][:1] == commands
+
+
+async def test_what_cannot_be_read_is_logged_and_the_stream_goes_on(tmp_path: Path) -> None:
+    with capture_logs() as logs:
+        async with benched(tmp_path) as bench:
+            bench.fake.update({"message": {"message_id": "no"}})
+            bench.fake.update({"chat_boost_of_tomorrow": {}})
+            bench.fake.update({"callback_query": []})
+            bench.fake.say("\ud800 half a character")
+            [heard] = await bench.heard(1)
+            assert heard.text == "\ud800 half a character"
+    assert [it["reason"].partition(":")[0] for it in logs if it["event"] == "update_skipped"] == [
+        "an update that cannot be read",
+        "an update of another kind",
+        "an update that cannot be read",
+    ]
+
+
+async def test_an_album_is_one_message_and_a_late_part_is_known_to_belong_to_it(tmp_path: Path) -> None:
+    async with benched(tmp_path) as bench:
+        fake, album = bench.fake, {"media_group_id": "m"}
+        fake.say(photo=photo(fake), caption="look", **album)
+        fake.say("meanwhile", user=BOB)
+        fake.say(photo=photo(fake), **album)
+        others, whole = await bench.heard(2)
+        assert (others.text, whole.text, len(whole.media)) == ("meanwhile", "look", 2)
+        assert bench.offsets[0] == "", "what the album waits for is not passed over"
+        await fake.until(lambda: not fake.updates)
+        fake.say(photo=photo(fake), **album)
+        late = (await bench.heard(3))[2]
+        assert (late.album, len(late.media)) == (whole.album, 1)
+        assert whole.album
+
+
+async def test_a_file_is_kept_and_one_that_cannot_be_had_is_a_line(tmp_path: Path) -> None:
+    async with benched(tmp_path) as bench:
+        fake = bench.fake
+        fake.say(photo=photo(fake), caption="see")
+        fake.say(document={"file_id": "unknown", "file_name": "a.pdf"})
+        fake.say(document={"file_id": "huge", "file_size": 30_000_000})
+        fake.say(photo=photo(fake, PNG[:40]))
+        seen, unknown, huge, damaged = await bench.heard(4)
+        assert await bench.media.read(seen.media[0].rpartition(":")[2]) == ("image/png", PNG)
+        assert unknown.text == "[file: a.pdf]\n[file: not taken, Bad Request: invalid file_id]"
+        assert huge.text == "[file: not taken, it has more than 20 MB]"
+        assert damaged.text.startswith("[photo: not taken, the picture is damaged")
+
+
+async def test_many_waiting_updates_are_taken_oldest_first(tmp_path: Path) -> None:
+    with trio.fail_after(60):
+        async with open_fake() as fake:
+            for n in range(350):
+                fake.say(f"{n}")
+            async with opened(tmp_path, fake) as bench:
+                assert [it.text for it in await bench.heard(350)] == [f"{n}" for n in range(350)]
+                assert all(it["limit"] == 100 for it in fake.called("getUpdates"))
+
+
+TOLD = "the token in TG_TOKEN (of @gate_bot)"
+GONE = f"{TOLD} is not valid, or not any more: @BotFather gives a new one"
+TWICE = "Conflict: terminated by other getUpdates request"
+
+
+@pytest.mark.parametrize(
+    ("fault", "why"),
+    [
+        (Refused(401, "Unauthorized"), GONE),
+        (Refused(409, TWICE), f"somebody else receives with {TOLD}: {TWICE}"),
+    ],
+)
+async def test_a_revoked_token_and_a_second_receiver_are_down_and_said_by_name(
+    tmp_path: Path, fault: Refused, why: str
+) -> None:
+    async with benched(tmp_path) as bench:
+        await state_becomes(bench, "receiving")
+        bench.fake.faults["getUpdates"] = [fault] * 9
+        bench.fake.say("wakes the poll")
+        assert await state_becomes(bench, "down") == why
+        assert TOKEN not in why
+
+
+async def test_a_second_receiver_that_leaves_and_a_webhook_in_the_way_are_overcome(tmp_path: Path) -> None:
+    with trio.fail_after(60):
+        async with open_fake() as fake:
+            fake.webhook = {"url": "https://elsewhere.example"}
+            async with opened(tmp_path, fake) as bench:
+                fake.say("hello")
+                await bench.heard(1)
+                assert fake.called("deleteWebhook") == [{}]
+                fake.faults["getUpdates"] = [Refused(409, TWICE)]
+                fake.say("again")
+                await bench.heard(2)
+                assert await state_becomes(bench, "receiving") == ""
+
+
+async def test_a_group_that_moves_keeps_its_conversation(tmp_path: Path) -> None:
+    with trio.fail_after(60):
+        async with open_fake() as fake:
+            old = fake.chat({"id": -55, "type": "group", "title": "Ops"})
+            async with opened(tmp_path, fake) as bench:
+                fake.say("before", chat=old)
+                fake.say(chat=old, migrate_to_chat_id=-10055)
+                await bench.heard(1)
+                await fake.until(lambda: not fake.updates)
+            async with opened(tmp_path, fake) as bench:
+                message = fake.say("after", chat=fake.group(-10055))
+                [heard] = await bench.heard(1)
+                assert (heard.chat.chat_id, heard.message_id) == ("-55", f"-10055.{message['message_id']}")
+
+
+async def test_a_webhook_takes_what_knows_the_secret_and_answers_once_it_is_stored(tmp_path: Path) -> None:
+    failing: list[Exception] = []
+    async with benched(tmp_path, failing=failing, mode="webhook", origin="https://bots.example.org") as bench:
+        fake, webhook = bench.fake, bench.opened.webhook
+        assert webhook is not None
+        await fake.until(lambda: fake.webhook)
+        assert fake.webhook["url"] == "https://bots.example.org/channels/tg"
+        async with trio.open_nursery() as nursery:
+            from hookgate.channels.web.server import serve_http
+
+            stop = trio.Event()
+
+            async def serve(task_status: trio.TaskStatus[str]) -> None:
+                await serve_http(webhook, "127.0.0.1:0", started=task_status.started, stop=stop)
+
+            fake.webhook["url"] = f"http://{await nursery.start(serve)}/channels/tg"
+            fake.say("hello")
+            assert await fake.bring(secret="guessed") == [404]
+            failing.append(FULL)
+            assert await fake.bring() == [503]
+            fake.update({"message": 5})
+            assert await fake.bring() == [200, 200]
+            assert [it.text for it in bench.received] == ["hello"]
+            stop.set()

@@ -1,0 +1,220 @@
+"""What leaves: texts, files and questions as calls of the Bot API, each as its published description has it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import trio
+
+from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decision, Outcome, Voter
+from hookgate.protocol.channel import Undelivered
+from hookgate.protocol.journal.values import Arrival, Claim, Standing, StoredRequest, Vote
+from hookgate.protocol.values import Chat, Inbound, Outbound, ToolCall
+from tests.channels.telegram.bench import Bench, benched, direct, opened
+from tests.channels.telegram.fake import ANN, BOB, Refused, open_fake
+from tests.channels.telegram.test_telegram_incoming import PNG
+
+
+async def test_markdown_goes_as_entities_and_once_as_it_was_where_the_platform_does_not_take_them(
+    tmp_path: Path,
+) -> None:
+    async with benched(tmp_path) as bench:
+        fake = bench.fake
+        fake.private(ANN)
+        receipt = await bench.channel.send(Outbound(direct(), "**bold** \ud800"), "k1")
+        sent = fake.sent(7)[0]
+        assert (str(sent["message_id"]), sent["text"]) == (receipt, "bold \ufffd")
+        assert sent["entities"] == [{"type": "bold", "offset": 0, "length": 4}]
+        assert fake.called("sendMessage")[0]["link_preview_options"] == {"is_disabled": True}
+        assert "parse_mode" not in fake.called("sendMessage")[0]
+        fake.faults["sendMessage"] = [Refused(400, "Bad Request: can't parse entities: who knows")]
+        await bench.channel.send(Outbound(direct(), "**again**"), "k2")
+        assert fake.texts(7)[-1] == "**again**"
+        assert fake.wrong == []
+
+
+async def test_an_edit_puts_another_text_there_and_the_same_once_more_is_no_failure(tmp_path: Path) -> None:
+    async with benched(tmp_path) as bench:
+        fake, channel = bench.fake, bench.channel
+        fake.private(ANN)
+        receipt = await channel.send(Outbound(direct(), "so f"), "k")
+        for _ in range(2):
+            await channel.edit(Outbound(direct(), "so *far*"), receipt)
+        assert fake.texts(7) == ["so far"]
+        with pytest.raises(Undelivered) as gone:
+            await channel.edit(Outbound(direct(), "x"), "999")
+        assert gone.value.final
+
+
+@pytest.mark.parametrize(
+    ("fault", "final", "after"),
+    [
+        (Refused(429, "Too Many Requests: retry after 600", retry_after=600), False, 600.0),
+        (Refused(403, "Forbidden: bot was blocked by the user"), True, None),
+        (Refused(400, "Bad Request: chat not found"), True, None),
+        (Refused(502, "Bad Gateway"), False, None),
+    ],
+)
+async def test_what_the_platform_refuses_says_whether_and_when_to_try_again(
+    tmp_path: Path, fault: Refused, final: bool, after: float | None
+) -> None:
+    async with benched(tmp_path) as bench:
+        bench.fake.private(ANN)
+        bench.fake.faults["sendMessage"] = [fault]
+        with pytest.raises(Undelivered) as failed:
+            await bench.channel.send(Outbound(direct(), "hello"), "k")
+        assert (failed.value.final, failed.value.retry_after_s) == (final, after)
+        assert failed.value.why == f"Telegram: {fault.why}"
+
+
+async def test_a_topic_that_is_gone_and_a_group_that_has_moved_lose_no_message(tmp_path: Path) -> None:
+    async with benched(tmp_path) as bench:
+        fake = bench.fake
+        fake.group(-1005)
+        fake.topics[-1005] = {4}
+        await bench.channel.send(Outbound(Chat("tg", "-1005", "7", "group", "4"), "in the topic"), "k1")
+        await bench.channel.send(Outbound(Chat("tg", "-1005", "7", "group", "5"), "lost?"), "k2")
+        assert fake.texts(-1005) == ["in the topic", "lost?\n\n(The topic that this belongs to is gone.)"]
+        fake.group(-1006)
+        fake.moved[-1005] = -1006
+        await bench.channel.send(Outbound(Chat("tg", "-1005", "7", "group"), "moved"), "k3")
+        await bench.channel.send(Outbound(Chat("tg", "-1005", "7", "group"), "known"), "k4")
+        assert fake.texts(-1006) == ["moved", "known"]
+        assert [it["chat_id"] for it in fake.called("sendMessage")][-3:] == [-1005, -1006, -1006]
+
+
+async def test_files_go_as_what_they_are_and_begun_messages_are_not_begun_again(tmp_path: Path) -> None:
+    async with benched(tmp_path) as bench:
+        fake, media = bench.fake, bench.media
+        fake.private(ANN)
+        picture, pdf = str(await media.keep(PNG)), str(await media.keep(b"%PDF-1.4 x"))
+        voice = str(await media.keep(b"OggS\x00\x02" + bytes(22) + b"\x01\x13OpusHead" + bytes(40)))
+        await bench.channel.send(Outbound(direct(), "*see*", (picture,)), "k1")
+        await bench.channel.send(Outbound(direct(), "two", (picture, picture)), "k2")
+        fake.faults["sendDocument"] = [Refused(500, "Internal Server Error")]
+        several = Outbound(direct(), "three", (voice, pdf, "media:image/png:" + "0" * 64))
+        with pytest.raises(Undelivered):
+            await bench.channel.send(several, "k3")
+        await bench.channel.send(several, "k3")
+        kinds = [next((kind for kind in ("photo", "voice", "document") if kind in it), "text") for it in fake.sent(7)]
+        assert kinds == ["photo", "photo", "photo", "text", "voice", "document"]
+        assert fake.texts(7) == ["see", "two", "", "three\n[an attached file cannot be sent]", "", ""]
+        assert fake.sent(7)[0]["photo"][0]["file_size"] == len(PNG)
+        fake.faults["sendPhoto"] = [Refused(400, "Bad Request: PHOTO_INVALID_DIMENSIONS")]
+        await bench.channel.send(Outbound(direct(), "odd", (picture,)), "k4")
+        assert "document" in fake.sent(7)[-1]
+        assert fake.wrong == []
+
+
+# --- questions ---
+
+
+async def unused(_decision: Decision) -> Outcome:
+    """For whoever has asked: a press comes with the id of who presses."""
+    raise AssertionError
+
+
+def request(chat: Chat, **arguments: str) -> ApprovalRequest:
+    call = ToolCall("c", "bash", arguments or {"command": "rm -rf /tmp/x\u202e"})
+    return ApprovalRequest("0123456789abcdef", chat, call, "rule:shell", "Run bash?", "", (), 600, "d")
+
+
+@asynccontextmanager
+async def asked(bench: Bench, shown: ApprovalRequest) -> AsyncGenerator[Claim]:
+    """As a call that waits does; it goes on when somebody has decided."""
+    journal, chat = bench.journal, shown.chat
+    accepted = await journal.intake.accept(Arrival(Inbound(chat, "do it", message_id="1"), "agent", "key"))
+    claim = await journal.work.claim("g", 60, accepted.conversation, accepted.id)
+    assert claim is not None
+    voters = (Voter("tg", "7"),)
+    stored = StoredRequest(shown.id, claim.conversation, claim.message, "1.0", "d", "p", "a", shown, voters=voters)
+    await journal.decisions.request(claim, stored)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(bench.channel.ask, shown, unused)
+        yield claim
+        nursery.cancel_scope.cancel()
+
+
+async def became(bench: Bench, state: str) -> Standing:
+    while True:
+        standing = await bench.journal.decisions.standing("0123456789abcdef")
+        if standing is not None and standing.state == state:
+            return standing
+        await trio.sleep(0.01)
+
+
+async def test_a_button_decides_for_whoever_may_and_the_outcome_stays_in_the_text(tmp_path: Path) -> None:
+    async with benched(tmp_path) as bench:
+        fake = bench.fake
+        chat, group = Chat("tg", "-1005", "7", "group"), fake.group(-1005)
+        async with asked(bench, request(chat)):
+            [card] = await fake.until(lambda: fake.sent(group["id"]))
+            assert "rm -rf /tmp/x\\u202e" in card["text"]
+            strange = fake.press(card, "Allow", BOB)
+            answers = await fake.until(lambda: fake.called("answerCallbackQuery"))
+            assert answers == [{"callback_query_id": strange, "text": "Only Ann may decide this."}]
+            assert "reply_markup" in fake.sent(-1005)[0]
+            fake.press(card, "Allow", ANN)
+            await fake.until(lambda: len(fake.called("answerCallbackQuery")) == 2)
+            assert (await became(bench, "approved")).votes[-1].name == "Ann (7)"
+        await fake.until(lambda: "reply_markup" not in fake.sent(-1005)[0])
+        assert fake.texts(-1005)[0].endswith("✅ Allowed by Ann (7).")
+        stale = fake.press_data(card, "a:0123456789abcdef:no")
+        unknown = fake.press_data(card, "anything")
+        answers = await fake.until(lambda: len(fake.called("answerCallbackQuery")) == 4 and fake.calls)
+        told = {it["callback_query_id"]: it["text"] for it in fake.called("answerCallbackQuery")}
+        assert told[stale] == "approved: False"
+        assert told[unknown] == "There is nothing behind this button any more."
+        assert fake.wrong == []
+
+
+async def test_after_a_restart_the_old_button_works_and_no_second_card_is_shown(tmp_path: Path) -> None:
+    with trio.fail_after(60):
+        async with open_fake() as fake:
+            fake.private(ANN)
+            async with opened(tmp_path, fake) as bench, asked(bench, request(direct())):
+                [card] = await fake.until(lambda: fake.sent(7))
+            async with opened(tmp_path, fake) as bench, trio.open_nursery() as nursery:
+                nursery.start_soon(bench.channel.ask, request(direct()), unused)
+                fake.press(card, "Deny")
+                await became(bench, "refused")
+                nursery.cancel_scope.cancel()
+                await fake.until(lambda: "reply_markup" not in fake.sent(7)[0])
+                assert len(fake.sent(7)) == 1
+                assert fake.texts(7)[0].endswith("❌ Refused by Ann (7).")
+
+
+async def test_a_card_of_what_was_decided_elsewhere_while_nobody_listened_is_changed_at_the_start(
+    tmp_path: Path,
+) -> None:
+    with trio.fail_after(60):
+        async with open_fake() as fake:
+            fake.private(ANN)
+            async with opened(tmp_path, fake) as bench, asked(bench, request(direct())):
+                await fake.until(lambda: fake.sent(7))
+                while not await bench.journal.holds.state("tg", "cards"):
+                    await trio.sleep(0.01)
+            async with opened(tmp_path, fake) as bench:
+                await bench.journal.decisions.decide("0123456789abcdef", Vote("op", False, "not today", by="op"))
+            async with opened(tmp_path, fake) as bench:
+                await fake.until(lambda: "reply_markup" not in fake.sent(7)[0])
+                assert fake.texts(7)[0].endswith("❌ Refused: not today.")
+
+
+async def test_a_long_call_says_what_it_does_not_show_and_a_chat_that_is_gone_cannot_be_asked(tmp_path: Path) -> None:
+    async with benched(tmp_path) as bench:
+        fake = bench.fake
+        fake.private(ANN)
+        async with asked(
+            bench, request(direct(), path="a", content="x" * 50_000, **{f"n{n}": "y" for n in range(5)})
+        ):
+            [card] = await fake.until(lambda: fake.sent(7))
+            assert "of 50,000 characters more: /pending 01234567 shows all" in card["text"]
+        assert fake.wrong == []
+        fake.faults["sendMessage"] = [Refused(403, "Forbidden: bot was kicked")]
+        with pytest.raises(CannotAsk, match="kicked"):
+            await bench.channel.ask(replace(request(direct()), id="ffff"), unused)

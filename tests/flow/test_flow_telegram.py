@@ -1,0 +1,124 @@
+"""One conversation by Telegram with a whole gateway: text, a stream, a tool, a yes and a no by button, a file, and a
+restart in the middle of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+import trio
+
+from hookgate import config as configuration
+from hookgate.config import ConfigError
+from hookgate.serve.run import Served
+from tests.channels.telegram.fake import ANN, BOB, TOKEN, FakeTelegram, open_fake
+from tests.channels.telegram.test_telegram_incoming import PNG, photo
+from tests.serve.gateway import configured, get, open_served
+
+STORY = "Once upon a *time* there was a gate. " * 10
+SCRIPT = {
+    "pace_s": 0.05,
+    "steps": [
+        {"when": "story", "text": f"{STORY}**The end.**"},
+        {"when": "list", "calls": [{"name": "ls", "arguments": {}}]},
+        {"when": "note", "calls": [{"name": "bash", "arguments": {"command": "echo once >> notes.txt"}}]},
+        {"on": "tool", "when": "(?s)denied|refused", "text": "Then not."},
+        {"on": "tool", "when": "(?s).*", "text": "Done:\n```\n$0\n```"},
+        {"when": "picture", "text": "I see it."},
+        {"when": "hello", "text": "Hello **there**."},
+    ],
+}
+CHANNEL = """
+[channels.telegram]
+kind = "telegram"
+token_env = "TELEGRAM_TOKEN"
+base_url = "{url}"
+allow = ["7"]
+[[approvals]]
+tools = ["bash"]
+"""
+
+
+@asynccontextmanager
+async def serving(folder: Path, fake: FakeTelegram, more: str = "") -> AsyncGenerator[Served]:
+    settings = configured(folder, CHANNEL.format(url=fake.url) + more, json.dumps(SCRIPT))
+    async with open_served(settings) as served:
+        yield served
+
+
+@pytest.fixture(autouse=True)
+def _token(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TELEGRAM_TOKEN", TOKEN)
+
+
+async def test_a_conversation_by_telegram(tmp_path: Path) -> None:
+    with trio.fail_after(120):
+        async with open_fake() as fake:
+            fake.say("hello")
+            async with serving(tmp_path, fake) as served:
+                await fake.until(lambda: fake.texts(7) == ["Hello there."])
+                assert (await get(served, "/ready"))[0] == 200
+                assert {"command": "stop", "description": "end what runs here"} in fake.called("setMyCommands")[0][
+                    "commands"
+                ]
+                assert fake.called("sendChatAction")
+                fake.say("tell me a story")
+                await fake.until(lambda: fake.texts(7)[-1].endswith("The end."), 60)
+                assert fake.texts(7)[-1] == f"{STORY.replace('*', '')}The end."
+                assert len(fake.called("editMessageText")) > 1, "it was read while it was written"
+                assert len(fake.sent(7)) == 2
+                fake.say("list what is here")
+                await fake.until(lambda: fake.texts(7)[-1].startswith("Done:"))
+                fake.say("note it")
+                await fake.until(lambda: "reply_markup" in fake.sent(7)[-1])
+            async with serving(tmp_path, fake):
+                fake.press(fake.sent(7)[-1], "Allow")
+                await fake.until(lambda: len(fake.sent(7)) == 5 and fake.texts(7)[-1].startswith("Done:"))
+                await fake.until(lambda: fake.texts(7)[-2].endswith("✅ Allowed by Ann (7)."))
+                assert (tmp_path / "notes.txt").read_text() == "once\n"
+                fake.say("note it once more")
+                await fake.until(lambda: "reply_markup" in fake.sent(7)[-1])
+                fake.press(fake.sent(7)[-1], "Deny")
+                await fake.until(lambda: fake.texts(7)[-1] == "Then not.")
+                assert (tmp_path / "notes.txt").read_text() == "once\n"
+                fake.say(photo=photo(fake, PNG), caption="a picture")
+                await fake.until(lambda: fake.texts(7)[-1] == "I see it.")
+            assert fake.wrong == []
+
+
+async def test_a_group_hears_the_bot_when_it_is_named_and_strangers_are_told_once(tmp_path: Path) -> None:
+    with trio.fail_after(60):
+        async with open_fake() as fake, serving(tmp_path, fake):
+            group = fake.group(-1005, is_forum=True)
+            fake.topics[-1005] = {4}
+            there = {"chat": group, "message_thread_id": 4, "is_topic_message": True}
+            fake.say("hello everybody", **there)
+            named = [{"type": "mention", "offset": 0, "length": 9}]
+            fake.say("@gate_bot hello", entities=named, **there)
+            await fake.until(lambda: fake.sent(-1005))
+            fake.say("hello", user=BOB)
+            await fake.until(lambda: fake.sent(8))
+            assert fake.texts(8)[0].endswith("Whoever runs me can put you there.")
+            fake.say("hello again", user=BOB)
+            fake.say("hello", user=ANN)
+            await fake.until(lambda: fake.sent(7))
+            assert [it["message_thread_id"] for it in fake.sent(-1005)] == [4]
+            assert len(fake.sent(8)) == 1
+            assert fake.wrong == []
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ('kind = "telegram"', "token_env has to name the variable with the bot's token"),
+        ('kind = "telegram"\ntoken_env = "T"\nmode = "webhook"', "needs an origin with https"),
+        ('kind = "telegram"\ntoken_env = "T"\nshow_trace = true', "show_trace is no key of a channel of the kind"),
+        ('kind = "web"\nmode = "poll"', "mode is no key of a channel of the kind 'web'"),
+    ],
+)
+def test_a_section_that_is_not_whole_is_a_mistake(tmp_path: Path, wrong: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        configuration.parse(f"[channels.x]\n{wrong}\n", tmp_path / "hookgate.toml")
