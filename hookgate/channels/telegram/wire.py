@@ -46,7 +46,6 @@ class FileOf(_Wire):
     file_id: str
     file_size: int = 0
     file_name: str = ""
-    duration: int = 0
 
 
 class Sticker(FileOf):
