@@ -223,6 +223,28 @@ def test_what_is_sent_and_said_without_a_connection_arrives_once_it_is_back(live
     expect(page.locator(".message.user")).to_have_count(2)
 
 
+def test_the_eighth_tab_is_as_good_as_the_first(live: Live, people: People) -> None:
+    first = people.enter()
+    ended(live, begun(live, first, "In the first."), "Yes.")
+    for number in range(2, 9):
+        page = people.tab(first.context)
+        turn = begun(live, page, f"In tab {number}.")
+        written(live, turn, "It is *written*")
+        expect(page.locator(".message.running em")).to_have_text("written")
+        ended(live, turn, "It is *written*.")
+        expect(page.locator(".message.assistant:not(.running)")).to_contain_text("written.")
+    expect(first.get_by_role("status")).to_contain_text("Paused")
+    page.get_by_role("link", name="In the first.").click()
+    ended(live, begun(live, page, "Said in the eighth."), "Heard.")
+    # Whoever comes back to it finds what happened meanwhile, and goes on.
+    first.bring_to_front()
+    first.get_by_label("Message", exact=True).click()
+    expect(first.get_by_role("status")).to_be_hidden()
+    expect(first.locator(".message.assistant").last).to_contain_text("Heard.")
+    ended(live, begun(live, first, "And on."), "On it goes.")
+    expect(first.locator(".message.assistant").last).to_contain_text("On it goes.")
+
+
 def test_a_phone_in_the_dark_shows_all_of_it(live: Live, people: People) -> None:
     page = people.enter(**PHONE, color_scheme="dark")
     turn = begun(live, page, "What does the deploy script do?")

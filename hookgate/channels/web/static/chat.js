@@ -7,6 +7,7 @@ import { Events } from "./events.js";
 import { messageItem } from "./messages.js";
 import { Running } from "./running.js";
 import * as speech from "./speech.js";
+import * as tabs from "./tabs.js";
 
 const NEAR_END_PX = 48;
 const LATE_MS = 1000;
@@ -38,12 +39,17 @@ export class Chat {
     this.#events.open();
   }
 
+  rest() {
+    this.#events.rest();
+  }
+
   offline() {
     this.#events.offline();
   }
 
   close() {
     this.#events.close();
+    tabs.leave();
     this.#inTime();
     speech.forget();
     for (const place of [list, byId("queued"), byId("asks")]) place.replaceChildren();

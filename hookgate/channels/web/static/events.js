@@ -1,5 +1,7 @@
 // One chat's events, without a gap: after every break it asks for what came after the last one it has.
 
+import * as tabs from "./tabs.js";
+
 const KINDS = [
   ...["snapshot", "message", "delta", "restart", "tool", "trace"],
   ...["approval", "approval_done", "approvals", "state"],
@@ -15,7 +17,7 @@ export class Events {
   #timer = 0;
   #tries = 0;
 
-  // `hear(kind, data)`; `tell(state)` with "open", "lost" or "offline".
+  // `hear(kind, data)`; `tell(state)` with "open", "lost", "offline" or "resting".
   constructor(path, hear, tell) {
     this.#path = path;
     this.#hear = hear;
@@ -29,6 +31,7 @@ export class Events {
       this.#tell("offline");
       return;
     }
+    if (!tabs.listen()) return;
     const after = this.#last ? `?after=${encodeURIComponent(this.#last)}` : "";
     this.#source = new EventSource(this.#path + after);
     this.#source.onopen = () => {
@@ -49,6 +52,11 @@ export class Events {
     clearTimeout(this.#timer);
     this.#source?.close();
     this.#source = null;
+  }
+
+  rest() {
+    this.close();
+    this.#tell("resting");
   }
 
   offline() {

@@ -7,10 +7,11 @@ import * as chats from "./chats.js";
 import { Composer } from "./composer.js";
 import { byId } from "./dom.js";
 import * as outbox from "./outbox.js";
+import * as tabs from "./tabs.js";
 
 const LOOK_MS = 5000;
 const SLEPT_MS = 5000;
-const CONNECTION = { open: "", lost: "Connecting again…", offline: "Offline" };
+const CONNECTION = { open: "", lost: "Connecting again…", offline: "Offline", resting: "Paused: many tabs are open" };
 
 let chat = null;
 let chatId = "";
@@ -233,5 +234,7 @@ document.addEventListener("visibilitychange", awake);
 window.addEventListener("pageshow", (event) => event.persisted && chat?.open());
 window.addEventListener("online", () => chat?.open());
 window.addEventListener("offline", () => chat?.offline());
+
+tabs.start({ rest: () => chat?.rest(), wake: () => chat?.open() });
 
 begin();
