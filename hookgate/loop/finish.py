@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from hookgate.hooks.verdicts import Dropped
 from hookgate.loop.batch import Batch, Ready, Settled
+from hookgate.loop.model.attached import kept
 from hookgate.loop.sessions.transcript import NO_RESULT
 from hookgate.protocol.effects import effect_members
 from hookgate.protocol.events.inside import CallEnded
@@ -63,7 +64,7 @@ async def _delivered(batch: Batch, done: Settled) -> Settled:
     result, chat = done.result, batch.step.chat
     handled = result.response_handled
     show = result.for_user if not result.silent and (handled or batch.outlet.policy.show_tools) else ""
-    media = result.media if handled else ()
+    media = await kept(result.media, batch.agent.around, chat) if handled else ()
     if not show and not media:
         return done
     judged = await batch.agent.gate.before_send(batch.step, Outbound(chat, show, media, kind="output"))

@@ -13,6 +13,7 @@ from hookgate.loop.batch import Batch, Settled
 from hookgate.loop.calls import run_calls
 from hookgate.loop.delivery.outlet import Outlet
 from hookgate.loop.incoming import let_in, take_news
+from hookgate.loop.model.attached import kept
 from hookgate.loop.model.compaction import make_room
 from hookgate.loop.model.model_step import Heard, ask_with_room, request_of
 from hookgate.loop.reply_calls import TextCalls
@@ -21,7 +22,7 @@ from hookgate.loop.sessions.resume import last_reply, left, names, record, repli
 from hookgate.loop.sessions.transcript import Transcript
 from hookgate.loop.slots import Slot
 from hookgate.protocol.errors import ProviderFailed, SessionAborted, StepLimitReached, TurnAborted
-from hookgate.protocol.events.inside import Prompted, ReplyEnded
+from hookgate.protocol.events.inside import PicturesKept, Prompted, ReplyEnded
 from hookgate.protocol.events.payloads import ErrorEvent, Payload, TurnEnd, TurnStart
 from hookgate.protocol.interfaces import Redactor
 from hookgate.protocol.journal.interfaces import Journal
@@ -117,9 +118,12 @@ class Turn:
 
     async def record(self, call_id: str, done: Settled) -> None:
         """The result of a call becomes part of the conversation, with what people read of it."""
-        media = () if done.result.response_handled else done.result.media
-        message = Message("tool", done.result.for_llm, tool_call_id=call_id, media=media)
+        result, chat = done.result, self.inbound.chat
+        media = () if result.response_handled else await kept(result.media, self.agent.around, chat)
+        message = Message("tool", result.for_llm, tool_call_id=call_id, media=media)
         await self.transcript.append(Draft(message), outbox=done.outbox, audits=done.audits)
+        if media:
+            self.emit(PicturesKept(call_id, media), self.progress.step or self.step(0))
         if done.outbox:
             await self.flush()
 

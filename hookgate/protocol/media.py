@@ -33,11 +33,16 @@ class MediaRefused(Exception):
     """A file that is not taken; the text says why."""
 
 
+class MediaFull(MediaRefused):
+    """There is no room for it, for this user or at all."""
+
+
 class MediaStore(Protocol):
     """Files by what is in them."""
 
-    async def keep(self, content: bytes) -> MediaReference:
-        """It is on the disk when this returns. Raises MediaRefused and StoreFailed."""
+    async def keep(self, content: bytes, by: str = "") -> MediaReference:
+        """It is on the disk when this returns, and counts as this user's; of nobody's, all that there is room for is
+        taken. Raises MediaRefused and StoreFailed."""
         ...
 
     async def read(self, digest: str) -> tuple[str, bytes] | None:

@@ -21,13 +21,15 @@ from hookgate.sections.zot import ZotSection
 
 class StoreSection(Section):
     """`durability`: what the journal holds out against, the end of the machine's power or of the process alone.
-    `keep_days`, `keep_mb` 0: no limit."""
+    `keep_days`, `keep_mb` 0: no limit. `media_mb`, `media_user_mb`: of files in all, and that one user has sent."""
 
     path: str = ""
     journal: str = ""
     durability: Literal["power", "process"] = "power"
     keep_days: Annotated[float, Field(ge=0, strict=False)] = 0
     keep_mb: Annotated[float, Field(ge=0, strict=False)] = 0
+    media_mb: Annotated[float, Field(gt=0, strict=False)] = 2000
+    media_user_mb: Annotated[float, Field(gt=0, strict=False)] = 500
 
 
 class LogSection(Section):

@@ -29,7 +29,7 @@ from hookgate.protocol.zot.names import EXTENSION
 from hookgate.sections import Config
 from hookgate.sections.tools import ToolsSection
 from hookgate.store import Store, StoredDescriptions, Without, open_catalog
-from hookgate.store.media import FileMedia
+from hookgate.store.media import FileMedia, MediaLimits
 from hookgate.tools.builtin import Parts, builtin_tools
 from hookgate.tools.builtin.bash import SPEC as BASH
 from hookgate.tools.files.workspace import Workspace
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 Tell = Callable[[str, str], None]
 """Takes a provider of tools and what it reports to the conversations that use it."""
 
+MB = 1_000_000
 _RUN_CODE = ("dynamic", "mcp:", EXTENSION)
 """What the providers of such tools begin with."""
 
@@ -103,13 +104,20 @@ async def open_toolset(stack: AsyncExitStack, settings: Settings, redactor: Reda
     _register(registry, builtin_tools(built_in), Globs(section.enabled))
     recorder = _recorder(workspace) if settings.recording else None
     around = _around(section, workspace, background)
-    media = FileMedia(configuration.media_folder(config))
+    media = _media(config)
     watches = around.watches if recorder is None else (recorder.watch, *around.watches)
-    around = replace(around, watches=watches, redactor=redactor, running=partial(_running, seals), media=media)
+    around = replace(around, watches=watches, redactor=redactor, running=partial(_running, seals))
+    around = replace(around, media=media, keeps_pictures=settings.serving)
     chosen = selection(section, registry)
     rechecks = Rechecks(keeping, seals)
     parts = (registry, chosen, around, sandbox, catalog, descriptions, recorder, keeping, seals, rechecks, media)
     return Toolset(*parts)
+
+
+def _media(config: Config) -> FileMedia:
+    store = config.store
+    limits = MediaLimits(quota=int(store.media_mb * MB), user_quota=int(store.media_user_mb * MB))
+    return FileMedia(configuration.media_folder(config), limits)
 
 
 def keeping_of(settings: Settings) -> Keeping:

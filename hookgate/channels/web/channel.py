@@ -26,6 +26,7 @@ from hookgate.protocol.approval import ApprovalRequest, Decide, Voter
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.channel import UNLIMITED, ChannelState
 from hookgate.protocol.events.event import Event
+from hookgate.protocol.events.inside import PicturesKept
 from hookgate.protocol.events.payloads import (
     ApprovalDecided,
     ApprovalRequested,
@@ -48,6 +49,7 @@ OBSERVED = (
     ToolExecStart,
     ToolExecEnd,
     ToolExecSkipped,
+    PicturesKept,
     SteeringInjected,
     ApprovalRequested,
     ApprovalDecided,
@@ -170,6 +172,8 @@ class WebChannel:
                 self._tool(feed, payload, "failed" if payload.IsError else "done", "")
             case ToolExecSkipped() if self._settings.show_tools:
                 self._tool(feed, payload, "denied", payload.Reason[: past.MAX_SUMMARY])
+            case PicturesKept() if shown := _running(feed).pictures(payload.call_id, past.media(payload.media)):
+                feed.publish("tool", asdict(shown))
             case SteeringInjected():
                 self._dealt_with.add(feed)
             case ApprovalDecided():

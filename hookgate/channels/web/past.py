@@ -12,7 +12,7 @@ from hookgate.protocol.codec import encode
 from hookgate.protocol.interfaces import Replacing
 from hookgate.protocol.journal.values import CallRecord, Exchange, Row
 from hookgate.protocol.media import MediaReference, media_reference
-from hookgate.protocol.values import JsonObject, Outbound, OutboundKind
+from hookgate.protocol.values import JsonObject, Message, Outbound, OutboundKind
 
 ROLES: Mapping[OutboundKind, Role] = {"answer": "assistant", "output": "tool", "notice": "notice", "error": "error"}
 MAX_SUMMARY = 200
@@ -73,18 +73,17 @@ def _answer(
 
 def _tools(exchange: Exchange, redactor: Replacing) -> Iterator[ShownTool]:
     results = {
-        entry.message.tool_call_id: entry.message.content
-        for _, entry in exchange.entries
-        if entry.message.role == "tool"
+        entry.message.tool_call_id: entry.message for _, entry in exchange.entries if entry.message.role == "tool"
     }
     for _, entry in exchange.entries:
         for written, record in zip(entry.message.tool_calls, entry.calls, strict=False):
             result = results.get(written.id)
-            yield ShownTool(written.id, written.name, _state(result), _summary(record, redactor))
+            files = media(result.media) if result is not None else ()
+            yield ShownTool(written.id, written.name, _state(result), _summary(record, redactor), files)
 
 
-def _state(result: str | None) -> ToolState:
-    return "running" if result is None else "failed" if result.startswith(FAILED) else "done"
+def _state(result: Message | None) -> ToolState:
+    return "running" if result is None else "failed" if result.content.startswith(FAILED) else "done"
 
 
 def _summary(record: CallRecord, redactor: Replacing) -> str:

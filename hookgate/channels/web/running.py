@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from hookgate.channels.web.markdown import StreamedMarkdown
-from hookgate.channels.web.shapes import ShownRunning, ShownTool, ShownTrace, ToolState
+from hookgate.channels.web.shapes import ShownMedia, ShownRunning, ShownTool, ShownTrace, ToolState
 
 MAX_TRACE = 500
 MAX_TOOLS = 500
@@ -64,10 +64,17 @@ class Running:
         """A call as it is now; `summary` empty: as before."""
         before = self.tools.get(id_)
         shown = ShownTool(id_, name, state, summary)
-        if before is not None and not summary:
-            shown = replace(shown, summary=before.summary)
+        if before is not None:
+            shown = replace(shown, summary=summary or before.summary, media=before.media)
         if before is not None or len(self.tools) < MAX_TOOLS:
             self.tools[id_] = shown
+        return shown
+
+    def pictures(self, id_: str, media: tuple[ShownMedia, ...]) -> ShownTool | None:
+        """A call with what it has returned besides text; None where it is not shown."""
+        if (before := self.tools.get(id_)) is None:
+            return None
+        shown = self.tools[id_] = replace(before, media=media)
         return shown
 
     def note(self, trace: ShownTrace) -> None:

@@ -30,6 +30,7 @@ class ShownTool:
     name: str
     state: ToolState
     summary: str
+    media: tuple[ShownMedia, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,14 +3,15 @@ is referred to. Knows no provider."""
 
 from __future__ import annotations
 
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from dataclasses import replace
 
 import structlog
 
+from hookgate.loop.execution_policy import Around
 from hookgate.protocol.catalog import StoreFailed
-from hookgate.protocol.media import MediaStore, media_reference
-from hookgate.protocol.values import LLMRequest, Message
+from hookgate.protocol.media import MediaRefused, MediaStore, media_reference
+from hookgate.protocol.values import Chat, LLMRequest, Message
 
 log = structlog.get_logger("hookgate.loop")
 
@@ -34,6 +35,25 @@ async def with_files(request: LLMRequest, store: MediaStore | None) -> LLMReques
         note = f"\n[{missing} of the attached files cannot be sent any more]" if missing else ""
         messages.append(replace(message, content=message.content + note, media=tuple(attached)))
     return replace(request, messages=tuple(reversed(messages)))
+
+
+async def kept(urls: tuple[str, ...], around: Around, chat: Chat) -> tuple[str, ...]:
+    """Pictures that a tool has returned, as whoever asks in the chat had sent them: in the store, and referred to.
+    What the store does not take stays as it is."""
+    if around.media is None or not around.keeps_pictures:
+        return urls
+    return tuple([await _kept(url, around.media, f"{chat.channel}:{chat.sender}") for url in urls])
+
+
+async def _kept(url: str, store: MediaStore, by: str) -> str:
+    head, _, data = url.partition(",")
+    if not (head.startswith("data:image/") and head.endswith(";base64")):
+        return url
+    try:
+        return str(await store.keep(b64decode(data, validate=True), by))
+    except (ValueError, MediaRefused, StoreFailed) as error:
+        log.warning("picture_not_kept", by=by, reason=str(error))
+        return url
 
 
 async def _read(url: str, store: MediaStore | None, most: int) -> str:

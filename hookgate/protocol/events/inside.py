@@ -92,6 +92,16 @@ class CallProgressed(Payload):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
+class PicturesKept(Payload):
+    """What else a call has come to, as it stands in the transcript: addresses of files, `data:` URLs included."""
+
+    kind = "inside.pictures_kept"
+    runtime = "inside.pictures_kept"
+    call_id: str
+    media: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class CallEnded(Payload):
     """A tool call has its final result. `call` is what ran, or would have."""
 
@@ -204,6 +214,7 @@ INSIDE: tuple[type[Payload], ...] = (
     CallProposed,
     CallProgressed,
     CallEnded,
+    PicturesKept,
     PersonAsked,
     CallDecided,
     CompactionBegan,

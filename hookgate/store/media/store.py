@@ -19,19 +19,23 @@ from time import time
 import trio
 
 from hookgate.protocol.catalog import StoreFailed, StoreFull
-from hookgate.protocol.media import MediaReference, MediaRefused
+from hookgate.protocol.media import MediaFull, MediaReference, MediaRefused
 from hookgate.store.files import FOLDER_MODE, sync_folder
 from hookgate.store.media.sniffing import check_picture, sniffed
 
+MAX_KNOWN = 1000
+"""Users whose files are counted in memory."""
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
 class MediaLimits:
-    """`largest` and `quota` in bytes: of one file, of all; `lifetime_s`: since somebody has last read or sent it."""
+    """`largest`, `quota` and `user_quota` in bytes: of one file, of all, of those that one user has sent;
+    `lifetime_s`: since somebody has last read or sent it."""
 
     largest: int = 20_000_000
     quota: int = 2_000_000_000
+    user_quota: int = 500_000_000
     lifetime_s: float = 90 * 86400.0
     pixels: int = 40_000_000
 
@@ -42,28 +46,33 @@ class FileMedia:
     def __init__(self, folder: Path, limits: MediaLimits | None = None, clock: Callable[[], float] = time) -> None:
         self._folder, self._limits, self._clock = folder, limits or MediaLimits(), clock
         self._used: int | None = None
+        self._sent: dict[str, dict[str, int]] = {}
         self._writing = trio.Lock()
 
-    async def keep(self, content: bytes) -> MediaReference:
+    async def keep(self, content: bytes, by: str = "") -> MediaReference:
         if len(content) > self._limits.largest:
             raise MediaRefused(f"a file has at most {self._limits.largest} bytes")
         if not content:
             raise MediaRefused("the file is empty")
         async with self._writing:
-            return await trio.to_thread.run_sync(self._keep, content)
+            return await trio.to_thread.run_sync(self._keep, content, by)
 
     async def read(self, digest: str) -> tuple[str, bytes] | None:
         return await trio.to_thread.run_sync(self._read, digest) if _DIGEST.fullmatch(digest) else None
 
-    def _keep(self, content: bytes) -> MediaReference:
+    def _keep(self, content: bytes, by: str) -> MediaReference:
         type_ = sniffed(content)
         check_picture(content, type_, self._limits.pixels)
         reference = MediaReference(type_, hashlib.sha256(content).hexdigest())
         with self._named():
+            if by:
+                self._count(by, reference.digest, len(content))
             if not self._touch(reference.digest):
                 self._make_room(len(content))
                 self._write(self._path(reference.digest), content)
                 self._used = (self._used or 0) + len(content)
+            if by:
+                self._of(by)[reference.digest] = len(content)
         return reference
 
     def _read(self, digest: str) -> tuple[str, bytes] | None:
@@ -87,14 +96,53 @@ class FileMedia:
             self._used = sum(it.stat().st_size for it in self._files())
         if self._used + size <= self._limits.quota:
             return
-        before = self._clock() - self._limits.lifetime_s
+        self._used -= self._drop_unused()
+        if self._used + size > self._limits.quota:
+            raise MediaFull("there is no room for more files")
+
+    def _drop_unused(self) -> int:
+        """How many bytes that were."""
+        before, dropped = self._clock() - self._limits.lifetime_s, 0
         for file in list(self._files()):
             seen = file.stat()
             if seen.st_mtime < before:
                 file.unlink()
-                self._used -= seen.st_size
-        if self._used + size > self._limits.quota:
-            raise MediaRefused("there is no room for more files")
+                dropped += seen.st_size
+        self._sent.clear()
+        return dropped
+
+    def _count(self, by: str, digest: str, size: int) -> None:
+        """It is theirs from here on, though it may not be written: what is not there counts for nobody. Raises
+        MediaFull."""
+        if digest in self._of(by):
+            return
+        if sum(self._of(by).values()) + size > self._limits.user_quota:
+            dropped = self._drop_unused()
+            self._used = None if self._used is None else self._used - dropped
+            if sum(self._of(by).values()) + size > self._limits.user_quota:
+                most = self._limits.user_quota / 1_000_000
+                raise MediaFull(f"you have sent all the files that one person may: {most:g} MB")
+        folder = self._user(by)
+        folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+        (folder / digest).touch(mode=0o600)
+
+    def _of(self, by: str) -> dict[str, int]:
+        """Sizes of what this user has sent and is still there."""
+        found = self._sent.get(by)
+        if found is None:
+            found = self._sent[by] = dict[str, int]()
+            for mark in self._user(by).glob("*"):
+                try:
+                    found[mark.name] = self._path(mark.name).stat().st_size
+                except FileNotFoundError:
+                    mark.unlink()
+            if len(self._sent) > MAX_KNOWN:
+                del self._sent[next(iter(self._sent))]
+        return found
+
+    def _user(self, by: str) -> Path:
+        """Empty files, named as what they have sent."""
+        return self._folder / "users" / hashlib.sha256(by.encode()).hexdigest()
 
     def _files(self) -> Iterator[Path]:
         return (it for it in self._folder.glob("??/*") if _DIGEST.fullmatch(it.name))

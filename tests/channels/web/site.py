@@ -48,6 +48,7 @@ class Site:
     journal: Journal
     stop: trio.Event
     arrived: trio.MemoryReceiveChannel[Inbound]
+    media: FileMedia
 
     def client(self) -> httpx.AsyncClient:
         return httpx.AsyncClient(base_url=self.url, timeout=30)
@@ -132,7 +133,7 @@ async def opened(folder: Path, settings: WebSettings = SETTINGS, listen: str = "
             async def forget(chat: Chat) -> None:
                 await journal.books.forget(await journal.intake.conversation(chat.session_key, "agent"))
 
-            media = FileMedia(folder / "media", MediaLimits(quota=100_000))
+            media = FileMedia(folder / "media", MediaLimits(quota=100_000, user_quota=60_000))
             parts = WebParts(receive, decide, may, lambda _chat: "agent", forget, journal, media, AsItIs())
             async with open_web(settings, parts) as web:
 
@@ -141,7 +142,7 @@ async def opened(folder: Path, settings: WebSettings = SETTINGS, listen: str = "
 
                 nursery.start_soon(serve)
                 await ready.wait()
-                yield Site(f"http://{addresses[0]}", web.channel, journal, stop, arrived)
+                yield Site(f"http://{addresses[0]}", web.channel, journal, stop, arrived, media)
                 stop.set()
 
 

@@ -8,9 +8,12 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from struct import pack
 
+import httpx
 import pytest
 from PIL import Image
 
+from hookgate.protocol.media import MediaFull
+from hookgate.store.media import FileMedia, MediaLimits
 from tests.channels.web.site import Site, opened
 
 
@@ -67,10 +70,46 @@ async def test_what_would_cost_too_much_is_refused_before_it_does(site: Site) ->
             (png()[:20], "damaged"),
             (b"", "empty"),
             (b"BM" + bytes(60), "PNG"),
-            (b"x" * 100_001, "no room"),
         ):
             refused = await ann.post("/api/media", content=content)
             assert (refused.status_code, why in refused.json()["error"]) == (415, True), refused.text
         assert (await ann.post("/api/media", content=b"x" * 30_000_000)).status_code == 413
         assert (await ann.get(f"/media/{'0' * 64}")).status_code == 404
         assert (await ann.get("/media/..%2fjournal.db")).status_code == 404
+
+
+async def test_a_user_has_a_share_of_the_room_and_keeps_it_through_a_restart(tmp_path: Path) -> None:
+    async def sent(client: httpx.AsyncClient, content: bytes) -> tuple[int, str]:
+        answer = await client.post("/api/media", content=content)
+        return answer.status_code, answer.json().get("error", "")
+
+    full = (507, "you have sent all the files that one person may: 0.06 MB")
+    async with opened(tmp_path) as site, site.ann() as ann, site.ann("bob", "bobs") as bob:
+        assert await sent(ann, b"a" * 50_000) == (201, "")
+        assert await sent(ann, b"a" * 50_000) == (201, "")
+        assert await sent(ann, b"A" * 20_000) == full
+        # What somebody else has sent already is no way round it, nor is theirs what she has sent.
+        assert await sent(bob, b"b" * 20_000) == (201, "")
+        assert await sent(ann, b"b" * 20_000) == full
+        assert await sent(bob, b"a" * 50_000) == full
+        assert await sent(bob, b"B" * 35_000) == (507, "there is no room for more files")
+        site.stop.set()
+    async with opened(tmp_path) as site, site.ann() as ann:
+        assert await sent(ann, b"A" * 20_000) == full
+        for file in (tmp_path / "media").glob("??/*"):
+            file.unlink()
+        site.stop.set()
+    async with opened(tmp_path) as site, site.ann() as ann:
+        assert await sent(ann, b"A" * 20_000) == (201, "")
+
+
+async def test_what_nobody_has_used_for_long_makes_room_for_who_had_sent_it(tmp_path: Path) -> None:
+    now = 0.0
+    store = FileMedia(tmp_path, MediaLimits(user_quota=100, lifetime_s=10), lambda: now)
+    old = await store.keep(b"a" * 60, "web:ann")
+    assert await store.read(old.digest)
+    with pytest.raises(MediaFull):
+        await store.keep(b"b" * 60, "web:ann")
+    now = 11.0
+    await store.keep(b"b" * 60, "web:ann")
+    assert await store.read(old.digest) is None

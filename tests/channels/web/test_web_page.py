@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 from base64 import b64encode
@@ -14,6 +15,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
 from hookgate.protocol.approval import ApprovalRequest
+from hookgate.protocol.events.inside import PicturesKept
 from hookgate.protocol.events.payloads import (
     ApprovalDecided,
     GateDecision,
@@ -22,8 +24,8 @@ from hookgate.protocol.events.payloads import (
     TurnEnd,
     TurnStart,
 )
-from hookgate.protocol.journal.values import StoredRequest
-from hookgate.protocol.values import ToolCall
+from hookgate.protocol.journal.values import CallRecord, Draft, StoredRequest
+from hookgate.protocol.values import Message, ProposedCall, ToolCall
 from tests.channels.web.browser import Live, People, barriers, chromium, say
 from tests.channels.web.site import TOKEN, Turn
 
@@ -387,6 +389,33 @@ def test_pictures_are_picked_pasted_seen_and_sent(live: Live, people: People, tm
     expect(shown).to_be_visible()
     assert shown.evaluate("image => image.decode().then(() => image.naturalWidth)") == 60
     expect(pictures).to_have_count(0)
+
+
+def test_a_picture_that_a_tool_returns_stands_with_its_call_then_and_later(live: Live, people: People) -> None:
+    page = people.enter()
+    turn = begun(live, page, "What does it look like?")
+    file = io.BytesIO()
+    Image.new("RGB", (60, 40), "red").save(file, "PNG")
+    reference = str(live.run(live.site.media.keep, file.getvalue()))
+    elsewhere = "https://evil.example/x.png"
+    record = CallRecord(ToolCall("call_1", "look", {}), None, "agent", 1)
+    asks = Draft(Message("assistant", "", (ProposedCall("call_1", "look", "{}"),)), (record,))
+    result = Draft(Message("tool", "a picture", tool_call_id="call_1", media=(reference, elsewhere)))
+    live.run(live.site.journal.work.append, turn.claim, [asks, result])
+    live.call(turn.tell, ToolExecStart("look", {}, "call_1"))
+    live.call(turn.tell, ToolExecEnd("look", 1, 1, 0, False, False, "call_1"))
+    live.call(turn.tell, PicturesKept("call_1", (reference, elsewhere)))
+    shown = page.locator(".tool").get_by_alt_text("Picture")
+    expect(page.locator(".message.running")).to_contain_text("look")
+    for _ in range(2):
+        expect(shown).to_have_count(1)
+        assert shown.evaluate("image => image.decode().then(() => image.naturalWidth)") == 60
+        page.reload()
+    ended(live, turn, "It is red.")
+    live.stop()
+    live.start()
+    expect(page.locator(".message.assistant:not(.running)")).to_contain_text("It is red.")
+    expect(shown).to_have_count(1)
 
 
 def test_hostile_markdown_stays_text(live: Live, people: People) -> None:

@@ -36,7 +36,11 @@ HEADERS = (
 
 def make_app(channel: WebChannel, settings: WebSettings, parts: WebParts, logins: Logins) -> App:
     door = Door(settings, parts, logins)
-    chats, media, approvals = ChatsApi(channel, parts), MediaApi(parts), ApprovalsApi(settings.name, parts)
+    chats, media, approvals = (
+        ChatsApi(channel, parts),
+        MediaApi(settings.name, parts),
+        ApprovalsApi(settings.name, parts),
+    )
     entered = door.entered
 
     async def events(scope: Scope, receive: Receive, send: Send) -> None:

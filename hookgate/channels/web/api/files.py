@@ -16,7 +16,7 @@ from hookgate.channels.web.api.asking import Refused, answer, read_body, wait
 from hookgate.channels.web.past import file
 from hookgate.channels.web.settings import WebParts
 from hookgate.processes.rates import Rate
-from hookgate.protocol.media import IMAGES, MediaRefused
+from hookgate.protocol.media import IMAGES, MediaFull, MediaRefused
 
 UPLOAD_S = 120.0
 MAX_UPLOAD = 20_000_000
@@ -61,15 +61,17 @@ async def static(request: Request) -> Response:
 
 
 class MediaApi:
-    def __init__(self, parts: WebParts) -> None:
-        self._parts = parts
+    def __init__(self, channel: str, parts: WebParts) -> None:
+        self._channel, self._parts = channel, parts
         self._rate = Rate(20, 3.0)
 
     async def keep(self, request: Request, login: Login) -> Response:
         wait(self._rate, login.user)
         content = await read_body(request, MAX_UPLOAD, UPLOAD_S)
         try:
-            shown = file(await self._parts.media.keep(content))
+            shown = file(await self._parts.media.keep(content, f"{self._channel}:{login.user}"))
+        except MediaFull as error:
+            raise Refused(507, str(error)) from None
         except MediaRefused as error:
             raise Refused(415, str(error)) from None
         return answer(asdict(shown), 201)

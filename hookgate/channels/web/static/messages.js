@@ -82,6 +82,7 @@ export function toolItem(tool) {
     el("span", { class: "name" }, tool.name),
     el("span", { class: "summary" }, visible(tool.summary ?? "")),
     el("span", { class: "state" }, STATES[tool.state] ?? tool.state),
+    tool.media?.length ? pictures(tool.media) : null,
   );
 }
 
