@@ -6,6 +6,7 @@ several go on side by side, and beside a gateway.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
@@ -33,26 +34,29 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 @asynccontextmanager
-async def open_kept_journal(config: Config, file: Path) -> AsyncGenerator[StoredJournal]:
-    """The journal in this file. What the configuration keeps no longer is dropped now and every day.
+async def open_kept_journal(config: Config, file: Path, *, named: bool = False) -> AsyncGenerator[StoredJournal]:
+    """The journal in this file. What the configuration keeps no longer is dropped now and every day; with `named` in
+    conversations that are kept by name as well, which may never be opened again.
 
     Raises StoreFailed and its kinds.
     """
     from hookgate.store.journal import open_journal
 
     async with open_journal(file, config.store.durability) as journal, trio.open_nursery() as nursery:
-        nursery.start_soon(_run_retention, config, journal)
+        nursery.start_soon(_run_retention, config, journal, named)
         yield journal
         nursery.cancel_scope.cancel()
 
 
-async def _run_retention(config: Config, journal: StoredJournal) -> None:
-    store = config.store
-    while store.keep_days or store.keep_mb:
+async def _run_retention(config: Config, journal: StoredJournal, named: bool) -> None:
+    age_s, most_bytes = config.store.keep_days * DAY_S, int(config.store.keep_mb * MB)
+    while age_s or most_bytes:
         try:
-            await journal.retention.keep(age_s=store.keep_days * DAY_S, most_bytes=int(store.keep_mb * MB))
+            await journal.retention.keep(age_s=age_s, most_bytes=most_bytes)
         except StoreFailed as error:
             log.warning("journal_not_trimmed", reason=str(error))
+        if named:
+            await trim_conversations(config, age_s, most_bytes)
         await trio.sleep(DAY_S)
 
 
@@ -100,6 +104,38 @@ def conversation_file(config: Config, channel: str, name: str) -> Path:
 def conversation_files(config: Config, channel: str = "*") -> list[Path]:
     """What is kept, the last that was written to first."""
     return sorted(configuration.conversations_folder(config).glob(f"{channel}/*.db"), key=_written, reverse=True)
+
+
+async def trim_conversations(config: Config, age_s: float, most_bytes: int) -> int:
+    """Drop what is older and too much of each; how many have lost something. None of them counts as written to."""
+    trimmed = 0
+    for file in conversation_files(config):
+        try:
+            trimmed += await _trim(config, file, age_s, most_bytes)
+        except StoreBusy:
+            # It is open, and trimmed by whoever has it.
+            continue
+        except (StoreFailed, OSError) as error:
+            log.warning("journal_not_trimmed", reason=str(error))
+    return trimmed
+
+
+async def _trim(config: Config, file: Path, age_s: float, most_bytes: int) -> bool:
+    from hookgate.store.journal import open_journal
+    from hookgate.store.journal.operators.looking import open_look
+    from hookgate.store.journal.operators.retention import is_due
+
+    def look() -> bool:
+        with open_look(file) as tables:
+            return is_due(tables, age_s, most_bytes)
+
+    if not await trio.to_thread.run_sync(look):
+        return False
+    written = _written(file)
+    async with open_journal(file, config.store.durability) as journal:
+        await journal.retention.keep(age_s=age_s, most_bytes=most_bytes)
+    os.utime(file, (written, written))
+    return True
 
 
 def _last(config: Config, channel: str, workspace: str) -> Path:

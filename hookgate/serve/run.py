@@ -96,7 +96,7 @@ async def open_gateway(settings: Settings, control: Path | None, stopping: trio.
     config = settings.config
     async with AsyncExitStack() as stack:
         file = configuration.journal_file(config)
-        journal = await stack.enter_async_context(open_kept_journal(config, file))
+        journal = await stack.enter_async_context(open_kept_journal(config, file, named=True))
         runtime = await stack.enter_async_context(open_runtime(settings, Ports((), journal=journal)))
         if config.control.enabled or control:
             await stack.enter_async_context(open_gateway_control(runtime, control))

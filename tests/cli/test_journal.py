@@ -15,7 +15,7 @@ from hookgate.protocol.journal.values import Arrival
 from hookgate.protocol.values import Chat, Inbound
 from hookgate.store.journal import open_journal
 from tests.cli import program
-from tests.store.journals import ANN, CARL, fill
+from tests.store.journals import ANN, CARL, fill, keep_old
 
 MISSING = "is not there: nothing has been stored yet"
 
@@ -148,6 +148,20 @@ async def test_what_is_old_and_what_is_too_much_is_dropped_but_not_what_somebody
     assert "notes.txt" not in exported
     assert "hello?" in exported
     assert (await hookgate(folder, "store", "trim")).returncode == 2
+
+
+async def test_what_is_kept_by_name_is_trimmed_though_nobody_opens_it(folder: Path) -> None:
+    old, opened = (folder / "journal.sessions" / "cli" / f"{name}.db" for name in ("old", "open"))
+    for file in (old, opened):
+        await keep_old(file)
+    written = old.stat().st_mtime
+    async with open_journal(opened):
+        trimmed, left = (await said(folder, "store", "trim", "--days", "9000")).splitlines()
+    assert trimmed == "1 conversation kept by name trimmed"
+    assert left.startswith("2 conversations left, ")
+    listed = await said(folder, "sessions", "list")
+    assert ("--session open" in listed, "--session old" in listed) == (True, False)
+    assert old.stat().st_mtime == pytest.approx(written)
 
 
 async def test_damage_is_said_line_by_line_and_mended_by_nobody(folder: Path) -> None:

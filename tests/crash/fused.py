@@ -58,8 +58,8 @@ def arm() -> None:
     opened = run.open_kept_journal
 
     @asynccontextmanager
-    async def open_fused(config: Config, file: Path) -> AsyncGenerator[StoredJournal]:
-        async with opened(config, file) as journal:
+    async def open_fused(config: Config, file: Path, *, named: bool = False) -> AsyncGenerator[StoredJournal]:
+        async with opened(config, file, named=named) as journal:
             yield cast("StoredJournal", Fused(journal, fuse))
 
     run.open_kept_journal = open_fused

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import socket
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -15,9 +16,14 @@ import trio
 from hookgate.cli.init import run_init
 from hookgate.config import ConfigError
 from hookgate.protocol.catalog import StoreBusy, StoreCorrupt
+from hookgate.protocol.journal.values import SessionRow
 from hookgate.serve.run import settled
+from hookgate.store.journal.operators.listing import read_sessions
+from hookgate.store.journal.operators.looking import open_look
 from tests.cli.program import DEADLINE_S, HOOKGATE, environment, none_left
+from tests.processes import until
 from tests.serve.gateway import configured, get, open_served
+from tests.store.journals import keep_old
 
 WORKS = Path(__file__).parents[2] / "plugins" / "python" / "audit_log.py"
 
@@ -70,6 +76,23 @@ async def test_a_journal_that_another_gateway_has_is_refused_and_one_that_is_dam
         async with open_served(settings):
             raise AssertionError("it was opened")
     assert journal.read_bytes().startswith(b"not a database")
+
+
+async def test_a_conversation_that_a_terminal_keeps_and_nobody_opens_gets_no_older_than_all_others(
+    tmp_path: Path,
+) -> None:
+    kept = tmp_path / "state" / "journal.sessions" / "cli" / "old.db"
+    await keep_old(kept)
+    settings = configured(tmp_path)
+    store = settings.config.store.model_copy(update={"keep_days": 9000.0})
+
+    def sessions() -> tuple[SessionRow, ...]:
+        with open_look(kept) as tables:
+            return read_sessions(tables)
+
+    assert len(sessions()) == 1
+    async with open_served(replace(settings, config=settings.config.model_copy(update={"store": store}))):
+        await until(lambda: not sessions())
 
 
 async def test_the_program_tells_its_service_manager_and_ends_with_0(tmp_path: Path) -> None:

@@ -41,6 +41,16 @@ BEGUN = 1_790_000_040.0
 """A full minute; the journal's clock goes on from there, by what all this really takes."""
 
 
+async def keep_old(file: Path) -> None:
+    """A conversation that ended in 2001, in a journal of its own."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    async with open_journal(file, wall=lambda: 1e9) as journal:
+        await journal.intake.accept(Arrival(Inbound(Chat("cli", ""), "hello"), "default", "k"))
+        claim = await journal.work.claim("g", 60)
+        assert claim is not None
+        await journal.work.complete(claim, "answered", [Draft(Message("user", "hello"))])
+
+
 async def fill(file: Path) -> None:
     """Ann asks for a file to be removed, which Bob allows; a day later Carl says something that nobody answers."""
     async with open_journal(file, wall=lambda: BEGUN) as journal:

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from hookgate import config as configuration
-from hookgate.assembly.journals import DAY_S, MB, conversation_file
+from hookgate.assembly.journals import DAY_S, MB, conversation_file, trim_conversations
+from hookgate.assembly.logs.opening import set_up_logs
 from hookgate.channels.terminal import NAME as CHANNEL
 from hookgate.cli.journal.commands import Place
 from hookgate.cli.printing import counted, failed, say
@@ -69,11 +70,16 @@ async def trim_file(place: Place, days: float, megabytes: float) -> int:
     from hookgate.store.journal import open_journal
     from hookgate.store.journal.place import look_at
 
-    file = journal_of(place)
+    file, age_s, most_bytes = journal_of(place), days * DAY_S, int(megabytes * MB)
+    if not place.session:
+        config, _file = configuration.load(place.config_file)
+        set_up_logs(config.log)
+        if trimmed := await trim_conversations(config, age_s, most_bytes):
+            say(f"{counted(trimmed, 'conversation')} kept by name trimmed")
     # One that is not there is not made.
     look_at(file).close()
     async with open_journal(file) as journal:
-        await journal.retention.keep(age_s=days * DAY_S, most_bytes=int(megabytes * MB))
+        await journal.retention.keep(age_s=age_s, most_bytes=most_bytes)
         sessions = await journal.books.sessions()
         used = await journal.retention.used_bytes()
     say(f"{counted(len(sessions), 'conversation')} left, {used / MB:.1f} MB")

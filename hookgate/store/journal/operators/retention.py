@@ -28,5 +28,12 @@ class Retention:
         return await self._engine.read(used_bytes)
 
 
+def is_due(tables: Tables, age_s: float, most_bytes: int) -> bool:
+    """Whether there may be something to drop."""
+    sql = "SELECT 1 FROM messages WHERE inbound IS NOT NULL AND accepted_at < ?"
+    old = bool(age_s) and tables.one(sql, tables.clock() - age_s) is not None
+    return old or 0 < most_bytes < used_bytes(tables)
+
+
 def _drop_old(age_s: float, after: int, tables: Tables) -> int:
     return drop_old(tables, tables.clock() - age_s, after)
