@@ -11,14 +11,15 @@ from hookgate.protocol.approval import Wish
 from hookgate.protocol.codec import canonical
 from hookgate.protocol.journal.values import Approval, Claim
 from hookgate.protocol.spec_digest import spec_digest
-from hookgate.protocol.values import Step, ToolCall, ToolSpec
+from hookgate.protocol.values import Chat, Step, ToolCall, ToolSpec
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
     """A call that somebody wants a person asked about, and the work that it belongs to. `id` names it in its
     conversation; `spec` None: a hook has answered for a tool that nobody offers. `while_asking` is held while
-    it waits for people; `may_not_wait` says why it cannot. `files`: the digest of the scripts that it names."""
+    it waits for people; `may_not_wait` says why it cannot. `files`: the digest of the scripts that it names. `wake`:
+    something for a chat has been stored."""
 
     claim: Claim
     step: Step
@@ -28,6 +29,7 @@ class Subject:
     may_not_wait: str = ""
     files: str = ""
     while_asking: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
+    wake: Callable[[Chat], None] = lambda _chat: None
 
 
 @dataclass(frozen=True, slots=True)

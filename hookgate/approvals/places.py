@@ -8,17 +8,15 @@ from dataclasses import dataclass, replace
 import structlog
 import trio
 
-from hookgate.approvals.decide import NOBODY, deciding, refusal_reason, whose
+from hookgate.approvals.decide import NOBODY, deciding, is_silence, refusal_reason, silence, whose
 from hookgate.approvals.people import People, read_id, requester
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decision, Outcome, Voter
 from hookgate.protocol.interfaces import Channel
-from hookgate.protocol.journal.values import Standing, Vote
+from hookgate.protocol.journal.values import Standing, StoredRequest, Vote
 from hookgate.protocol.values import Chat, Outbound
 
 log = structlog.get_logger("hookgate.approvals")
 
-TELL_S = 10.0
-"""How long a chat may take to be told; the call does not wait for it any longer."""
 Deciding = Callable[[Decision, Voter], Awaitable[Outcome]]
 
 
@@ -88,31 +86,35 @@ def _seen_from(request: ApprovalRequest, place: Place) -> ApprovalRequest:
     return replace(request, chat=place.chat, text=text, unredacted=true)
 
 
-def waits_elsewhere(request: ApprovalRequest, where: Iterable[Place]) -> str:
-    chats = ", ".join(place.chat.session_key for place in where)
-    return f"{request.title} It waits for {whose(request)}, asked in {chats}."
+def asked_elsewhere(stored: StoredRequest) -> tuple[Outbound, ...]:
+    """For the chat that asks, where nobody in it can decide."""
+    shown = stored.shown
+    if shown.chat in stored.places:
+        return ()
+    chats = ", ".join(chat.session_key for chat in stored.places)
+    return (_notice(shown.chat, f"{shown.title} It waits for {whose(shown)}, asked in {chats}."),)
 
 
-def outcome_told(standing: Standing) -> str:
-    """For the chats that were shown it, or wait for it."""
-    shown, vote = standing.request.shown, deciding(standing)
-    if standing.state in ("approved", "spent") and vote is not None:
-        return f"{shown.title} {vote.name} has allowed it."
-    if standing.state == "refused" and vote is not None and vote.voter is not None:
-        return f"{shown.title} {vote.name} has refused it{': ' + vote.reason if vote.reason else ''}."
-    return f"{shown.title} Refused: {refusal_reason(standing)}."
+def outcome_told(standing: Standing) -> tuple[Outbound, ...]:
+    """What has become of it, for the chats that were shown it, or wait for it; whoever has said so in the one chat
+    there is knows."""
+    stored, vote = standing.request, deciding(standing)
+    shown, chats = stored.shown, stored.places
+    if chats == (shown.chat,) and not is_silence(standing):
+        return ()
+    said = f"Refused: {refusal_reason(standing)}."
+    if standing.state == "approved" and vote is not None:
+        said = f"{vote.name} has allowed it."
+    elif standing.state == "refused" and vote is not None and vote.voter is not None:
+        said = f"{vote.name} has refused it{': ' + vote.reason if vote.reason else ''}."
+    everywhere = chats if shown.chat in chats else (shown.chat, *chats)
+    return tuple(_notice(chat, f"{shown.title} {said}") for chat in everywhere)
 
 
-async def tell(where: Iterable[Place], text: str, key: str) -> None:
-    """A chat that cannot be told holds nobody up. `key`: what is said, and about which request."""
-    with trio.move_on_after(TELL_S):
-        async with trio.open_nursery() as nursery:
-            for place in where:
-                nursery.start_soon(_tell, place, text, key)
+def reminders(stored: StoredRequest) -> tuple[Outbound, ...]:
+    text = f"{stored.shown.title} {silence(stored.shown).capitalize()}; it still waits."
+    return tuple(_notice(chat, text) for chat in stored.places)
 
 
-async def _tell(place: Place, text: str, key: str) -> None:
-    try:
-        await place.channel.send(Outbound(place.chat, text, kind="notice"), key)
-    except Exception as error:
-        log.warning("approval_not_told", chat=place.chat.session_key, exc_info=error)
+def _notice(chat: Chat, text: str) -> Outbound:
+    return Outbound(chat, text, kind="notice")

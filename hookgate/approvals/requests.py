@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from math import inf
 from time import time
 
 import structlog
@@ -18,30 +17,28 @@ import trio
 from hookgate.approvals import rules as ruling
 from hookgate.approvals.binding import Permit, Subject, policy
 from hookgate.approvals.decide import (
-    NOBODY,
     UNKNOWN,
     counted,
     is_silence,
     not_yours,
     outcome,
     refusal_reason,
-    silence,
 )
 from hookgate.approvals.grants import Extent, Grants, Parts
 from hookgate.approvals.people import People, may
-from hookgate.approvals.places import Place, nobody_reached, outcome_told, places, show, tell, waits_elsewhere
+from hookgate.approvals.places import Place, asked_elsewhere, nobody_reached, places
 from hookgate.approvals.rules import Rule
+from hookgate.approvals.waiting import Waiting
 from hookgate.approvals.wording import decided, request_of, requested
 from hookgate.protocol.approval import ApprovalRequest, Decision, Outcome, Voter, Wish
 from hookgate.protocol.events.payloads import Payload
 from hookgate.protocol.interfaces import Channel, Redactor
 from hookgate.protocol.journal.interfaces import Journal
-from hookgate.protocol.journal.values import Approval, Intent, PolicyChanged, Standing, StoredRequest, Vote
+from hookgate.protocol.journal.values import Approval, Intent, PolicyChanged, Standing, StoredRequest
 from hookgate.protocol.values import Step, ToolCall
 
 log = structlog.get_logger("hookgate.approvals")
 
-STOPPED = "the turn was stopped"
 RULES_CHANGED = "the rules for it have changed"
 LEAST_TYPED = 4
 """Characters of an id."""
@@ -73,15 +70,6 @@ class Surroundings:
     scripts: Callable[[ToolCall], str] | None = None
 
 
-@dataclass
-class _Open:
-    """A request that a call waits for. `changed`: why it is not the one any more that has to be asked."""
-
-    stored: StoredRequest
-    over: trio.Event = field(default_factory=trio.Event)
-    changed: str = ""
-
-
 class Approvals:
     """Calls wait in `settle`; every surface decides by `decide`; the yes is used up by `spend`."""
 
@@ -93,7 +81,7 @@ class Approvals:
         self._people = people or People()
         self._journal, self._decisions, self._around = journal, journal.decisions, around
         self.grants = Grants(journal.decisions, Extent(around.directory, around.clock, around.parts))
-        self._open: dict[str, _Open] = {}
+        self._waiting = Waiting(journal, around.clock, lambda request: partial(self.decide, request))
 
     # --- the rules ---
 
@@ -110,14 +98,14 @@ class Approvals:
         contents, now = ({rule.content for rule in it} for it in (before, self._rules))
         gone = {f"rule:{content}" for content in contents - now}
         self.grants.end(gone)
-        for waiting in self._open.values():
-            if waiting.stored.asker in gone:
-                waiting.changed = RULES_CHANGED
-            elif self._deciders(waiting.stored.shown) != frozenset(waiting.stored.voters):
-                waiting.changed = PEOPLE_CHANGED
-            if waiting.changed:
-                waiting.over.set()
+        self._waiting.end(lambda stored: self._outdated(stored, gone))
         return contents != now
+
+    def _outdated(self, stored: StoredRequest, gone: Collection[str]) -> str:
+        """Why it is not the one any more that has to be asked; empty: it is."""
+        if stored.asker in gone:
+            return RULES_CHANGED
+        return PEOPLE_CHANGED if self._deciders(stored.shown) != frozenset(stored.voters) else ""
 
     def wishes(self, step: Step, call: ToolCall) -> tuple[Wish, ...]:
         """What the rules demand for this call."""
@@ -183,9 +171,7 @@ class Approvals:
     async def decide(self, request: str, decision: Decision, voter: Voter) -> Outcome:
         """What somebody has pressed or typed, wherever: the first no decides, and as many yes as it takes. Whoever
         comes later, or has no say, reads what became of the request."""
-        waiting = self._open.get(request)
-        if waiting is not None and waiting.changed:
-            await self._decisions.void(request, waiting.changed)
+        await self._waiting.void_changed(request)
         standing = await self._decisions.standing(request)
         if standing is None:
             return UNKNOWN
@@ -197,7 +183,7 @@ class Approvals:
             true = stored.shown.unredacted or stored.shown
             prefix = self.grants.narrowed(true.call, decision.within)
             vote = replace(vote, prefix=prefix) if prefix else replace(vote, grant="once")
-        return outcome(await self._vote(request, vote))
+        return outcome(await self._waiting.vote(stored, vote))
 
     async def named(self, text: str) -> tuple[str, ...]:
         """The requests that somebody may mean who types so much of an id; two at most."""
@@ -235,18 +221,13 @@ class Approvals:
         where = places(here, wish.terms.ask_in, around.channels, deciders)
         if why := nobody_reached(shown, where, deciders, self._people):
             return Refused(wish.asked_by, why)
-        standing = await self._stored(subject, wish, in_force, shown)
+        standing = await self._stored(subject, wish, in_force, shown, where)
         # It may have been asked before: then what was shown counts, and what was said.
         stored = standing.request
         emit(requested(stored.shown, around.redactor), subject.step)
         if standing.state == "open":
             async with subject.while_asking():
-                if here not in where:
-                    await tell([here], waits_elsewhere(shown, where), f"{stored.id} asked")
-                standing = await self._waited(subject, stored, where)
-                if len(where) > 1 or here not in where or is_silence(standing):
-                    everywhere = where if here in where else (here, *where)
-                    await tell(everywhere, outcome_told(standing), f"{stored.id} decided")
+                standing = await self._waiting.until_decided(subject, stored, where)
         record = decided(standing)
         emit(record, subject.step)
         told = {"id": record.id, "tool": record.tool, "digest": record.digest}
@@ -258,67 +239,21 @@ class Approvals:
             return Refused(f"approval:{stored.id}", refusal_reason(standing), ends_turn)
         return standing
 
-    async def _stored(self, subject: Subject, wish: Wish, in_force: str, shown: ApprovalRequest) -> Standing:
+    async def _stored(
+        self, subject: Subject, wish: Wish, in_force: str, shown: ApprovalRequest, where: Collection[Place]
+    ) -> Standing:
         """As it stands, asked now or before; what was asked of, or allowed by, others than may now is void."""
         claim, terms = subject.claim, wish.terms
         bound = (claim.conversation, claim.message, subject.id, shown.digest, in_force, wish.asker)
         until = 0.0 if terms.on_expiry == "wait" else self._around.clock() + shown.ttl_s
         voters = tuple(sorted(self._deciders(shown), key=str))
-        request = StoredRequest(shown.id, *bound, shown, terms.required, until, voters)
-        standing = await self._decisions.request(claim, request)
+        chats = tuple(place.chat for place in where)
+        request = StoredRequest(shown.id, *bound, shown, terms.required, until, voters, chats)
+        standing = await self._decisions.request(claim, request, asked_elsewhere(request))
         while not self._holds(standing):
-            await self._decisions.void(standing.request.id, PEOPLE_CHANGED)
+            await self._waiting.void(standing.request, PEOPLE_CHANGED)
             if standing.request.id == shown.id:
                 raise PolicyChanged(PEOPLE_CHANGED)
-            standing = await self._decisions.request(claim, request)
-        return standing
-
-    async def _waited(self, subject: Subject, stored: StoredRequest, where: Collection[Place]) -> Standing:
-        """Until it is decided, its time is over, or its rule has changed. Cancelled, it stays open for whoever takes
-        the message up again, and is void with the message's end; a call that nobody takes up again leaves none."""
-        waiting = self._open[stored.id] = _Open(stored)
-        decided = False
-        try:
-            # Buttons that were shown before a restart work before the call has come this far again.
-            meanwhile = await self._decisions.standing(stored.id)
-            if meanwhile is not None and meanwhile.state != "open":
-                waiting.over.set()
-            seconds = stored.expires_at - self._around.clock() if stored.expires_at else inf
-            with trio.move_on_after(max(0.0, seconds)):
-                async with trio.open_nursery() as nursery:
-                    nursery.start_soon(self._show, stored.shown, where)
-                    await waiting.over.wait()
-                    nursery.cancel_scope.cancel()
-            # A yes that comes with the end of the turn, or of the conversation, is for nothing any more.
-            await trio.lowlevel.checkpoint_if_cancelled()
-            if waiting.changed:
-                await self._decisions.void(stored.id, waiting.changed)
-            # Of no effect where somebody has decided.
-            standing = await self._vote(stored.id, Vote(NOBODY, False, silence(stored.shown)))
-            decided = True
-        finally:
-            del self._open[stored.id]
-            if not decided and not (stored.message and not subject.step.extension):
-                with trio.CancelScope(shield=True):
-                    await self._decisions.void(stored.id, STOPPED)
-        return standing
-
-    async def _show(self, request: ApprovalRequest, where: Collection[Place]) -> None:
-        async with trio.open_nursery() as nursery:
-            if request.terms.on_expiry == "wait":
-                nursery.start_soon(self._remind, request, where)
-            no = await show(request, where, partial(self.decide, request.id))
-            if no is not None:
-                await self._vote(request.id, no)
-
-    async def _remind(self, request: ApprovalRequest, where: Collection[Place]) -> None:
-        """Once: it waits for ever."""
-        await trio.sleep(request.ttl_s)
-        await tell(where, f"{request.title} {silence(request).capitalize()}; it still waits.", f"{request.id} waits")
-
-    async def _vote(self, request: str, vote: Vote) -> Standing:
-        standing = await self._decisions.decide(request, vote)
-        assert standing is not None  # noqa: S101 - requests are never deleted while a call waits
-        if standing.state != "open" and request in self._open:
-            self._open[request].over.set()
+            standing = await self._decisions.request(claim, request, asked_elsewhere(request))
+        subject.wake(shown.chat)
         return standing

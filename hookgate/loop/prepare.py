@@ -149,7 +149,7 @@ async def _permitted(
         outer, keeps = batch.within_writer, "which makes this call, keeps the workspace from all others"
         held = f"a person would have to be asked, and {outer}, {keeps}" if outer else ""
         parts = (batch.claim, batch.step, call, batch.id_of(call), spec, held)
-        subject = Subject(*parts, while_asking=batch.while_asking)
+        subject = Subject(*parts, while_asking=batch.while_asking, wake=batch.outlet.delivery.wake)
         permit = await agent.approvals.settle(subject, wishes, batch.outlet.channel)
         if isinstance(permit, Refused):
             batch.events.emit(CallDecided(seen, "denied", "user", permit.reason), batch.step)

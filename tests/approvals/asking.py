@@ -38,7 +38,6 @@ class Person:
     name: str = "telegram"
     limits: ChannelLimits = UNLIMITED
     state: ChannelState = PRESENT
-    heard: list[str] = field(default_factory=list[str])
 
     async def ask(self, request: ApprovalRequest, decide: Decide) -> None:
         self.requests.append(request)
@@ -48,7 +47,6 @@ class Person:
             self.outcomes.append(await decide(answer(request) if callable(answer) else answer))
 
     async def send(self, outbound: Outbound, key: str) -> str:
-        self.heard.append(f"{outbound.chat.session_key} {outbound.text}")
         return ""
 
     def stream(self, chat: Chat, text: str) -> None: ...
@@ -97,3 +95,12 @@ class House:
     async def allowed(self, person: Person, step: Step = STEP, call: ToolCall = CALL) -> bool:
         """Whether the call may run, by the rules."""
         return isinstance(await self.settle(self.approvals.wishes(step, call), person, step, call), Permit)
+
+    async def told_in(self, channel: str) -> list[str]:
+        """What has come into the outbox for its chats since the last look."""
+        told = list[str]()
+        while rows := await self.journal.posting.outgoing(channel):
+            for row in rows:
+                told.append(f"{row.outbound.chat.session_key} {row.outbound.text}")
+                await self.journal.posting.sent(row.id, "")
+        return told

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from time import time
 
 import pytest
 import trio
@@ -16,8 +18,10 @@ from hookgate.approvals.people import People
 from hookgate.approvals.requests import Refused
 from hookgate.approvals.rules import Rule
 from hookgate.protocol.approval import Decision, Terms, Voter
+from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import PolicyChanged
 from hookgate.protocol.values import Chat, Inbound, Step
+from hookgate.store.journal import open_journal
 from tests.approvals.asking import CALL, STEP, House, Person
 
 DEADLINE_S = 60.0
@@ -57,9 +61,12 @@ class Waiting:
 
 
 @asynccontextmanager
-async def open_call(rule: Rule, step: Step = STEP, known: People = PEOPLE) -> AsyncGenerator[Waiting]:
+async def open_call(
+    rule: Rule, step: Step = STEP, known: People = PEOPLE, journal: Journal | None = None
+) -> AsyncGenerator[Waiting]:
     slack, telegram = Person(name="slack"), Person()
-    house = House(rule, people=known, channels=(slack, telegram), clock=trio.current_time)
+    clock = trio.current_time if journal is None else time
+    house = House(rule, people=known, channels=(slack, telegram), clock=clock, journal=journal)
     waiting = Waiting(house, slack, telegram)
 
     async def settle() -> None:
@@ -81,7 +88,7 @@ async def test_a_rule_asks_where_its_people_are_and_tells_every_chat_what_came_o
         [shown] = call.slack.requests
         assert (shown.chat.session_key, shown.text) == ("slack:C99", "boss asks in telegram:42.")
         assert call.telegram.requests == []
-        assert call.telegram.heard == [
+        assert await call.house.told_in("telegram") == [
             "telegram:42 Run bash? It waits for those with the role ops, asked in slack:C99."
         ]
         assert await call.say(ANN) == "Only those with the role ops may decide this."
@@ -89,8 +96,8 @@ async def test_a_rule_asks_where_its_people_are_and_tells_every_chat_what_came_o
         assert await call.say(BOB) == "Allowed."
         [permit] = call.ended
         assert isinstance(permit, Permit)
-        assert call.slack.heard == ["slack:C99 Run bash? bob has allowed it."]
-        assert call.telegram.heard[1:] == ["telegram:42 Run bash? bob has allowed it."]
+        assert await call.house.told_in("slack") == ["slack:C99 Run bash? bob has allowed it."]
+        assert await call.house.told_in("telegram") == ["telegram:42 Run bash? bob has allowed it."]
         assert await call.say(CARL, yes=False) == "bob has allowed it already."
 
 
@@ -103,6 +110,22 @@ async def test_it_takes_different_people_whatever_ids_they_have() -> None:
         assert call.ended == []
         assert await call.say(CARL) == "Allowed."
         assert isinstance(call.ended[0], Permit)
+
+
+async def test_what_the_chats_are_told_is_stored_with_the_decision_wherever_that_is_made(tmp_path: Path) -> None:
+    file = tmp_path / "journal.db"
+    async with open_journal(file, "process") as journal, open_call(TWO, journal=journal) as call:
+        # No delivery runs here: a gateway that dies now has said nothing yet, and says it when it starts again.
+        await call.slack.asked.wait()
+        beside = House(TWO, journal=journal, people=PEOPLE).approvals
+        asked = ["telegram:42 Run bash? It waits for those with the role ops, asked in slack:C99."]
+        assert await call.house.told_in("telegram") == asked
+        await beside.decide(call.id, Decision(True, ""), BOB)
+        assert await call.house.told_in("slack") == []
+        await beside.decide(call.id, Decision(False, "", "no"), CARL)
+        await beside.decide(call.id, Decision(True, ""), CARL)
+        for channel, chat in (("slack", "slack:C99"), ("telegram", "telegram:42")):
+            assert await call.house.told_in(channel) == [f"{chat} Run bash? carl has refused it: no."]
 
 
 async def test_the_first_no_wins_whatever_was_said_before() -> None:
@@ -158,14 +181,16 @@ async def test_silence_ends_the_turn_where_the_rule_says_so_and_the_chats_are_to
     async with open_call(replace(RULE, terms=replace(RULE.terms, on_expiry="stop"))) as call:
         await trio.sleep(31)
         assert call.ended == [Refused(f"approval:{call.id}", "nobody answered within 30 s", ends_turn=True)]
-        assert call.slack.heard == ["slack:C99 Run bash? Refused: nobody answered within 30 s."]
+        assert await call.house.told_in("slack") == ["slack:C99 Run bash? Refused: nobody answered within 30 s."]
         assert await call.say(BOB) == "It is too late: nobody answered within 30 s."
 
 
 async def test_a_request_that_waits_stays_open_and_says_so_once(autojump_clock: trio.testing.MockClock) -> None:
     async with open_call(replace(RULE, terms=replace(RULE.terms, on_expiry="wait"))) as call:
         await trio.sleep(50)
-        assert call.slack.heard == ["slack:C99 Run bash? Nobody answered within 30 s; it still waits."]
+        assert await call.house.told_in("slack") == [
+            "slack:C99 Run bash? Nobody answered within 30 s; it still waits."
+        ]
         assert await call.say(BOB) == "Allowed."
         assert isinstance(call.ended[0], Permit)
 

@@ -277,3 +277,5 @@ async def test_a_yes_that_comes_between_the_question_and_the_wait_is_heard(autoj
     # Long before its time is over.
     with trio.fail_after(10):
         assert isinstance(await house.approvals.settle(subject, house.approvals.wishes(STEP, CALL), person), Permit)
+    # And nobody is shown what is decided.
+    assert person.requests == []

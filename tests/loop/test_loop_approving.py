@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 import trio
@@ -13,7 +13,7 @@ from hookgate.loop.gateway import CUT_OFF
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.journal.values import Arrival, Standing, Vote
 from hookgate.protocol.match import Globs, Matcher
-from hookgate.protocol.values import Inbound
+from hookgate.protocol.values import Inbound, Outbound
 from hookgate.store.memory import MemoryJournal
 from hookgate.store.memory.decisions import Decisions
 from tests.loop.recording import CHAT, OTHER, Bench, FunctionTool, asks_for, says
@@ -89,11 +89,11 @@ class Faulty(Decisions):
 
     faults = 2
 
-    async def decide(self, request: str, vote: Vote) -> Standing | None:
+    async def decide(self, request: str, vote: Vote, outbox: Sequence[Outbound] = ()) -> Standing | None:
         self.faults -= 1
         if self.faults >= 0:
             raise StoreFailed("the disk is full")
-        return await super().decide(request, vote)
+        return await super().decide(request, vote, outbox)
 
 
 async def test_a_decision_that_the_store_does_not_take_is_tried_again_at_each_start(bench: MakeBench) -> None:

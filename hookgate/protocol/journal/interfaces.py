@@ -139,11 +139,13 @@ class Decisions(Protocol):
 
     async def request(self, claim: Claim, request: StoredRequest, outbox: Sequence[Outbound] = ()) -> Standing:
         """Store it before it is shown. The same digest in the same conversation adopts what is stored already, with
-        whatever was decided; another digest for the same call voids that."""
+        whatever was decided; another digest for the same call voids that. The outbox, for whatever chats, leaves
+        where it is stored anew."""
         ...
 
     async def decide(self, request: str, vote: Vote, outbox: Sequence[Outbound] = ()) -> Standing | None:
-        """Compare and set: a no decides at once, as many yes as are required do. None: there is no such request."""
+        """Compare and set: a no decides at once, as many yes as are required do. The outbox leaves where this decides
+        it, or nobody's vote finds first that its time is over. None: there is no such request."""
         ...
 
     async def standing(self, request: str) -> Standing | None: ...

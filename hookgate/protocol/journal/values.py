@@ -7,7 +7,7 @@ from typing import Literal
 
 from hookgate.protocol.approval import ApprovalRequest, RequestState, Voter
 from hookgate.protocol.audit import Judgement
-from hookgate.protocol.values import Inbound, Message, Outbound, ToolCall, ToolResult
+from hookgate.protocol.values import Chat, Inbound, Message, Outbound, ToolCall, ToolResult
 
 ArrivalKind = Literal["message", "command", "decision"]
 AcceptEffect = Literal["none", "stop", "new"]
@@ -207,7 +207,8 @@ class Asked:
 class StoredRequest:
     """A call that waits for people. `digest` binds it to that very call, `policy` to the rules it was asked under;
     `asker`: the hook, or the digest of what the rule says. `required` of those who may decide have to say yes.
-    `expires_at` 0: never. `shown` is what people read; `voters`, who could decide when it was stored."""
+    `expires_at` 0: never. `shown` is what people read; `voters`, who could decide when it was stored; `places`, the
+    chats in which they are asked."""
 
     id: str
     conversation: Conversation
@@ -220,6 +221,7 @@ class StoredRequest:
     required: int = 1
     expires_at: float = 0.0
     voters: tuple[Voter, ...] = ()
+    places: tuple[Chat, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

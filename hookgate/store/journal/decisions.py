@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from sqlite3 import Row
 
 from hookgate.protocol.codec import canonical
 from hookgate.protocol.journal.values import Claim, Standing, StoredGrant, StoredRequest, Vote
 from hookgate.protocol.values import Outbound
+from hookgate.store.deciding import CHANGED, as_of, decided
 from hookgate.store.journal.audit.chain import note
 from hookgate.store.journal.encoding import decoded, encoded
 from hookgate.store.journal.engine import Engine
+from hookgate.store.journal.posting import post_in_chats
 from hookgate.store.journal.schema import FORMAT
 from hookgate.store.journal.tables import Tables, number_of
 
@@ -21,7 +23,9 @@ NEW_REQUEST = """
     (id, conversation, message, call_id, digest, state, expires_at, at, format, request, votes)
     VALUES (?, ?, ?, ?, ?, 'open', ?, ?, ?, ?, ?)
 """
-CHANGED = "the call, or the rules for it, changed meanwhile"
+
+
+EXPIRED = "UPDATE requests SET state = 'expired', why = ? WHERE id = ? AND state = 'open'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +61,7 @@ class Decisions:
             found = find_request(tables, request)
             if found is not None and found.standing.state in ("open", "approved"):
                 _become(tables, request, "void", why)
-                tables.post(found.conversation, outbox, found.message)
+                post_in_chats(tables, found.standing.request.conversation.agent, outbox)
 
         await self._engine.write(void, barrier=True)
 
@@ -112,12 +116,11 @@ def find_request(tables: Tables, request: str) -> Found | None:
 
 
 def _found(tables: Tables, row: Row) -> Found:
-    """As it stands now: nobody needs to write down that its time is over."""
-    conversation, message, state, why, expires_at, format_, request, votes = row
-    if state == "open" and expires_at and expires_at <= tables.clock():
-        state, why = "expired", "nobody answered in time"
+    """As it stands now."""
+    conversation, message, state, why, _, format_, request, votes = row
     said = decoded(Votes, format_, votes).votes
-    return Found(conversation, message, Standing(decoded(StoredRequest, format_, request), state, said, why))
+    standing = Standing(decoded(StoredRequest, format_, request), state, said, why)
+    return Found(conversation, message, as_of(standing, tables.clock()))
 
 
 def _become(tables: Tables, request: str, state: str, why: str) -> None:
@@ -147,7 +150,7 @@ def _request(tables: Tables, claim: Claim, request: StoredRequest, outbox: Seque
     arguments = canonical(call.arguments).decode("utf-8", "replace")
     note(tables, conversation, {"kind": "asked", **asked}, tool=call.name, arguments=arguments)
     tables.run(NEW_REQUEST, *key, request.expires_at, tables.clock(), FORMAT, encoded(request), encoded(Votes()))
-    tables.post(conversation, outbox, message)
+    post_in_chats(tables, request.conversation.agent, outbox)
     if message:
         tables.passed(message, "waiting")
     return Standing(request, "open")
@@ -157,24 +160,16 @@ def _decide(tables: Tables, request: str, vote: Vote, outbox: Sequence[Outbound]
     found = find_request(tables, request)
     if found is None:
         return None
-    before = found.standing
-    if before.state != "open" or any(it.person == vote.person for it in before.votes):
-        return replace(before, counted=False)
-    after = replace(before, votes=(*before.votes, vote))
-    if not vote.approved:
-        after = replace(after, state="refused", why=vote.reason)
-    elif len(after.votes) >= before.request.required:
-        after = replace(after, state="approved")
-    said = {
-        "kind": "decided",
-        "request": request,
-        "approved": vote.approved,
-        "grant": vote.grant,
-        "state": after.state,
-    }
+    after, agent = decided(found.standing, vote), found.standing.request.conversation.agent
+    if not after.counted:
+        first = after.state == "expired" and vote.voter is None and tables.run(EXPIRED, after.why, request)
+        post_in_chats(tables, agent, outbox if first else ())
+        return after
+    said = {"kind": "decided", "request": request, "approved": vote.approved, "grant": vote.grant}
     who = str(vote.voter) if vote.voter is not None else ""
-    note(tables, found.conversation, said, person=vote.person, id=who, reason=vote.reason)
+    texts = {"person": vote.person, "id": who, "reason": vote.reason}
+    note(tables, found.conversation, {**said, "state": after.state}, **texts)
     sql = "UPDATE requests SET state = ?, why = ?, votes = ? WHERE id = ?"
     tables.run(sql, after.state, after.why, encoded(Votes(after.votes)), request)
-    tables.post(found.conversation, outbox, found.message)
+    post_in_chats(tables, agent, outbox if after.state != "open" else ())
     return after

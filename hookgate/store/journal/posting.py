@@ -24,16 +24,18 @@ NEXT = """
 """
 
 
+def post_in_chats(tables: Tables, agent: str, outbox: Sequence[Outbound]) -> None:
+    """Each belongs to what is going on in its chat with this agent, and answers no message."""
+    for it in outbox:
+        tables.post(tables.kept(current(tables, it.chat.session_key, agent)), [it])
+
+
 class Posting:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     async def post(self, agent: str, outbox: Sequence[Outbound]) -> None:
-        def post(tables: Tables) -> None:
-            for it in outbox:
-                tables.post(tables.kept(current(tables, it.chat.session_key, agent)), [it])
-
-        await self._engine.write(post, barrier=True)
+        await self._engine.write(lambda tables: post_in_chats(tables, agent, outbox), barrier=True)
 
     async def preview(self, claim: Claim, outbound: Outbound) -> Row:
         def preview(tables: Tables) -> Row:

@@ -33,7 +33,7 @@ class Intake:
         return Accepted(row.id, self._conversation(arrival), meant=tuple(it.id for it in meant))
 
     async def conversation(self, session: str, agent: str) -> Conversation:
-        return Conversation(session, agent, self._tables.generations.get(session, 0))
+        return self._tables.current(session, agent)
 
     async def unfinished(self, kind: ArrivalKind = "message") -> tuple[Unfinished, ...]:
         tables, rows = self._tables, [it for it in self._tables.unfinished.values() if it.kind == kind]
@@ -52,8 +52,7 @@ class Intake:
         return self._tables.offsets.get((channel, account), "")
 
     def _conversation(self, arrival: Arrival) -> Conversation:
-        session = arrival.inbound.chat.session_key
-        return Conversation(session, arrival.agent, self._tables.generations.get(session, 0))
+        return self._tables.current(arrival.inbound.chat.session_key, arrival.agent)
 
     def _take_effect(self, arrival: Arrival, conversation: Conversation) -> list[MessageRow]:
         """A stop means the message that is being answered, else the next; a new conversation means all of them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from hookgate.protocol.journal.values import Claim, Conversation, Row
+from hookgate.protocol.journal.values import Claim, Row
 from hookgate.protocol.values import Chat, Outbound
 from hookgate.store.memory.tables import OutboxRow, Tables
 
@@ -15,10 +15,7 @@ class Posting:
         self._tables = tables
 
     async def post(self, agent: str, outbox: Sequence[Outbound]) -> None:
-        for it in outbox:
-            session = it.chat.session_key
-            conversation = Conversation(session, agent, self._tables.generations.get(session, 0))
-            self._tables.post(self._tables.thread(conversation), [it])
+        self._tables.post_in_chats(agent, outbox)
         self._tables.ring()
 
     async def preview(self, claim: Claim, outbound: Outbound) -> Row:

@@ -119,6 +119,10 @@ class Tables:
     def thread(self, conversation: Conversation) -> Thread:
         return self.threads.setdefault(conversation.id, Thread(conversation))
 
+    def current(self, session: str, agent: str) -> Conversation:
+        """The one that is going on there."""
+        return Conversation(session, agent, self.generations.get(session, 0))
+
     def fenced(self, claim: Claim) -> Thread:
         """The conversation, for a write under this claim. Raises Fenced."""
         thread = self.threads.get(claim.conversation.id)
@@ -180,6 +184,11 @@ class Tables:
             outbox = outbox[1:]
         for outbound in outbox:
             self.new_row(thread, outbound, in_reply_to)
+
+    def post_in_chats(self, agent: str, outbox: Sequence[Outbound]) -> None:
+        """Each belongs to what is going on in its chat with this agent, and answers no message."""
+        for it in outbox:
+            self.post(self.thread(self.current(it.chat.session_key, agent)), [it])
 
     def new_row(self, thread: Thread, outbound: Outbound, in_reply_to: str, *, open_: bool = False) -> OutboxRow:
         thread.rows += 1
