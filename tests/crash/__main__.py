@@ -7,6 +7,7 @@ from __future__ import annotations
 import argparse
 import random
 import shutil
+import signal
 import sys
 import tempfile
 from collections import Counter
@@ -29,22 +30,27 @@ SIDE_BY_SIDE = 3
 
 @dataclass
 class Run:
-    """`wanted` deaths, from the scene `first` on."""
+    """`wanted` deaths, from the scene `first` on. `seen`: what was done under them, all in all."""
 
     wanted: int
+    at_once: int
     seed: int
     first: int
     folder: Path
     began: float = field(default_factory=monotonic)
     deaths: Counter[str] = field(default_factory=Counter[str])
+    seen: Counter[str] = field(default_factory=Counter[str])
     failed: list[int] = field(default_factory=list[int])
     _begun: int = 0
 
     async def go(self) -> None:
         shim, scenes = power_shim(self.folder), self._scenes()
         async with open_model_server(otherwise=answered) as model, trio.open_nursery() as nursery:
-            for _ in range(SIDE_BY_SIDE):
-                nursery.start_soon(self._work, scenes, model.base_url, shim)
+            nursery.start_soon(_until_told, nursery.cancel_scope)
+            async with trio.open_nursery() as working:
+                for _ in range(self.at_once):
+                    working.start_soon(self._work, scenes, model.base_url, shim)
+            nursery.cancel_scope.cancel()
 
     def _scenes(self) -> Iterator[int]:
         while self._begun < self.wanted:
@@ -61,6 +67,7 @@ class Run:
             except Exception as error:
                 problems = [f"after {scene.deaths}: {error!r}"]
             self.deaths.update(scene.deaths)
+            self.seen.update(scene.books.totals)
             if problems:
                 self.failed.append(number)
                 self._complain(number, folder, problems)
@@ -76,6 +83,14 @@ class Run:
     def table(self) -> Iterator[str]:
         for how, times in sorted(self.deaths.items(), key=lambda it: it[0].split()[::-1]):
             yield f"{times:6} {how}"
+        yield f"under them: {', '.join(f'{number} {what}' for what, number in self.seen.items())}"
+
+
+async def _until_told(everything: trio.CancelScope) -> None:
+    """Ctrl-C ends it early, and what was seen until then is said."""
+    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        async for _ in signals:
+            everything.cancel()
 
 
 async def killed(scene: Scene, number: int) -> list[str]:
@@ -93,11 +108,12 @@ def say(line: str) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.crash")
     parser.add_argument("--points", type=int, default=1000, help="how many deaths")
+    parser.add_argument("--at-once", type=int, default=SIDE_BY_SIDE, help="how many gateways side by side")
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 30), help="of an earlier run")
     parser.add_argument("--point", type=int, help="the one of that run where something did not hold, and no other")
     given = parser.parse_args()
     first, wanted = (0, given.points) if given.point is None else (given.point // LIVES, 1)
-    run = Run(wanted, given.seed, first, Path(tempfile.mkdtemp(prefix="hookgate-crash-")))
+    run = Run(wanted, given.at_once, given.seed, first, Path(tempfile.mkdtemp(prefix="hookgate-crash-")))
     trio.run(run.go)
     for line in run.table():
         say(line)

@@ -125,6 +125,14 @@ class Books:
             self.shown(place, message)
         self.last[place] = messages
 
+    @property
+    def totals(self) -> dict[str, int]:
+        """What was done, for whoever asks whether it was enough."""
+        answers = sum(it["role"] == "assistant" for chat in self.last.values() for it in chat)
+        events = sum(len(tape.events) for tape in self.tapes.values())
+        figures = {"messages": len(self.said), "answers": answers, "questions": len(self.asked)}
+        return {**figures, "dead letters": len(self._dead), "events": events}
+
     # --- what was promised ---
 
     def problems(self, folder: Path) -> list[str]:
