@@ -23,6 +23,7 @@ class User(_Wire):
 class Me(User):
     """The bot itself. `can_read_all_group_messages`: privacy mode is off."""
 
+    is_bot: bool = True
     can_read_all_group_messages: bool = False
 
 

@@ -17,7 +17,8 @@ log = structlog.get_logger("hookgate.telegram")
 
 POLL_S = 50
 HELD_PAUSE_S = 0.3
-"""Between two polls while an album gathers: what is not confirmed yet comes again at once."""
+"""Between two polls while an album gathers, since what is not confirmed yet comes again at once; and where a server
+does not wait."""
 
 
 class Polling:
@@ -33,6 +34,7 @@ class Polling:
         """Until cancelled."""
         async with trio.open_nursery() as nursery:
             while True:
+                asked_at = trio.current_time()
                 try:
                     updates = await self._api.poll(self._offset, self._patience_s, KINDS)
                 except ApiFailed as error:
@@ -44,7 +46,7 @@ class Polling:
                     await trio.sleep(self._connection.unstored(str(error)))
                     continue
                 self._connection.works()
-                if self._held:
+                if self._held or (not updates and trio.current_time() < asked_at + HELD_PAUSE_S):
                     await trio.sleep(HELD_PAUSE_S)
                 elif updates and not any(map(number, updates)):
                     # Nothing in it can be confirmed.
