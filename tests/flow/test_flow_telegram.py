@@ -110,6 +110,23 @@ async def test_a_group_hears_the_bot_when_it_is_named_and_strangers_are_told_onc
             assert fake.wrong == []
 
 
+async def test_a_webhook_stands_beside_the_page_and_knows_its_secret(tmp_path: Path) -> None:
+    more = 'mode = "webhook"\norigin = "https://bots.example.org"\n[channels.web]\nkind = "web"\n'
+    with trio.fail_after(60):
+        async with open_fake() as fake:
+            channel = CHANNEL.format(url=fake.url).partition("[[approvals]]")[0] + more
+            settings = configured(tmp_path, channel, json.dumps(SCRIPT))
+            async with open_served(settings) as served:
+                await fake.until(lambda: fake.webhook)
+                assert fake.webhook["url"] == "https://bots.example.org/channels/telegram"
+                fake.webhook["url"] = f"http://{served.address}/channels/telegram"
+                fake.say("hello")
+                assert await fake.bring(secret="guessed") == [404]
+                assert await fake.bring() == [200]
+                await fake.until(lambda: fake.texts(7) == ["Hello there."])
+                assert (await get(served, "/ready"))[0] == 200
+
+
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [

@@ -30,6 +30,10 @@ from hookgate.protocol.catalog import StoreFailed
 log = structlog.get_logger("hookgate.telegram")
 
 SECRET = "webhook secret"  # noqa: S105 - where it is kept
+PRIVACY = (
+    'group = "all" hears what mentions the bot alone: its privacy mode is on (@BotFather, /setprivacy); then take it '
+    "out of its groups and put it in again"
+)
 _COMMAND = re.compile(r"[a-z0-9_]{1,32}")
 MAX_COMMANDS, MAX_HELP = 100, 256
 
@@ -107,9 +111,8 @@ class _Receiving:
                 await trio.sleep(self.connection.failed(ApiFailed(0, "it does not say who the bot is")))
             else:
                 self.connection.bot = me.username
-                log.info(
-                    "bot", channel=self.settings.name, name=me.username, reads_all=me.can_read_all_group_messages
-                )
+                if self.settings.hears_all and not me.can_read_all_group_messages:
+                    log.warning("privacy_mode", channel=self.settings.name, reason=PRIVACY)
                 return me
 
     async def _tell_commands(self, commands: Sequence[tuple[str, str]]) -> None:

@@ -19,7 +19,7 @@ API_URL = "https://api.telegram.org"
 @dataclass(frozen=True, slots=True)
 class TelegramSettings:
     """`token_name`: of the variable that `token` is from. `origin`: where the platform reaches this gateway, for
-    `webhook`. `api_url`: of the Bot API."""
+    `webhook`. `api_url`: of the Bot API. `hears_all`: in groups, what is said to others too."""
 
     name: str
     token: str = field(repr=False)
@@ -27,6 +27,7 @@ class TelegramSettings:
     mode: Literal["poll", "webhook"] = "poll"
     origin: str = ""
     api_url: str = API_URL
+    hears_all: bool = False
 
     @property
     def path(self) -> str:
