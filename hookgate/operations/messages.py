@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hookgate.operations.refused import OperationRefused
 from hookgate.protocol.journal.interfaces import Journal
-from hookgate.protocol.journal.values import Whereabouts
+from hookgate.protocol.journal.views import Whereabouts
 
 
 async def where(journal: Journal, message: str = "") -> tuple[Whereabouts, ...]:

@@ -16,7 +16,7 @@ import trio
 from hookgate.cli.init import run_init
 from hookgate.config import ConfigError
 from hookgate.protocol.catalog import StoreBusy, StoreCorrupt
-from hookgate.protocol.journal.values import SessionRow
+from hookgate.protocol.journal.views import SessionRow
 from hookgate.serve.run import settled
 from hookgate.store.journal.operators.listing import read_sessions
 from hookgate.store.journal.operators.looking import open_look

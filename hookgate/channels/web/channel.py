@@ -37,7 +37,8 @@ from hookgate.protocol.events.payloads import (
     TurnEnd,
     TurnStart,
 )
-from hookgate.protocol.journal.values import Accepted, Conversation, Exchange
+from hookgate.protocol.journal.values import Accepted, Conversation
+from hookgate.protocol.journal.views import Exchange
 from hookgate.protocol.values import Chat, Inbound, Outbound
 
 T = TypeVar("T")

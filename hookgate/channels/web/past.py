@@ -10,7 +10,8 @@ from hookgate.channels.web.markdown import to_html
 from hookgate.channels.web.shapes import Role, ShownMedia, ShownMessage, ShownTool, ShownTrace, ToolState, moment
 from hookgate.protocol.codec import encode
 from hookgate.protocol.interfaces import Replacing
-from hookgate.protocol.journal.values import CallRecord, Exchange, Row
+from hookgate.protocol.journal.values import CallRecord, Row
+from hookgate.protocol.journal.views import Exchange
 from hookgate.protocol.media import MediaReference, media_reference
 from hookgate.protocol.values import JsonObject, Message, Outbound, OutboundKind
 

@@ -19,7 +19,8 @@ from hookgate.program.endings import FAILED
 from hookgate.protocol.codec import encode
 
 if TYPE_CHECKING:
-    from hookgate.protocol.journal.values import Entry, SessionRow
+    from hookgate.protocol.journal.values import Entry
+    from hookgate.protocol.journal.views import SessionRow
 
 
 def list_sessions(place: Place, *, as_json: bool) -> int:

@@ -14,7 +14,7 @@ from hookgate.program.endings import FAILED
 from hookgate.protocol.codec import encode
 
 if TYPE_CHECKING:
-    from hookgate.protocol.journal.values import Whereabouts
+    from hookgate.protocol.journal.views import Whereabouts
 
 TEXT = 60
 

@@ -16,24 +16,21 @@ if TYPE_CHECKING:
         Arrival,
         ArrivalKind,
         Asked,
-        ChatRow,
         Claim,
         Conversation,
         Draft,
         Entry,
-        Exchange,
         Intent,
         Outcome,
         Row,
-        SessionRow,
         Standing,
         Stored,
         StoredGrant,
         StoredRequest,
         Unfinished,
         Vote,
-        Whereabouts,
     )
+    from hookgate.protocol.journal.views import ChatRow, Exchange, SessionRow, Whereabouts
     from hookgate.protocol.values import Chat, Message, Outbound, ToolResult
 
 

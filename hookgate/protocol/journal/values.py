@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from hookgate.protocol.approval import ApprovalRequest, RequestState, Voter
@@ -127,6 +127,17 @@ class CallRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry of a transcript; numbers have no gaps and are never given twice. The rest as in Draft."""
+
+    number: int
+    message: Message
+    calls: tuple[CallRecord, ...] = ()
+    upto: int = 0
+    shown: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Draft:
     """An entry before it has a number. `upto`: it is a summary that stands for every entry below that number.
     `shown`: what people saw of it, where that is not its text."""
@@ -136,16 +147,9 @@ class Draft:
     upto: int = 0
     shown: str | None = None
 
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One entry of a transcript; numbers have no gaps and are never given twice. The rest as in Draft."""
-
-    number: int
-    message: Message
-    calls: tuple[CallRecord, ...] = ()
-    upto: int = 0
-    shown: str | None = None
+    def numbered(self, number: int) -> Entry:
+        calls = tuple(replace(it, id=f"{number}.{index}") for index, it in enumerate(self.calls))
+        return Entry(number, self.message, calls, self.upto, self.shown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,56 +286,3 @@ class Row:
     in_reply_to: str = ""
     tries: int = 0
     preview: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """Where a message has been: `accepted`, `running`, `waiting` (for a person), an outcome, `delivered`, `dead` (why
-    it, or what answers it, was given up)."""
-
-    what: str
-    at: float
-    why: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Whereabouts:
-    """Where a message is, and the way it came. `state`: `queued`, `running`, `waiting` (for a person), `sending` (it
-    has its outcome, and the chat does not have all of it yet), else where it came to in the end."""
-
-    message: str
-    conversation: Conversation
-    text: str
-    state: str
-    passages: tuple[Passage, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SessionRow:
-    conversation: Conversation
-    entries: int
-    unfinished: int
-    last_at: float
-
-
-@dataclass(frozen=True, slots=True)
-class ChatRow:
-    """A stored conversation as its list shows it; `title`: how its first message begins."""
-
-    conversation: Conversation
-    title: str
-    last_at: float
-
-
-@dataclass(frozen=True, slots=True)
-class Exchange:
-    """An accepted message, what its turn has written, and what went to its chat, each with its time. Without a
-    `message`: what went there beside all messages. `begun`: a turn has taken it in."""
-
-    message: str
-    at: float
-    inbound: Inbound | None
-    begun: bool
-    outcome: Outcome | None
-    entries: tuple[tuple[float, Entry], ...] = ()
-    rows: tuple[tuple[float, Row], ...] = ()

@@ -5,7 +5,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 
-from hookgate.protocol.journal.values import ChatRow, Conversation, Entry, Exchange, Row
+from hookgate.protocol.journal.values import Conversation, Entry, Row
+from hookgate.protocol.journal.views import ChatRow, Exchange
 from hookgate.protocol.values import Inbound, Outbound
 from hookgate.store.journal.encoding import decoded
 from hookgate.store.journal.engine import Engine

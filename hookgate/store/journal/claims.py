@@ -33,12 +33,20 @@ def claim_message(tables: Tables, message: str, by: str, lease_s: float) -> Clai
 
 def claim_conversation(tables: Tables, conversation: Conversation, by: str, lease_s: float) -> Claim | None:
     number = tables.kept(conversation)
-    sql = "SELECT 1 FROM conversations WHERE number = ? AND claimed_by IS NOT NULL AND claimed_until > ?"
-    if tables.one(sql, number, tables.clock()):
+    if running(tables, number) is not None:
         return None
     _bury(tables, number)
     fence, until = _begin(tables, number, 0, (by, lease_s))
     return Claim(conversation, fence, by, until, after=fence - 1)
+
+
+def running(tables: Tables, conversation: int) -> int | None:
+    """The message that is worked on there, 0 for work that none has asked for; None: nobody has it."""
+    sql = (
+        "SELECT claimed_message FROM conversations WHERE number = ? AND claimed_by IS NOT NULL AND claimed_until > ?"
+    )
+    row = tables.one(sql, conversation, tables.clock())
+    return None if row is None else row[0]
 
 
 def _take(tables: Tables, message: int, conversation: int, holder: tuple[str, float]) -> Claim | None:

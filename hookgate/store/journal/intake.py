@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from hookgate.protocol.journal.values import Accepted, Arrival, ArrivalKind, Conversation, Outcome, Unfinished
 from hookgate.protocol.values import Inbound, Outbound
+from hookgate.store.journal.claims import running
 from hookgate.store.journal.encoding import decoded, encoded
 from hookgate.store.journal.engine import Engine
 from hookgate.store.journal.schema import FORMAT
@@ -116,8 +117,7 @@ def _take_effect(tables: Tables, arrival: Arrival, place: tuple[int, int], conve
         tables.run(sql, conversation.session, conversation.generation + 1)
         tables.run("DELETE FROM grants WHERE session = ?", conversation.session)
     else:
-        held = "number = ? AND claimed_by IS NOT NULL AND claimed_until > ?"
-        running = tables.one(f"SELECT claimed_message FROM conversations WHERE {held}", at, tables.clock())  # noqa: S608
-        meant = [it for it in meant if running is not None and it == running[0]] or meant[:1]
+        at_work = running(tables, at)
+        meant = [it for it in meant if it == at_work] or meant[:1]
     tables.connection.executemany("UPDATE messages SET stopped = 1 WHERE number = ?", [(it,) for it in meant])
     return meant

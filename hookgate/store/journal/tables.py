@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from sqlite3 import Connection, Row
 
 from hookgate.protocol.journal.values import Claim, Conversation, Draft, Entry, Fenced, Outcome
@@ -85,7 +84,7 @@ class Tables:
         [written] = self.one("SELECT written FROM conversations WHERE number = ?", conversation) or (0,)
         for number, (draft, body) in enumerate(drafts, written + 1):
             self.run(NEW_ENTRY, conversation, number, draft.upto, now, FORMAT, body)
-            entries.append(numbered(number, draft))
+            entries.append(draft.numbered(number))
         self.run(
             "UPDATE conversations SET written = ?, moved = 1, last_at = ? WHERE number = ?",
             written + len(entries),
@@ -162,8 +161,3 @@ def id_of(message: int) -> str:
 
 def known_as(channel: str, account: str, key: str) -> bytes:
     return hashlib.sha256("\0".join((channel, account, key)).encode("utf-8", "surrogatepass")).digest()
-
-
-def numbered(number: int, draft: Draft) -> Entry:
-    calls = tuple(replace(it, id=f"{number}.{index}") for index, it in enumerate(draft.calls))
-    return Entry(number, draft.message, calls, draft.upto, draft.shown)

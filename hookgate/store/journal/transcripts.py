@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from hookgate.protocol.journal.values import Draft, Entry
 from hookgate.store.journal.encoding import decoded
-from hookgate.store.journal.tables import Tables, numbered
+from hookgate.store.journal.tables import Tables
 
 SUMMARY = """
     SELECT number, upto, format, body FROM entries
@@ -28,7 +28,7 @@ def read_entries(tables: Tables, conversation: int) -> tuple[tuple[Entry, ...], 
 
 def read_entry(number: int, upto: int, format_: int, body: bytes) -> Entry:
     draft = decoded(Draft, format_, body)
-    return numbered(number, replace(draft, upto=upto))
+    return replace(draft, upto=upto).numbered(number)
 
 
 def rewind(tables: Tables, conversation: int, to: int) -> None:

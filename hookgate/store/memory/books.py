@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from hookgate.protocol.journal.values import Conversation, SessionRow, Whereabouts
+from hookgate.protocol.journal.values import Conversation
+from hookgate.protocol.journal.views import SessionRow, Whereabouts
 from hookgate.store.attempts import MOST_FOUND
 from hookgate.store.memory.tables import MessageRow, RequestRow, Tables, Thread
 

@@ -20,13 +20,13 @@ from hookgate.protocol.journal.values import (
     Entry,
     Fenced,
     Outcome,
-    Passage,
     RequestState,
     Row,
     StoredGrant,
     StoredRequest,
     Vote,
 )
+from hookgate.protocol.journal.views import Passage
 from hookgate.protocol.values import Inbound, Outbound
 from hookgate.store.attempts import ENDS, UNSAID
 
@@ -141,7 +141,7 @@ class Tables:
     # --- writing ---
 
     def write(self, thread: Thread, drafts: Iterable[Draft]) -> tuple[Entry, ...]:
-        entries = [_entry(number, draft) for number, draft in enumerate(drafts, thread.written + 1)]
+        entries = [draft.numbered(number) for number, draft in enumerate(drafts, thread.written + 1)]
         thread.written += len(entries)
         thread.live.extend(entries)
         thread.summary = next((it for it in reversed(entries) if it.upto), thread.summary)
@@ -243,11 +243,6 @@ class Tables:
 
     async def changed(self) -> None:
         await self._changed.wait()
-
-
-def _entry(number: int, draft: Draft) -> Entry:
-    calls = tuple(replace(it, id=f"{number}.{index}") for index, it in enumerate(draft.calls))
-    return Entry(number, draft.message, calls, draft.upto, draft.shown)
 
 
 def known_as(channel: str, account: str, key: str) -> str:

@@ -17,7 +17,7 @@ from hookgate.channels.web.api.asking import Refused, answer, read_json, text_of
 from hookgate.channels.web.channel import WebChannel
 from hookgate.channels.web.settings import WebParts
 from hookgate.channels.web.shapes import ListedChat, moment
-from hookgate.protocol.journal.values import ChatRow, Exchange
+from hookgate.protocol.journal.views import ChatRow, Exchange
 from hookgate.protocol.media import media_reference
 from hookgate.protocol.values import Chat, Inbound
 

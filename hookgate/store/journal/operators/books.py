@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from hookgate.protocol.journal.values import Conversation, SessionRow, Whereabouts
+from hookgate.protocol.journal.values import Conversation
+from hookgate.protocol.journal.views import SessionRow, Whereabouts
 from hookgate.store.journal.engine import Engine
 from hookgate.store.journal.operators.forgetting import forget
 from hookgate.store.journal.operators.listing import read_sessions

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from hookgate.protocol.journal.values import Conversation, SessionRow
+from hookgate.protocol.journal.values import Conversation
+from hookgate.protocol.journal.views import SessionRow
 from hookgate.store.journal.tables import Tables
 
 SESSIONS = """

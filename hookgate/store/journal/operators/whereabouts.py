@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from hookgate.protocol.journal.values import Passage, Whereabouts
+from sqlite3 import Row
+
+from hookgate.protocol.journal.views import Passage, Whereabouts
 from hookgate.protocol.values import Inbound
 from hookgate.store.attempts import MOST_FOUND
 from hookgate.store.journal.encoding import decoded
@@ -10,7 +12,8 @@ from hookgate.store.journal.tables import Tables, id_of, number_of
 
 KNOWN = "SELECT number FROM messages WHERE number = ? AND inbound IS NOT NULL"
 BEGINNING = """
-    SELECT number FROM messages WHERE 'M' || number LIKE ? || '%' AND inbound IS NOT NULL ORDER BY number LIMIT ?
+    SELECT number FROM messages WHERE substr('M' || number, 1, length(:id)) = :id AND inbound IS NOT NULL
+    ORDER BY number LIMIT :most
 """
 UNFINISHED = """
     SELECT number FROM messages WHERE outcome IS NULL AND kind = 'message' AND joined_at = 0 ORDER BY number LIMIT ?
@@ -32,8 +35,12 @@ def find_messages(tables: Tables, message: str) -> tuple[Whereabouts, ...]:
     """As the journal's `where`."""
     rows = tables.all(KNOWN, number_of(message))
     if not rows:
-        rows = tables.all(BEGINNING, message, MOST_FOUND) if message else tables.all(UNFINISHED, MOST_FOUND)
+        rows = _beginning(tables, message) if message else tables.all(UNFINISHED, MOST_FOUND)
     return tuple(_found(tables, number) for (number,) in rows)
+
+
+def _beginning(tables: Tables, message: str) -> list[Row]:
+    return tables.connection.execute(BEGINNING, {"id": message, "most": MOST_FOUND}).fetchall()
 
 
 def _found(tables: Tables, number: int) -> Whereabouts:
