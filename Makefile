@@ -33,6 +33,7 @@ lint: $(VENV)/.dev
 	$(BIN)/basedpyright
 	$(BIN)/vulture
 
+# Some 15 minutes on a machine that does nothing else; `python -m benchmarks load --share 10` is ten minutes of load.
 bench: $(VENV)/.dev $(VENV)/.go
 	$(BIN)/python -m benchmarks
 

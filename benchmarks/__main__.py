@@ -53,7 +53,8 @@ BENCHMARKS = {
     "stuck": stuck,
     "load": load,
 }
-README = Path(__file__).parents[1] / "README.md"
+ROOT = Path(__file__).parents[1]
+README, WHOLE = ROOT / "README.md", ROOT / "docs" / "performance.md"
 LONGEST_S = 300.0
 """For one of them, at the usual number of calls."""
 
@@ -62,7 +63,7 @@ LONGEST_S = 300.0
 @click.argument("names", nargs=-1, type=click.Choice(list(BENCHMARKS)))
 @click.option("--rounds", default=9, show_default=True, help="Runs whose median counts.")
 @click.option("--share", default=1.0, help="Of the usual number of calls.")
-@click.option("--readme", is_flag=True, help="Write the table into README.md.")
+@click.option("--readme", is_flag=True, help="Write the tables into README.md and docs/.")
 @click.option("--strict", is_flag=True, help="Exit with 1 when a bar is missed.")
 def main(names: tuple[str, ...], rounds: int, share: float, readme: bool, strict: bool) -> None:
     """Measure hookgate, each figure beside its floor."""
@@ -71,10 +72,11 @@ def main(names: tuple[str, ...], rounds: int, share: float, readme: bool, strict
     set_up_logs(LogSection())
     with tempfile.TemporaryDirectory(prefix="hookgate-bench-") as folder:
         figures = _measured(names or tuple(BENCHMARKS), Run(build_echo(Path(folder)), rounds, share))
-    text = f"{table(figures)}\n\n{machine()}"
-    click.echo(text)
+    where = machine()
+    click.echo(f"{table(figures)}\n\n{where}")
     if readme:
-        README.write_text(rewritten(README.read_text(), text))
+        for page, rows in ((WHOLE, figures), (README, [it for it in figures if it.bar.main])):
+            page.write_text(rewritten(page.read_text(), f"{table(rows)}\n\n{where}"))
     missed = [figure.bar.what for figure in figures if not figure.met]
     if missed:
         click.echo(f"over its bar: {'; '.join(missed)}", err=True)

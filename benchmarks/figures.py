@@ -30,7 +30,7 @@ class Bar:
     """What is promised. `limit`: times the floor, or with `absolute` in `unit`; None promises nothing.
 
     `or_times`: also kept where the value is at most so many times the floor. `and_times`: of the floor, on top of an
-    absolute limit.
+    absolute limit. `main`: README shows it too.
     """
 
     what: str
@@ -40,6 +40,7 @@ class Bar:
     absolute: bool = False
     or_times: float | None = None
     and_times: float = 0.0
+    main: bool = False
 
     def judged(self, pairs: Sequence[Pair]) -> Figure:
         """The ratio is the median of each run's own: a slow minute of the machine then counts on both sides."""

@@ -14,8 +14,8 @@ from hookgate.protocol.values import ToolCall
 
 CALLS = 2000
 ROUND_TRIP = "blocking write and read, p50"
-MEDIAN = Bar("one `before_tool` call, 0.5 KB, p50", ROUND_TRIP, "µs", 4.8)
-TAIL = Bar("one `before_tool` call, 0.5 KB, p99", ROUND_TRIP, "µs", 10.0)
+MEDIAN = Bar("one `before_tool` call, 0.5 KB, p50", ROUND_TRIP, "µs", 4.8, main=True)
+TAIL = Bar("one `before_tool` call, 0.5 KB, p99", ROUND_TRIP, "µs", 10.0, main=True)
 
 
 async def measure(run: Run) -> list[Figure]:

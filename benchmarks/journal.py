@@ -22,7 +22,10 @@ CALLS = {1: 300, 16: 4000}
 """By how many ask side by side."""
 TEXT = "x" * 600
 FLOOR = "a bare sqlite3 writer with group commit: one row of 700 bytes and its key, synced"
-BARS = {callers: Bar(f"a message accepted, on the disk, {callers} at a time", FLOOR, "µs", 2.0) for callers in CALLS}
+BARS = {
+    callers: Bar(f"a message accepted, on the disk, {callers} at a time", FLOOR, "µs", 2.0, main=callers > 1)
+    for callers in CALLS
+}
 CHATS = 100
 
 Accept = Callable[[str, str], Awaitable[object]]

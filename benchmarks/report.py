@@ -1,4 +1,4 @@
-"""Figures as a Markdown table, the machine they come from, and README's copy of both. Measures nothing."""
+"""Figures as a Markdown table, the machine they come from, and the copies of both in pages. Measures nothing."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ def _processor() -> str:
     return next(names, platform.machine())
 
 
-def rewritten(readme: str, text: str) -> str:
-    """The README with `text` between its markers. Raises ValueError where they are missing."""
-    before, found, rest = readme.partition(BEGIN)
+def rewritten(page: str, text: str) -> str:
+    """The page with `text` between its markers. Raises ValueError where they are missing."""
+    before, found, rest = page.partition(BEGIN)
     _, ended, after = rest.partition(END)
     if not (found and ended):
-        raise ValueError(f"README has no {BEGIN} ... {END}")
+        raise ValueError(f"the page has no {BEGIN} ... {END}")
     return f"{before}{BEGIN}\n{text}\n{END}{after}"

@@ -15,7 +15,7 @@ from hookgate.assembly.logs.opening import set_up_logs
 from hookgate.sections import LogSection
 
 SESSIONS = 1000
-IDLE = Bar("1,000 idle sessions, on top", "an empty gateway", "MB", 60.0, absolute=True)
+IDLE = Bar("1,000 idle sessions, on top", "an empty gateway", "MB", 60.0, absolute=True, main=True)
 
 
 async def measure(run: Run) -> list[Figure]:

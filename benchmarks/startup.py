@@ -22,7 +22,9 @@ HOOKGATE = [sys.executable, "-m", "hookgate"]
 CLICK = [sys.executable, "-c", "import click"]
 PARTS = [sys.executable, "-c", "import trio, pydantic, httpx, structlog, orjson"]
 VERSION = Bar("`hookgate --version`", "`import click`", "ms", 2.5)
-PROMPT = Bar("`hookgate chat` to its prompt", "importing trio, pydantic, httpx, structlog, orjson", "ms", 1.4)
+PROMPT = Bar(
+    "`hookgate chat` to its prompt", "importing trio, pydantic, httpx, structlog, orjson", "ms", 1.4, main=True
+)
 
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 """The compiled modules of an installation are kept; without them each start would compile what has changed."""

@@ -66,6 +66,8 @@ def test_the_floor_is_asked_with_half_a_kilobyte_of_params(echo: Path) -> None:
         (Bar("a", "b", "ms", 2.0), [(1.0, 1.9), (10.0, 19.0), (1.0, 9.0)], True),
         (Bar("a", "b", "ms", 2.0), [(1.0, 2.1)], False),
         (Bar("a", "b", "ms", 2.0, absolute=True), [(0.1, 1.9)], True),
+        (Bar("a", "b", "ms", 2.0, absolute=True, and_times=3.0), [(1.0, 4.9)], True),
+        (Bar("a", "b", "ms", 2.0, absolute=True, and_times=3.0), [(1.0, 5.1)], False),
         (Bar("a", "b", "ms"), [(0.1, 1000.0)], True),
     ],
 )
@@ -80,7 +82,7 @@ def test_a_quantile_is_one_of_the_values() -> None:
 def test_only_what_stands_between_the_markers_is_rewritten() -> None:
     readme = f"before\n{BEGIN}\nold\n{END}\nafter\n"
     assert rewritten(readme, "new") == f"before\n{BEGIN}\nnew\n{END}\nafter\n"
-    with pytest.raises(ValueError, match="README has no"):
+    with pytest.raises(ValueError, match="the page has no"):
         rewritten("nothing", "new")
 
 

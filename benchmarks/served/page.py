@@ -19,7 +19,9 @@ from benchmarks.served.serving import address_of, configure, serving
 
 ASKERS, REQUESTS = 8, 500
 FILE = Path(__file__).parents[2] / "hookgate" / "channels" / "web" / "static" / "index.html"
-STATIC = Bar(f"a static file of the page, {ASKERS} at a time", "Starlette on hypercorn and nothing else", "µs", 2.0)
+STATIC = Bar(
+    f"a static file of the page, {ASKERS} at a time", "Starlette on hypercorn and nothing else", "µs", 2.0, main=True
+)
 
 
 async def measure(run: Run) -> list[Figure]:

@@ -29,6 +29,7 @@ READY = Bar(
     "the same with nothing stored",
     "ms",
     1.3,
+    main=True,
 )
 
 

@@ -17,9 +17,7 @@ STREAMS, AT_ONCE = 5000, 20
 SPARE_FILES = 500
 SETTLE_S = 1.0
 SNAPSHOT = b"event: snapshot\n"
-IDLE = Bar(
-    "5,000 idle streams of events, each of a chat of its own, on top", "the gateway", "MB", 200.0, absolute=True
-)
+IDLE = Bar("5,000 idle streams of events, on top", "the gateway", "MB", 200.0, absolute=True, main=True)
 
 
 async def measure(run: Run) -> list[Figure]:
