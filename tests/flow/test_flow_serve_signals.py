@@ -56,6 +56,13 @@ observe = ["turn_end"]
 [log]
 level = "info"
 """
+SLOW = f"""
+[hooks.defaults]
+hello_timeout_ms = 3600000
+[hooks.processes.slow]
+command = {json.dumps([sys.executable, "-c", "import sys; sys.stdin.read()"])}
+intercept = ["before_tool"]
+"""
 
 
 @asynccontextmanager
@@ -104,6 +111,10 @@ async def test_sighup_takes_over_what_can_change_and_nothing_of_a_broken_file(tm
             await reloaded(process, told)
             await say(client, "still", "write a note")
             await until(client, "/api/approvals", bool)
+            configured(tmp_path, PAGE + SLOW, SCRIPT)
+            process.send_signal(signal.SIGHUP)
+            assert (await told.recv(100)).startswith(b"RELOADING=1")
+            # The new hook still has an hour to say hello.
             process.send_signal(signal.SIGINT)
             assert await told.recv(100) == b"STOPPING=1"
             assert await process.wait() == 0
