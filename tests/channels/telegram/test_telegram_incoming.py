@@ -40,7 +40,7 @@ async def test_a_message_is_confirmed_once_it_is_stored_and_the_place_with_it(tm
         assert await bench.journal.intake.offset("tg", "123456") == str(update + 1)
         assert await state_becomes(bench, "receiving") == ""
         # The first time it was not stored, and so it was asked for again.
-        assert [it["offset"] for it in bench.fake.called("getUpdates")][:2] == [0, 0]
+        assert [it["offset"] for it in bench.fake.called("getUpdates")][:2] == [0, update]
         assert bench.fake.wrong == []
 
 
@@ -78,16 +78,47 @@ async def test_an_album_is_one_message_and_a_late_part_is_known_to_belong_to_it(
     async with benched(tmp_path) as bench:
         fake, album = bench.fake, {"media_group_id": "m"}
         fake.say(photo=photo(fake), caption="look", **album)
+        first = fake.updates[0]["update_id"]
         fake.say("meanwhile", user=BOB)
+        fake.say("what is it?")
         fake.say(photo=photo(fake), **album)
-        others, whole = await bench.heard(2)
+        others, whole, after = await bench.heard(3)
         assert (others.text, whole.text, len(whole.media)) == ("meanwhile", "look", 2)
-        assert bench.offsets[0] == "", "what the album waits for is not passed over"
+        assert after.text == "what is it?"
+        assert int(bench.offsets[0]) <= first, "what the album waits for is not passed over"
         await fake.until(lambda: not fake.updates)
         fake.say(photo=photo(fake), **album)
-        late = (await bench.heard(3))[2]
+        late = (await bench.heard(4))[3]
         assert (late.album, len(late.media)) == (whole.album, 1)
         assert whole.album
+
+
+async def test_an_album_that_was_not_stored_is_asked_for_again_though_others_go_on(tmp_path: Path) -> None:
+    failing: list[Exception] = []
+    async with benched(tmp_path, failing=failing) as bench:
+        await state_becomes(bench, "receiving")
+        fake = bench.fake
+        fake.say(photo=photo(fake), media_group_id="m")
+        fake.say("go on", user=BOB)
+        await bench.heard(1)
+        failing.append(FULL)
+        fake.say("and on", user=BOB)
+        assert sorted(it.text for it in await bench.heard(3)) == ["", "and on", "go on"]
+        await fake.until(lambda: not fake.updates)
+
+
+async def test_a_chat_that_is_slow_to_take_in_holds_up_no_other(tmp_path: Path) -> None:
+    """A file is fetched for long; what is said after it in its chat comes after it."""
+    async with benched(tmp_path) as bench:
+        fake = bench.fake
+        fake.faults["getFile"] = [Refused(429, "Too Many Requests: retry after 1", retry_after=1)]
+        fake.say(photo=photo(fake), caption="one")
+        fake.say("two")
+        for n in range(50):
+            fake.say(f"{n}", user={**BOB, "id": 100 + n})
+        heard = await bench.heard(52)
+        assert [it.text for it in heard][-2:] == ["one", "two"]
+        await fake.until(lambda: not fake.updates)
 
 
 async def test_a_file_is_kept_and_one_that_cannot_be_had_is_a_line(tmp_path: Path) -> None:

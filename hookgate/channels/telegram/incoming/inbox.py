@@ -30,6 +30,7 @@ from hookgate.channels.telegram.wire import FilePath
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.journal.values import Upstream
 from hookgate.protocol.media import MediaRefused
+from hookgate.protocol.values import Chat
 
 log = structlog.get_logger("hookgate.telegram")
 
@@ -46,6 +47,10 @@ REMEMBERED = 500
 
 @dataclass(eq=False)
 class _Album:
+    """`chat` and `first`: where it was said, and the number of the message that it begins with."""
+
+    chat: Chat
+    first: int
     parts: list[Said] = field(default_factory=list[Said])
     grown: trio.Event = field(default_factory=trio.Event)
     over: trio.Event = field(default_factory=trio.Event)
@@ -65,6 +70,8 @@ class Inbox:
     ) -> None:
         self._reader, self._api, self._parts, self._moves, self._press = reader, api, parts, moves, press
         self._albums: dict[str, _Album] = {}
+        self._whole: list[_Album] = []
+        """Those that take no more parts and are not stored yet."""
         self._meant: OrderedDict[str, bool] = OrderedDict()
 
     @property
@@ -72,10 +79,16 @@ class Inbox:
         """The bot's id."""
         return str(self._reader.me.id)
 
-    def is_slow(self, raw: object) -> bool:
-        """Whether taking it waits for others to come."""
+    def expects_more(self, raw: object) -> bool:
+        """Whether it is part of an album: taking it waits for the others, and what is said after it waits for it."""
         heard = self._reader.read(raw)
-        return isinstance(heard, Said) and bool(heard.album)
+        if not isinstance(heard, Said) or not heard.album:
+            return False
+        self._album(heard)
+        return True
+
+    def _album(self, part: Said) -> _Album:
+        return self._albums.setdefault(part.album, _Album(part.chat, int(part.message_id)))
 
     async def take(self, raw: object, offset: str = "") -> None:
         """Returns once it is stored, is nothing to store, or cannot be dealt with, which holds up nothing that comes
@@ -96,6 +109,9 @@ class Inbox:
             case Said(album=album) if album:
                 await self._gather(heard, offset)
             case Said():
+                for it in (*self._albums.values(), *self._whole):
+                    if it.chat == heard.chat and it.first < int(heard.message_id):
+                        await it.over.wait()
                 await self._receive(heard, offset)
             case Pressed():
                 await self._press(heard)
@@ -106,18 +122,18 @@ class Inbox:
 
     async def _gather(self, part: Said, offset: str) -> None:
         """The first part takes all that come soon after it along, and the others wait for that."""
-        album = self._albums.get(part.album)
-        if album is not None:
-            album.parts.append(part)
+        album = self._album(part)
+        album.parts.append(part)
+        if len(album.parts) > 1:
             album.grown.set()
             await album.over.wait()
             if album.failed is not None:
                 raise StoreFailed("the album that it belongs to was not stored")
             return
-        album = self._albums[part.album] = _Album([part])
         try:
             await self._grown(album)
-            del self._albums[part.album]
+            self._close(part.album, album)
+            self._whole.append(album)
             whole = joined(tuple(album.parts))
             meant = whole.is_meant or self._meant.get(part.album, False)
             self._remember(part.album, meant=meant)
@@ -126,8 +142,14 @@ class Inbox:
             album.failed = error
             raise
         finally:
-            self._albums.pop(part.album, None)
+            self._close(part.album, album)
+            self._whole = [it for it in self._whole if it is not album]
             album.over.set()
+
+    def _close(self, name: str, album: _Album) -> None:
+        """Parts that come now are late, and begin another one."""
+        if self._albums.get(name) is album:
+            del self._albums[name]
 
     async def _grown(self, album: _Album) -> None:
         while len(album.parts) < MAX_ALBUM:

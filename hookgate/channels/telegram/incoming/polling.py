@@ -1,7 +1,11 @@
-"""The long poll: updates one after the other, each confirmed once it is stored. Never gives up."""
+"""The long poll: updates of each chat one after the other, chats side by side, each confirmed once it is stored.
+
+Never gives up.
+"""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 
 import structlog
@@ -10,52 +14,56 @@ import trio
 from hookgate.channels.telegram.api import Api, ApiFailed
 from hookgate.channels.telegram.connection import Connection
 from hookgate.channels.telegram.incoming.inbox import Inbox
-from hookgate.channels.telegram.incoming.updates import KINDS, number
+from hookgate.channels.telegram.incoming.updates import KINDS, chat_of, number
 from hookgate.protocol.catalog import StoreFailed
 
 log = structlog.get_logger("hookgate.telegram")
 
 POLL_S = 50
-HELD_PAUSE_S = 0.3
-"""Between two polls while an album gathers, since what is not confirmed yet comes again at once; and where a server
-does not wait."""
+PAUSE_S = 0.3
+"""Between two polls while something is not stored yet, since that comes again at once; and where a server does not
+wait."""
 
 
 class Polling:
-    """`offset`: what was confirmed before; 0: whatever the platform has."""
+    """`offset`: what was confirmed before; 0: whatever the platform has. No more than one answer's updates are held:
+    what follows them is asked for once they are stored."""
 
     def __init__(self, api: Api, inbox: Inbox, connection: Connection, offset: int) -> None:
         self._api, self._inbox, self._connection = api, inbox, connection
         self._offset = offset
         self._done: set[int] = set()
-        self._held: set[int] = set()
+        self._open: set[int] = set()
+        """Those that have come and are not stored; `_taken`: of these the ones that somebody is at."""
+        self._taken: set[int] = set()
+        self._lanes: dict[str, deque[object]] = {}
+        self._rest = trio.Event()
+        self._unstored = ""
 
     async def run(self) -> None:
         """Until cancelled."""
         async with trio.open_nursery() as nursery:
             while True:
-                asked_at = trio.current_time()
+                asked_at, self._unstored = trio.current_time(), ""
                 try:
                     updates = await self._api.poll(self._offset, self._patience_s, KINDS)
                 except ApiFailed as error:
                     await trio.sleep(await self._after(error))
                     continue
-                try:
-                    await self._take(updates, nursery)
-                except StoreFailed as error:
-                    await trio.sleep(self._connection.unstored(str(error)))
+                self._queue(updates, nursery)
+                with trio.move_on_after(PAUSE_S):
+                    await self._rest.wait()
+                if self._unstored:
+                    await trio.sleep(self._connection.unstored(self._unstored))
                     continue
                 self._connection.works()
-                if self._held or (not updates and trio.current_time() < asked_at + HELD_PAUSE_S):
-                    await trio.sleep(HELD_PAUSE_S)
-                elif updates and not any(map(number, updates)):
-                    # Nothing in it can be confirmed.
-                    await trio.sleep(self._connection.failed(ApiFailed(0, "it sends what nobody can read")))
+                if not updates and trio.current_time() < asked_at + PAUSE_S:
+                    await trio.sleep(PAUSE_S)
 
     @property
     def _patience_s(self) -> int:
         """Whether it works at all is asked quickly."""
-        return POLL_S if self._connection.state.state == "receiving" and not self._held else 0
+        return POLL_S if self._connection.state.state == "receiving" and not self._open else 0
 
     async def _after(self, error: ApiFailed) -> float:
         wait_s = self._connection.failed(error)
@@ -66,34 +74,61 @@ class Polling:
                 return self._connection.failed(other)
         return wait_s
 
-    async def _take(self, updates: Sequence[object], nursery: trio.Nursery) -> None:
-        """In order; what has to wait for others waits beside the rest. Raises StoreFailed."""
+    def _queue(self, updates: Sequence[object], nursery: trio.Nursery) -> None:
+        numbers = [at for at in map(number, updates) if at]
+        # What the platform has given up comes no more.
+        self._open = {at for at in self._open if at in self._taken or at >= min(numbers, default=0)}
+        self._rest = trio.Event()
         for raw in updates:
             at = number(raw)
-            if at < self._offset or at in self._done or at in self._held:
+            if at < self._offset or at in self._done or at in self._taken:
                 continue
-            if self._inbox.is_slow(raw):
-                self._held.add(at)
-                nursery.start_soon(self._hold, raw, at)
+            self._open.add(at)
+            self._taken.add(at)
+            lane = chat_of(raw)
+            if self._inbox.expects_more(raw):
+                # The parts of an album wait for each other.
+                nursery.start_soon(self._take, raw)
+            elif lane in self._lanes:
+                self._lanes[lane].append(raw)
             else:
-                # The place that is stored with it: nothing before it is open.
-                await self._inbox.take(raw, "" if self._held else str(at + 1))
-                self._confirm(at)
+                self._lanes[lane] = deque([raw])
+                nursery.start_soon(self._work_off, lane)
+        self._settle()
 
-    async def _hold(self, raw: object, at: int) -> None:
+    async def _work_off(self, lane: str) -> None:
+        queue = self._lanes[lane]
+        while queue:
+            if not await self._take(queue.popleft()):
+                # In order: they all come again.
+                self._taken -= {number(raw) for raw in queue}
+                queue.clear()
+        del self._lanes[lane]
+        self._settle()
+
+    async def _take(self, raw: object) -> bool:
+        """Whether it is dealt with."""
+        at = number(raw)
         try:
-            await self._inbox.take(raw, "")
+            await self._inbox.take(raw, self._place(at))
         except StoreFailed as error:
-            # It comes again with the next poll.
-            log.warning("update_unstored", update=at, reason=str(error))
-            self._held.discard(at)
+            self._unstored = str(error)
+            return False
         else:
-            self._held.discard(at)
-            self._confirm(at)
+            self._done.add(at)
+            self._open.discard(at)
+            return True
+        finally:
+            self._taken.discard(at)
+            self._settle()
 
-    def _confirm(self, at: int) -> None:
-        """The next poll confirms all before its offset: nothing that waits, nor what follows that."""
-        self._done.add(at)
-        end = min(self._held, default=max(self._done) + 1)
-        self._offset = max(self._offset, end)
+    def _place(self, at: int) -> str:
+        """What is stored with an update as the place after it: all before that is dealt with."""
+        return str(at + 1) if at and at == min(self._open) else str(self._offset or "")
+
+    def _settle(self) -> None:
+        """The next poll confirms all before its offset."""
+        self._offset = max(self._offset, min(self._open, default=max(self._done, default=-1) + 1))
         self._done = {it for it in self._done if it >= self._offset}
+        if not self._taken:
+            self._rest.set()

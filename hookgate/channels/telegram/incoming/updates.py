@@ -255,3 +255,12 @@ def number(raw: object) -> int:
     """Of an update, however broken the rest of it is; 0: it has none."""
     found = cast("dict[str, object]", raw).get("update_id") if isinstance(raw, dict) else None
     return found if isinstance(found, int) and not isinstance(found, bool) and found > 0 else 0
+
+
+def chat_of(raw: object) -> str:
+    """Where an update happens, however broken the rest of it is; empty: nowhere that is known."""
+    members = cast("dict[str, object]", raw) if isinstance(raw, dict) else {}
+    query = members.get("callback_query")
+    message = cast("dict[str, object]", query).get("message") if isinstance(query, dict) else members.get("message")
+    chat = cast("dict[str, object]", message).get("chat") if isinstance(message, dict) else None
+    return str(cast("dict[str, object]", chat).get("id")) if isinstance(chat, dict) else ""

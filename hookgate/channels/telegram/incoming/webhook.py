@@ -6,6 +6,7 @@ import json
 import secrets
 from http import HTTPStatus
 from time import time
+from weakref import WeakValueDictionary
 
 import structlog
 import trio
@@ -15,7 +16,7 @@ from starlette.responses import Response
 from hookgate.channels.telegram.api import Api, ApiFailed
 from hookgate.channels.telegram.connection import Connection
 from hookgate.channels.telegram.incoming.inbox import Inbox
-from hookgate.channels.telegram.incoming.updates import KINDS
+from hookgate.channels.telegram.incoming.updates import KINDS, chat_of
 from hookgate.channels.telegram.wire import WebhookInfo
 from hookgate.channels.web.api.asking import Gone, Refused, read_body
 from hookgate.channels.web.server import Receive, Scope, Send
@@ -35,7 +36,7 @@ class Webhook:
     def __init__(self, api: Api, connection: Connection, url: str, secret: str) -> None:
         self._api, self._connection = api, connection
         self._url, self._secret = url, secret
-        self._in_order = trio.Lock()
+        self._in_order: WeakValueDictionary[str, trio.Lock] = WeakValueDictionary()
         self.inbox: Inbox | None = None
         """None: nothing is taken in yet."""
 
@@ -70,10 +71,12 @@ class Webhook:
         return HTTPStatus.OK
 
     async def _take(self, inbox: Inbox, raw: object) -> None:
-        if inbox.is_slow(raw):
+        if inbox.expects_more(raw):
             await inbox.take(raw)
             return
-        async with self._in_order:
+        chat = chat_of(raw)
+        lock = self._in_order[chat] = self._in_order.get(chat) or trio.Lock()
+        async with lock:
             await inbox.take(raw)
 
     async def run(self) -> None:
