@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from hookgate.hooks.rules import Mount
 from hookgate.protocol.hook.stages import Question, Stage
-from hookgate.protocol.values import Chat
+from hookgate.protocol.values import Chat, Step, ToolCall
 
 MAX_KNOWN_MATCHES = 4096
 
@@ -39,3 +39,17 @@ class Chains:
                 self._matches.clear()
             known = self._matches[key] = tuple(mount for mount in self._at[stage] if mount.covers(question))
         return known
+
+    def came_since(self, judges: Chains, step: Step, call: ToolCall) -> bool:
+        """Whether a hook that would be asked about the call here is not, or not as it is here, among those that have
+        judged it. A new process of the same hook is no other one."""
+        if self is judges:
+            return False
+        for stage in (Stage.BEFORE_TOOL, Stage.APPROVE_TOOL):
+            known = {mount.name: mount for mount in judges.at(stage)}
+            for mount in self.matching(Question(stage, step, call)):
+                before = known.get(mount.name)
+                judged = before is not None and mount.judges_like(before)
+                if mount.enforces and mount.stands_at(stage) and not judged:
+                    return True
+        return False

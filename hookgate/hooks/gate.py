@@ -41,6 +41,7 @@ from hookgate.protocol.values import (
     ToolSpec,
 )
 
+M = TypeVar("M", Inbound, Outbound)
 S = TypeVar("S", LLMRequest, LLMReply, Finished)
 
 
@@ -67,7 +68,7 @@ class Gate:
 
     @property
     def chains(self) -> Chains:
-        """The hooks that stand now: who asks `came_since` later keeps it."""
+        """The hooks that stand now: who asks later whether others have come keeps it."""
         return self._walk.chains
 
     @property
@@ -110,31 +111,30 @@ class Gate:
         """The step's inbound as the hooks left it. `steers`: it joins a turn that runs. Raises TurnAborted."""
         said = step.inbound
         message = ChatMessage(said.text, said.media, "steer" if steers else "message", said.message_id)
-        judged = await self._message(Question(Stage.ON_MESSAGE, step, message))
-        return replace(said, text=judged.text, media=judged.media) if isinstance(judged, ChatMessage) else judged
+        return await self._message(Question(Stage.ON_MESSAGE, step, message), said)
 
     async def before_send(self, step: Step, outbound: Outbound) -> Outbound | Dropped:
         """What goes to the chat, as the hooks left it; Dropped: it is withheld. hookgate's own lines are not asked
         about."""
         reply_to = step.inbound.message_id
         message = ChatMessage(outbound.text, outbound.media, outbound.kind, in_reply_to=reply_to)
-        judged = await self._message(Question(Stage.BEFORE_SEND, step, message))
+        judged = await self._message(Question(Stage.BEFORE_SEND, step, message), outbound)
         assert not isinstance(judged, Replied)  # noqa: S101 - no answer at that stage
-        return replace(outbound, text=judged.text, media=judged.media) if isinstance(judged, ChatMessage) else judged
+        return judged
 
-    async def _message(self, question: Question) -> ChatMessage | Replied | Dropped:
-        walked = await self._walk.over(question)
-        question, mount = walked.question, walked.mount
-        match walked.answer:
-            case ReplyWith(text=text, media=media) if mount is not None:
-                self.events.emit(HookModified(mount.name, question.stage, ("reply",)), question.step)
-                return Replied(mount.name, self.redacted(text), media)
-            case Drop() as drop if mount is not None:
-                self.events.emit(HookModified(mount.name, question.stage, ("message",)), question.step)
-                dropped = decision.dropped(mount.name, question.stage, drop)
+    async def _message(self, question: Question, message: M) -> M | Replied | Dropped:
+        walked, stage = await self._walk.over(question), question.stage
+        match walked.answer, walked.mount:
+            case ReplyWith(text=text, media=media), Mount(name=hook):
+                self.events.emit(HookModified(hook, stage, ("reply",)), question.step)
+                return Replied(hook, self.redacted(text), media)
+            case Drop() as drop, Mount(name=hook):
+                self.events.emit(HookModified(hook, stage, ("message",)), question.step)
+                dropped = decision.dropped(hook, stage, drop)
                 return replace(dropped, reason=self.redacted(dropped.reason), tell=self.redacted(dropped.tell))
             case _:
-                return cast("ChatMessage", question.subject)
+                judged = cast("ChatMessage", walked.question.subject)
+                return replace(message, text=judged.text, media=judged.media)
 
     # --- the stages of a step ---
 
@@ -196,21 +196,6 @@ class Gate:
             for mount, ask in asked
             if isinstance(ask, Ask)
         )
-
-    def came_since(self, judges: Chains, step: Step, call: ToolCall) -> bool:
-        """Whether a hook that would be asked about the call now is not, or not as it is now, among those that have
-        judged it. A new process of the same hook is no other one."""
-        now = self._walk.chains
-        if now is judges:
-            return False
-        for stage in (Stage.BEFORE_TOOL, Stage.APPROVE_TOOL):
-            known = {mount.name: mount for mount in judges.at(stage)}
-            for mount in now.matching(Question(stage, step, call)):
-                before = known.get(mount.name)
-                judged = before is not None and mount.judges_like(before)
-                if mount.enforces and mount.stands_at(stage) and not judged:
-                    return True
-        return False
 
     async def answer_owned(self, step: Step, call: ToolCall, spec: ToolSpec) -> ToolResult:
         """Run an injected tool: its owner's before_tool, with the tool's own timeout, must respond."""

@@ -11,7 +11,6 @@ from time import perf_counter_ns
 from hookgate.hooks.zot.whose import working_for
 from hookgate.loop.batch import Batch, Ready, Settled
 from hookgate.loop.extensions.call_scope import serving
-from hookgate.loop.finish import started
 from hookgate.loop.prepare import may_run
 from hookgate.loop.streaming.printed import telling
 from hookgate.protocol.events.inside import CallProgressed
@@ -36,7 +35,7 @@ async def execute(batch: Batch, under_way: list[Ready | Settled], place: int) ->
     if isinstance(item, Settled):
         return
     tool = item.tool
-    if refused := await may_run(batch, item):
+    if refused := await may_run(batch, item.call, item.judges, item.permit):
         batch.agent.tally.dropped += tool is not None
         under_way[place] = Settled(item.call, refused, refused.for_llm)
         return
@@ -46,7 +45,7 @@ async def execute(batch: Batch, under_way: list[Ready | Settled], place: int) ->
         intent = Intent(batch.id_of(item.call), "", revision=batch.agent.approvals.revision, judgements=heard)
         await batch.journal.work.intend(batch.claim, intent)
     if batch.events.heard(ToolExecStart):
-        batch.events.emit(started(item.call), batch.step)
+        batch.events.emit(ToolExecStart.of(item.call), batch.step)
     # What comes back from here is executed no more, so hooks see the call as everybody else does.
     call, result, begun = presentable(batch.redactor, item.call), ToolResult(""), perf_counter_ns()
     try:
@@ -66,8 +65,7 @@ async def execute(batch: Batch, under_way: list[Ready | Settled], place: int) ->
 async def _executed(batch: Batch, item: Ready, tool: Tool) -> ToolResult:
     """From the memo where it may be; else by running, under the workspace lease, with what the call changes on
     record. A call that may change something voids the memo, however it ends."""
-    around, events, tally = batch.agent.around, batch.events, batch.agent.tally
-    spec, call = item.spec, item.call
+    around, tally, spec, call = batch.agent.around, batch.agent.tally, item.spec, item.call
     batch.used.add(spec.provider)
     tally.executed += 1
     found = await batch.memo.found(spec, call) if around.keeps(spec, batch.step.session_key) else None
@@ -76,16 +74,12 @@ async def _executed(batch: Batch, item: Ready, tool: Tool) -> ToolResult:
         tally.cached += 1
         return found
     result: ToolResult | None = None
-
-    def tell(piece: str) -> None:
-        events.emit(CallProgressed(call.id, piece), batch.step)
-
     try:
         async with around.lease.held(spec.lease, call.name):
             call_context.secret_from.set(batch.redactor.cut_from)
             with (
                 working_for(batch.step.chat),
-                telling(batch.redactor, tell) if events.heard(CallProgressed) else _NOTHING,
+                telling(batch, call.id) if batch.events.heard(CallProgressed) else _NOTHING,
                 serving(batch, item) if spec.provider.startswith(EXTENSION) else _NOTHING,
             ):
                 async with around.running(spec):

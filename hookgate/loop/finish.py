@@ -9,10 +9,8 @@ from hookgate.hooks.verdicts import Dropped
 from hookgate.loop.batch import Batch, Ready, Settled
 from hookgate.loop.model.attached import kept
 from hookgate.loop.sessions.transcript import NO_RESULT
-from hookgate.protocol.effects import effect_members
 from hookgate.protocol.events.inside import CallEnded
-from hookgate.protocol.events.payloads import ToolExecEnd, ToolExecSkipped, ToolExecStart
-from hookgate.protocol.hook.wire import decode_members
+from hookgate.protocol.events.payloads import ToolExecEnd, ToolExecSkipped
 from hookgate.protocol.redacting import presentable
 from hookgate.protocol.values import Fault, Finished, Outbound, ProposedCall, ToolCall, ToolResult
 from hookgate.tools.dispatch import sound
@@ -43,7 +41,7 @@ async def finish(batch: Batch, done: Ready | Settled) -> Settled:
             result = batch.presented(sound(result))
     final = await _delivered(batch, done if result is done.result else replace(done, result=result))
     if events.heard(ToolExecEnd):
-        events.emit(_ended(final), batch.step)
+        events.emit(ToolExecEnd.of(final.call, final.result, done.duration_ns), batch.step)
     return final
 
 
@@ -54,7 +52,7 @@ def cut_off(batch: Batch, under_way: Iterable[Ready | Settled]) -> None:
             batch.agent.tally.dropped += item.tool is not None
         elif item.by:
             lost = ToolResult(NO_RESULT, is_error=True, error=Fault("unknown", item.call.name, NO_RESULT))
-            batch.events.emit(_ended(replace(item, result=lost)), batch.step)
+            batch.events.emit(ToolExecEnd.of(item.call, lost, item.duration_ns), batch.step)
             batch.events.emit(CallEnded(_shown(batch, item), lost, "cancelled", True), batch.step)
 
 
@@ -91,42 +89,18 @@ def tell_ended(batch: Batch, done: Settled) -> None:
     """`blocked` is what somebody refused; a call that could not be made has failed."""
     if not batch.events.heard(CallEnded):
         return
-    ran, result, status = done.by == "tool", done.result, "failed"
-    match result.error:
-        case _ if not result.is_error:
-            status = "completed"
-        case Fault(timed_out=True) if ran:
-            status = "timed_out"
-        case Fault(denied_by=by) if by and not ran:
-            status = "blocked"
-        case _:
-            pass
+    ran, fault, status = done.by == "tool", done.result.error, "failed"
+    if not done.result.is_error:
+        status = "completed"
+    elif fault is not None and fault.timed_out and ran:
+        status = "timed_out"
+    elif fault is not None and fault.denied_by and not ran:
+        status = "blocked"
     raw = batch.redactor.text(done.call.arguments) if isinstance(done.call, ProposedCall) else ""
-    batch.events.emit(CallEnded(_shown(batch, done), result, status, ran, raw), batch.step)
+    batch.events.emit(CallEnded(_shown(batch, done), done.result, status, ran, raw), batch.step)
 
 
 def _shown(batch: Batch, done: Settled) -> ToolCall:
     """The call as everybody may read it, without arguments where they cannot be read."""
     call = done.call
     return presentable(batch.redactor, call if isinstance(call, ToolCall) else ToolCall(call.id, call.name, {}))
-
-
-def started(call: ToolCall) -> ToolExecStart:
-    origin = call.origin if call.origin != "native" else None
-    return ToolExecStart(call.name, call.arguments, call.id, origin, decode_members(call.decode))
-
-
-def _ended(done: Settled) -> ToolExecEnd:
-    call, result = done.call, done.result
-    return ToolExecEnd(
-        call.name,
-        done.duration_ns,
-        len(result.for_llm),
-        len(result.for_user),
-        result.is_error,
-        result.is_async,
-        call.id,
-        result.error.kind if result.error else None,
-        True if result.cached else None,
-        tuple(effect_members(effect) for effect in result.effects) or None,
-    )

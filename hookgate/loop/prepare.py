@@ -16,11 +16,11 @@ from hookgate.hooks.chains import Chains
 from hookgate.hooks.decision import refusal
 from hookgate.hooks.verdicts import Allowed, Answered, Denied
 from hookgate.loop.batch import Batch, Ready, Settled
-from hookgate.loop.finish import started
 from hookgate.protocol.approval import Wish
 from hookgate.protocol.codec import canonical
 from hookgate.protocol.errors import ApprovalExpired
 from hookgate.protocol.events.inside import CallDecided, PersonAsked
+from hookgate.protocol.events.payloads import ToolExecStart
 from hookgate.protocol.journal.values import AlreadyIntended, PolicyChanged
 from hookgate.protocol.redacting import presentable
 from hookgate.protocol.values import Fault, Outbound, ToolCall, ToolResult, ToolSpec
@@ -124,12 +124,12 @@ async def _answered(batch: Batch, verdict: Answered, judges: Chains) -> Settled:
     wishes = () if verdict.unapproved else batch.agent.approvals.wishes(batch.step, judged)
     if wishes:
         permit = await _permitted(batch, judged, batch.spec(judged.name), wishes, judges)
-        late = permit if isinstance(permit, ToolResult) else await _spent(batch, permit)
+        late = permit if isinstance(permit, ToolResult) else await may_run(batch, judged, judges, permit)
         if late is not None:
             return _denied(batch, call, late)
     tally.calls += 1
     tally.answered += 1
-    batch.events.emit(started(call), batch.step)
+    batch.events.emit(ToolExecStart.of(call), batch.step)
     if wishes:
         await batch.journal.work.finish(batch.claim, batch.id_of(judged), result, 0)
     return Settled(call, result, by="hook")
@@ -164,27 +164,19 @@ async def _permitted(
 def _still_judged(batch: Batch, call: ToolCall, judges: Chains, permit: Permit | None) -> None:
     """Raises PolicyChanged where a hook or a rule has come meanwhile that has not been asked about the call."""
     unasked = permit is None and batch.agent.approvals.wishes(batch.step, call)
-    if unasked or batch.agent.gate.came_since(judges, batch.step, call):
+    if unasked or batch.agent.gate.chains.came_since(judges, batch.step, call):
         raise PolicyChanged(RULES_CHANGED)
 
 
-async def may_run(batch: Batch, item: Ready) -> ToolResult | None:
+async def may_run(batch: Batch, call: ToolCall, judges: Chains, permit: Permit | None) -> ToolResult | None:
     """The result of a call that was let through by others than it would have to be now, or whose permit is worth
     nothing any more; else None, and the permit is spent."""
     try:
-        _still_judged(batch, item.call, item.judges, item.permit)
-    except PolicyChanged as error:
-        return refusal("approval:", str(error))
-    return await _spent(batch, item.permit)
-
-
-async def _spent(batch: Batch, permit: Permit | None) -> ToolResult | None:
-    """Uses up what people have allowed; the result of a call that may run no more."""
-    try:
+        _still_judged(batch, call, judges, permit)
         if permit is not None:
             await batch.agent.approvals.spend(permit)
     except (PolicyChanged, AlreadyIntended) as error:
-        asked = next((it.request for it in permit.approvals), "") if permit is not None else ""
+        asked = permit.approvals[0].request if permit is not None and permit.approvals else ""
         return refusal(f"approval:{asked}", str(error))
     return None
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 
+from hookgate.loop.batch import Batch
 from hookgate.loop.streaming.waiting import Waiting
-from hookgate.protocol.interfaces import Redactor
+from hookgate.protocol.events.inside import CallProgressed
 from hookgate.tools import call_context
 
 MAX_HELD = 64 * 1024
@@ -16,9 +17,13 @@ MAX_TOLD = 256 * 1024
 
 
 @contextmanager
-def telling(redactor: Redactor, tell: Callable[[str], None]) -> Generator[None]:
+def telling(batch: Batch, call_id: str) -> Generator[None]:
     """What a tool prints inside is told; what still waits at the end too, unless that is a failure."""
-    waiting, told, over = Waiting(redactor.held_from), 0, False
+    redactor, told, over = batch.redactor, 0, False
+    waiting = Waiting(redactor.held_from)
+
+    def tell(text: str) -> None:
+        batch.events.emit(CallProgressed(call_id, text), batch.step)
 
     def add(piece: str) -> None:
         nonlocal told, over

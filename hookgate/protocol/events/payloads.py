@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from hookgate.protocol.effects import effect_members
 from hookgate.protocol.events.own_payloads import (
     ApprovalDecided,
     ApprovalRequested,
@@ -21,7 +22,8 @@ from hookgate.protocol.events.own_payloads import (
     ToolInjected,
 )
 from hookgate.protocol.events.payload import Payload, Severity
-from hookgate.protocol.values import JsonObject
+from hookgate.protocol.hook.wire import decode_members
+from hookgate.protocol.values import JsonObject, ProposedCall, ToolCall, ToolResult
 
 _END_SEVERITY: dict[str, Severity] = {"error": "error", "aborted": "warn"}
 
@@ -101,6 +103,11 @@ class ToolExecStart(Payload):
     Origin: str | None = None
     Decode: JsonObject | None = None
 
+    @classmethod
+    def of(cls, call: ToolCall) -> ToolExecStart:
+        origin = call.origin if call.origin != "native" else None
+        return cls(call.name, call.arguments, call.id, origin, decode_members(call.decode))
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ToolExecEnd(Payload):
@@ -117,6 +124,14 @@ class ToolExecEnd(Payload):
     ErrorKind: str | None = None
     Cached: bool | None = None
     Effects: tuple[Mapping[str, object], ...] | None = None
+
+    @classmethod
+    def of(cls, call: ToolCall | ProposedCall, result: ToolResult, duration_ns: int) -> ToolExecEnd:
+        lengths = len(result.for_llm), len(result.for_user)
+        kind, cached = result.error.kind if result.error else None, True if result.cached else None
+        effects = tuple(effect_members(effect) for effect in result.effects) or None
+        flags = result.is_error, result.is_async
+        return cls(call.name, duration_ns, *lengths, *flags, call.id, kind, cached, effects)
 
     @property
     def severity(self) -> Severity:
