@@ -80,9 +80,7 @@ def let_through(question: Question) -> str:
 
 def fitting(stage: Stage, answer: Answer) -> Answer:
     """The answer, or a failure where its kind has no meaning at this stage: an approver that says `continue`, say."""
-    if isinstance(answer, _FITTING[stage]):
-        return answer
-    return Failed(f"{answer.action} is no answer at {stage}")
+    return answer if isinstance(answer, _FITTING[stage]) else Failed(f"{answer.action} is no answer at {stage}")
 
 
 def withheld(finished: Finished, hook: str, reason: str) -> Finished:

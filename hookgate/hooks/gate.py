@@ -100,8 +100,6 @@ class Gate:
                     return True
         return False
 
-    # --- the stages of a message ---
-
     @property
     def judges_messages(self) -> bool:
         """Whether a hook stands before turns: then no message joins a conversation before it has been asked."""
@@ -135,8 +133,6 @@ class Gate:
             case _:
                 judged = cast("ChatMessage", walked.question.subject)
                 return replace(message, text=judged.text, media=judged.media)
-
-    # --- the stages of a step ---
 
     async def before_llm(self, step: Step, request: LLMRequest) -> LLMRequest:
         """The request as the hooks left it, the tools that hooks own included."""
@@ -190,12 +186,8 @@ class Gate:
         for name, answer in answers.items():
             if isinstance(answer, Refuse):
                 return decision.refusal(f"hook:{name}", answer.reason)
-        asked = ((mount, answers[mount.name]) for mount in approvers)
-        return tuple(
-            Wish(f"hook:{mount.name}", ask.title, ask.text, ask.approvers, ask.ttl_s)
-            for mount, ask in asked
-            if isinstance(ask, Ask)
-        )
+        asks = [(mount.name, it) for mount in approvers if isinstance(it := answers[mount.name], Ask)]
+        return tuple(Wish(f"hook:{name}", it.title, it.text, it.approvers, it.ttl_s) for name, it in asks)
 
     async def answer_owned(self, step: Step, call: ToolCall, spec: ToolSpec) -> ToolResult:
         """Run an injected tool: its owner's before_tool, with the tool's own timeout, must respond."""

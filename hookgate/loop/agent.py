@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from hookgate.loop.execution_policy import Around
 from hookgate.protocol.values import Json, JsonObject
@@ -43,6 +43,11 @@ class Tally:
     executed: int = 0
     cached: int = 0
     dropped: int = 0
+
+    def count(self, way: Literal["denied", "answered", "allowed"]) -> None:
+        """A call that the gate has decided about."""
+        self.calls += 1
+        setattr(self, way, getattr(self, way) + 1)
 
     @property
     def balanced(self) -> bool:

@@ -59,6 +59,10 @@ class Batch:
     def events(self) -> Emitter:
         return self.agent.gate.events
 
+    def notice(self, text: str) -> Outbound:
+        """A line for the chat, without secrets."""
+        return Outbound(self.step.chat, self.redactor.text(text), kind="notice")
+
     def presented(self, result: ToolResult) -> ToolResult:
         """A sound one as the model gets it, and whoever else reads it: without secrets, never empty."""
         return rendered(redacted(self.redactor, result))

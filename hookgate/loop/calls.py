@@ -38,14 +38,13 @@ async def run_calls(batch: Batch, calls: Sequence[Asked], record: Record) -> boo
         under_way: list[Ready | Settled] = []
         try:
             for call in group:
-                match call:
-                    case Settled():
-                        under_way.append(call)
-                    case _ if skips:
-                        told = failure("transient", call.proposed.name, SKIPPED, hint=AGAIN)
-                        under_way.append(Settled(call.proposed, told, SKIPPED))
-                    case _:
-                        under_way.append(await prepare(batch, call))
+                if isinstance(call, Settled):
+                    under_way.append(call)
+                elif skips:
+                    told = failure("transient", call.proposed.name, SKIPPED, hint=AGAIN)
+                    under_way.append(Settled(call.proposed, told, SKIPPED))
+                else:
+                    under_way.append(await prepare(batch, call))
             ready = [place for place, it in enumerate(under_way) if isinstance(it, Ready)]
             # Of several one may be what a hook has made of a call that reads only.
             if len(ready) > 1 and all(isinstance(it, Settled) or it.reads_only for it in under_way):

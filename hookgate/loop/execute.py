@@ -32,8 +32,7 @@ async def execute(batch: Batch, under_way: list[Ready | Settled], place: int) ->
     What cannot end, because the turn does, stands there as begun; what has not begun, as it was.
     """
     item = under_way[place]
-    if isinstance(item, Settled):
-        return
+    assert isinstance(item, Ready)  # noqa: S101 - nothing is executed twice
     tool = item.tool
     if refused := await may_run(batch, item.call, item.judges, item.permit):
         batch.agent.tally.dropped += tool is not None
@@ -75,19 +74,18 @@ async def _executed(batch: Batch, item: Ready, tool: Tool) -> ToolResult:
         return found
     result: ToolResult | None = None
     try:
-        async with around.lease.held(spec.lease, call.name):
+        async with around.lease.held(spec.lease, call.name), around.running(spec):
             call_context.secret_from.set(batch.redactor.cut_from)
             with (
                 working_for(batch.step.chat),
-                telling(batch, call.id) if batch.events.heard(CallProgressed) else _NOTHING,
-                serving(batch, item) if spec.provider.startswith(EXTENSION) else _NOTHING,
+                telling(batch, call.id) if batch.events.heard(CallProgressed) else nullcontext(),
+                serving(batch, item) if spec.provider.startswith(EXTENSION) else nullcontext(),
             ):
-                async with around.running(spec):
-                    compares = [await watch(call) for watch in around.watches] if spec.lease == "write" else []
-                    result = await run(tool, call)
-                    for compare in reversed(compares):
-                        result = await compare(result)
-                    return result
+                compares = [await watch(call) for watch in around.watches] if spec.lease == "write" else []
+                result = await run(tool, call)
+                for compare in reversed(compares):
+                    result = await compare(result)
+                return result
     except ToolError as error:
         return failed(call.name, error)
     finally:
@@ -95,6 +93,3 @@ async def _executed(batch: Batch, item: Ready, tool: Tool) -> ToolResult:
             batch.memo.ended(found, result)
         elif not spec.read_only:
             batch.memo.clear()
-
-
-_NOTHING = nullcontext()

@@ -29,8 +29,7 @@ async def finish(batch: Batch, done: Ready | Settled) -> Settled:
     if not done.by:
         if done.skipped:
             # The name may be one that the model has made up.
-            kind = result.error.kind if result.error else None
-            name = batch.redactor.text(done.call.name)
+            name, kind = batch.redactor.text(done.call.name), result.error.kind if result.error else None
             events.emit(ToolExecSkipped(name, done.skipped, done.call.id, kind), batch.step)
         return replace(done, result=batch.presented(sound(result)))
     if done.by == "tool":
@@ -59,15 +58,14 @@ def cut_off(batch: Batch, under_way: Iterable[Ready | Settled]) -> None:
 async def _delivered(batch: Batch, done: Settled) -> Settled:
     """What is meant for the user leaves with the result. What stands for the answer leaves before it, for what cannot
     be delivered was not handled."""
-    result, chat = done.result, batch.step.chat
-    handled = result.response_handled
+    result, handled = done.result, done.result.response_handled
     show = result.for_user if not result.silent and (handled or batch.outlet.policy.show_tools) else ""
-    media = await kept(result.media, batch.agent.around, chat) if handled else ()
+    media = await kept(result.media, batch.agent.around, batch.step.chat) if handled else ()
     if not show and not media:
         return done
-    judged = await batch.agent.gate.before_send(batch.step, Outbound(chat, show, media, kind="output"))
+    judged = await batch.agent.gate.before_send(batch.step, Outbound(batch.step.chat, show, media, kind="output"))
     if isinstance(judged, Dropped):
-        told = (Outbound(chat, judged.tell, kind="notice"),) if judged.tell else ()
+        told = (batch.notice(judged.tell),) if judged.tell else ()
         why = judged.tell or f"{judged.hook} withheld it"
         return replace(done, result=_undelivered(result, why) if handled else result, outbox=told)
     if not handled:

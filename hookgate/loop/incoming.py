@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from hookgate.hooks.verdicts import Dropped, Replied
+from hookgate.loop.turn_state import Turn
 from hookgate.protocol.events.inside import Prompted, ReplyEnded, StepBegan
 from hookgate.protocol.events.payloads import SteeringInjected
 from hookgate.protocol.journal.values import Draft
 from hookgate.protocol.values import Inbound, Message, Outbound, Step
-
-if TYPE_CHECKING:
-    from hookgate.loop.turn import Turn
 
 
 async def let_in(turn: Turn) -> Inbound | None:

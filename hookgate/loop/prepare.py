@@ -6,7 +6,6 @@ Every way to run a tool comes through `prepare`. Yields a call to run, or the re
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import structlog
 
@@ -23,7 +22,7 @@ from hookgate.protocol.events.inside import CallDecided, PersonAsked
 from hookgate.protocol.events.payloads import ToolExecStart
 from hookgate.protocol.journal.values import AlreadyIntended, PolicyChanged
 from hookgate.protocol.redacting import presentable
-from hookgate.protocol.values import Fault, Outbound, ToolCall, ToolResult, ToolSpec
+from hookgate.protocol.values import ToolCall, ToolResult, ToolSpec
 from hookgate.tools.decode import ReadCall, incomplete
 from hookgate.tools.dispatch import failure, invalid, not_found, settled_arguments, sound
 from hookgate.tools.failures import removed
@@ -90,8 +89,7 @@ async def _judged(batch: Batch, call: ToolCall, spec: ToolSpec) -> Ready | Settl
         case Allowed(call=changed) if changed is not call:
             found = _looked_up(batch, changed)
             if isinstance(found, Settled):
-                agent.tally.calls += 1
-                agent.tally.denied += 1
+                agent.tally.count("denied")
                 return Settled(call, found.result, "a hook changed it into a call that cannot run")
             call, spec = found
         case _:
@@ -105,30 +103,24 @@ async def _judged(batch: Batch, call: ToolCall, spec: ToolSpec) -> Ready | Settl
     if isinstance(permit, ToolResult):
         return _denied(batch, call, permit)
     tool = None if spec.owner else batch.snapshot.get(call.name)
-    agent.tally.calls += 1
-    if spec.owner:
-        agent.tally.answered += 1
-    elif tool is None or not agent.registry.holds(spec):
-        agent.tally.denied += 1
+    if not spec.owner and (tool is None or not agent.registry.holds(spec)):
+        agent.tally.count("denied")
         return _unknown(batch, call) if tool is None else Settled(call, removed(call.name), "it has been removed")
-    else:
-        agent.tally.allowed += 1
+    agent.tally.count("answered" if spec.owner else "allowed")
     return Ready(call, spec, tool, judges, permit)
 
 
 async def _answered(batch: Batch, verdict: Answered, judges: Chains) -> Settled:
     """A hook that does not own the tool gave its result: a rule's person is still asked, unless config trusts it."""
-    tally, call = batch.agent.tally, verdict.call
     # By the name that was judged: what an answer says was called must not talk a rule away.
-    judged, result = verdict.judged, batch.presented(sound(verdict.result))
+    call, judged, result = verdict.call, verdict.judged, batch.presented(sound(verdict.result))
     wishes = () if verdict.unapproved else batch.agent.approvals.wishes(batch.step, judged)
     if wishes:
         permit = await _permitted(batch, judged, batch.spec(judged.name), wishes, judges)
         late = permit if isinstance(permit, ToolResult) else await may_run(batch, judged, judges, permit)
         if late is not None:
             return _denied(batch, call, late)
-    tally.calls += 1
-    tally.answered += 1
+    batch.agent.tally.count("answered")
     batch.events.emit(ToolExecStart.of(call), batch.step)
     if wishes:
         await batch.journal.work.finish(batch.claim, batch.id_of(judged), result, 0)
@@ -182,17 +174,10 @@ async def may_run(batch: Batch, call: ToolCall, judges: Chains, permit: Permit |
 
 
 def _denied(batch: Batch, call: ToolCall, result: ToolResult) -> Settled:
-    batch.agent.tally.calls += 1
-    batch.agent.tally.denied += 1
-    told: tuple[Outbound, ...] = ()
-    if batch.outlet.policy.show_denials:
-        text = batch.redactor.text(f"{call.name}: {result.for_llm}")
-        told = (Outbound(batch.step.chat, text, kind="notice"),)
+    batch.agent.tally.count("denied")
+    told = (batch.notice(f"{call.name}: {result.for_llm}"),) if batch.outlet.policy.show_denials else ()
     return Settled(call, result, result.for_llm, told)
 
 
 def _unknown(batch: Batch, call: ToolCall) -> Settled:
-    """The model reads which names are close; clients and extensions that know zot's words read those."""
-    result = not_found(call.name, [spec.name for spec in batch.request.tools])
-    known_as = Fault("not_found", call.name, f'unknown tool "{call.name[:100]}"')
-    return Settled(call, replace(result, error=known_as), "there is no such tool")
+    return Settled(call, not_found(call.name, [spec.name for spec in batch.request.tools]), "there is no such tool")

@@ -73,7 +73,9 @@ def not_found(name: str, names: Iterable[str]) -> ToolResult:
     """A call of a tool that is not in the effective set, with up to three names that look alike."""
     close, hint = close_names(name, names), HINTS["not_found"]
     hint = f"{hint} Close: {', '.join(close)}." if close else hint
-    return failure("not_found", name, f"there is no tool named {name[:100]!r}", hint=hint)
+    result = failure("not_found", name, f"there is no tool named {name[:100]!r}", hint=hint)
+    # The model reads which names are close; clients and extensions that know zot's words read those.
+    return replace(result, error=Fault("not_found", name, f'unknown tool "{name[:100]}"'))
 
 
 def removed(name: str) -> ToolResult:

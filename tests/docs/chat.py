@@ -21,7 +21,8 @@ from hookgate.loop.delivery.delivery import Delivery
 from hookgate.loop.delivery.outlet import Outlet
 from hookgate.loop.sessions.transcript import Transcript
 from hookgate.loop.slots import Slot
-from hookgate.loop.turn import Turn, run_turn
+from hookgate.loop.turn import run_turn
+from hookgate.loop.turn_state import Turn
 from hookgate.processes.deadlines import Deadlines
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide
 from hookgate.protocol.channel import PRESENT, UNLIMITED, ChannelPolicy

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import structlog
 import trio
@@ -19,6 +18,7 @@ from hookgate.loop.model.model import complete
 from hookgate.loop.repeated import is_repeated
 from hookgate.loop.reply_calls import Asked, read_reply, renamed
 from hookgate.loop.streaming.shown import Everything, Shown, Watching
+from hookgate.loop.turn_state import Turn
 from hookgate.protocol.delta import CallPiece
 from hookgate.protocol.errors import ProviderFailed, TurnAborted
 from hookgate.protocol.events.inside import CallWritten, ModelAsked, ReplyEnded, StepBegan
@@ -26,10 +26,7 @@ from hookgate.protocol.journal.values import Draft
 from hookgate.protocol.values import LLMReply, LLMRequest, Message, Outbound, Step
 from hookgate.protocol.zot.names import EXTENSION
 from hookgate.tools.extract import Held
-
-if TYPE_CHECKING:
-    from hookgate.loop.turn import Turn
-    from hookgate.tools.registry import Snapshot
+from hookgate.tools.registry import Snapshot
 
 log = structlog.get_logger("hookgate.loop")
 
@@ -123,7 +120,7 @@ async def _passed(turn: Turn, step: Step, came: tuple[str, str, str]) -> tuple[O
 def _cut_short(turn: Turn, step: Step, so_far: str, error: ProviderFailed | TurnAborted | trio.Cancelled) -> None:
     """What people have read of a reply that broke off stays in the conversation: whatever ends the turn writes it."""
     turn.progress.read = (Message("assistant", so_far),) if so_far.strip() else ()
-    redactor = turn.agent.around.redactor
+    redactor = turn.redactor
     stop, failure = ("aborted", "") if isinstance(error, trio.Cancelled) else ("error", _why(error))
     seen = redactor.text(so_far)
     turn.emit(ReplyEnded(seen, seen, (), stop, redactor.text(failure)), step)
@@ -144,7 +141,7 @@ def request_of(turn: Turn, snapshot: Snapshot) -> LLMRequest:
 
 def _shown(turn: Turn, step: Step, request: LLMRequest) -> Shown:
     """Nobody reads along while a hook may still change the text, or where it may be a call."""
-    text_calls, redactor = turn.text_calls(request.model), turn.agent.around.redactor
+    text_calls, redactor = turn.text_calls(request.model), turn.redactor
     show = partial(turn.outlet.show, turn.transcript.held, turn.inbound.chat)
 
     def tell(piece: CallPiece) -> None:

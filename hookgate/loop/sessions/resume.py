@@ -10,7 +10,7 @@ from hookgate.loop.sessions.transcript import Transcript, open_calls
 from hookgate.protocol.journal.values import CallRecord, CallState, Entry
 from hookgate.protocol.redacting import presentable
 from hookgate.protocol.spec_digest import spec_digest
-from hookgate.protocol.values import Outbound, ProposedCall, ToolCall, ToolSpec
+from hookgate.protocol.values import ProposedCall, ToolCall, ToolSpec
 from hookgate.tools.decode import ReadCall
 from hookgate.tools.failures import failure
 
@@ -68,8 +68,7 @@ def _left(batch: Batch, proposed: ProposedCall, kept: CallRecord, state: CallSta
         return Settled(shown, state.result, by=by, duration_ns=state.duration_ns)
     if state.intended:
         told = failure("unknown", name, MAY_HAVE_RUN, hint="Look before you do it again.")
-        text = batch.redactor.text(f"{name}: {MAY_HAVE_RUN}")
-        return Settled(call, told, MAY_HAVE_RUN, (Outbound(batch.step.chat, text, kind="notice"),))
+        return Settled(call, told, MAY_HAVE_RUN, (batch.notice(f"{name}: {MAY_HAVE_RUN}"),))
     before = {"provider": kept.provider, "owner": kept.owner, "spec_digest": kept.spec_digest}
     if _tool(batch.own_spec(name)) != before:
         told = failure("stale", name, STALE, hint="Look at its description and call it again.")

@@ -17,7 +17,8 @@ from hookgate.loop.sessions.claims import BY, LEASE_S
 from hookgate.loop.sessions.jobs import Compaction, End, Job, Jobs, Prompt
 from hookgate.loop.sessions.transcript import Transcript
 from hookgate.loop.slots import Shared, Slot
-from hookgate.loop.turn import Turn, run_turn
+from hookgate.loop.turn import run_turn
+from hookgate.loop.turn_state import Turn
 from hookgate.protocol.errors import SessionAborted
 from hookgate.protocol.events.inside import SessionBegan, SessionEnded
 from hookgate.protocol.journal.values import Arrival, Conversation, Draft, Fenced, Outcome

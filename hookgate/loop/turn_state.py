@@ -1,0 +1,112 @@
+"""A turn under way: what it is made with, what has come for it meanwhile, how far it is. Runs nothing."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from hookgate.loop.agent import Agent
+from hookgate.loop.batch import Batch, Settled
+from hookgate.loop.delivery.outlet import Outlet
+from hookgate.loop.model.attached import kept
+from hookgate.loop.reply_calls import TextCalls
+from hookgate.loop.sessions.jobs import Prompt
+from hookgate.loop.sessions.transcript import Transcript
+from hookgate.loop.slots import Slot
+from hookgate.protocol.events.inside import PicturesKept
+from hookgate.protocol.events.payloads import Payload
+from hookgate.protocol.interfaces import Redactor
+from hookgate.protocol.journal.interfaces import Journal
+from hookgate.protocol.journal.values import Draft
+from hookgate.protocol.values import Inbound, LLMRequest, Message, Outbound, OutboundKind, Step
+from hookgate.tools.memo import Memo
+from hookgate.tools.registry import Snapshot
+
+MAX_STEERING = 32
+
+
+@dataclass
+class Progress:
+    """How far a turn has come, for its end, whatever that is. `read`: what people have read of a reply that broke off
+    and stands in no transcript yet."""
+
+    step: Step | None = None
+    status: str = "aborted"
+    answer: str = ""
+    iterations: int = 0
+    read: tuple[Message, ...] = ()
+
+
+@dataclass(frozen=True)
+class Turn:
+    agent: Agent
+    outlet: Outlet
+    transcript: Transcript
+    inbound: Inbound
+    id: str
+    journal: Journal
+    slot: Slot
+    memo: Memo = field(default_factory=Memo)
+    used: set[str] = field(default_factory=set[str])
+    news: deque[str] = field(default_factory=deque[str])
+    """What came from outside for the model, and joins the conversation before its next call."""
+    native: set[str] = field(default_factory=set[str])
+    """The models that have made a structured call in this conversation: what they write as text is text."""
+    progress: Progress = field(default_factory=Progress)
+    steering: deque[Prompt] = field(default_factory=deque[Prompt])
+    """Messages that are to join it; what is left of a reply's calls is skipped for them."""
+
+    @property
+    def redactor(self) -> Redactor:
+        return self.agent.around.redactor
+
+    def step(self, iteration: int) -> Step:
+        return Step(self.agent.name, self.id, self.inbound, iteration, model=self.agent.model)
+
+    def emit(self, payload: Payload, step: Step) -> None:
+        self.agent.gate.events.emit(payload, step)
+
+    def takes(self, prompt: Prompt) -> bool:
+        """Whether it joins: what the one says who is answered here, for nobody's words carry the rights of another;
+        nothing that takes back what was said."""
+        said, accepted = prompt.inbound, prompt.accepted
+        if accepted is None or self.transcript.claim is None or said.replaces or len(self.steering) >= MAX_STEERING:
+            return False
+        if (accepted.conversation, said.chat) != (self.transcript.conversation, self.inbound.chat):
+            return False
+        self.steering.append(prompt)
+        return True
+
+    def text_calls(self, model: str) -> TextCalls:
+        return "off" if model in self.native else self.agent.text_calls
+
+    def batch(self, step: Step, request: LLMRequest, snapshot: Snapshot) -> Batch:
+        """For the calls of a reply to this request."""
+        parts = (self.agent, self.outlet, self.transcript.held, step, request, snapshot, self.journal)
+        rest = (self.memo, self.used, self.slot.given_back)
+        return Batch(*parts, *rest, interrupted=lambda: bool(self.steering), cut_off=self.transcript.cut_off)
+
+    def line(self, text: str, kind: OutboundKind) -> Outbound:
+        """As people read it, without secrets."""
+        return Outbound(self.inbound.chat, self.redactor.text(text), kind=kind)
+
+    @property
+    def left(self) -> tuple[Outbound, ...]:
+        """What people have read of a reply that broke off, where that stays."""
+        read = self.progress.read if self.outlet.keeps_parts else ()
+        return tuple(self.line(it.content, "answer") for it in read)
+
+    async def flush(self) -> None:
+        """Until what is stored for the chat is there, so that what comes next comes after it."""
+        await self.outlet.delivery.flush(self.inbound.chat, self.slot.given_back)
+
+    async def record(self, call_id: str, done: Settled) -> None:
+        """The result of a call becomes part of the conversation, with what people read of it."""
+        result, chat = done.result, self.inbound.chat
+        media = () if result.response_handled else await kept(result.media, self.agent.around, chat)
+        message = Message("tool", result.for_llm, tool_call_id=call_id, media=media)
+        await self.transcript.append(Draft(message), outbox=done.outbox, audits=done.audits)
+        if media:
+            self.emit(PicturesKept(call_id, media), self.progress.step or self.step(0))
+        if done.outbox:
+            await self.flush()
