@@ -15,9 +15,12 @@ USUAL_ROLE = "approver"
 
 @dataclass(frozen=True, slots=True)
 class Person:
+    """`paired`: hookgate was told of them while it ran; else the configuration names them."""
+
     name: str
     ids: tuple[Voter, ...]
     roles: tuple[str, ...] = ()
+    paired: bool = False
 
 
 class People:
@@ -43,6 +46,14 @@ class People:
 
     def has(self, name: str) -> bool:
         return name in self._by_name
+
+    def has_paired(self, voter: Voter) -> bool:
+        person = self._by_id.get(voter)
+        return person is not None and person.paired
+
+    def has_role(self, voter: Voter, role: str) -> bool:
+        person = self._by_id.get(voter)
+        return person is not None and role in person.roles
 
     def are_meant(self, listed: Iterable[str], voter: Voter) -> bool:
         """Whether one of these (ids, names, roles) is this very one, whatever chat they are in."""

@@ -9,6 +9,7 @@ from functools import partial
 import trio
 
 from hookgate import config as configuration
+from hookgate.approvals.people import People
 from hookgate.approvals.requests import Approvals, Surroundings
 from hookgate.assembly.context_files import ContextFiles
 from hookgate.assembly.hooks.opening import people
@@ -57,7 +58,7 @@ def surroundings(
 
 
 def make_judges(config: Config, gate: Gate, journal: Journal, around: Surroundings) -> Judges:
-    return Judges(gate, Approvals(all_rules(config), journal, around, people(config)))
+    return Judges(gate, Approvals(all_rules(config), journal, around, People(people(config))))
 
 
 @dataclass(frozen=True)

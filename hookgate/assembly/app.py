@@ -15,11 +15,11 @@ import trio
 
 from hookgate import config as configuration
 from hookgate.assembly.agents import AgentParts, Agents, Keyless, make_judges, surroundings
-from hookgate.assembly.channels import Desk, OpenChannels, Page, Policies, open_channels
+from hookgate.assembly.channels import Desk, OpenChannels, Page, Policies, connect_guests, open_channels
 from hookgate.assembly.context_files import ContextFiles
 from hookgate.assembly.extensions.extensions import Extensions, Joints
 from hookgate.assembly.extensions.looking import looked
-from hookgate.assembly.hooks.opening import plans, restarts
+from hookgate.assembly.hooks.opening import people, plans, restarts
 from hookgate.assembly.logs.opening import redacted_logs
 from hookgate.assembly.redacting import make_redactor
 from hookgate.assembly.settings import Ports, Settings
@@ -30,6 +30,7 @@ from hookgate.hooks.children.mounts import Mounts, open_mounts
 from hookgate.hooks.gate import Gate
 from hookgate.hooks.rules import Mount
 from hookgate.loop.agent import Agent
+from hookgate.loop.doors.guests import Guests
 from hookgate.loop.gateway import Gateway
 from hookgate.loop.slots import Shared
 from hookgate.processes.reaper import run_reaper
@@ -70,6 +71,7 @@ class Runtime:
     extensions: Extensions | None = None
     skills: Skills | None = None
     context_files: ContextFiles | None = None
+    guests: Guests | None = None
 
     @property
     def agent(self) -> Agent:
@@ -124,9 +126,15 @@ async def open_runtime(settings: Settings, ports: Ports) -> AsyncGenerator[Runti
         channels = {**opened.channels, **{channel.name: channel for channel in ports.channels}}
         judges = make_judges(config, gate, journal, surroundings(config, gate, redactor, channels))
         agents = Agents(config, AgentParts(providers, tools, judges, context))
-        shared = Shared(journal, trio.Semaphore(config.gateway.max_turns), policies, idle_s, policies.doors)
+        guests = Guests(journal, people(config)) if settings.serving else None
+        slots = trio.Semaphore(config.gateway.max_turns)
+        shared = Shared(journal, slots, policies, idle_s, policies.doors, guests)
         gateway = Gateway(agents, channels, shared, extensions.commands if extensions else None)
+        if guests is not None:
+            await guests.load()
         desk.open(gateway, judges.approvals)
+        if guests is not None:
+            connect_guests(guests, desk)
         more = await open_more_tools(stack, settings, tools, gateway.tell)
         judges.approvals.adopt(all_rules(config, more.workshop))
         if more.workshop is not None and not settings.looking:
@@ -154,6 +162,7 @@ async def open_runtime(settings: Settings, ports: Ports) -> AsyncGenerator[Runti
             extensions,
             skills,
             context,
+            guests,
         )
         nursery.cancel_scope.cancel()
 

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 import trio
 
 from hookgate import config as configuration
+from hookgate.approvals.people import People
 from hookgate.approvals.requests import Approvals
 from hookgate.assembly.hooks.opening import people
 from hookgate.assembly.logs.sinks import observer
 from hookgate.hooks.rules import Mount
 from hookgate.loop.doors.door import Door, Quota
 from hookgate.loop.doors.doors import STRANGER, Doors
+from hookgate.loop.doors.guests import Guests
 from hookgate.loop.gateway import Gateway
 from hookgate.protocol.approval import Decision, Outcome, Voter
 from hookgate.protocol.channel import ChannelPolicy
@@ -41,13 +43,13 @@ class Policies:
 
     def __init__(self, config: Config) -> None:
         self.doors = Doors()
-        self.adopt(config)
+        self.adopt(config, People(people(config)))
 
-    def adopt(self, config: Config) -> None:
-        """What people see from now on."""
+    def adopt(self, config: Config, known: People) -> None:
+        """What people see from now on, and who they are."""
         self._own = ChannelPolicy(show_denials=config.agent.show_denials)
         self._policies = {name: _policy(section) for name, section in config.channels.items()}
-        self.doors.adopt({name: _door(section) for name, section in config.channels.items()}, people(config))
+        self.doors.adopt({name: _door(section) for name, section in config.channels.items()}, known)
 
     def __call__(self, channel: str) -> ChannelPolicy:
         return self._policies.get(channel, self._own)
@@ -64,7 +66,20 @@ def _policy(section: ChannelSection) -> ChannelPolicy:
 def _door(section: ChannelSection) -> Door:
     """The page has logins of its own: whoever has one is heard there, unless it names some of them."""
     everybody = section.kind == "web" and not section.allow
-    return Door(section.allow, everybody, section.group, Quota(*section.quota) if section.quota else None)
+    quota = Quota(*section.quota) if section.quota else None
+    return Door(section.allow, everybody, section.pairing, section.group, quota)
+
+
+def connect_guests(guests: Guests, desk: Desk) -> None:
+    """Whoever is let in, or put out, is so at once."""
+
+    def known(people: People) -> None:
+        desk.policies.doors.people = people
+        desk.approvals.adopt(desk.approvals.rules, people)
+        desk.gateway.shut_out()
+
+    guests.tell = known
+    known(guests.people)
 
 
 @dataclass(frozen=True)

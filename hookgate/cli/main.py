@@ -17,7 +17,7 @@ from hookgate.cli.ext.commands import ext
 from hookgate.cli.journal.commands import sessions, store, where
 from hookgate.cli.mcp.commands import mcp
 from hookgate.cli.options import FILE, FOLDER, config_option, control_option
-from hookgate.cli.people.commands import approvals, audit
+from hookgate.cli.people.commands import approvals, audit, people
 from hookgate.cli.tools.commands import tools
 
 CONTEXT = {"help_option_names": ["-h", "--help"]}
@@ -267,6 +267,7 @@ hookgate.add_command(sessions)
 hookgate.add_command(where)
 hookgate.add_command(channels)
 hookgate.add_command(web)
+hookgate.add_command(people)
 hookgate.add_command(approvals)
 hookgate.add_command(audit)
 

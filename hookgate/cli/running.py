@@ -102,10 +102,14 @@ def running_for(method: str, config_file: Path | None, control: Path | None) -> 
     )
 
 
-def ours(config_file: Path | None, control: Path | None) -> Path | None:
+def ours(config_file: Path | None, control: Path | None, looks: str = "") -> Path | None:
     """The control socket of the gateway that keeps what this configuration keeps; another's has another catalog, as
-    a rule. Raises NothingRunning where it was named and nobody listens."""
+    a rule. `looks`: of several the one that can be asked this, which changes nothing. Raises NothingRunning where it
+    was named and nobody listens."""
     try:
+        if looks and control is None:
+            here = _here(config_file)
+            return next((it.path for it in _all(here) if not it.strange and looks in it.looks), None)
         found = running(config_file, control)
     except NothingRunning:
         if control is not None:

@@ -19,7 +19,8 @@ from hookgate.control.client import socket_path
 from hookgate.control.methods import Method, Methods
 from hookgate.control.place import ControlUnavailable
 from hookgate.control.serve import open_control
-from hookgate.operations import approvals, channels, hooks, mcp, messages, sessions, tools
+from hookgate.loop.doors.guests import Guests
+from hookgate.operations import approvals, channels, hooks, mcp, messages, people, sessions, tools
 from hookgate.protocol.approval import OPERATOR, Decision, Grant, Outcome
 
 log = structlog.get_logger("hookgate.control")
@@ -50,6 +51,7 @@ def gateway_methods(runtime: Runtime) -> Methods:
     gateway, more = runtime.gateway, runtime.more
     methods = {
         **approval_methods(runtime.agent.approvals),
+        **(people_methods(runtime.guests) if runtime.guests is not None else {}),
         "channels.list": Method(partial(channels.list_channels, runtime), changes=False),
         "hooks.list": Method(partial(hooks.list_hooks, runtime), changes=False),
         "hooks.reload": Method(partial(hooks.reload_hooks, runtime), changes=True),
@@ -82,6 +84,17 @@ def approval_methods(held: Approvals) -> Methods:
         "approvals.decide": Method(decide, changes=True),
         "approvals.grants": Method(partial(approvals.grants, held), changes=False),
         "approvals.revoke": Method(partial(approvals.revoke, held), changes=True),
+    }
+
+
+def people_methods(guests: Guests) -> Methods:
+    return {
+        "people.list": Method(partial(people.listed, guests), changes=False),
+        "people.codes": Method(partial(people.codes, guests), changes=False),
+        "people.pair": Method(partial(people.pair, guests), changes=True),
+        "people.add": Method(partial(people.add, guests), changes=True),
+        "people.role": Method(partial(people.role, guests), changes=True),
+        "people.remove": Method(partial(people.remove, guests), changes=True),
     }
 
 

@@ -22,6 +22,7 @@ RESERVED = frozenset(
         "pending",
         "grants",
         "revoke",
+        "pair",
         "stop",
         "new",
         "compact",

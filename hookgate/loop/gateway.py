@@ -17,6 +17,7 @@ from hookgate.loop.commands import Command, Commands, Invocation, Outcome, Runni
 from hookgate.loop.delivery.delivery import Delivery
 from hookgate.loop.delivery.outlet import Outlet
 from hookgate.loop.doors.doors import SHUT_OUT, Turned
+from hookgate.loop.doors.pairing import Pairing, invitation
 from hookgate.loop.sessions.claims import LEASE_S
 from hookgate.loop.sessions.jobs import Compaction, Job, Jobs, Prompt
 from hookgate.loop.sessions.resting import Resting
@@ -63,7 +64,8 @@ class Gateway:
         self.sessions: dict[str, Session] = {}
         self.resting = Resting(self.sessions, shared.idle_s)
         deciding = approving.rows(lambda chat: self.agent_of(chat).approvals)
-        self.commands = Commands((*self._rows(), *deciding), more)
+        pairing = (Pairing(shared.guests, shared.doors).row,) if shared.guests is not None else ()
+        self.commands = Commands((*self._rows(), *deciding, *pairing), more)
         self.journal = shared.journal
         self.delivery = Delivery(shared.journal.posting, channels, lambda chat: self.agent_of(chat).around.redactor)
         self._shared = shared
@@ -103,9 +105,19 @@ class Gateway:
         kept = replace(inbound, text=inbound.text[:MOST_KEPT], media=(), replaces=0)
         accepted = await self.journal.intake.accept(self._arrival(kept, upstream))
         if not accepted.known:
-            line = Outbound(inbound.chat, turned.tell, kind="notice") if turned.tell else None
+            tell, guests = turned.tell, self._shared.guests
+            if turned.pairs is not None and guests is not None:
+                tell = await invitation(guests, turned.pairs)
+            line = Outbound(inbound.chat, tell, kind="notice") if tell else None
             await self._settle(accepted, "refused", line, turned.why)
         return accepted
+
+    def shut_out(self) -> None:
+        """What runs for somebody who may not talk here any more ends; what waits is refused when its turn comes."""
+        for session in self.sessions.values():
+            job = session.jobs.current
+            if job is not None and isinstance(job.work, Prompt) and self._shared.doors.shuts_out(job.work.inbound):
+                session.stop()
 
     async def submit(self, inbound: Inbound) -> Accepted:
         """Take a message in that is none of a person's: no command, whatever it says."""

@@ -11,6 +11,7 @@ from types import TracebackType
 import trio
 
 from hookgate.loop.doors.doors import Doors
+from hookgate.loop.doors.guests import Guests
 from hookgate.protocol.channel import ChannelPolicy
 from hookgate.protocol.journal.interfaces import Journal
 
@@ -21,13 +22,14 @@ MAX_TURNS = 8
 class Shared:
     """What all sessions of a gateway have in common: where they write, how many of them may work at once, and what
     people see of it in a channel, by its name. `idle_s`: a conversation that rests for so long is let go of. `doors`:
-    who comes in."""
+    who comes in; `guests` None: nobody is let in while it runs."""
 
     journal: Journal
     slots: trio.Semaphore = field(default_factory=lambda: trio.Semaphore(MAX_TURNS))
     policy: Callable[[str], ChannelPolicy] = lambda _channel: ChannelPolicy()
     idle_s: float = inf
     doors: Doors = field(default_factory=Doors)
+    guests: Guests | None = None
 
 
 class Slot:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hookgate import config as configuration
+from hookgate.approvals.people import People
 from hookgate.approvals.rules import Rule
 from hookgate.assembly.app import Runtime, refuse_what_does_not_guard
 from hookgate.assembly.hooks.guards import GUARD
@@ -106,11 +107,13 @@ def _publishing(runtime: Runtime, config: Config, rules: tuple[Rule, ...]) -> Ca
     made = runtime.agents.made(config) if runtime.settings.serving else None
 
     def publish() -> bool:
+        known = runtime.guests.adopt(people(config)) if runtime.guests is not None else People(people(config))
         if made is not None:
             runtime.agents.take(config, made)
-            runtime.policies.adopt(config)
+            runtime.policies.adopt(config, known)
             runtime.gateway.resting.outdate()
-        return runtime.agent.approvals.adopt(rules, people(config))
+            runtime.gateway.shut_out()
+        return runtime.agent.approvals.adopt(rules, known)
 
     return publish
 

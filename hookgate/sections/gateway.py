@@ -28,9 +28,10 @@ class GatewaySection(Section):
 
 class ChannelSection(Section):
     """`allow`: who is heard, by id of a person or a chat, by name of a person or `role:NAME`; empty: nobody, but at a
-    page whoever can log in. `group`: in a chat with several people, what mentions the bot or answers it, or all.
-    `rate`: how many messages of one person, `20/min`; empty: no limit. `busy`: what becomes of a message while a turn
-    runs. `show_errors`: a provider's own words, or their class.
+    page whoever can log in. `pairing`: a stranger is given a code, by which an operator can let them in. `group`: of
+    a chat with several people, what mentions the bot or answers it, or all. `rate`: how many messages of one person,
+    `20/min`; empty: no limit. `busy`: what becomes of a message while a turn runs. `show_errors`: a provider's own
+    words, or their class.
 
     Of the page: `token_env` names the variable with the token that logs in `owner`; `users`: names, and argon2 hashes
     of their passwords; with neither, hookgate makes a token and shows it. `origin`: how people reach the page where
@@ -43,6 +44,7 @@ class ChannelSection(Section):
     kind: Literal["web", "telegram"]
     agent: str = ""
     allow: Several[Annotated[str, Field(min_length=1)]] = ()
+    pairing: bool = False
     group: Literal["mention", "all"] = "mention"
     rate: str = ""
     busy: Literal["queue", "steer", "reject"] = "queue"
@@ -66,6 +68,8 @@ class ChannelSection(Section):
             raise ValueError(f"{idle[0]} is no key of a channel of the kind {self.kind!r}")
         if self.kind == "telegram" and not self.token_env:
             raise ValueError("token_env has to name the variable with the bot's token, which @BotFather gives")
+        if self.kind == "web" and self.pairing:
+            raise ValueError("a page has logins of its own, so nobody is paired there: add them to users")
         if self.mode == "webhook" and not self.origin.startswith("https://"):
             raise ValueError("mode 'webhook' needs an origin with https, where the platform reaches this gateway")
         return self

@@ -1,4 +1,5 @@
-"""How often a message is tried and how it ends, whichever engine keeps it, in the words that people read."""
+"""How often a message is tried and how it ends, whichever engine keeps it, in the words that people read; and how
+much of what strangers cause is kept."""
 
 from collections.abc import Mapping
 
@@ -15,5 +16,7 @@ ENDS: Mapping[Outcome, str] = {
 """Why a request that was open then is void."""
 UNSAID = "Stopped."
 """What stands in the place of a preview that nothing came of."""
+MOST_PAIRINGS_OF_ONE, MOST_PAIRINGS = 3, 100
+"""Open codes of one stranger, and of all strangers of a channel."""
 MOST_FOUND = 100
 """Of messages, at a time."""

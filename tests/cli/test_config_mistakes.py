@@ -64,6 +64,11 @@ HOOK = '[hooks.processes.g]\ncommand = ["a"]\nintercept = ["before_tool"]\n'
             "channels.w.allow: 'requester' is whoever writes, so it would let everybody in: name people, ids or "
             "roles (at line 3, column 9)",
         ),
+        (
+            '[channels.w]\nkind = "web"\npairing = true\n',
+            "channels.w: a page has logins of its own, so nobody is paired there: add them to users "
+            "(at line 1, column 11)",
+        ),
         ("agent.temperature = nan\n", "agent.temperature: must be "),
         ('[agent]\ntemperature = "1"\n', "agent.temperature: must be a number (at line 2, column 15)"),
         (

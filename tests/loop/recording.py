@@ -19,6 +19,7 @@ from hookgate.hooks.inside import InsideHook
 from hookgate.hooks.rules import Mount, Rules
 from hookgate.loop.agent import Agent, Retries
 from hookgate.loop.doors.doors import Doors
+from hookgate.loop.doors.guests import Guests
 from hookgate.loop.gateway import Gateway
 from hookgate.loop.sessions.transcript import Transcript
 from hookgate.loop.slots import MAX_TURNS, Shared
@@ -175,6 +176,7 @@ class Bench:
         self.log: list[str] = agent.pop("log", [])
         policy: ChannelPolicy = agent.pop("policy", ChannelPolicy())
         doors: Doors = agent.pop("doors", None) or Doors()
+        guests: Guests | None = agent.pop("guests", None)
         max_turns: int = agent.pop("max_turns", MAX_TURNS)
         self.events: list[Event] = []
         self.room: Room = agent.pop("room", None) or Room(self.log)
@@ -187,7 +189,7 @@ class Bench:
         approvals = Approvals(rules, self.journal, Surroundings(gate.events.emit))
         usual = Agent("main", "p/m", "", providers, gate, _registry(tools), approvals, retries=Retries(2, 0.001, 0.5))
         self.agent = replace(usual, **agent)
-        shared = Shared(self.journal, trio.Semaphore(max_turns), lambda _channel: policy, doors=doors)
+        shared = Shared(self.journal, trio.Semaphore(max_turns), lambda _channel: policy, doors=doors, guests=guests)
         self.gateway = Gateway(lambda _chat: self.agent, {"test": self.room}, shared)
 
     @asynccontextmanager

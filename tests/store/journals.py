@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from hookgate.protocol.approval import ApprovalRequest
+from hookgate.protocol.approval import ApprovalRequest, Voter
 from hookgate.protocol.audit import Judgement
 from hookgate.protocol.effects import FileEffect, ProcessEffect
 from hookgate.protocol.hook.answers import CONTINUE, Deny, Modify, Respond
 from hookgate.protocol.journal.audit import CallAudit
+from hookgate.protocol.journal.people import StoredPerson
 from hookgate.protocol.journal.values import (
     Approval,
     Arrival,
@@ -93,6 +94,7 @@ async def _removed(journal: StoredJournal) -> None:
     await journal.decisions.grant(
         StoredGrant("G1", "scope", "bob", "rule:shell", "bash", accepted.conversation.session)
     )
+    await journal.people.keep(StoredPerson("eve", (Voter("telegram", "66"),), (), "operator", BEGUN), "operator")
     heard = (Judgement("before_tool", "guard", "ab", "continue"),)
     await journal.work.intend(claim, Intent("2.0", "p", (Approval("A1", "d"),), ("G1",), "r", heard))
     effects = (FileEffect("delete", "notes.txt", source="observed"), ProcessEffect("rm notes.txt", 0))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hookgate.approvals.people import People, Person, read_id
+from hookgate.approvals.people import Person, read_id
 from hookgate.approvals.rules import Rule, usual_name
 from hookgate.config import hook_environment
 from hookgate.hooks.children.mounts import Plan
@@ -105,10 +105,9 @@ def approval_rules(config: Config) -> tuple[Rule, ...]:
     )
 
 
-def people(config: Config) -> People:
+def people(config: Config) -> tuple[Person, ...]:
     """Whom the configuration knows, under which ids."""
-    made = ((name, tuple(map(read_id, it.ids)), it.roles) for name, it in config.people.items())
-    return People(Person(*it) for it in made)
+    return tuple(Person(name, tuple(map(read_id, it.ids)), it.roles) for name, it in config.people.items())
 
 
 def restarts(defaults: HookDefaults) -> Restarts:

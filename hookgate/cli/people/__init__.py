@@ -1,1 +1,2 @@
-"""`hookgate approvals` and `hookgate audit`: what waits for people, and the record of what they decided."""
+"""`hookgate people`, `hookgate approvals` and `hookgate audit`: who is known, what waits for them, and the record of
+what they decided."""

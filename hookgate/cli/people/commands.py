@@ -1,13 +1,18 @@
-"""The `hookgate approvals` and `hookgate audit` groups: their commands' words and options. Imports click alone."""
+"""The `hookgate people`, `hookgate approvals` and `hookgate audit` groups: their commands' words and options. Imports
+click alone."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from hookgate.cli.journal.commands import Place, journal_option
 from hookgate.cli.options import config_option, control_option
+
+if TYPE_CHECKING:
+    from hookgate.protocol.values import Json
 
 
 @click.group()
@@ -70,3 +75,69 @@ def audit_export(place: Place) -> None:
     from hookgate.cli.people.chain import export_chain
 
     guarded(lambda: export_chain(place))
+
+
+@click.group()
+def people() -> None:
+    """Who is known: list, let in by a code, add, give roles, put out."""
+
+
+@people.command(name="list")
+@config_option
+@control_option
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+def people_list(config_file: Path | None, control: Path | None, as_json: bool) -> None:
+    """The configuration's people, those who were let in, and strangers who wait with a code."""
+    from hookgate.cli.main import guarded
+    from hookgate.cli.people.guests import list_people
+
+    guarded(lambda: list_people(config_file, control, as_json=as_json))
+
+
+@people.command(name="pair")
+@click.argument("code")
+@click.option("--name", default="", help="What to call them; may be somebody who was let in before.")
+@config_option
+@control_option
+def people_pair(config_file: Path | None, control: Path | None, code: str, name: str) -> None:
+    """Let in the stranger who was given CODE."""
+    _change(config_file, control, "people.pair", code=code, name=name)
+
+
+@people.command(name="add")
+@click.argument("name")
+@click.argument("ids", nargs=-1, metavar="[CHANNEL:ID]...")
+@click.option("--role", "roles", multiple=True, help="May be repeated.")
+@config_option
+@control_option
+def people_add(
+    config_file: Path | None, control: Path | None, name: str, ids: tuple[str, ...], roles: tuple[str, ...]
+) -> None:
+    """Let somebody in by their ids, or give ids and roles to somebody who was let in before."""
+    _change(config_file, control, "people.add", name=name, ids=list(ids), roles=list(roles))
+
+
+@people.command(name="role")
+@click.argument("name")
+@click.argument("roles", nargs=-1, metavar="[ROLE]...")
+@config_option
+@control_option
+def people_role(config_file: Path | None, control: Path | None, name: str, roles: tuple[str, ...]) -> None:
+    """Give NAME these roles and no others."""
+    _change(config_file, control, "people.role", name=name, roles=list(roles))
+
+
+@people.command(name="remove")
+@click.argument("name")
+@config_option
+@control_option
+def people_remove(config_file: Path | None, control: Path | None, name: str) -> None:
+    """NAME is a stranger from now on, in the running gateway too."""
+    _change(config_file, control, "people.remove", name=name)
+
+
+def _change(config_file: Path | None, control: Path | None, method: str, **params: Json) -> None:
+    from hookgate.cli.main import guarded
+    from hookgate.cli.people.guests import change_people
+
+    guarded(lambda: change_people(config_file, control, method, params))

@@ -24,11 +24,13 @@ class Quota:
 @dataclass(frozen=True, slots=True)
 class Door:
     """`allow`: whose messages are heard: ids of the platform, of people or of whole chats (bare, or `CHANNEL:ID`),
-    names of people, `role:NAME`. `everybody`: whoever the channel itself has let in. `group`: in a chat with several
-    people those that mention the bot or answer it, or all. `quota` None: as many as they like."""
+    names of people, `role:NAME`. `everybody`: whoever the channel itself has let in. `pairing`: whoever was paired,
+    too; a stranger is given a code. `group`: in a chat with several people those that mention the bot or answer it,
+    or all. `quota` None: as many as they like."""
 
     allow: tuple[str, ...] = ()
     everybody: bool = False
+    pairing: bool = False
     group: Literal["mention", "all"] = "mention"
     quota: Quota | None = None
 
@@ -44,7 +46,8 @@ def judge(door: Door, people: People, inbound: Inbound, *, commands: bool = Fals
 
 
 def is_listed(door: Door, people: People, voter: Voter) -> bool:
-    return door.everybody or people.are_meant(door.allow, voter)
+    paired = door.pairing and people.has_paired(voter)
+    return door.everybody or paired or people.are_meant(door.allow, voter)
 
 
 def _lists(door: Door, people: People, chat: Voter) -> bool:

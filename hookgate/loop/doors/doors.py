@@ -31,11 +31,12 @@ KEPT_AT_ONCE, KEPT_EVERY_S = 60, 1.0
 @dataclass(frozen=True, slots=True)
 class Turned:
     """A message that does not come in. `why`: for the books; empty: it was not meant for the bot, or is one of too
-    many of strangers, and is in no book. `tell`: one line for its chat; empty: none."""
+    many of strangers, and is in no book. `tell`: one line for its chat; empty: none. `pairs`: whom that line may give
+    a code besides."""
 
     why: str = ""
     tell: str = ""
-    stranger: bool = False
+    pairs: Voter | None = None
 
 
 ASIDE = Turned()
@@ -47,44 +48,44 @@ class Doors:
     def __init__(self, clock: Callable[[], float] = trio.current_time) -> None:
         self._clock = clock
         self._doors: Mapping[str, Door] = {}
-        self._people = People()
+        self.people = People()
         self._quotas: dict[str, tuple[Quota, Rate, Rate]] = {}
         self._told = Rate(1, TOLD_S, clock)
         self._kept, self._warned = Rate(KEPT_AT_ONCE, KEPT_EVERY_S, clock), Rate(1, 60.0, clock)
 
     def adopt(self, doors: Mapping[str, Door], people: People) -> None:
         """Whoever comes from now on is judged by these."""
-        self._doors, self._people = doors, people
+        self._doors, self.people = doors, people
 
     def lists(self, voter: Voter) -> bool:
         """Whether this one may come in at all."""
         door = self._doors.get(voter.channel)
-        return door is None or is_listed(door, self._people, voter)
+        return door is None or is_listed(door, self.people, voter)
 
     def shuts_out(self, inbound: Inbound) -> bool:
         """Whether somebody whose message was taken in before is a stranger by now."""
         door = self._doors.get(inbound.chat.channel)
-        return door is not None and judge(door, self._people, inbound, commands=True) == "stranger"
+        return door is not None and judge(door, self.people, inbound, commands=True) == "stranger"
 
     def hears(self, inbound: Inbound) -> bool:
         """Whether it would come in now, if it is no command: for whoever would have to fetch its files first."""
         door = self._doors.get(inbound.chat.channel)
-        return door is None or judge(door, self._people, inbound) == "in"
+        return door is None or judge(door, self.people, inbound) == "in"
 
     def turn_away(self, inbound: Inbound, *, commands: bool, counts: bool) -> Turned | None:
         """None: it comes in. `commands`: it is one of our commands; `counts`: against the sender's quota."""
         door = self._doors.get(inbound.chat.channel)
         if door is None:
             return None
-        match judge(door, self._people, inbound, commands=commands):
+        match judge(door, self.people, inbound, commands=commands):
             case "aside":
                 return ASIDE
             case "stranger":
-                return self._strange(inbound)
+                return self._strange(inbound, pairing=door.pairing)
             case "in":
                 return self._excess(door.quota, requester(inbound.chat)) if counts and door.quota else None
 
-    def _strange(self, inbound: Inbound) -> Turned:
+    def _strange(self, inbound: Inbound, *, pairing: bool) -> Turned:
         chat = inbound.chat
         if self._kept.take(chat.channel):
             if not self._warned.take(chat.channel):
@@ -92,7 +93,7 @@ class Doors:
             return ASIDE
         # Those who share a group with a stranger need not read it each time one of them tries.
         tells = chat.chat_type == "direct" and not self._told.take(str(requester(chat)))
-        return Turned("a stranger", STRANGER if tells else "", stranger=True)
+        return Turned("a stranger", STRANGER if tells else "", requester(chat) if tells and pairing else None)
 
     def _excess(self, quota: Quota, sender: Voter) -> Turned | None:
         known = self._quotas.get(sender.channel)

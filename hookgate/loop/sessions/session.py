@@ -12,6 +12,7 @@ import trio
 
 from hookgate.loop.agent import Agent
 from hookgate.loop.delivery.outlet import Outlet
+from hookgate.loop.doors.doors import SHUT_OUT
 from hookgate.loop.model.compaction import compacted
 from hookgate.loop.sessions.claims import BY, LEASE_S
 from hookgate.loop.sessions.jobs import Compaction, End, Job, Jobs, Prompt
@@ -164,9 +165,11 @@ class Session:
 
     async def _do(self, job: Job) -> End:
         """Begin a job and bring it to its end. What ends it before its time is told in the chat."""
+        if isinstance(job.work, Prompt) and self._shared.doors.shuts_out(job.work.inbound):
+            job.refused = SHUT_OUT
         if job.refused:
             if isinstance(job.work, Prompt) and job.work.accepted is not None:
-                await self._shared.journal.intake.settle(job.work.accepted.id, "refused")
+                await self._shared.journal.intake.settle(job.work.accepted.id, "refused", why=job.refused)
             return End("refused", job.refused)
         self._open(job.work.chat)
         transcript: Transcript | None = None

@@ -26,6 +26,7 @@ from hookgate.store.journal.intake import Intake
 from hookgate.store.journal.operators.books import Books, Holds
 from hookgate.store.journal.operators.looking import open_look
 from hookgate.store.journal.operators.retention import Retention
+from hookgate.store.journal.people import KnownPeople
 from hookgate.store.journal.posting import Posting
 from hookgate.store.journal.readers import Readers
 from hookgate.store.journal.tables import Tables
@@ -50,6 +51,7 @@ class StoredJournal:
         self.holds = Holds(engine)
         self.books = Books(engine)
         self.chats = Chats(engine)
+        self.people = KnownPeople(engine)
         self.retention = Retention(engine)
 
 

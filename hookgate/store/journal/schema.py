@@ -174,4 +174,14 @@ _PREVIEWS = (
 # `intent`: what let the call begin, for its record where a crash comes before that is written.
 _INTENTS = ("ALTER TABLE calls ADD COLUMN intent BLOB",)
 
-JOURNAL = Schema(0x686F6F6A, (_FIRST, _TURNS, _PREVIEWS, _INTENTS))
+# People who were paired or added; codes that strangers were given, the sender in the platform's own words.
+_PEOPLE = (
+    "CREATE TABLE people (name TEXT PRIMARY KEY, format INTEGER NOT NULL, body BLOB NOT NULL) WITHOUT ROWID",
+    """
+    CREATE TABLE pairings (
+        code TEXT PRIMARY KEY, channel TEXT NOT NULL, sender TEXT NOT NULL, ends_at REAL NOT NULL
+    ) WITHOUT ROWID
+    """,
+)
+
+JOURNAL = Schema(0x686F6F6A, (_FIRST, _TURNS, _PREVIEWS, _INTENTS, _PEOPLE))

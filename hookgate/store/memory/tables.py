@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 import trio
 
 from hookgate.protocol.hook.answers import Answer
+from hookgate.protocol.journal.people import Pairing, StoredPerson
 from hookgate.protocol.journal.values import (
     ArrivalKind,
     Asked,
@@ -110,6 +111,8 @@ class Tables:
         self.answers: dict[Asked, Answer] = {}
         self.held: dict[str, tuple[str, float]] = {}
         self.states: dict[tuple[str, str], str] = {}
+        self.people: dict[str, StoredPerson] = {}
+        self.pairings: list[Pairing] = []
         self.numbers = 0
         self.fences = 0
         self._changed = trio.Event()

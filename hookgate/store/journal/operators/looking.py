@@ -10,6 +10,7 @@ from time import time
 
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.codec import Encoded
+from hookgate.protocol.journal.people import StoredPerson
 from hookgate.protocol.journal.values import Conversation, Draft, StoredGrant, StoredRequest
 from hookgate.protocol.values import Inbound, Outbound, ToolResult
 from hookgate.store.files import faults_named
@@ -71,6 +72,7 @@ BODIES = {
     "requests.request": StoredRequest,
     "requests.votes": Votes,
     "grants.body": StoredGrant,
+    "people.body": StoredPerson,
     "outbox.outbound": Outbound,
     "answers.body": None,
 }
@@ -92,9 +94,16 @@ def check(tables: Tables) -> Checked:
     return Checked(conversations, messages, int(unfinished), to_send, used_bytes(tables), tuple(mistakes))
 
 
+def has_people(tables: Tables) -> bool:
+    """A journal that an older hookgate wrote, and that none has opened since, has no table of them."""
+    return tables.one("SELECT 1 FROM sqlite_master WHERE name = 'people'") is not None
+
+
 def _values(tables: Tables) -> Iterator[str]:
     for name, kind in BODIES.items():
         table, column = name.split(".")
+        if table == "people" and not has_people(tables):
+            continue
         bad = 0
         for format_, text in tables.connection.execute(f"SELECT format, {column} FROM {table}"):  # noqa: S608
             try:
@@ -131,6 +140,8 @@ def exported(tables: Tables) -> Iterator[Line]:
         yield from exported_conversation(tables, number)
     for id_, session, until, body in tables.connection.execute("SELECT id, session, ends_at, body FROM grants"):
         yield {"kind": "grant", "id": id_, "session": session, "until": until, "grant": Encoded(body)}
+    for name, body in tables.all("SELECT name, body FROM people ORDER BY name") if has_people(tables) else ():
+        yield {"kind": "person", "name": name, "person": Encoded(body)}
 
 
 def exported_conversation(tables: Tables, number: int) -> Iterator[Line]:

@@ -1,0 +1,49 @@
+"""Strangers are given a code in their direct chat, and let in by whoever may: what both of them read."""
+
+from __future__ import annotations
+
+from hookgate.approvals.people import requester
+from hookgate.loop.commands import Command, Invocation
+from hookgate.loop.doors.doors import STRANGER, Doors
+from hookgate.loop.doors.guests import Guests, NotPaired
+from hookgate.processes.rates import Rate
+from hookgate.protocol.approval import Voter
+
+PAIRING_ROLE = "operator"
+NOT_YOURS = f"Only those with the role {PAIRING_ROLE} may let somebody in."
+WHICH = "Say the code: /pair CODE [NAME]."
+TOO_MANY = "Too many codes at once: try again in {} s."
+
+
+async def invitation(guests: Guests, stranger: Voter) -> str:
+    """Raises StoreFailed."""
+    code = await guests.offer(stranger)
+    return f"{STRANGER} Show them this code: {code}. It is good for one hour, and once." if code else STRANGER
+
+
+class Pairing:
+    """`/pair`, in every chat, for those who have the right by now. However many codes somebody tries, few are looked
+    at."""
+
+    def __init__(self, guests: Guests, doors: Doors) -> None:
+        self._guests, self._doors = guests, doors
+        self._tries = Rate(20, 30.0)
+
+    @property
+    def row(self) -> Command:
+        return Command("pair", "CODE [NAME]: let somebody in who was given that code", self._pair, takes=True)
+
+    async def _pair(self, invocation: Invocation) -> str:
+        by = requester(invocation.inbound.chat)
+        if not self._doors.people.has_role(by, PAIRING_ROLE):
+            return NOT_YOURS
+        code, _, name = invocation.args.partition(" ")
+        if not code:
+            return WHICH
+        if wait := self._tries.take(str(by)):
+            return TOO_MANY.format(wait)
+        try:
+            person = await self._guests.pair(code, name.strip(), self._doors.people.known_as(by))
+        except NotPaired as error:
+            return str(error)
+        return f"{person.name} ({', '.join(map(str, person.ids))}) may talk here now."

@@ -1,0 +1,72 @@
+"""Who is known to a gateway, and who waits to be: looked at, let in by a code, added, put out."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from dataclasses import dataclass
+from typing import TypeVar
+
+import trio
+
+from hookgate.approvals.people import read_id
+from hookgate.loop.doors.guests import Guests, Known, NotPaired, written
+from hookgate.operations.refused import OperationRefused
+from hookgate.protocol.approval import OPERATOR
+from hookgate.protocol.journal.people import StoredPerson
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class OpenCode:
+    """A stranger waits to be let in; `until`: seconds of the wall clock."""
+
+    code: str
+    sender: str
+    until: float
+
+
+async def listed(guests: Guests) -> tuple[Known, ...]:
+    """Those of the configuration, then those who were let in."""
+    await trio.lowlevel.checkpoint()
+    return guests.listed()
+
+
+async def codes(guests: Guests) -> tuple[OpenCode, ...]:
+    """The oldest first."""
+    return tuple(OpenCode(written(it.code), str(it.voter), it.until) for it in await guests.pairings())
+
+
+async def pair(guests: Guests, code: str, name: str = "") -> Known:
+    return await _done(guests.pair(code, name, OPERATOR.id, joins=True))
+
+
+async def add(guests: Guests, name: str, ids: list[str], roles: list[str]) -> Known:
+    for it in ids:
+        voter = read_id(it)
+        if not (voter.channel and voter.id):
+            raise OperationRefused(f"{it!r} is no id: write it CHANNEL:ID, as the platform knows them")
+    return await _done(guests.add(name, [*map(read_id, ids)], roles, OPERATOR.id))
+
+
+async def role(guests: Guests, name: str, roles: list[str]) -> Known:
+    """These and no others."""
+    return await _done(guests.set_roles(name, roles, OPERATOR.id))
+
+
+async def remove(guests: Guests, name: str) -> bool:
+    """What runs for them ends."""
+    await _refusing(guests.remove(name, OPERATOR.id))
+    return True
+
+
+async def _done(changing: Awaitable[StoredPerson]) -> Known:
+    person = await _refusing(changing)
+    return Known(person.name, tuple(map(str, person.ids)), person.roles, person.by, person.at)
+
+
+async def _refusing(changing: Awaitable[T]) -> T:
+    try:
+        return await changing
+    except NotPaired as error:
+        raise OperationRefused(str(error)) from None
