@@ -138,7 +138,11 @@ def _request(tables: Tables, claim: Claim, request: StoredRequest, outbox: Seque
     )
     for found in (_found(tables, row) for row in stored):
         its = found.standing.request
-        if its.asker != request.asker or found.standing.state == "expired":
+        if found.standing.state == "expired":
+            # For good, wherever the clock goes: it is asked anew.
+            tables.run(EXPIRED, found.standing.why, its.id)
+            continue
+        if its.asker != request.asker:
             continue
         if (its.digest, its.policy) == (request.digest, request.policy):
             return found.standing

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hookgate.protocol.journal.values import Claim, Standing, StoredGrant, StoredRequest, Vote
 from hookgate.protocol.values import Outbound
-from hookgate.store.deciding import CHANGED, as_of, decided
+from hookgate.store.deciding import CHANGED, TOO_LATE, as_of, decided
 from hookgate.store.memory.tables import RequestRow, Tables
 
 
@@ -17,12 +17,12 @@ class Decisions:
     async def request(self, claim: Claim, request: StoredRequest, outbox: Sequence[Outbound] = ()) -> Standing:
         self._tables.fenced(claim)
         for row in self._tables.requests.values():
-            its = row.request
-            if its.conversation != request.conversation or self._now(row).state not in (
-                "open",
-                "approved",
-                "refused",
-            ):
+            its, state = row.request, self._now(row).state
+            if its.conversation != request.conversation or state in ("void", "spent"):
+                continue
+            if state == "expired":
+                # For good, wherever the clock goes: it is asked anew.
+                row.state, row.why = state, TOO_LATE
                 continue
             if (its.digest, its.policy, its.asker) == (request.digest, request.policy, request.asker):
                 return self._now(row)
