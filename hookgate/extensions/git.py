@@ -7,11 +7,11 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from hookgate.extensions.folders import Refused
+from hookgate.processes.group import signal_group
 
 TIMEOUT_S = 300.0
 PREFIXES = ("https://", "git@", "ssh://", "file://")
@@ -91,8 +91,7 @@ def _ended(process: subprocess.Popen[bytes], timeout_s: float) -> int | None:
             return None
         finally:
             if process.poll() is None:
-                with suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
+                signal_group(process, signal.SIGKILL)
 
 
 def _reason(said: bytes, status: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 from contextlib import suppress
 
 import trio
@@ -33,7 +34,7 @@ async def _ends_within(process: trio.Process, seconds: float) -> None:
         await process.wait()
 
 
-def signal_group(process: trio.Process, number: signal.Signals) -> None:
+def signal_group(process: trio.Process | subprocess.Popen[bytes], number: signal.Signals) -> None:
     # macOS answers PermissionError where only zombies are left.
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, number)
