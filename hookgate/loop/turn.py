@@ -14,6 +14,7 @@ from hookgate.loop.model.compaction import make_room
 from hookgate.loop.model.model_step import Heard, ask_with_room, request_of
 from hookgate.loop.sessions.resume import last_reply, left, names, record, replies
 from hookgate.loop.turn_state import Turn
+from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.errors import ProviderFailed, SessionAborted, StepLimitReached, TurnAborted
 from hookgate.protocol.events.inside import Prompted, ReplyEnded
 from hookgate.protocol.events.payloads import ErrorEvent, TurnEnd, TurnStart
@@ -41,7 +42,7 @@ async def run_turn(turn: Turn) -> None:
         try:
             progress.answer = await _converse(turn)
             progress.status = "completed"
-        except (SessionAborted, Fenced):
+        except (SessionAborted, Fenced, StoreFailed):
             raise
         except Exception as error:
             await _failed(turn, error)

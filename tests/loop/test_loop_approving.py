@@ -9,7 +9,7 @@ import trio
 from structlog.testing import capture_logs
 
 from hookgate.approvals.rules import Rule
-from hookgate.loop.gateway import CUT_OFF
+from hookgate.loop.invoking import CUT_OFF
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.journal.values import Arrival, Standing, Vote
 from hookgate.protocol.match import Globs, Matcher
@@ -110,7 +110,7 @@ async def test_a_decision_that_the_store_does_not_take_is_tried_again_at_each_st
     with capture_logs() as logged:
         async with second.opened():
             await second.room.asking.wait()
-    assert "command_not_taken_up" in [it["event"] for it in logged]
+    assert "not_taken_up" in [it["event"] for it in logged]
     journal.reopen()
     third = bench(says("x"), tools=[tool], rules=[RULE], journal=journal)
     async with third.opened():

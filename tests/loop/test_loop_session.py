@@ -19,7 +19,7 @@ from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.events.payloads import SteeringInjected, TurnEnd
 from hookgate.protocol.hook.answers import CONTINUE, Answer, Ask
 from hookgate.protocol.hook.stages import Question, Stage
-from hookgate.protocol.journal.values import Accepted, Arrival, Claim
+from hookgate.protocol.journal.values import Arrival, ArrivalKind, Claim, Unfinished
 from hookgate.protocol.values import Chat, Inbound, ToolCall
 from hookgate.providers.scripted import ScriptStep
 from hookgate.store.journal import open_journal
@@ -33,38 +33,33 @@ MakeBench = Callable[..., Bench]
 NOTHING = "Nothing is running here."
 
 
-class Late(MemoryJournal):
-    """Its accept says late what it has stored at once: until then others can find it."""
+class Late(Intake):
+    """Says late what is left."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.intake, self.stored, self.said = LateIntake(self), trio.Event(), trio.Event()
-
-
-class LateIntake(Intake):
-    def __init__(self, journal: Late) -> None:
+    def __init__(self, journal: MemoryJournal) -> None:
         super().__init__(journal._tables)
-        self._journal = journal
+        self.looked, self.go_on = trio.Event(), trio.Event()
 
-    async def accept(self, arrival: Arrival) -> Accepted:
-        accepted = await super().accept(arrival)
-        self._journal.stored.set()
-        await self._journal.said.wait()
-        return accepted
+    async def unfinished(self, kind: ArrivalKind = "message") -> tuple[Unfinished, ...]:
+        self.looked.set()
+        await self.go_on.wait()
+        return await super().unfinished(kind)
 
 
-async def test_a_message_that_is_found_unfinished_while_it_is_received_is_answered_once(bench: MakeBench) -> None:
-    journal = Late()
+async def test_what_comes_while_what_was_left_is_taken_up_is_answered_once(bench: MakeBench) -> None:
+    journal = MemoryJournal()
+    journal.intake = late = Late(journal)
+    await journal.intake.accept(Arrival(Inbound(CHAT, "left"), "main", ""))
     made = bench(says("once"), says("twice"), journal=journal)
-    with trio.fail_after(60), capture_logs() as logged:
-        async with trio.open_nursery() as nursery:
+    with capture_logs() as logged:
+        async with made.opened(), trio.open_nursery() as nursery:
+            await late.looked.wait()
             nursery.start_soon(made.say, "go")
-            await journal.stored.wait()
-            async with made.opened():
-                await made.idle()
-                journal.said.set()
-                await made.idle()
-    assert (made.lines, len(made.provider.requests)) == (["once"], 1)
+            await trio.testing.wait_all_tasks_blocked()
+            late.go_on.set()
+            await made.idle()
+            await made.idle()
+    assert (made.lines, len(made.provider.requests)) == (["once", "twice"], 2)
     assert await journal.intake.unfinished() == ()
     assert logged == []
 

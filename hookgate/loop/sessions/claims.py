@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from hookgate.protocol.journal.values import Fenced
+from hookgate.protocol.journal.values import Arrival, Fenced
+from hookgate.protocol.values import Inbound
 
 if TYPE_CHECKING:
-    from hookgate.protocol.journal.interfaces import Work
+    from hookgate.protocol.journal.interfaces import Intake, Work
     from hookgate.protocol.journal.values import Claim, Conversation
+    from hookgate.protocol.values import Chat
 
 BY = "gateway"
 LEASE_S = 60.0
@@ -29,3 +31,9 @@ async def open_claim(work: Work, conversation: Conversation) -> AsyncGenerator[C
     finally:
         with trio.CancelScope(shield=True):
             await work.release(claim)
+
+
+async def begin_anew(intake: Intake, chat: Chat, agent: str) -> None:
+    """The next conversation there, though no message says so."""
+    began = await intake.accept(Arrival(Inbound(chat, ""), agent, "", kind="command", effect="new"))
+    await intake.settle(began.id, "answered")

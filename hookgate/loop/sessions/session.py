@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 
@@ -14,12 +14,13 @@ from hookgate.loop.agent import Agent
 from hookgate.loop.delivery.outlet import Outlet
 from hookgate.loop.doors.doors import SHUT_OUT
 from hookgate.loop.model.compaction import compacted
-from hookgate.loop.sessions.claims import BY, LEASE_S
+from hookgate.loop.sessions.claims import BY, LEASE_S, begin_anew
 from hookgate.loop.sessions.jobs import Compaction, End, Job, Jobs, Prompt
 from hookgate.loop.sessions.transcript import Transcript
 from hookgate.loop.slots import Shared, Slot
 from hookgate.loop.turn import run_turn
 from hookgate.loop.turn_state import Turn
+from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.errors import SessionAborted
 from hookgate.protocol.events.inside import SessionBegan, SessionEnded
 from hookgate.protocol.journal.values import Arrival, Conversation, Draft, Fenced, Outcome
@@ -45,6 +46,7 @@ class Session:
         self.transcript = Transcript(shared.journal.work, Conversation(key, agent.name))
         self.agent = agent
         self.jobs = Jobs()
+        self.store_failed: Callable[[], None] = lambda: None
         self._shared = shared
         self._outlet = outlet
         self._running = False
@@ -139,6 +141,9 @@ class Session:
                     end = await self._do(job)
                 except Fenced:
                     log.warning("work_is_somebody_elses", session=self.key)
+                except StoreFailed as error:
+                    log.warning("store_failed", session=self.key, why=str(error))
+                    self.store_failed()
                 except Exception:
                     log.exception("job_crashed", session=self.key)
                 finally:
@@ -148,9 +153,8 @@ class Session:
 
     async def renew_lease(self) -> None:
         """Of the job that runs, if one does. Where somebody else has it by now, the next write finds that out."""
-        transcript = self._turn.transcript if self._turn is not None else self.transcript
         with suppress(Fenced):
-            await transcript.renew(LEASE_S)
+            await self._held.renew(LEASE_S)
 
     def close(self, why: str) -> None:
         """The conversation is over; whoever hears of sessions is told, once."""
@@ -195,9 +199,8 @@ class Session:
                 transcript = await self._begin(job) if transcript is None else transcript
                 await self._cut_off(job.work.chat, transcript)
         except BaseException:
-            if transcript is not None:
-                with trio.move_on_after(LEASE_S, shield=True):
-                    await transcript.release()
+            with trio.move_on_after(LEASE_S, shield=True):
+                await (transcript or self._held).release()
             raise
         if isinstance(job.work, Prompt) and (self._outlet.policy.busy == "steer" or job.work.inbound.album):
             await self._queue_again()
@@ -215,6 +218,15 @@ class Session:
     def _turn_of(self, inbound: Inbound, transcript: Transcript, slot: Slot) -> Turn:
         parts = (self.agent, self._outlet, transcript, inbound, self._turn_id(), self._shared.journal, slot)
         return Turn(*parts, Memo(self.agent.around.memo), self._used, self._news, self._native)
+
+    async def let_go(self) -> None:
+        """Of what a job that broke off holds still, where the store could not be told. Raises StoreFailed."""
+        if not self.busy:
+            await self._held.release()
+
+    @property
+    def _held(self) -> Transcript:
+        return self.transcript if self._turn is None else self._turn.transcript
 
     async def _queue_again(self) -> None:
         """Messages that were to join a turn and that no model has read get turns of their own."""
@@ -255,8 +267,7 @@ class Session:
         """Where it belongs, and the message's id; a message that no gateway has taken in is accepted now."""
         intake, agent = self._shared.journal.intake, self.agent.name
         if self._renewed:
-            began = await intake.accept(Arrival(Inbound(work.chat, ""), agent, "", kind="command", effect="new"))
-            await intake.settle(began.id, "answered")
+            await begin_anew(intake, work.chat, agent)
             self._renewed = False
         if isinstance(work, Compaction):
             return await intake.conversation(self.key, agent), ""

@@ -137,10 +137,10 @@ class Transcript:
 
     async def release(self) -> None:
         """Nothing more is said; whoever comes next goes on where this ends."""
-        claim, self.claim = self.claim, None
-        if claim is not None:
+        if self.claim is not None:
             with suppress(Fenced):
-                await self.work.release(claim)
+                await self.work.release(self.claim)
+            self.claim = None
 
     @property
     def held(self) -> Claim:

@@ -50,6 +50,10 @@ class Intake(Protocol):
         `why` is for whoever asks where it is."""
         ...
 
+    async def lead(self, message: str, arrival: Arrival) -> Accepted | None:
+        """A command ends, and the message that it leads to is accepted, in one step. None: it had an end."""
+        ...
+
     async def conversation(self, session: str, agent: str) -> Conversation:
         """The one that is going on there."""
         ...
@@ -266,6 +270,11 @@ class KnownPeople(Protocol):
 
 
 class Journal(Protocol):
+    @property
+    def outlives(self) -> bool:
+        """Whether what is stored outlives the process."""
+        ...
+
     @property
     def intake(self) -> Intake: ...
 

@@ -53,6 +53,14 @@ class Intake:
 
         await self._engine.write(settle, barrier=True)
 
+    async def lead(self, message: str, arrival: Arrival) -> Accepted | None:
+        number, inbound = number_of(message), encoded(arrival.inbound)
+
+        def lead(tables: Tables) -> Accepted | None:
+            return _accept(tables, arrival, None, inbound) if tables.end(number, "answered") else None
+
+        return await self._engine.write(lead, barrier=True)
+
     async def conversation(self, session: str, agent: str) -> Conversation:
         return await self._engine.read(lambda tables: current(tables, session, agent))
 

@@ -42,6 +42,8 @@ ANCHOR_S = 60.0
 class StoredJournal:
     """A Journal, in a file."""
 
+    outlives = True
+
     def __init__(self, path: Path, engine: Engine) -> None:
         self.path = path
         self.intake = Intake(engine)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hookgate.protocol.journal.values import Accepted, Arrival, ArrivalKind, Conversation, Outcome, Unfinished
 from hookgate.protocol.values import Outbound
@@ -47,6 +48,13 @@ class Intake:
             self._tables.post(self._tables.thread(row.conversation), outbox, message)
             self._tables.end(row, outcome, why)
             self._tables.ring()
+
+    async def lead(self, message: str, arrival: Arrival) -> Accepted | None:
+        row = self._tables.unfinished.get(message)
+        if row is None:
+            return None
+        self._tables.end(row, "answered")
+        return await self.accept(replace(arrival, key=""))
 
     async def offset(self, channel: str, account: str) -> str:
         return self._tables.offsets.get((channel, account), "")

@@ -19,6 +19,8 @@ from hookgate.store.memory.work import Work
 class MemoryJournal:
     """`clock`: seconds of the wall clock."""
 
+    outlives = False
+
     def __init__(self, clock: Callable[[], float] = time) -> None:
         self._tables = Tables(clock)
         self.intake = Intake(self._tables)

@@ -1,0 +1,99 @@
+"""Commands while they act: stored before, settled with what they lead to after, taken up again where a crash came."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from functools import partial
+
+import structlog
+
+from hookgate.loop.agent import Agent
+from hookgate.loop.commands import Commands, Invocation, Outcome, Running
+from hookgate.loop.sessions.jobs import Compaction, Job, Prompt
+from hookgate.protocol.journal.interfaces import Intake
+from hookgate.protocol.journal.values import Accepted, Arrival, Unfinished
+from hookgate.protocol.journal.values import Outcome as Ended
+from hookgate.protocol.values import Chat, Outbound
+
+log = structlog.get_logger("hookgate.loop")
+
+CUT_OFF = "hookgate was stopped in the middle of this; say it again if it still matters:"
+
+
+@dataclass(frozen=True)
+class Leading:
+    """Where commands lead. `tell`: a line, once it is stored; `enter`: a message that is stored is to be answered;
+    `queue`: why it is not done, if it is not; `beside`: what may take long is done beside all else."""
+
+    agent_of: Callable[[Chat], Agent]
+    tell: Callable[[Chat], None]
+    enter: Callable[[Prompt], Awaitable[None]]
+    queue: Callable[[Job], str]
+    beside: Callable[[Callable[[], Awaitable[None]]], None]
+
+
+class Invoking:
+    def __init__(self, intake: Intake, commands: Commands, leading: Leading) -> None:
+        self.running = Running()
+        self._intake, self._commands, self._leading = intake, commands, leading
+
+    async def invoke(self, invocation: Invocation, arrival: Arrival) -> Accepted:
+        """Has acted when this returns, unless it runs beside."""
+        command = invocation.command
+        arrival = replace(arrival, kind=command.kind, effect=command.effect)
+        accepted = invocation.accepted = await self._intake.accept(arrival)
+        if accepted.known:
+            return accepted
+        if command.beside:
+            self.running.begin(invocation)
+            self._leading.beside(partial(self._beside, invocation, accepted))
+        else:
+            await self._run(invocation, accepted)
+        return accepted
+
+    async def take_up(self, left: Unfinished, *, repeats: bool) -> None:
+        """What people decided is decided, once; of anything else nobody knows how far it came."""
+        invocation = self._commands.read(left.inbound) if repeats else None
+        if invocation is not None:
+            invocation.accepted = left.accepted
+            await self._run(invocation, left.accepted)
+            return
+        told = Outbound(left.inbound.chat, f"{CUT_OFF} {left.inbound.text}", kind="notice")
+        await self._settle(left.accepted, told, "dropped")
+
+    async def _run(self, invocation: Invocation, accepted: Accepted) -> None:
+        try:
+            outcome = await invocation.command.run(invocation)
+        except Exception:
+            # What people decided is taken up again by the next start.
+            if invocation.command.kind != "decision":
+                await self._settle(accepted, None)
+            raise
+        await self._lead(invocation.inbound.chat, accepted, outcome)
+
+    async def _lead(self, chat: Chat, accepted: Accepted, outcome: Outcome) -> None:
+        match outcome:
+            case Prompt(inbound=inbound):
+                # In one step: a crash leaves the one or the other.
+                arrival = Arrival(inbound, self._leading.agent_of(inbound.chat).name, "")
+                if (led := await self._intake.lead(accepted.id, arrival)) is not None:
+                    await self._leading.enter(Prompt(inbound, led))
+            case Outbound():
+                await self._settle(accepted, outcome)
+            case Compaction() | str():
+                text = outcome if isinstance(outcome, str) else self._leading.queue(Job(outcome))
+                await self._settle(accepted, Outbound(chat, text, kind="notice") if text else None)
+
+    async def _beside(self, invocation: Invocation, accepted: Accepted) -> None:
+        try:
+            await self._run(invocation, accepted)
+        except Exception:
+            log.exception("command_failed", session=invocation.session, command=invocation.command.name)
+        finally:
+            self.running.end(invocation)
+
+    async def _settle(self, accepted: Accepted, line: Outbound | None, outcome: Ended = "answered") -> None:
+        await self._intake.settle(accepted.id, outcome, () if line is None else (line,))
+        if line is not None:
+            self._leading.tell(line.chat)

@@ -1,0 +1,54 @@
+"""The slash commands that every chat has: stop, new, compact, help. Each is a row of the table."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import trio
+
+from hookgate.loop.commands import Command, Invocation, Outcome
+from hookgate.loop.sessions.jobs import Compaction
+from hookgate.protocol.values import Outbound
+
+if TYPE_CHECKING:
+    from hookgate.loop.gateway import Gateway
+
+
+def rows(gateway: Gateway) -> tuple[Command, ...]:
+    return (
+        Command("stop", "end what runs here", partial(_stopped, gateway), effect="stop"),
+        Command("new", "start a new conversation", partial(_renewed, gateway), effect="new"),
+        Command("compact", "sum up the older part of the conversation", _compacted),
+        Command("help", "this text", partial(_helped, gateway)),
+    )
+
+
+async def _stopped(gateway: Gateway, invocation: Invocation) -> Outcome:
+    # The turn itself says that it stopped.
+    return "" if gateway.stop(invocation.session) else "Nothing is running here."
+
+
+async def _renewed(gateway: Gateway, invocation: Invocation) -> Outcome:
+    accepted, key = invocation.accepted, invocation.session
+    assert accepted is not None  # noqa: S101 - what is invoked has been stored
+    gateway.agent_of(invocation.inbound.chat).approvals.forget(key)
+    gateway.commands.forget(key)
+    session = gateway.sessions.get(key)
+    dropped = session.renew(accepted.conversation) if session else 0
+    for message in accepted.meant:
+        await gateway.journal.intake.settle(message, "dropped")
+    return "A new conversation." + (f" Waiting messages dropped: {dropped}." if dropped else "")
+
+
+async def _compacted(invocation: Invocation) -> Outcome:
+    await trio.lowlevel.checkpoint()
+    return Compaction(invocation.inbound.chat)
+
+
+async def _helped(gateway: Gateway, invocation: Invocation) -> Outcome:
+    """What works in that chat."""
+    chat = invocation.inbound.chat
+    await trio.lowlevel.checkpoint()
+    listed = (": ".join(it.row) for it in gateway.commands.listed(chat))
+    return Outbound(chat, "\n".join(listed), kind="output")

@@ -1,0 +1,67 @@
+"""What is stored and nobody works on: what an earlier run has left, and what a fault of the store leaves behind.
+
+Knows when to look, and not what becomes of what is found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from math import inf
+
+import structlog
+import trio
+
+from hookgate.processes.backoff import backoff_s
+from hookgate.protocol.journal.interfaces import Intake
+from hookgate.protocol.journal.values import ArrivalKind, Unfinished
+
+log = structlog.get_logger("hookgate.loop")
+
+KINDS: tuple[ArrivalKind, ...] = ("decision", "command", "message")
+FIRST_S, LONGEST_S = 1.0, 60.0
+
+Take = Callable[[Unfinished, ArrivalKind], Awaitable[None]]
+
+
+class TakingUp:
+    """`begun` is set once all that was left has been seen: nothing comes in before, so that nothing is seen as left
+    that has only just come."""
+
+    def __init__(self, intake: Intake, take: Take) -> None:
+        self.begun = trio.Event()
+        self._intake, self._take = intake, take
+        self._failed = trio.Event()
+
+    async def begin(self) -> None:
+        """What people decided is decided first. What cannot be taken up now is for the next start."""
+        for kind in KINDS:
+            for left in await self._intake.unfinished(kind):
+                try:
+                    await self._take(left, kind)
+                except Exception:
+                    log.exception("not_taken_up", message=left.accepted.id, kind=kind)
+        self.begun.set()
+
+    def failed(self) -> None:
+        """The store has failed somebody, who has let go of a message."""
+        self._failed.set()
+
+    async def run(self, let_go: Callable[[], Awaitable[None]]) -> None:
+        """Where the store has failed: look again, later each time, until all is in a queue. `let_go`: of what those
+        hold still who could not say so; it raises where the store does not work yet."""
+        tries = 0
+        while True:
+            with trio.move_on_after(2 * LONGEST_S if tries else inf) as quiet:
+                await self._failed.wait()
+            if quiet.cancelled_caught:
+                tries = 0
+                continue
+            self._failed, tries = trio.Event(), tries + 1
+            await trio.sleep(backoff_s(tries, FIRST_S, LONGEST_S))
+            try:
+                await let_go()
+                for left in await self._intake.unfinished():
+                    await self._take(left, "message")
+            except Exception as error:
+                log.warning("store_fails_still", why=str(error), tries=tries)
+                self.failed()

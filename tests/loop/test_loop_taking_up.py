@@ -1,0 +1,121 @@
+"""What is stored and nobody works on: left by a crash, by a drain, by a store that failed for a while."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import trio
+from structlog.testing import capture_logs
+
+from hookgate.loop.commands import Command, Invocation, Outcome
+from hookgate.loop.sessions import taking_up
+from hookgate.loop.sessions.jobs import Prompt
+from hookgate.protocol.catalog import StoreFailed
+from hookgate.protocol.hook.answers import CONTINUE, Answer
+from hookgate.protocol.hook.stages import Question, Stage
+from hookgate.protocol.values import Inbound
+from hookgate.store.journal import StoredJournal, open_journal
+from tests.loop.recording import CHAT, OTHER, Bench, hook, says
+
+MakeBench = Callable[..., Bench]
+LARGE = "x" * 300_000
+
+
+async def limit(journal: StoredJournal, pages: int) -> None:
+    """The disk has no more room than that, and what is there already."""
+    await journal.work._engine.write(lambda tables: tables.run(f"PRAGMA max_page_count = {pages}"))
+
+
+async def until(happened: Callable[[], bool]) -> None:
+    while not happened():
+        await trio.sleep(0.01)
+
+
+async def test_what_a_full_disk_left_unfinished_is_answered_as_soon_as_there_is_room(
+    bench: MakeBench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(taking_up, "FIRST_S", 0.01)
+    monkeypatch.setattr(taking_up, "LONGEST_S", 0.05)
+
+    full: list[bool] = []
+
+    async def fill(_question: Question) -> Answer:
+        if not full:
+            full.append(True)
+            await limit(journal, 1)
+        return CONTINUE
+
+    async with open_journal(tmp_path / "journal.db") as journal:
+        judge = hook("judge", {Stage.AFTER_LLM: fill})
+        made = bench(*[says(LARGE)] * 99, hooks=[judge], journal=journal)
+        with capture_logs() as logged:
+            async with made.opened():
+                await made.say("first")
+                # It fails again while the disk is full, and nobody waits in its place.
+                await until(lambda: [it["event"] for it in logged].count("store_failed") > 1)
+                assert made.lines == []
+                await limit(journal, 1 << 30)
+                await until(lambda: made.lines == [LARGE])
+                await made.say("second", OTHER)
+                await made.idle(OTHER)
+                assert made.lines == [LARGE] * 2
+        assert await journal.intake.unfinished() == ()
+        assert {it["event"] for it in logged} <= {"store_failed", "store_fails_still"}
+
+
+async def test_what_comes_during_a_drain_is_stored_and_answered_after_the_next_start(
+    bench: MakeBench, tmp_path: Path
+) -> None:
+    async with open_journal(tmp_path / "journal.db") as journal:
+        made = bench(says("never"), journal=journal)
+        async with made.opened():
+            await made.gateway.drain()
+            accepted = await made.gateway.receive(Inbound(CHAT, "late", message_id="1"))
+            assert (accepted.known, made.lines) == (False, [])
+            with pytest.raises(StoreFailed, match="stopping"):
+                await made.gateway.receive(Inbound(CHAT, "/help"))
+            await made.gateway.receive(Inbound(OTHER, "/stop"))
+        assert made.provider.requests == []
+    async with open_journal(tmp_path / "journal.db") as journal:
+        made = bench(says("now"), journal=journal)
+        async with made.opened():
+            assert (await made.gateway.receive(Inbound(CHAT, "late", message_id="1"))).known
+            await made.idle()
+        assert made.lines[-1] == "now"
+
+
+async def test_a_journal_that_does_not_outlive_the_process_takes_nothing_in_during_a_drain(bench: MakeBench) -> None:
+    made = bench(says("never"))
+    async with made.opened():
+        await made.gateway.drain()
+        with pytest.raises(StoreFailed, match="stopping"):
+            await made.gateway.receive(Inbound(CHAT, "late"))
+
+
+async def test_a_prompt_that_a_command_led_to_is_taken_up_after_a_crash(bench: MakeBench, tmp_path: Path) -> None:
+    async def asks(invocation: Invocation) -> Outcome:
+        return Prompt(Inbound(invocation.inbound.chat, "what is new?"))
+
+    row = Command("news", "asks for news", asks)
+    async with open_journal(tmp_path / "journal.db") as journal:
+        judge = hook("judge", {Stage.BEFORE_LLM: _never})
+        made = bench(says("never"), hooks=[judge], journal=journal)
+        made.gateway.commands.add([row])
+        async with made.opened():
+            await made.say("/news")
+    async with open_journal(tmp_path / "journal.db") as journal:
+        made = bench(says("Nothing."), journal=journal)
+        made.gateway.commands.add([row])
+        async with made.opened():
+            await made.idle()
+            await until(lambda: made.lines != [])
+        # Nobody is asked to say it again.
+        assert made.lines == ["Nothing."]
+        assert [it.content for it in made.provider.requests[0].messages] == ["what is new?"]
+
+
+async def _never(_question: Question) -> Answer:
+    await trio.sleep_forever()
+    return CONTINUE
