@@ -200,7 +200,7 @@ class Session:
                 await self._cut_off(job.work.chat, transcript)
         except BaseException:
             with trio.move_on_after(LEASE_S, shield=True):
-                await (transcript or self._held).release()
+                await (self._held if transcript is None else transcript).release()
             raise
         if isinstance(job.work, Prompt) and (self._outlet.policy.busy == "steer" or job.work.inbound.album):
             await self._queue_again()
