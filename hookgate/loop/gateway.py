@@ -97,7 +97,7 @@ class Gateway:
         arrival = self._arrival(inbound, upstream)
         if invocation is not None:
             return await self._invoking.invoke(invocation, arrival)
-        return await self._accept(arrival)
+        return await self._enter(Prompt(inbound, await self.journal.intake.accept(arrival)))
 
     async def _refuse(self, inbound: Inbound, turned: Turned, upstream: Upstream) -> Accepted:
         """What does not come in touches no hook, no model and no conversation: it is in the books with its end."""
@@ -127,7 +127,8 @@ class Gateway:
 
     async def submit(self, inbound: Inbound) -> Accepted:
         """Take a message in that is none of a person's: no command, whatever it says."""
-        return await self._accept(self._arrival(inbound.sound, NOWHERE))
+        arrival = self._arrival(inbound.sound, NOWHERE)
+        return await self._enter(Prompt(arrival.inbound, await self.journal.intake.accept(arrival)))
 
     def _arrival(self, inbound: Inbound, upstream: Upstream) -> Arrival:
         # Platforms number the messages of each chat.
@@ -135,23 +136,19 @@ class Gateway:
         agent = self.agent_of(inbound.chat).name
         return Arrival(inbound, agent, key, upstream.account, offset=upstream.offset)
 
-    async def _accept(self, arrival: Arrival) -> Accepted:
-        accepted = await self.journal.intake.accept(arrival)
-        if not accepted.known:
-            await self._enter(Prompt(arrival.inbound, accepted))
-        return accepted
-
-    async def _enter(self, prompt: Prompt) -> None:
+    async def _enter(self, prompt: Prompt) -> Accepted:
         """It joins the queue, or the turn that runs, as the channel has it; else people read why it does not."""
         session, chat, accepted = self.session(prompt.chat), prompt.chat, prompt.accepted
-        if accepted is None or self._stopping or session.jobs.holds(accepted):
-            return
+        assert accepted is not None  # noqa: S101 - what enters has been stored
+        if accepted.known or self._stopping or session.jobs.holds(accepted):
+            return accepted
         busy = self._shared.policy(chat.channel).busy if session.jobs.busy else "queue"
         if (busy == "steer" or session.belongs(prompt)) and session.steer(prompt):
-            return
-        refused = REJECTED if busy == "reject" else self._queue(Job(prompt))
+            return accepted
+        refused = REJECTED if busy == "reject" else "" if session.jobs.offer(Job(prompt)) else BUSY
         if refused:
             await self._settle(accepted, "refused", Outbound(chat, refused, kind="notice"))
+        return accepted
 
     async def _settle(
         self, accepted: Accepted, outcome: JournalOutcome, line: Outbound | None, why: str = ""

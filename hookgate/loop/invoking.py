@@ -28,7 +28,7 @@ class Leading:
 
     agent_of: Callable[[Chat], Agent]
     tell: Callable[[Chat], None]
-    enter: Callable[[Prompt], Awaitable[None]]
+    enter: Callable[[Prompt], Awaitable[Accepted]]
     queue: Callable[[Job], str]
     beside: Callable[[Callable[[], Awaitable[None]]], None]
 
