@@ -3,8 +3,10 @@ again."""
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import resource
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +14,7 @@ from pathlib import Path
 from subprocess import PIPE, Popen
 
 import pytest
+from PIL import Image
 from playwright.sync_api import Page, expect
 
 from tests.channels.web.browser import DEADLINE_S, barriers, chromium, say
@@ -61,9 +64,13 @@ def serving(folder: Path, listen: str = "127.0.0.1:0") -> Iterator[tuple[Popen[s
 
 def kill(process: Popen[str]) -> None:
     """hookgate itself, below its guardian; as a crash does."""
-    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-    os.kill(int(children[0]), signal.SIGKILL)
+    os.kill(hookgate_of(process), signal.SIGKILL)
     process.wait(DEADLINE_S)
+
+
+def hookgate_of(process: Popen[str]) -> int:
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    return int(children[0])
 
 
 def listen_of(address: str) -> str:
@@ -72,6 +79,50 @@ def listen_of(address: str) -> str:
 
 def broken(page: Page) -> None:
     expect(page.get_by_role("status")).to_have_text("Connecting again…")
+
+
+UNSENT = "not sent yet (the gateway's store has failed)"
+"""A limit on what files grow to is an error of the disk to SQLite, not a full one."""
+
+
+@contextmanager
+def full_disk(process: Popen[str]) -> Iterator[None]:
+    """As far as hookgate can tell: no file grows."""
+    pid = hookgate_of(process)
+    _soft, hard = resource.prlimit(pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (1, hard))
+    try:
+        yield
+    finally:
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (hard, hard))
+
+
+def test_what_a_full_disk_does_not_take_is_said_and_goes_out_when_there_is_room(tmp_path: Path) -> None:
+    png = io.BytesIO()
+    Image.new("RGB", (60, 40), "red").save(png, "PNG")
+    file = {"name": "red.png", "mimeType": "image/png", "buffer": png.getvalue()}
+    with chromium() as browser, serving(tmp_path) as (process, address):
+        page = browser.new_page()
+        page.goto(address)
+        say(page, "A story")
+        answers = page.locator(".message.assistant:not(.running)")
+        expect(answers).to_contain_text("The end.")
+        expect(page.get_by_label("Stop")).to_be_hidden()
+        with full_disk(process):
+            page.get_by_label("Add pictures").set_input_files(file)
+            expect(page.get_by_role("alert")).to_contain_text("not stored: the gateway's disk is full")
+            expect(page.get_by_label("Pictures to send").locator("li")).to_have_count(0)
+            say(page, "Another story")
+            expect(page.locator(".pending")).to_contain_text(UNSENT)
+            page.reload()
+            # What was said before is read all the same, and what was not stored is still here.
+            expect(answers).to_have_count(1)
+            expect(page.locator(".pending")).to_contain_text(UNSENT)
+        expect(page.locator(".pending")).to_have_count(0)
+        expect(answers).to_have_count(2)
+        page.get_by_label("Add pictures").set_input_files(file)
+        expect(page.get_by_label("Pictures to send").locator("li:not(.loading)")).to_have_count(1)
+        expect(page.locator(".message.user")).to_have_count(2)
 
 
 def test_a_person_at_the_page_loses_nothing_to_kill_9(tmp_path: Path) -> None:

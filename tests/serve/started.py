@@ -18,7 +18,7 @@ from tests.cli.program import HOOKGATE, environment
 from tests.processes import line_of
 
 DEADLINE_S = 120.0
-PAGE = re.compile(r"web: (http://[0-9.:]+)/#token=(\S+)\n")
+PAGE = re.compile(r"web: (http://[0-9.:]+)/#token=([^\s&]+)\S*\n")
 
 
 @asynccontextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TextIO, cast
 
@@ -38,9 +38,25 @@ def set_up_logs(section: LogSection, stream: TextIO | PromptLogs | None = None) 
     structlog.configure(
         processors=[*shared, *last, cast("structlog.types.Processor", _redact)],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[section.level.upper()]),
-        logger_factory=structlog.PrintLoggerFactory(cast("TextIO", stream or sys.stderr)),
+        logger_factory=structlog.PrintLoggerFactory(cast("TextIO", _Losing(cast("TextIO", stream or sys.stderr)))),
         cache_logger_on_first_use=True,
     )
+
+
+class _Losing:
+    """A line that cannot be written is lost, and nothing with it: a log may lie on the disk that is full."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        with suppress(OSError):
+            return self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            self._stream.flush()
 
 
 def _not_twice(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
+import structlog
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
@@ -19,7 +20,9 @@ from hookgate.channels.web.api.files import MediaApi, static
 from hookgate.channels.web.channel import WebChannel
 from hookgate.channels.web.server import App, Receive, Scope, Send
 from hookgate.channels.web.settings import WebParts, WebSettings
-from hookgate.protocol.catalog import StoreFailed
+from hookgate.protocol.catalog import StoreFailed, StoreFull
+
+log = structlog.get_logger("hookgate.web")
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data: blob:; "
@@ -106,7 +109,10 @@ async def _refused(_request: Request, error: Exception) -> Response:
 
 
 async def _not_stored(_request: Request, error: Exception) -> Response:
-    return answer({"error": f"not stored: {error}"}, 503, {"retry-after": "5"})
+    # Where it lies is for whoever runs it; the log has it.
+    log.warning("not_stored", reason=str(error))
+    why = "the gateway's disk is full" if isinstance(error, StoreFull) else "the gateway's store has failed"
+    return answer({"error": f"not stored: {why}"}, 503, {"retry-after": "5"})
 
 
 async def _gone(_request: Request, _error: Exception) -> Response:

@@ -61,12 +61,12 @@ export class Chat {
   }
 
   // What was sent and is not yet known to be stored stands at the end, with what became of it.
-  pending(key, text, state) {
+  pending(key, text, state, why = "") {
     const before = list.querySelector(`[data-key="${CSS.escape(key)}"]`);
     if (state === "stored") before?.remove();
     else if (!this.#shown.has(key)) {
       const item = el("li", { class: `message user pending ${state}`, "data-key": key });
-      const note = state === "failed" ? "not sent yet: it goes out when the connection is back" : "sending";
+      const note = state === "failed" ? `not sent yet (${why.replace(/^not stored: /, "")}): it goes out as soon as it can` : "sending";
       item.append(el("div", { class: "said" }, visible(text)), el("p", { class: "actions" }, note));
       this.#keepEnd(() => (before ? before.replaceWith(item) : list.append(item)), true);
     }

@@ -23,9 +23,11 @@ let naming = null;
 const composer = new Composer({ send, edit, stop });
 
 async function begin() {
-  const token = new URLSearchParams(location.hash.slice(1)).get("token");
+  const hash = new URLSearchParams(location.hash.slice(1));
+  const token = hash.get("token");
+  hash.delete("token");
   // At once: an address is kept in histories and read over shoulders.
-  if (token) history.replaceState(null, "", location.pathname);
+  if (token) history.replaceState(null, "", hash.size ? `#${hash}` : location.pathname);
   try {
     if (token) await api.login({ token });
     await enter();
@@ -137,7 +139,7 @@ async function newId() {
 }
 
 function sent(message, state, why) {
-  if (message.chat === chatId) chat?.pending(message.key, message.text, state === "refused" ? "stored" : state);
+  if (message.chat === chatId) chat?.pending(message.key, message.text, state === "refused" ? "stored" : state, why);
   if (state === "refused") {
     composer.takeBack(message.text);
     composer.problem(why);

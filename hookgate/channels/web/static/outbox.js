@@ -38,7 +38,8 @@ async function sendAll(user, told) {
       // The same key goes out again: what was stored though nobody heard of it stays one message.
       const passing = !(error instanceof api.Refused) || error.status >= 500 || error.status === 429 || error.status === 401;
       if (!passing) drop(message.key);
-      told(message, passing ? "failed" : "refused", error.message);
+      const why = error instanceof api.Refused ? error.message : "there is no connection";
+      told(message, passing ? "failed" : "refused", why);
       if (passing) {
         timer = setTimeout(() => flush(user, told), AGAIN_MS);
         return;
