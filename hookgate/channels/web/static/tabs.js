@@ -29,7 +29,9 @@ export function start(given) {
     if (document.hidden) timer = setTimeout(rest, HIDDEN_MS);
     else wake();
   });
-  for (const kind of ["focus", "pointerdown", "keydown"]) window.addEventListener(kind, wake, true);
+  // Of the window alone: what moves the focus within a page is not always a person.
+  window.addEventListener("focus", wake);
+  for (const kind of ["pointerdown", "keydown"]) window.addEventListener(kind, wake, true);
   window.addEventListener("pagehide", () => announce(false));
 }
 
