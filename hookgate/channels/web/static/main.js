@@ -41,8 +41,10 @@ async function enter() {
   byId("who").textContent = user;
   byId("login").hidden = true;
   byId("app").hidden = false;
-  await chats.refresh();
+  // In one step with what shows it: what somebody has begun by then would be left again.
   open(new URLSearchParams(location.hash.slice(1)).get("chat") ?? "");
+  await chats.refresh();
+  showTitle();
   clearInterval(looking);
   looking = setInterval(look, LOOK_MS);
   look();
