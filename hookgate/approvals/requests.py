@@ -79,6 +79,7 @@ class Approvals:
         self._rules = tuple(rules)
         self.revision = ruling.revision(self._rules)
         self._people = people or People()
+        self._approvers: Mapping[str, tuple[str, ...]] = {}
         self._journal, self._decisions, self._around = journal, journal.decisions, around
         self.grants = Grants(journal.decisions, Extent(around.directory, around.clock, around.parts))
         self._waiting = Waiting(journal, around.clock, lambda request: partial(self.decide, request))
@@ -89,12 +90,18 @@ class Approvals:
     def rules(self) -> tuple[Rule, ...]:
         return self._rules
 
-    def adopt(self, rules: Iterable[Rule], people: People | None = None) -> bool:
-        """Ask by these rules, and these people where some are given, from here on. Grants and open requests of a rule
-        that is gone, or says something else, are void. Whether any is."""
+    def adopt(
+        self,
+        rules: Iterable[Rule],
+        people: People | None = None,
+        approvers: Mapping[str, tuple[str, ...]] | None = None,
+    ) -> bool:
+        """Ask by these rules from here on; by these people, and these approvers of channels, where some are given.
+        Grants and open requests of a rule that is gone, or says something else, are void. Whether any is."""
         before, self._rules = self._rules, tuple(rules)
         self.revision = ruling.revision(self._rules)
         self._people = people or self._people
+        self._approvers = self._approvers if approvers is None else approvers
         contents, now = ({rule.content for rule in it} for it in (before, self._rules))
         gone = {f"rule:{content}" for content in contents - now}
         self.grants.end(gone)
@@ -190,8 +197,11 @@ class Approvals:
         return await self._decisions.beginning(text) if len(text) >= LEAST_TYPED else ()
 
     def _deciders(self, shown: ApprovalRequest) -> frozenset[Voter]:
-        terms = shown.terms
-        return self._people.deciders(shown.approvers, shown.chat, self_approval=terms.self_approval)
+        """Those of the rule or the hook who are the channel's too."""
+        chat, terms = shown.chat, shown.terms
+        found = self._people.deciders(shown.approvers, chat, self_approval=terms.self_approval)
+        limit = self._approvers.get(chat.channel)
+        return found & self._people.deciders(limit, chat, self_approval=True) if limit else found
 
     def _holds(self, standing: Standing) -> bool:
         """Whether those who have allowed it are still enough, and still may; or could be, where it is open."""
@@ -216,6 +226,8 @@ class Approvals:
         around, emit = self._around, self._around.emit
         if subject.may_not_wait:
             return Refused(wish.asked_by, subject.may_not_wait)
+        if not wish.approvers:
+            wish = replace(wish, approvers=self._approvers.get(subject.step.chat.channel, ()))
         shown = request_of(subject, wish, around.directory, around.redactor)
         deciders, here = self._deciders(shown), Place(channel, subject.step.chat)
         where = places(here, wish.terms.ask_in, around.channels, deciders)

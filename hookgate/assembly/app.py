@@ -15,7 +15,7 @@ import trio
 
 from hookgate import config as configuration
 from hookgate.assembly.agents import AgentParts, Agents, Keyless, make_judges, surroundings
-from hookgate.assembly.channels import Desk, OpenChannels, Page, Policies, connect_guests, open_channels
+from hookgate.assembly.channels import Desk, OpenChannels, Page, Policies, approvers, connect_guests, open_channels
 from hookgate.assembly.context_files import ContextFiles
 from hookgate.assembly.extensions.extensions import Extensions, Joints
 from hookgate.assembly.extensions.looking import looked
@@ -136,7 +136,8 @@ async def open_runtime(settings: Settings, ports: Ports) -> AsyncGenerator[Runti
         if guests is not None:
             connect_guests(guests, desk)
         more = await open_more_tools(stack, settings, tools, gateway.tell)
-        judges.approvals.adopt(all_rules(config, more.workshop))
+        limits = approvers(config) if settings.serving else {}
+        judges.approvals.adopt(all_rules(config, more.workshop), approvers=limits)
         if more.workshop is not None and not settings.looking:
             await more.workshop.warn()
         nursery = await stack.enter_async_context(trio.open_nursery())

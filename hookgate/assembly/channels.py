@@ -70,6 +70,11 @@ def _door(section: ChannelSection) -> Door:
     return Door(section.allow, everybody, section.pairing, section.group, quota)
 
 
+def approvers(config: Config) -> dict[str, tuple[str, ...]]:
+    """By channel, who alone may approve its calls."""
+    return {name: section.approvers for name, section in config.channels.items() if section.approvers}
+
+
 def connect_guests(guests: Guests, desk: Desk) -> None:
     """Whoever is let in, or put out, is so at once."""
 

@@ -10,6 +10,7 @@ from hookgate import config as configuration
 from hookgate.approvals.people import People
 from hookgate.approvals.rules import Rule
 from hookgate.assembly.app import Runtime, refuse_what_does_not_guard
+from hookgate.assembly.channels import approvers
 from hookgate.assembly.hooks.guards import GUARD
 from hookgate.assembly.hooks.hook_order import Link, chain, guard_link
 from hookgate.assembly.hooks.opening import people, plans
@@ -113,7 +114,8 @@ def _publishing(runtime: Runtime, config: Config, rules: tuple[Rule, ...]) -> Ca
             runtime.policies.adopt(config, known)
             runtime.gateway.resting.outdate()
             runtime.gateway.shut_out()
-        return runtime.agent.approvals.adopt(rules, known)
+        limits = approvers(config) if runtime.settings.serving else {}
+        return runtime.agent.approvals.adopt(rules, known, limits)
 
     return publish
 

@@ -28,7 +28,8 @@ class GatewaySection(Section):
 
 class ChannelSection(Section):
     """`allow`: who is heard, by id of a person or a chat, by name of a person or `role:NAME`; empty: nobody, but at a
-    page whoever can log in. `pairing`: a stranger is given a code, by which an operator can let them in. `group`: of
+    page whoever can log in. `pairing`: a stranger is given a code, by which an operator can let them in.
+    `approvers`: who may approve its calls, of those that a rule names, or where it names nobody. `group`: of
     a chat with several people, what mentions the bot or answers it, or all. `rate`: how many messages of one person,
     `20/min`; empty: no limit. `busy`: what becomes of a message while a turn runs. `show_errors`: a provider's own
     words, or their class.
@@ -45,6 +46,7 @@ class ChannelSection(Section):
     agent: str = ""
     allow: Several[Annotated[str, Field(min_length=1)]] = ()
     pairing: bool = False
+    approvers: Several[Annotated[str, Field(min_length=1)]] = ()
     group: Literal["mention", "all"] = "mention"
     rate: str = ""
     busy: Literal["queue", "steer", "reject"] = "queue"

@@ -217,3 +217,22 @@ async def test_what_somebody_allowed_who_may_no_more_does_not_run() -> None:
             await call.house.approvals.spend(permit)
         call.house.approvals.adopt([RULE], PEOPLE)
         await call.house.approvals.spend(permit)
+
+
+@pytest.mark.parametrize("rule", [replace(RULE, terms=Terms()), Rule("shell", approvers=())])
+async def test_a_channel_says_who_of_those_of_a_rule_decides_there(rule: Rule) -> None:
+    house, chat = House(rule, people=PEOPLE), Person()
+    house.approvals.adopt(house.approvals.rules, approvers={"telegram": ("bob", "eve")})
+    with trio.fail_after(DEADLINE_S):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(house.allowed, chat, GROUP)
+            await chat.asked.wait()
+            said = [await house.approvals.decide(chat.requests[0].id, Decision(True, "x"), it) for it in (ANN, BOB)]
+    assert [it.counted for it in said] == [False, True]
+
+
+async def test_where_a_channel_leaves_nobody_the_call_is_refused() -> None:
+    house, chat = House(RULE, people=PEOPLE), Person()
+    house.approvals.adopt(house.approvals.rules, approvers={"telegram": ("eve",)})
+    assert not await house.allowed(chat, GROUP)
+    assert chat.requests == []
