@@ -18,7 +18,7 @@ from hookgate.embedding.metered import Ledger, Room, metered
 from hookgate.embedding.reasoning import leveled, reasoned
 from hookgate.embedding.rpc_translator import Narration, Scene, Tell
 from hookgate.extensions.discovery import Problem
-from hookgate.loop.commands import Commands
+from hookgate.loop.commands.table import Commands
 from hookgate.loop.sessions.jobs import Compaction, End, Job, Jobs, Prompt
 from hookgate.protocol.approval import ApprovalRequest, Decide
 from hookgate.protocol.channel import PRESENT, UNLIMITED

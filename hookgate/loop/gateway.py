@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import structlog
 import trio
 
-from hookgate.loop import approving, own_commands
 from hookgate.loop.agent import Agent
-from hookgate.loop.commands import Commands, Invocation, Source
+from hookgate.loop.commands import approving, own
+from hookgate.loop.commands.invoking import Invoking, Leading
+from hookgate.loop.commands.table import Commands, Invocation, Source
 from hookgate.loop.delivery.delivery import Delivery
 from hookgate.loop.delivery.outlet import Outlet
 from hookgate.loop.doors.doors import SHUT_OUT, Turned
 from hookgate.loop.doors.pairing import Pairing, invitation
-from hookgate.loop.invoking import Invoking, Leading
 from hookgate.loop.sessions.claims import LEASE_S
 from hookgate.loop.sessions.jobs import Job, Jobs, Prompt
 from hookgate.loop.sessions.resting import Resting
@@ -65,7 +65,7 @@ class Gateway:
         self.resting = Resting(self.sessions, shared.idle_s)
         deciding = approving.rows(lambda chat: self.agent_of(chat).approvals)
         pairing = (Pairing(shared.guests, shared.doors).row,) if shared.guests is not None else ()
-        self.commands = Commands((*own_commands.rows(self), *deciding, *pairing), more)
+        self.commands = Commands((*own.rows(self), *deciding, *pairing), more)
         self.journal = shared.journal
         self.delivery = Delivery(shared.journal.posting, channels, lambda chat: self.agent_of(chat).around.redactor)
         self._shared = shared

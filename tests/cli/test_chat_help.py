@@ -10,7 +10,7 @@ from hookgate.cli.printing import aligned
 from hookgate.cli.terminal.chat import CHAT
 from hookgate.cli.terminal.commands import TerminalCommands
 from hookgate.cli.terminal.help import help_text
-from hookgate.loop.commands import RESERVED, Command, Invocation
+from hookgate.loop.commands.table import RESERVED, Command, Invocation
 from hookgate.loop.gateway import Gateway
 from hookgate.loop.slots import Shared
 from hookgate.protocol.values import Chat

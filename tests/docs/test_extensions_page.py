@@ -29,7 +29,7 @@ from hookgate.extensions.manifest import LONGEST_NAME, Manifest, parse_manifest
 from hookgate.extensions.trust import Standing
 from hookgate.hooks.zot import errands, extension, handshake, registered
 from hookgate.hooks.zot.spec import ExtensionSpec
-from hookgate.loop.commands import RESERVED
+from hookgate.loop.commands.table import RESERVED
 from hookgate.processes import child, group, outbox
 from hookgate.protocol.framing import MAX_MESSAGE_BYTES
 from hookgate.protocol.values import TOOL_TIMEOUT_S

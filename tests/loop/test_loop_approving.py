@@ -9,7 +9,7 @@ import trio
 from structlog.testing import capture_logs
 
 from hookgate.approvals.rules import Rule
-from hookgate.loop.invoking import CUT_OFF
+from hookgate.loop.commands.invoking import CUT_OFF
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.journal.values import Arrival, Standing, Vote
 from hookgate.protocol.match import Globs, Matcher

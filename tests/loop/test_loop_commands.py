@@ -11,7 +11,8 @@ import pytest
 import trio
 
 from hookgate.hooks.zot.roster import Command as Registered
-from hookgate.loop.commands import Command, Commands, Invocation, Outcome, Running
+from hookgate.loop.commands.invoking import Running
+from hookgate.loop.commands.table import Command, Commands, Invocation, Outcome
 from hookgate.loop.extensions.commands import ExtensionCommands
 from hookgate.loop.extensions.surface import MAX_WAITING, Surfaces
 from hookgate.loop.sessions.jobs import Prompt

@@ -9,7 +9,7 @@ import pytest
 import trio
 from structlog.testing import capture_logs
 
-from hookgate.loop.commands import Command, Invocation, Outcome
+from hookgate.loop.commands.table import Command, Invocation, Outcome
 from hookgate.loop.sessions import taking_up
 from hookgate.loop.sessions.jobs import Prompt
 from hookgate.protocol.catalog import StoreFailed

@@ -27,7 +27,7 @@ from hookgate.extensions.logs import ExtensionLog, log_file
 from hookgate.hooks.children.mounts import Mounts, Plan
 from hookgate.hooks.rules import Mount
 from hookgate.hooks.zot.roster import Roster
-from hookgate.loop.commands import RESERVED
+from hookgate.loop.commands.table import RESERVED
 from hookgate.loop.extensions.commands import ExtensionCommands
 from hookgate.loop.extensions.surface import Surfaces
 from hookgate.protocol.interfaces import Tool

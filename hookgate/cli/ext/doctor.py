@@ -22,7 +22,7 @@ from hookgate.extensions.logs import log_file
 from hookgate.hooks.zot.handshake import QUIET_S, READY_S, HowReady
 from hookgate.hooks.zot.roster import Roster
 from hookgate.hooks.zot.spec import ExtensionSpec
-from hookgate.loop.commands import RESERVED as OUR_COMMANDS
+from hookgate.loop.commands.table import RESERVED as OUR_COMMANDS
 from hookgate.processes.child import HelloFailed
 from hookgate.processes.deadlines import Deadlines
 from hookgate.processes.last_words import Redact, ended

@@ -14,7 +14,7 @@ from hookgate.cli.terminal.help import help_text
 from hookgate.cli.terminal.model import model
 from hookgate.cli.terminal.printing import connections, hooks, tools
 from hookgate.cli.terminal.trust import Put
-from hookgate.loop.commands import Command, Invocation, Outcome
+from hookgate.loop.commands.table import Command, Invocation, Outcome
 from hookgate.protocol.values import Chat
 
 

@@ -6,7 +6,7 @@ import re
 
 from hookgate.assembly.app import Runtime
 from hookgate.cli.terminal.trust import Put, introduce
-from hookgate.loop.commands import Commands
+from hookgate.loop.commands.table import Commands
 from hookgate.operations.extensions import reload_extensions
 from hookgate.protocol.values import Inbound
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hookgate.cli.printing import aligned, width_shown
-from hookgate.loop.commands import Command, Commands
+from hookgate.loop.commands.table import Command, Commands
 from hookgate.protocol.values import Chat
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hookgate.approvals.people import requester
-from hookgate.loop.commands import Command, Invocation
+from hookgate.loop.commands.table import Command, Invocation
 from hookgate.loop.doors.doors import STRANGER, Doors
 from hookgate.loop.doors.guests import Guests, NotPaired
 from hookgate.processes.rates import Rate

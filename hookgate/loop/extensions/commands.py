@@ -11,7 +11,7 @@ from functools import partial
 from typing import Protocol
 
 from hookgate.hooks.zot import roster
-from hookgate.loop.commands import Command, Invocation, Outcome
+from hookgate.loop.commands.table import Command, Invocation, Outcome
 from hookgate.loop.extensions.surface import Surfaces, noted
 from hookgate.loop.sessions.jobs import Prompt
 from hookgate.protocol.values import Chat

@@ -15,7 +15,7 @@ from hookgate.hooks.verdicts import Dropped
 from hookgate.loop.batch import Batch
 from hookgate.loop.model.compaction import make_room
 from hookgate.loop.model.model import complete
-from hookgate.loop.repeated import is_repeated
+from hookgate.loop.model.repeated import is_repeated
 from hookgate.loop.reply_calls import Asked, read_reply, renamed
 from hookgate.loop.streaming.shown import Everything, Shown, Watching
 from hookgate.loop.turn_state import Turn

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from hookgate.loop.commands import Command, Invocation, Outcome
+from hookgate.loop.commands.table import Command, Invocation, Outcome
 from hookgate.loop.sessions.jobs import Compaction
 from hookgate.protocol.values import Outbound
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import structlog
+import trio
 
 from hookgate.loop.agent import Agent
-from hookgate.loop.commands import Commands, Invocation, Outcome, Running
+from hookgate.loop.commands.table import Commands, Invocation, Outcome
 from hookgate.loop.sessions.jobs import Compaction, Job, Prompt
 from hookgate.protocol.journal.interfaces import Intake
 from hookgate.protocol.journal.values import Accepted, Arrival, Unfinished
@@ -31,6 +32,38 @@ class Leading:
     enter: Callable[[Prompt], Awaitable[Accepted]]
     queue: Callable[[Job], str]
     beside: Callable[[Callable[[], Awaitable[None]]], None]
+
+
+class Running:
+    """The commands that run beside the turns of their conversations."""
+
+    def __init__(self) -> None:
+        self._running: dict[str, list[Invocation]] = {}
+        self._over: dict[str, trio.Event] = {}
+
+    def begin(self, invocation: Invocation) -> None:
+        self._running.setdefault(invocation.session, []).append(invocation)
+        self._over.setdefault(invocation.session, trio.Event())
+
+    def end(self, invocation: Invocation) -> None:
+        running = self._running[invocation.session]
+        running.remove(invocation)
+        if not running:
+            del self._running[invocation.session]
+            self._over.pop(invocation.session).set()
+
+    async def idle(self, session: str) -> None:
+        """Until none of this conversation runs."""
+        while session in self._over:
+            await self._over[session].wait()
+
+    def stop(self, session: str, *, quietly: bool = False) -> bool:
+        """End what this conversation's commands wait for; False when there is none."""
+        running = [it for it in self._running.get(session, ()) if not it.scope.cancel_called]
+        for it in running:
+            it.quiet = it.quiet or quietly
+            it.scope.cancel()
+        return bool(running)
 
 
 class Invoking:

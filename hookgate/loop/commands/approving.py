@@ -9,7 +9,7 @@ from functools import partial
 from hookgate.approvals.decide import UNKNOWN, so_far
 from hookgate.approvals.people import requester
 from hookgate.approvals.requests import Approvals
-from hookgate.loop.commands import Command, Invocation
+from hookgate.loop.commands.table import Command, Invocation
 from hookgate.protocol.approval import GRANTS, Decision
 from hookgate.protocol.codec import canonical
 from hookgate.protocol.journal.values import Standing, StoredGrant

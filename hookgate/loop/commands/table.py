@@ -143,35 +143,3 @@ class Commands:
     def forget(self, session: str) -> None:
         if self._source is not None:
             self._source.forget(session)
-
-
-class Running:
-    """The commands that run beside the turns of their conversations."""
-
-    def __init__(self) -> None:
-        self._running: dict[str, list[Invocation]] = {}
-        self._over: dict[str, trio.Event] = {}
-
-    def begin(self, invocation: Invocation) -> None:
-        self._running.setdefault(invocation.session, []).append(invocation)
-        self._over.setdefault(invocation.session, trio.Event())
-
-    def end(self, invocation: Invocation) -> None:
-        running = self._running[invocation.session]
-        running.remove(invocation)
-        if not running:
-            del self._running[invocation.session]
-            self._over.pop(invocation.session).set()
-
-    async def idle(self, session: str) -> None:
-        """Until none of this conversation runs."""
-        while session in self._over:
-            await self._over[session].wait()
-
-    def stop(self, session: str, *, quietly: bool = False) -> bool:
-        """End what this conversation's commands wait for; False when there is none."""
-        running = [it for it in self._running.get(session, ()) if not it.scope.cancel_called]
-        for it in running:
-            it.quiet = it.quiet or quietly
-            it.scope.cancel()
-        return bool(running)
