@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hookgate.cli.exits import guarded
 from hookgate.cli.options import config_option, control_option
 
 if TYPE_CHECKING:
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 def channels(config_file: Path | None, control: Path | None, as_json: bool) -> None:
     """Each channel of the running gateway: receiving, degraded or down, since when and why."""
-    from hookgate.cli.main import guarded
-
     guarded(lambda: _list(config_file, control, as_json=as_json))
 
 
@@ -70,8 +69,6 @@ def web() -> None:
 @web.command(name="password")
 def web_password() -> None:
     """Ask for a password and print its hash, for [channels.NAME.users]; it may come as a line of stdin."""
-    from hookgate.cli.main import guarded
-
     guarded(_print_hash)
 
 

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Awaitable, Callable, Generator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +9,9 @@ import click
 
 from hookgate import __version__
 from hookgate.cli.channels import channels, web
+from hookgate.cli.exits import guarded, needing_gateway, run
 from hookgate.cli.ext.commands import ext
+from hookgate.cli.hooks.commands import hooks
 from hookgate.cli.journal.commands import sessions, store, where
 from hookgate.cli.mcp.commands import mcp
 from hookgate.cli.options import FILE, FOLDER, config_option, control_option
@@ -198,50 +196,6 @@ def migrate_picoclaw(file: Path, inherit_env: bool) -> None:
     guarded(lambda: migrate_file(file, inherit_env=inherit_env))
 
 
-@hookgate.group()
-def hooks() -> None:
-    """Hook processes: list, explain, check."""
-
-
-@hooks.command(name="list")
-@config_option
-@control_option
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
-def hooks_list(config_file: Path | None, control: Path | None, as_json: bool) -> None:
-    """State, pid, restarts, calls and times of the running gateway's hooks; else what the config would start."""
-    from hookgate.cli.hooks.inspect import list_hooks
-
-    guarded(lambda: list_hooks(config_file, control, as_json=as_json))
-
-
-@hooks.command(name="explain")
-@config_option
-@click.option("--channel", default="cli", show_default=True)
-@click.option("--chat", default="terminal", show_default=True)
-@click.option("--chat-type", default="direct", show_default=True)
-@click.option("--sender", default="user", show_default=True)
-@click.option("--thread", default="")
-@click.option("--tool", default="", help="A tool call of this name.")
-@click.option("--model", default="", help="Instead of agent.model.")
-def hooks_explain(config_file: Path | None, **call: str) -> None:
-    """Which hooks a call would pass, in order, and why each is in or out."""
-    from hookgate.cli.hooks.inspect import explain
-
-    guarded(lambda: explain(config_file, call))
-
-
-@hooks.command(name="check")
-@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
-@click.option("--dir", "directory", type=click.Path(exists=True, file_okay=False), default=".", help="Where it runs.")
-@click.option("--env", multiple=True, metavar="NAME=VALUE", help="For the hook; may be repeated.")
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
-def hooks_check(command: tuple[str, ...], directory: str, env: tuple[str, ...], as_json: bool) -> None:
-    """Put somebody's hook to the test: hookgate hooks check -- COMMAND..."""
-    from hookgate.cli.hooks.check import check_command
-
-    run(lambda: check_command(command, directory, env, as_json=as_json))
-
-
 @hookgate.command()
 @click.argument("method")
 @click.argument("params", default="{}")
@@ -259,6 +213,7 @@ def control(method: str, params: str, config_file: Path | None, control: Path | 
     guarded(lambda: call_gateway(method, params, config_file, control))
 
 
+hookgate.add_command(hooks)
 hookgate.add_command(tools)
 hookgate.add_command(ext)
 hookgate.add_command(mcp)
@@ -270,50 +225,3 @@ hookgate.add_command(web)
 hookgate.add_command(people)
 hookgate.add_command(approvals)
 hookgate.add_command(audit)
-
-
-# --- how every command ends ---------------------------------------------------------------------------------
-
-
-def run(main: Callable[[], Awaitable[int]]) -> None:
-    """Run an async command to its exit status."""
-    import trio
-
-    guarded(lambda: trio.run(main))
-
-
-@contextmanager
-def needing_gateway() -> Generator[None]:
-    """Round imports that need the gateway's extra: where it is missing that is a line, not a traceback."""
-    from hookgate.config import ConfigError
-
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        raise ConfigError(f"{error.name} is not installed: this needs `pip install 'hookgate[gateway]'`") from None
-
-
-def guarded(command: Callable[[], int]) -> None:
-    """Exit with the command's status; what a person can mend is one line on stderr, never a traceback."""
-    from hookgate.channels.printable import printable
-    from hookgate.program.endings import ending
-
-    try:
-        status = command()
-        # Here, where a reader that has gone is known what to do about.
-        sys.stdout.flush()
-    except (Exception, BaseExceptionGroup, KeyboardInterrupt) as error:
-        plain = ending(error)
-        if plain is None:
-            raise
-        text, status = plain
-        if text:
-            click.echo(printable(text), err=True)
-        else:
-            _unread()
-    raise SystemExit(status)
-
-
-def _unread() -> None:
-    """What is still to be written goes nowhere: Python would complain of it at the end."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from hookgate.cli.exits import guarded, run
 from hookgate.cli.options import config_option
 
 
@@ -42,7 +43,6 @@ def ext_help(context: click.Context) -> None:
 def ext_list(config_file: Path | None) -> None:
     """What is installed, in load order."""
     from hookgate.cli.ext.installed import list_extensions
-    from hookgate.cli.main import guarded
 
     guarded(lambda: list_extensions(config_file))
 
@@ -56,7 +56,6 @@ def ext_install(source: str | None, config_file: Path | None) -> None:
 
     from hookgate import config as configuration
     from hookgate.cli.ext.installed import install, places_of
-    from hookgate.cli.main import guarded
     from hookgate.extensions.git import Git
 
     guarded(lambda: install(given, places_of(config_file), Git(configuration.git_environment())))
@@ -80,7 +79,6 @@ def ext_disable(name: str | None, config_file: Path | None) -> None:
 
 def _switch(name: str, config_file: Path | None, *, enabled: bool) -> None:
     from hookgate.cli.ext.installed import places_of, switch
-    from hookgate.cli.main import guarded
 
     guarded(lambda: switch(name, places_of(config_file), enabled=enabled))
 
@@ -94,7 +92,6 @@ def ext_trust(name: str | None, config_file: Path | None) -> None:
 
     from hookgate import config as configuration
     from hookgate.cli.ext.installed import places_of, trust
-    from hookgate.cli.main import guarded
     from hookgate.extensions.trust import Trust
 
     guarded(lambda: trust(given, places_of(config_file), Trust(configuration.trust_folder())))
@@ -109,7 +106,6 @@ def ext_untrust(name: str | None, config_file: Path | None) -> None:
 
     from hookgate import config as configuration
     from hookgate.cli.ext.installed import places_of, untrust
-    from hookgate.cli.main import guarded
     from hookgate.extensions.trust import Trust
 
     guarded(lambda: untrust(given, places_of(config_file), Trust(configuration.trust_folder())))
@@ -124,7 +120,6 @@ def ext_remove(name: str | None, yes: bool, config_file: Path | None) -> None:
     given = _needed(name, "remove")
 
     from hookgate.cli.ext.installed import places_of, remove
-    from hookgate.cli.main import guarded
 
     guarded(lambda: remove(given, places_of(config_file), yes=yes))
 
@@ -147,7 +142,6 @@ def ext_logs(name: str | None, follow: bool, config_file: Path | None) -> None:
 
     from hookgate.cli.ext.installed import places_of
     from hookgate.cli.ext.logs import logs
-    from hookgate.cli.main import guarded
 
     guarded(lambda: logs(given, places_of(config_file), follow=follow))
 
@@ -161,7 +155,6 @@ def ext_doctor(named: tuple[Path, ...], config_file: Path | None) -> None:
     What loads and how it is ready, what it registers, which names are taken, where its log is.
     """
     from hookgate.cli.ext.doctor import doctor
-    from hookgate.cli.main import run
 
     run(lambda: doctor(config_file, named))
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from hookgate.cli.exits import guarded, run
 from hookgate.cli.options import FILE, config_option, yes_option
 
 
@@ -41,7 +42,6 @@ def store() -> None:
 def store_check(place: Place) -> None:
     """Read all of it: every page, every value, and whether the books balance. The status is 0 where it is whole."""
     from hookgate.cli.journal.file import check_file
-    from hookgate.cli.main import guarded
 
     guarded(lambda: check_file(place))
 
@@ -52,7 +52,6 @@ def store_check(place: Place) -> None:
 def store_backup(to: Path, place: Place) -> None:
     """Write a whole copy to FILE, also while hookgate runs."""
     from hookgate.cli.journal.file import back_up_file
-    from hookgate.cli.main import guarded
 
     guarded(lambda: back_up_file(to, place))
 
@@ -62,7 +61,6 @@ def store_backup(to: Path, place: Place) -> None:
 def store_export(place: Place) -> None:
     """Everything that is stored, as JSON lines."""
     from hookgate.cli.journal.file import export_file
-    from hookgate.cli.main import guarded
 
     guarded(lambda: export_file(place))
 
@@ -74,7 +72,6 @@ def store_export(place: Place) -> None:
 def store_trim(days: float | None, mb: float | None, place: Place) -> None:
     """Drop what nobody waits for and is old, or more than there should be. Not while hookgate runs."""
     from hookgate.cli.journal.file import trim_file
-    from hookgate.cli.main import run
 
     if days is None and mb is None:
         raise click.UsageError("give --days, --mb or both")
@@ -92,7 +89,6 @@ def sessions() -> None:
 def sessions_list(place: Place, as_json: bool) -> None:
     """Each with how much it holds, what in it is unfinished, and when it last moved."""
     from hookgate.cli.journal.conversations import list_sessions
-    from hookgate.cli.main import guarded
 
     guarded(lambda: list_sessions(place, as_json=as_json))
 
@@ -103,7 +99,6 @@ def sessions_list(place: Place, as_json: bool) -> None:
 def sessions_show(id_: str, place: Place) -> None:
     """What was said in it, from the last summary on."""
     from hookgate.cli.journal.conversations import show_session
-    from hookgate.cli.main import guarded
 
     guarded(lambda: show_session(id_, place))
 
@@ -114,7 +109,6 @@ def sessions_show(id_: str, place: Place) -> None:
 def sessions_export(id_: str, place: Place) -> None:
     """All that is stored of it, as JSON lines."""
     from hookgate.cli.journal.conversations import export_session
-    from hookgate.cli.main import guarded
 
     guarded(lambda: export_session(id_, place))
 
@@ -126,7 +120,6 @@ def sessions_export(id_: str, place: Place) -> None:
 def sessions_forget(id_: str, yes: bool, place: Place) -> None:
     """Delete all that was said in it. Not while hookgate runs."""
     from hookgate.cli.journal.conversations import forget_session
-    from hookgate.cli.main import run
 
     run(lambda: forget_session(id_, place, yes=yes))
 
@@ -141,6 +134,5 @@ def where(message: str, place: Place, as_json: bool) -> None:
     Without one: everything that is unfinished.
     """
     from hookgate.cli.journal.messages import show_messages
-    from hookgate.cli.main import guarded
 
     guarded(lambda: show_messages(message, place, as_json=as_json))

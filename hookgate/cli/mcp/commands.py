@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from hookgate.cli.exits import guarded
 from hookgate.cli.options import config_option, control_option, yes_option
 
 
@@ -20,7 +21,6 @@ def mcp() -> None:
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 def mcp_list(config_file: Path | None, control: Path | None, as_json: bool) -> None:
     """The running gateway's connections; else what is configured and kept."""
-    from hookgate.cli.main import guarded
     from hookgate.cli.mcp.kept import list_connections
 
     guarded(lambda: list_connections(config_file, control, as_json=as_json))
@@ -33,7 +33,6 @@ def mcp_list(config_file: Path | None, control: Path | None, as_json: bool) -> N
 @yes_option
 def mcp_approve(name: str, config_file: Path | None, control: Path | None, yes: bool) -> None:
     """Vouch for a connection that a model made, with the tools that it has now: it starts with hookgate."""
-    from hookgate.cli.main import guarded
     from hookgate.cli.mcp.kept import approve_connection
 
     guarded(lambda: approve_connection(name, config_file, control, yes=yes))
@@ -46,7 +45,6 @@ def mcp_approve(name: str, config_file: Path | None, control: Path | None, yes: 
 @yes_option
 def mcp_forget(name: str, config_file: Path | None, control: Path | None, yes: bool) -> None:
     """End a connection that a model made, and keep it no more."""
-    from hookgate.cli.main import guarded
     from hookgate.cli.mcp.kept import forget_connection
 
     guarded(lambda: forget_connection(name, config_file, control, yes=yes))

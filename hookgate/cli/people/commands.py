@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hookgate.cli.exits import guarded
 from hookgate.cli.journal.commands import Place, journal_option
 from hookgate.cli.options import config_option, control_option
 
@@ -26,7 +27,6 @@ def approvals() -> None:
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 def approvals_list(config_file: Path | None, control: Path | None, as_json: bool) -> None:
     """What waits in the running hookgate; where none runs, what is stored."""
-    from hookgate.cli.main import guarded
     from hookgate.cli.people.deciding import list_waiting
 
     guarded(lambda: list_waiting(config_file, control, as_json=as_json))
@@ -43,7 +43,6 @@ def approvals_list(config_file: Path | None, control: Path | None, as_json: bool
 @control_option
 def approvals_decide(request: str, word: str, control: Path | None, **given: object) -> None:
     """A yes or a no, as the operator. Where no hookgate runs it is stored, and counts when one runs again."""
-    from hookgate.cli.main import guarded
     from hookgate.cli.people.deciding import Said, decide_request
 
     said = Said(request, word == "yes", str(given["reason"]), str(given["grant"]))
@@ -61,7 +60,6 @@ def audit() -> None:
 def audit_verify(place: Place) -> None:
     """Whether it is whole, and signed. The status: 0 whole and signed, 1 broken, 2 whole with an
     unsigned end, 3 cut off."""
-    from hookgate.cli.main import guarded
     from hookgate.cli.people.chain import verify_chain
 
     guarded(lambda: verify_chain(place))
@@ -71,7 +69,6 @@ def audit_verify(place: Place) -> None:
 @journal_option
 def audit_export(place: Place) -> None:
     """All of it as JSON lines, for a verifier of your own."""
-    from hookgate.cli.main import guarded
     from hookgate.cli.people.chain import export_chain
 
     guarded(lambda: export_chain(place))
@@ -88,7 +85,6 @@ def people() -> None:
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 def people_list(config_file: Path | None, control: Path | None, as_json: bool) -> None:
     """The configuration's people, those who were let in, and strangers who wait with a code."""
-    from hookgate.cli.main import guarded
     from hookgate.cli.people.guests import list_people
 
     guarded(lambda: list_people(config_file, control, as_json=as_json))
@@ -137,7 +133,6 @@ def people_remove(config_file: Path | None, control: Path | None, name: str) -> 
 
 
 def _change(config_file: Path | None, control: Path | None, method: str, **params: Json) -> None:
-    from hookgate.cli.main import guarded
     from hookgate.cli.people.guests import change_people
 
     guarded(lambda: change_people(config_file, control, method, params))

@@ -7,6 +7,7 @@ from typing import IO, Literal
 
 import click
 
+from hookgate.cli.exits import guarded, run
 from hookgate.cli.options import config_option, control_option, yes_option
 
 everywhere_option = click.option("--everywhere", is_flag=True, help="In all workspaces, not in this one alone.")
@@ -23,7 +24,6 @@ def tools() -> None:
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 def tools_list(config_file: Path | None, control: Path | None, as_json: bool) -> None:
     """The running gateway's tools; else those that the configuration would register, started without a model."""
-    from hookgate.cli.main import guarded
     from hookgate.cli.tools.listing import list_tools
 
     guarded(lambda: list_tools(config_file, control, as_json=as_json))
@@ -36,7 +36,6 @@ def tools_list(config_file: Path | None, control: Path | None, as_json: bool) ->
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 def tools_show(name: str, config_file: Path | None, control: Path | None, as_json: bool) -> None:
     """One tool: its description, schema, flags, provider and preference."""
-    from hookgate.cli.main import guarded
     from hookgate.cli.tools.listing import show_tool
 
     guarded(lambda: show_tool(name, config_file, control, as_json=as_json))
@@ -53,7 +52,6 @@ def tools_show(name: str, config_file: Path | None, control: Path | None, as_jso
 @yes_option
 def tools_call(name: str, arguments: str, config_file: Path | None, **flags: str | bool) -> None:
     """Run one call as a model would make it: through every hook and approval. ARGUMENTS is a JSON object."""
-    from hookgate.cli.main import run
     from hookgate.cli.tools.call import CallFlags, call_tool
 
     asked = CallFlags(name, arguments, config_file, **flags)  # type: ignore[arg-type] - click has checked them
@@ -78,7 +76,6 @@ def tools_describe(
     clear: bool,
 ) -> None:
     """What the model reads about a tool instead of its own description; without TEXT, show it."""
-    from hookgate.cli.main import guarded
     from hookgate.cli.tools.store import Wording, describe_tool
 
     if (text is not None) + (text_file is not None) + clear > 1:
@@ -94,7 +91,6 @@ def tools_describe(
 @yes_option
 def tools_forget(name: str, config_file: Path | None, control: Path | None, yes: bool) -> None:
     """Remove a dynamic tool or an MCP connection from the catalog; its files stay."""
-    from hookgate.cli.main import guarded
     from hookgate.cli.tools.store import forget_tool
 
     guarded(lambda: forget_tool(name, config_file, control, yes=yes))
@@ -103,7 +99,6 @@ def tools_forget(name: str, config_file: Path | None, control: Path | None, yes:
 @tools.command(name="decode")
 def tools_decode() -> None:
     """Read arguments as models write them: a JSON string per line in, class, value and steps out."""
-    from hookgate.cli.main import guarded
     from hookgate.cli.tools.text import decode_lines
 
     guarded(decode_lines)
@@ -114,7 +109,6 @@ def tools_decode() -> None:
 @click.option("--mode", type=click.Choice(["tags", "all"]), default="all", help="What counts; all unless it is said.")
 def tools_extract(names: str, mode: Literal["tags", "all"]) -> None:
     """Find calls in a model's text: a JSON string per line in, class, calls and rest out."""
-    from hookgate.cli.main import guarded
     from hookgate.cli.tools.text import extract_lines
 
     guarded(lambda: extract_lines(names, mode))
@@ -127,7 +121,6 @@ def tools_extract(names: str, mode: Literal["tags", "all"]) -> None:
 @yes_option
 def tools_approve(name: str, config_file: Path | None, everywhere: bool, yes: bool) -> None:
     """Vouch for a tool that a model made: it starts with hookgate from now on."""
-    from hookgate.cli.main import guarded
     from hookgate.cli.tools.made import approve_tool
 
     guarded(lambda: approve_tool(name, config_file, everywhere=everywhere, yes=yes))
@@ -139,7 +132,6 @@ def tools_approve(name: str, config_file: Path | None, everywhere: bool, yes: bo
 @everywhere_option
 def tools_add(program: Path, config_file: Path | None, everywhere: bool) -> None:
     """Make a program a tool: it answers `--describe` with its spec and `--call` with a result."""
-    from hookgate.cli.main import guarded
     from hookgate.cli.tools.made import add_program
 
     guarded(lambda: add_program(program, config_file, everywhere=everywhere))

@@ -1,0 +1,54 @@
+"""How every command ends: with a status; what a person can mend is one line on stderr. Imports click alone."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
+
+import click
+
+
+def run(main: Callable[[], Awaitable[int]]) -> None:
+    """Run an async command to its exit status."""
+    import trio
+
+    guarded(lambda: trio.run(main))
+
+
+@contextmanager
+def needing_gateway() -> Generator[None]:
+    """Round imports that need the gateway's extra: where it is missing that is a line, not a traceback."""
+    from hookgate.config import ConfigError
+
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise ConfigError(f"{error.name} is not installed: this needs `pip install 'hookgate[gateway]'`") from None
+
+
+def guarded(command: Callable[[], int]) -> None:
+    """Exit with the command's status; what a person can mend is one line on stderr, never a traceback."""
+    from hookgate.channels.printable import printable
+    from hookgate.program.endings import ending
+
+    try:
+        status = command()
+        # Here, where a reader that has gone is known what to do about.
+        sys.stdout.flush()
+    except (Exception, BaseExceptionGroup, KeyboardInterrupt) as error:
+        plain = ending(error)
+        if plain is None:
+            raise
+        text, status = plain
+        if text:
+            click.echo(printable(text), err=True)
+        else:
+            _unread()
+    raise SystemExit(status)
+
+
+def _unread() -> None:
+    """What is still to be written goes nowhere: Python would complain of it at the end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
