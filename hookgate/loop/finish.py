@@ -70,8 +70,8 @@ async def _delivered(batch: Batch, done: Settled) -> Settled:
         return replace(done, result=_undelivered(result, why) if handled else result, outbox=told)
     if not handled:
         return replace(done, outbox=(judged,))
-    await batch.journal.work.append(batch.claim, (), (judged,))
-    if why := await batch.outlet.delivery.hand_over(judged, batch.while_asking):
+    handed = await batch.journal.work.hand_over(batch.claim, batch.id_of(done.call), judged)
+    if why := handed.given_up or await batch.outlet.delivery.hand_over(judged.chat, handed.row, batch.while_asking):
         return replace(done, result=_undelivered(result, why))
     return replace(done, result=replace(result, for_llm=f"{result.for_llm}\n{DELIVERED}"))
 

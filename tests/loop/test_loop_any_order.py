@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, cast
+from typing import cast
 
 import trio
 import trio.testing
@@ -21,10 +20,11 @@ from hookgate.loop.slots import Shared
 from hookgate.protocol.hook.answers import CONTINUE, Abort, Answer
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.journal.interfaces import Journal
-from hookgate.protocol.journal.values import Accepted, Arrival, Conversation, Fenced
+from hookgate.protocol.journal.values import Conversation
 from hookgate.protocol.values import Inbound, LLMReply, LLMRequest, Outbound, ProposedCall, ToolCall
 from hookgate.store.memory import MemoryJournal
 from tests.guest import Guest
+from tests.loop.fuse import Fuse
 from tests.loop.recording import CHAT, Bench, FunctionTool, hook, is_valid
 
 KINDS = ("say", "call", "hang", "abort")
@@ -46,49 +46,6 @@ class Talker:
             calls = [ProposedCall(name, name, f'{{"for": "{number}"}}') for name in ("look", "write", "later")]
             return LLMReply(request.model, "", tuple(calls))
         return LLMReply(request.model, f"answer {number}")
-
-
-class Fuse:
-    """The journal as one process has it: at one of its calls that process dies, before the call or right after."""
-
-    def __init__(self, journal: MemoryJournal, die: Callable[[], None]) -> None:
-        self.dead = False
-        self.calls_left: int | None = None
-        self.after = False
-        self.accepted: list[tuple[Arrival, Accepted]] = []
-        self._journal, self._die = journal, die
-
-    def __getattr__(self, part: str) -> object:
-        return _Part(self, getattr(self._journal, part))
-
-    async def call(self, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-        if self.dead:
-            raise Fenced("this process is dead")
-        dies = self.calls_left == 0
-        self.calls_left = self.calls_left - 1 if self.calls_left else None
-        if dies and not self.after:
-            await self._end()
-        result = await function(*arguments, **named)
-        if isinstance(result, Accepted):
-            self.accepted.append((arguments[0], result))
-        if dies:
-            await self._end()
-        return result
-
-    async def _end(self) -> None:
-        self.dead = True
-        self._die()
-        await trio.lowlevel.checkpoint()
-        raise Fenced("this process has just died, in a shield")
-
-
-@dataclass
-class _Part:
-    fuse: Fuse
-    part: object
-
-    def __getattr__(self, name: str) -> object:
-        return partial(self.fuse.call, getattr(self.part, name))
 
 
 @dataclass

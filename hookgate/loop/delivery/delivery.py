@@ -18,7 +18,7 @@ from hookgate.loop.delivery.sending import editing
 from hookgate.protocol.interfaces import Channel, Replacing
 from hookgate.protocol.journal.interfaces import Posting
 from hookgate.protocol.journal.values import Claim
-from hookgate.protocol.values import Chat, Outbound
+from hookgate.protocol.values import Chat
 
 log = structlog.get_logger("hookgate.loop")
 
@@ -86,15 +86,15 @@ class Delivery:
                 queue.give_up_waiting()
         return queue.stuck
 
-    async def hand_over(self, outbound: Outbound, aside: Aside = nullcontext) -> str:
-        """As `flush`, for what has been stored just now: where the channel fails at it meanwhile, it is given up, and
-        this says why; what only takes long is on its way."""
-        why = await self.flush(outbound.chat, aside)
-        row = await self._posting.next_row(outbound.chat) if why else None
-        if row is None or row.outbound != outbound or not row.tries:
+    async def hand_over(self, chat: Chat, row: str, aside: Aside = nullcontext) -> str:
+        """As `flush`, for what has been stored in this row: where the channel fails at it meanwhile, it is given up,
+        and this says why; what only takes long is on its way."""
+        why = await self.flush(chat, aside)
+        stuck = await self._posting.next_row(chat) if why else None
+        if stuck is None or stuck.id != row or not stuck.tries:
             return ""
-        await self._posting.dead(row.id, why)
-        if queue := self._queues.get(outbound.chat.session_key):
+        await self._posting.dead(row, why)
+        if queue := self._queues.get(chat.session_key):
             queue.begin_next()
         return why
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         Conversation,
         Draft,
         Entry,
+        Handed,
         Intent,
         Outcome,
         Row,
@@ -115,6 +116,11 @@ class Work(Protocol):
 
     async def finish(self, claim: Claim, call_id: str, result: ToolResult, duration_ns: int) -> None:
         """What a call came to; it awaits after_tool."""
+        ...
+
+    async def hand_over(self, claim: Claim, call_id: str, outbound: Outbound) -> Handed:
+        """A row for what a call gives people in the answer's place. One for each call: the one that is there already
+        is adopted, whatever it says and whatever has become of it."""
         ...
 
     async def answered(self, claim: Claim, asked: Asked, answer: Answer) -> None: ...

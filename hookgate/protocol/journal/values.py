@@ -286,3 +286,11 @@ class Row:
     in_reply_to: str = ""
     tries: int = 0
     preview: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """The row that a call's own output leaves in. `given_up`: why it does not, where that was found out before."""
+
+    row: str
+    given_up: str = ""

@@ -184,4 +184,10 @@ _PEOPLE = (
     """,
 )
 
-JOURNAL = Schema(0x686F6F6A, (_FIRST, _TURNS, _PREVIEWS, _INTENTS, _PEOPLE))
+# `call`: the one that gives people this itself, in the answer's place.
+_HANDED = (
+    "ALTER TABLE outbox ADD COLUMN call TEXT NOT NULL DEFAULT ''",
+    "CREATE UNIQUE INDEX handed ON outbox (conversation, call) WHERE call <> ''",
+)
+
+JOURNAL = Schema(0x686F6F6A, (_FIRST, _TURNS, _PREVIEWS, _INTENTS, _PEOPLE, _HANDED))

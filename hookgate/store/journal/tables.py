@@ -99,15 +99,14 @@ class Tables:
             self.run(sql, entries[0].number, conversation)
         return tuple(entries)
 
-    def post(self, conversation: int, outbox: Sequence[Outbound], message: int = 0) -> None:
-        """The first fills the preview of what answers the message, if there is one."""
+    def post(self, conversation: int, outbox: Sequence[Outbound], message: int = 0) -> list[str]:
+        """Their ids. The first fills the preview of what answers the message, if there is one."""
         open_row = self.one(OPEN_ROW, conversation, message) if message and outbox else None
-        if open_row is not None:
-            filled = "UPDATE outbox SET state = NULL, at = ?, format = ?, outbound = ? WHERE id = ?"
-            self.run(filled, self.clock(), FORMAT, encoded(outbox[0]), open_row[0])
-            outbox = outbox[1:]
-        for it in outbox:
-            self.new_row(conversation, it, message)
+        if open_row is None:
+            return [self.new_row(conversation, it, message) for it in outbox]
+        filled = "UPDATE outbox SET state = NULL, at = ?, format = ?, outbound = ? WHERE id = ?"
+        self.run(filled, self.clock(), FORMAT, encoded(outbox[0]), open_row[0])
+        return [open_row[0], *(self.new_row(conversation, it, message) for it in outbox[1:])]
 
     def new_row(self, conversation: int, outbound: Outbound, message: int, state: str | None = None) -> str:
         """Its id."""

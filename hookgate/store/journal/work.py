@@ -19,6 +19,7 @@ from hookgate.protocol.journal.values import (
     Draft,
     Entry,
     Fenced,
+    Handed,
     Intent,
     Outcome,
     PolicyChanged,
@@ -124,6 +125,19 @@ class Work:
             tables.write(conversation, ())
 
         await self._engine.write(finish)
+
+    async def hand_over(self, claim: Claim, call_id: str, outbound: Outbound) -> Handed:
+        def hand_over(tables: Tables) -> Handed:
+            conversation = tables.fenced(claim)
+            sql = "SELECT id, state, receipt FROM outbox WHERE conversation = ? AND call = ?"
+            for row, state, why in tables.all(sql, conversation, call_id):
+                return Handed(row, why if state == "dead" else "")
+            [row] = tables.post(conversation, [outbound], number_of(claim.message))
+            tables.run("UPDATE outbox SET call = ? WHERE id = ?", call_id, row)
+            tables.write(conversation, ())
+            return Handed(row)
+
+        return await self._engine.write(hand_over, barrier=True)
 
     async def answered(self, claim: Claim, asked: Asked, answer: Answer) -> None:
         row = (_digest(asked), FORMAT, encoded(answer))

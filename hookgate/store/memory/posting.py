@@ -59,6 +59,7 @@ class Posting:
         stored = self._tables.outbox.pop(row, None)
         if stored is None:
             return
+        stored.given_up = why
         message = self._tables.messages.get(stored.row.in_reply_to)
         if message is not None:
             self._tables.passed(message, what, why)

@@ -57,14 +57,26 @@ class MessageRow:
 
 
 @dataclass
+class OutboxRow:
+    """`open`: a place for what is still being written. `given_up`: why, where it never left."""
+
+    row: Row
+    open: bool = False
+    again_at: float = 0.0
+    given_up: str = ""
+
+
+@dataclass
 class Thread:
-    """One stored conversation. `live` are the entries that count, `written` all there were; `calls` and `joined` are
-    those of the claim in force: how far its calls are, the messages that its turn has taken in."""
+    """One stored conversation. `live` are the entries that count, `written` all there were; `calls`, `handed` and
+    `joined` are those of the claim in force: how far its calls are, the rows that they gave people themselves, the
+    messages that its turn has taken in."""
 
     conversation: Conversation
     live: list[Entry] = field(default_factory=list[Entry])
     summary: Entry | None = None
     calls: dict[str, CallState] = field(default_factory=dict[str, CallState])
+    handed: dict[str, OutboxRow] = field(default_factory=dict[str, OutboxRow])
     written: int = 0
     joined: list[str] = field(default_factory=list[str])
     rows: int = 0
@@ -80,15 +92,6 @@ class RequestRow:
     state: RequestState = "open"
     votes: list[Vote] = field(default_factory=list[Vote])
     why: str = ""
-
-
-@dataclass
-class OutboxRow:
-    """`open`: a place for what is still being written."""
-
-    row: Row
-    open: bool = False
-    again_at: float = 0.0
 
 
 class Tables:
@@ -170,6 +173,7 @@ class Tables:
     def trim(self, thread: Thread, first: int) -> None:
         """A turn is over: its calls are answered, what is summed up is said shorter, and neither is taken back."""
         thread.calls.clear()
+        thread.handed.clear()
         summary = thread.summary
         if summary is not None and thread.live[0] is not summary:
             thread.live = [summary, *(it for it in thread.live if it.number >= summary.upto and not it.upto)]
@@ -179,14 +183,13 @@ class Tables:
                 break
             thread.live[index] = replace(entry, calls=()) if entry.calls else entry
 
-    def post(self, thread: Thread, outbox: Sequence[Outbound], in_reply_to: str = "") -> None:
+    def post(self, thread: Thread, outbox: Sequence[Outbound], in_reply_to: str = "") -> list[OutboxRow]:
         """The first fills the preview of what answers the message, if there is one."""
-        preview = self.previews.pop(in_reply_to, None) if outbox else None
-        if preview is not None:
-            preview.row, preview.open = replace(preview.row, outbound=outbox[0]), False
-            outbox = outbox[1:]
-        for outbound in outbox:
-            self.new_row(thread, outbound, in_reply_to)
+        filled = self.previews.pop(in_reply_to, None) if outbox else None
+        if filled is None:
+            return [self.new_row(thread, it, in_reply_to) for it in outbox]
+        filled.row, filled.open = replace(filled.row, outbound=outbox[0]), False
+        return [filled, *(self.new_row(thread, it, in_reply_to) for it in outbox[1:])]
 
     def post_in_chats(self, agent: str, outbox: Sequence[Outbound]) -> None:
         """Each belongs to what is going on in its chat with this agent, and answers no message."""

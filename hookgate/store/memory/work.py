@@ -16,6 +16,7 @@ from hookgate.protocol.journal.values import (
     Draft,
     Entry,
     Fenced,
+    Handed,
     Intent,
     Outcome,
     PolicyChanged,
@@ -164,6 +165,15 @@ class Work:
         before = thread.calls.get(call_id, CallState())
         thread.calls[call_id] = CallState(before.intended, result, duration_ns)
         thread.moved = True
+
+    async def hand_over(self, claim: Claim, call_id: str, outbound: Outbound) -> Handed:
+        thread = self._tables.fenced(claim)
+        if call_id not in thread.handed:
+            [thread.handed[call_id]] = self._tables.post(thread, [outbound], claim.message)
+            thread.moved = True
+            self._tables.ring()
+        stored = thread.handed[call_id]
+        return Handed(stored.row.id, stored.given_up)
 
     async def answered(self, claim: Claim, asked: Asked, answer: Answer) -> None:
         self._tables.fenced(claim).moved = True

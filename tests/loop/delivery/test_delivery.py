@@ -14,7 +14,7 @@ from hookgate.loop.delivery.delivery import LOOK_S
 from hookgate.loop.delivery.queue import MAX_TRIES, SEND_S, SLOW, WAIT_S
 from hookgate.protocol.channel import ChannelLimits, Undelivered
 from hookgate.protocol.journal.interfaces import Journal
-from hookgate.protocol.journal.values import Arrival
+from hookgate.protocol.journal.values import Arrival, Handed
 from hookgate.protocol.values import Chat, Inbound, Outbound
 from hookgate.store.journal import open_journal
 from hookgate.store.memory import MemoryJournal
@@ -29,6 +29,16 @@ async def answered(journal: Journal, *texts: str, chat: Chat = CHAT) -> str:
     assert claim is not None
     await journal.work.complete(claim, "answered", (), [Outbound(chat, text) for text in texts])
     return accepted.id
+
+
+async def given(journal: Journal, call_id: str, outbound: Outbound) -> Handed:
+    """As a call gives it to people itself, under a claim of its own."""
+    conversation = await journal.intake.conversation(CHAT.session_key, "main")
+    claim = await journal.work.claim("test", 60, conversation)
+    assert claim is not None
+    handed = await journal.work.hand_over(claim, call_id, outbound)
+    await journal.work.release(claim)
+    return handed
 
 
 async def passed(journal: Journal, message: str) -> list[tuple[str, str]]:
@@ -134,14 +144,16 @@ async def test_what_is_handed_over_and_fails_in_time_is_given_up(autojump_clock:
     journal, post = MemoryJournal(trio.current_time), Post()
     picture, post.faults = Outbound(CHAT, "look", kind="output"), [OSError("too large")]
     async with delivering(journal, post) as delivery:
-        await journal.posting.post("main", [picture])
-        assert await delivery.hand_over(picture) == "too large"
+        row = await given(journal, "5.0", picture)
+        assert await delivery.hand_over(CHAT, row.row) == "too large"
+        # Whoever asks again after a crash gets to know that, and nothing is sent.
+        assert await given(journal, "5.0", picture) == Handed(row.row, "too large")
         await journal.posting.post("main", [Outbound(CHAT, "next")])
         assert await delivery.flush(CHAT) == ""
         assert post.texts == ["next"]
         post.hangs = {CHAT.chat_id}
-        await journal.posting.post("main", [picture])
-        assert await delivery.hand_over(picture) == ""
+        row = await given(journal, "5.1", picture)
+        assert await delivery.hand_over(CHAT, row.row) == ""
 
 
 async def test_rows_that_are_forgotten_while_they_wait_never_leave(autojump_clock: object) -> None:
