@@ -148,7 +148,7 @@ async def test_a_journal_of_a_newer_hookgate_is_not_touched(file: Path) -> None:
     with closing(sqlite3.connect(file)) as other:
         other.execute("PRAGMA user_version = 99")
     before = digest(file)
-    with pytest.raises(StoreTooNew, match="has version 99, made by a newer hookgate; this one knows 4"):
+    with pytest.raises(StoreTooNew, match="has version 99, made by a newer hookgate; this one knows "):
         async with open_journal(file):
             pass
     assert digest(file) == before
