@@ -75,11 +75,13 @@ async def test_what_goes_to_the_chat_is_translated_and_nothing_goes_untranslated
         assert withheld.tell.startswith("Message withheld: hook translate failed at before_send: ")
 
 
-async def test_a_hook_that_does_not_declare_the_stage_is_not_asked_there_but_refused() -> None:
+@pytest.mark.parametrize("declared", [{}, {"stages": []}])
+async def test_a_hook_that_does_not_declare_the_stage_is_not_asked_there_but_refused(
+    declared: dict[str, list[str]],
+) -> None:
     async with open_deadlines() as deadlines:
-        program = (
-            "import json; print(json.dumps({'id': json.loads(input())['id'], 'result': {}}), flush=True); input()"
-        )
+        answer = "{'id': json.loads(input())['id'], 'result': %s}" % declared
+        program = f"import json; print(json.dumps({answer}), flush=True); input()"
         spec = ProcessSpec(
             "v1", (sys.executable, "-c", program), "/", {}, frozenset({Stage.ON_MESSAGE}), observes=False
         )

@@ -155,12 +155,13 @@ class HookProcess:
             self.declared = parse_hello(settled.result, spec.stages)
         except BadMessage as error:
             return str(error)
-        declined = sorted(spec.stages - (self.declared.stages if self.declared.stages is not None else spec.stages))
+        # A plain hook of version 1 names none, and takes all that version 1 has.
+        named = spec.stages - MESSAGE_STAGES if self.declared.stages is None else self.declared.stages
+        declined = sorted(spec.stages - named)
         if Stage.APPROVE_TOOL in declined:
             return "it leaves approve_tool out of its stages, though it is configured to approve"
-        if self.declared.stages is None and spec.stages & MESSAGE_STAGES:
-            stages = ", ".join(sorted(spec.stages & MESSAGE_STAGES))
-            return f"it is configured to stand at {stages}, which its hello has to name in `stages`"
+        if unheard := [stage for stage in declined if stage in MESSAGE_STAGES]:
+            return f"it is configured to stand at {', '.join(unheard)}, which its hello has to name in `stages`"
         if declined:
             log.warning("hook_declines_stages", hook=spec.name, stages=declined)
         self._calls.limit = min(spec.max_in_flight, self.declared.max_in_flight or spec.max_in_flight)
