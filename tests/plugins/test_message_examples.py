@@ -80,7 +80,7 @@ async def test_a_hook_that_does_not_declare_the_stage_is_not_asked_there_but_ref
     declared: dict[str, list[str]],
 ) -> None:
     async with open_deadlines() as deadlines:
-        answer = "{'id': json.loads(input())['id'], 'result': %s}" % declared
+        answer = f"{{'id': json.loads(input())['id'], 'result': {declared}}}"
         program = f"import json; print(json.dumps({answer}), flush=True); input()"
         spec = ProcessSpec(
             "v1", (sys.executable, "-c", program), "/", {}, frozenset({Stage.ON_MESSAGE}), observes=False

@@ -19,6 +19,9 @@ _WHOLE = re.compile(
     r"!?\[[^\[\]\n]{0,200}\]\([^()\n]{0,2000}\)|<[a-z]+:[^<>\s]{0,2000}>|https?://[^\s<>]{1,2000}|`[^`\n]{1,200}`"
 )
 """Links and code in a line: of no use when they are cut."""
+_OPENS = re.compile(r"[ \t]{0,3}(?:`{3}|~{3})")
+_CLOSES = re.compile(r"[ \t]{0,3}(?:`{3,}|~{3,})[ \t]*$", re.MULTILINE)
+"""What would be a fence's first or last line at the beginning of a part, and is neither within its line."""
 _SPACE = re.compile(r"\s+")
 _JOINERS = "\u200d\ufe0e\ufe0f\u20e3"
 
@@ -126,10 +129,10 @@ class _Markdown:
                 return found
         spaces = (it for it in reversed(list(_SPACE.finditer(self._text, least, last))) if it.end() > start)
         for space in spaces:
-            if not self._within(space.end()):
+            if not self._within(space.end()) and not self._in_fence_marks(space.end()):
                 return space.end()
         whole = self._within(last)
-        if whole is not None and whole[0] > start:
+        if whole is not None and whole[0] > start and not self._in_fence_marks(whole[0]):
             return whole[0]
         return self._between_characters(start, last)
 
@@ -144,11 +147,18 @@ class _Markdown:
         whole = self._wholes[index] if index >= 0 else None
         return whole if whole is not None and whole[0] < at < whole[1] else None
 
+    def _in_fence_marks(self, at: int) -> bool:
+        if self.fence_at(at) is not None:
+            return _CLOSES.match(self._text, at) is not None
+        before, here = self._text[at - 1 : at], self._text[at : at + 1]
+        return _OPENS.match(self._text, at) is not None or (before == here and here in ("`", "~"))
+
     def _between_characters(self, start: int, last: int) -> int:
         """Not before what belongs to the character in front of it, as far as that is found soon."""
         for at in range(max(last, start + 1), max(start, last - 32), -1):
             here, before = self._text[at], self._text[at - 1]
-            if not unicodedata.combining(here) and here not in _JOINERS and before != "\u200d":
+            joined = unicodedata.combining(here) or here in _JOINERS or before == "\u200d"
+            if not joined and not self._in_fence_marks(at):
                 return at
         return max(last, start + 1)
 
@@ -177,7 +187,8 @@ class _Markdown:
         first, inner = self._line(lines[0]), self._line(lines[0] + 1)
         opening = self._text[first:inner]
         last = self._text[self._line(lines[1] - 1) : self._line(lines[1])]
-        closed = lines[1] - lines[0] > 1 and last.strip().strip(">").strip().startswith(markup)
+        marks = last.strip().strip(">").strip()
+        closed = lines[1] - lines[0] > 1 and marks.startswith(markup) and not marks.strip(markup[0])
         outer = self._line(lines[1] - 1) if closed else self._line(lines[1])
         # In a list the mark of the item is not put there again.
         before = re.sub(r"[^\s>]", " ", opening.partition(markup)[0])
