@@ -24,11 +24,13 @@ class Person:
 
 
 class People:
-    """Whoever is not listed is a person of their own for each id."""
+    """Whoever is not listed is a person of their own for each id. In a list of approvers, say, the names of the
+    configuration alone are names: what somebody was called who came in later may be an id that it means."""
 
     def __init__(self, persons: Iterable[Person] = ()) -> None:
-        self._by_name = {person.name: person for person in persons}
-        self._by_id = {id_: person for person in self._by_name.values() for id_ in person.ids}
+        persons = tuple(persons)
+        self._by_name = {person.name: person for person in persons if not person.paired}
+        self._by_id = {id_: person for person in persons for id_ in person.ids}
 
     def name(self, voter: Voter) -> str:
         """Empty: not listed."""
@@ -45,6 +47,7 @@ class People:
         return frozenset((voter,) if person is None else person.ids)
 
     def has(self, name: str) -> bool:
+        """Whether it is a person's where it stands in a list."""
         return name in self._by_name
 
     def has_paired(self, voter: Voter) -> bool:

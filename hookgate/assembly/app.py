@@ -19,7 +19,7 @@ from hookgate.assembly.channels import Desk, OpenChannels, Page, Policies, appro
 from hookgate.assembly.context_files import ContextFiles
 from hookgate.assembly.extensions.extensions import Extensions, Joints
 from hookgate.assembly.extensions.looking import looked
-from hookgate.assembly.hooks.opening import people, plans, restarts
+from hookgate.assembly.hooks.opening import listed, people, plans, restarts
 from hookgate.assembly.logs.opening import redacted_logs
 from hookgate.assembly.redacting import make_redactor
 from hookgate.assembly.settings import Ports, Settings
@@ -126,7 +126,7 @@ async def open_runtime(settings: Settings, ports: Ports) -> AsyncGenerator[Runti
         channels = {**opened.channels, **{channel.name: channel for channel in ports.channels}}
         judges = make_judges(config, gate, journal, surroundings(config, gate, redactor, channels))
         agents = Agents(config, AgentParts(providers, tools, judges, context))
-        guests = Guests(journal, people(config)) if settings.serving else None
+        guests = Guests(journal, people(config), listed(config)) if settings.serving else None
         slots = trio.Semaphore(config.gateway.max_turns)
         shared = Shared(journal, slots, policies, idle_s, policies.doors, guests)
         gateway = Gateway(agents, channels, shared, extensions.commands if extensions else None)

@@ -13,7 +13,7 @@ from hookgate.assembly.app import Runtime, refuse_what_does_not_guard
 from hookgate.assembly.channels import approvers
 from hookgate.assembly.hooks.guards import GUARD
 from hookgate.assembly.hooks.hook_order import Link, chain, guard_link
-from hookgate.assembly.hooks.opening import people, plans
+from hookgate.assembly.hooks.opening import listed, people, plans
 from hookgate.assembly.tools.opening import all_rules
 from hookgate.config import Config, ConfigError
 from hookgate.hooks.children.mounts import ReloadFailed
@@ -108,7 +108,7 @@ def _publishing(runtime: Runtime, config: Config, rules: tuple[Rule, ...]) -> Ca
     made = runtime.agents.made(config) if runtime.settings.serving else None
 
     def publish() -> bool:
-        known = runtime.guests.adopt(people(config)) if runtime.guests is not None else People(people(config))
+        known = runtime.guests.adopt(people(config), listed(config)) if runtime.guests is not None else People(people(config))
         if made is not None:
             runtime.agents.take(config, made)
             runtime.policies.adopt(config, known)

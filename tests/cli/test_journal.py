@@ -80,7 +80,7 @@ async def test_a_message_is_found_by_its_id_or_how_that_begins_with_every_step_o
         assert (found["message"], found["conversation"], found["state"]) == ("M2", CARL.id, "queued")
     assert [it["state"] for it in json.loads(await said(folder, "where", "M", "--json"))] == ["delivered", "queued"]
     way = [it.split()[-1] for it in (await said(folder, "where", "M1")).splitlines()[1:]]
-    assert way == ["accepted", "running", "waiting", "answered", "delivered", "delivered"]
+    assert way == ["accepted", "running", "waiting", "answered", "delivered"]
     unknown = await hookgate(folder, "where", "M9")
     assert (unknown.returncode, unknown.stderr) == (1, f"hookgate: {folder}/journal.db holds no message M9\n")
 
@@ -89,10 +89,10 @@ async def test_what_is_written_out_is_all_that_is_stored(folder: Path) -> None:
     exported = lines(await said(folder, "store", "export"))
     kinds = [it["kind"] for it in exported]
     assert {kind: kinds.count(kind) for kind in kinds} == {
-        **{"conversation": 2, "message": 2, "entry": 4, "call": 1, "request": 1, "row": 2, "grant": 1},
+        **{"conversation": 2, "message": 2, "entry": 4, "call": 1, "request": 1, "row": 2, "grant": 1, "person": 1},
     }
     by_kind = {it["kind"]: it for it in reversed(exported)}
-    assert [it["what"] for it in by_kind["message"]["passages"]][-2:] == ["delivered", "delivered"]
+    assert [it["what"] for it in by_kind["message"]["passages"]][-2:] == ["answered", "delivered"]
     [vote] = by_kind["request"]["votes"]
     assert (vote["person"], vote["approved"], vote["grant"]) == ("bob", True, "session")
     assert (by_kind["call"]["id"], by_kind["call"]["result"]["for_llm"]) == ("2.0", "removed")

@@ -110,6 +110,13 @@ def people(config: Config) -> tuple[Person, ...]:
     return tuple(Person(name, tuple(map(read_id, it.ids)), it.roles) for name, it in config.people.items())
 
 
+def listed(config: Config) -> frozenset[str]:
+    """All that stands in a list of those who are heard, or who approve: names, ids, roles."""
+    sections = config.channels.values()
+    lists = [it.approvers for it in (*sections, *config.approvals)] + [it.allow for it in sections]
+    return frozenset(name for it in lists for name in it)
+
+
 def restarts(defaults: HookDefaults) -> Restarts:
     return Restarts(
         first_delay_s=defaults.restart_first_ms / 1000,

@@ -11,7 +11,7 @@ from typing import TypeVar
 import trio
 
 from hookgate import config as configuration
-from hookgate.assembly.hooks.opening import people
+from hookgate.assembly.hooks.opening import listed, people
 from hookgate.channels.printable import printable
 from hookgate.cli.journal.commands import Place
 from hookgate.cli.journal.file import journal_of
@@ -66,7 +66,7 @@ async def _in_file(config_file: Path | None, method: str, params: Mapping[str, J
     # Where nothing has been stored yet, who only looks makes none.
     stored = method not in LOOKS or await trio.Path(file).exists()
     async with open_journal(file) if stored else nullcontext(MemoryJournal()) as journal:
-        guests = Guests(journal, people(config))
+        guests = Guests(journal, people(config), listed(config))
         await guests.load()
         try:
             return await people_methods(guests)[method].call(**params)

@@ -26,6 +26,8 @@ CODE_S = 3600.0
 MOST_IDS = 32
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 RESERVED = frozenset({"requester", "operator", "nobody"})
+NUMBER = re.compile(r"-?[0-9]+")
+"""As platforms write the ids of people and chats."""
 
 
 class NotPaired(Exception):
@@ -46,12 +48,20 @@ class Known:
 
 
 class Guests:
-    """`tell` hears who counts, each time that somebody here changes. `clock`: of the wall, for the books alone."""
+    """`tell` hears who counts, each time that somebody here changes. `listed`: what stands in lists of those who are
+    heard or who approve, which may be an id, or mean somebody yet to come. `clock`: of the wall, for the books
+    alone."""
 
-    def __init__(self, journal: Journal, configured: Iterable[Person], clock: Callable[[], float] = time) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        configured: Iterable[Person],
+        listed: Collection[str] = (),
+        clock: Callable[[], float] = time,
+    ) -> None:
         self.tell: Callable[[People], None] = lambda _people: None
         self._store, self._clock = journal.people, clock
-        self._configured = tuple(configured)
+        self._configured, self._listed = tuple(configured), frozenset(listed)
         self._stored: tuple[StoredPerson, ...] = ()
         self._one = trio.Lock()
 
@@ -60,9 +70,9 @@ class Guests:
         self._stored = await self._store.listed()
         self.tell(self.people)
 
-    def adopt(self, configured: Iterable[Person]) -> People:
+    def adopt(self, configured: Iterable[Person], listed: Collection[str] = ()) -> People:
         """Who counts where the configuration names these; `tell` hears nothing."""
-        self._configured = tuple(configured)
+        self._configured, self._listed = tuple(configured), frozenset(listed)
         return self.people
 
     @property
@@ -149,6 +159,10 @@ class Guests:
         found = next((it for it in self._stored if it.name == name), None)
         if found is not None and new:
             raise NotPaired(f"There is a {name} already: choose another name.")
+        if found is None and NUMBER.fullmatch(name):
+            raise NotPaired(f"{name} reads as an id: choose another name.")
+        if found is None and name in self._listed:
+            raise NotPaired(f"{name} stands in a list of the configuration: choose another name.")
         return found
 
     def _with_ids(self, name: str, before: StoredPerson | None, ids: Sequence[Voter], by: str) -> StoredPerson:

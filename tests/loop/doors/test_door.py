@@ -61,3 +61,13 @@ def test_in_a_group_only_what_is_meant_for_the_bot_is_heard(door: Door, said: In
 def test_a_command_in_a_group_is_meant_for_the_bot() -> None:
     assert judge(Door(("ann",)), PEOPLE, GROUP, commands=True) == "in"
     assert judge(Door(("8",)), PEOPLE, GROUP, commands=True) == "stranger"
+
+
+@pytest.mark.parametrize("id_", ["40", "U40", "-100"])
+def test_what_a_guest_is_called_is_the_id_of_somebody_else_in_every_list(id_: str) -> None:
+    people = People([ANN, Person(id_, (Voter("tg", "66"),), paired=True)])
+    theirs, guest = (replace(DIRECT, chat=Chat("tg", it, it)) for it in (id_, "66"))
+    assert [judge(Door((id_,)), people, it) for it in (theirs, guest)] == ["in", "stranger"]
+    group = replace(GROUP, chat=Chat("tg", id_, "9", chat_type="group"), mentioned=True)
+    assert judge(Door((id_,)), people, group) == "in"
+    assert people.deciders((id_,), Chat("tg", "1", "1"), self_approval=True) == {Voter("tg", id_)}

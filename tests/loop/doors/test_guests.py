@@ -105,13 +105,19 @@ async def test_what_is_no_open_code_pairs_nobody(journal: Journal, typed: str) -
     assert len(made.listed()) == 1
 
 
-@pytest.mark.parametrize("name", ["ann", "requester", "operator", "role:ops", "a b", "x" * 65, "bob"])
+@pytest.mark.parametrize(
+    "name", ["ann", "requester", "operator", "role:ops", "a b", "x" * 65, "bob", "7", "-1001234567890", "carl", "U7"]
+)
 async def test_nobody_gets_the_name_and_so_the_rights_of_somebody_else(journal: Journal, name: str) -> None:
     made = await guests(journal)
     await made.add("bob", [Voter("tg", "8")], ["approver"], "operator")
+    made.adopt([ANN], ("role:ops", "bob", "carl", "U7"))
     code = await made.offer(EVE)
     with pytest.raises(NotPaired):
         await made.pair(code, name, "ann")
+    if name != "bob":
+        with pytest.raises(NotPaired):
+            await made.add(name, [EVE], (), "operator")
     # The code is open still, for another name; and an operator may say that it is bob after all.
     assert set((await made.pair(code, "bob", "operator", joins=True)).ids) == {EVE, Voter("tg", "8")}
 
