@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from hookgate.approvals.people import REQUESTER, ROLE, People, people_named
 from hookgate.protocol.approval import GRANTS, ApprovalRequest, Decision, Grant, Outcome, Voter
 from hookgate.protocol.journal.values import Standing, Vote
@@ -31,13 +33,17 @@ def outcome(standing: Standing) -> Outcome:
     return Outcome(standing.counted, standing.state, _said(standing))
 
 
-def not_yours(standing: Standing) -> Outcome:
-    return Outcome(False, standing.state, f"Only {whose(standing.request.shown)} may decide this.")
+def not_yours(standing: Standing, limit: Iterable[str] = ()) -> Outcome:
+    return Outcome(False, standing.state, f"Only {whose(standing.request.shown, limit)} may decide this.")
 
 
-def whose(request: ApprovalRequest) -> str:
-    """Who may decide, in words."""
-    return ", ".join(map(_in_words, people_named(request.approvers, request.chat)))
+def whose(request: ApprovalRequest, limit: Iterable[str] = ()) -> str:
+    """Who may decide, in words. `limit`: of whom the channel lets nobody else."""
+    named, limit = people_named(request.approvers, request.chat), tuple(limit)
+    said = ", ".join(map(_in_words, named))
+    if not limit or set(limit) == set(named):
+        return said
+    return f"{said}, as far as the channel names them too ({', '.join(map(_in_words, limit))}),"
 
 
 def _in_words(approver: str) -> str:

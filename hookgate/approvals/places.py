@@ -43,11 +43,15 @@ def places(
 
 
 def nobody_reached(
-    request: ApprovalRequest, where: Iterable[Place], deciders: frozenset[Voter], people: People
+    request: ApprovalRequest,
+    where: Iterable[Place],
+    deciders: frozenset[Voter],
+    people: People,
+    limit: Iterable[str] = (),
 ) -> str:
-    """Why it cannot be decided by as many as it takes; empty where it can."""
+    """Why it cannot be decided by as many as it takes; empty where it can. `limit`: whom alone the channel lets."""
     reached = {people.known_as(voter) for place in where for voter in place.reached(deciders)}
-    required, who = request.terms.required, whose(request)
+    required, who = request.terms.required, whose(request, limit)
     if len(reached) >= required:
         return ""
     elsewhere = "" if request.terms.ask_in else "; a rule's ask_in names a chat where they are"

@@ -35,7 +35,7 @@ from hookgate.protocol.events.payloads import Payload
 from hookgate.protocol.interfaces import Channel, Redactor
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import Approval, Intent, PolicyChanged, Standing, StoredRequest
-from hookgate.protocol.values import Step, ToolCall
+from hookgate.protocol.values import Chat, Step, ToolCall
 
 log = structlog.get_logger("hookgate.approvals")
 
@@ -184,7 +184,7 @@ class Approvals:
             return UNKNOWN
         stored = standing.request
         if not self.may(stored, voter):
-            return not_yours(standing)
+            return not_yours(standing, self._limit(standing.request.shown.chat))
         vote = counted(stored.shown, decision, self._people, voter)
         if vote.grant not in ("", "once") and decision.within:
             true = stored.shown.unredacted or stored.shown
@@ -200,8 +200,11 @@ class Approvals:
         """Those of the rule or the hook who are the channel's too."""
         chat, terms = shown.chat, shown.terms
         found = self._people.deciders(shown.approvers, chat, self_approval=terms.self_approval)
-        limit = self._approvers.get(chat.channel)
+        limit = self._limit(chat)
         return found & self._people.deciders(limit, chat, self_approval=True) if limit else found
+
+    def _limit(self, chat: Chat) -> tuple[str, ...]:
+        return self._approvers.get(chat.channel, ())
 
     def _holds(self, standing: Standing) -> bool:
         """Whether those who have allowed it are still enough, and still may; or could be, where it is open."""
@@ -227,11 +230,11 @@ class Approvals:
         if subject.may_not_wait:
             return Refused(wish.asked_by, subject.may_not_wait)
         if not wish.approvers:
-            wish = replace(wish, approvers=self._approvers.get(subject.step.chat.channel, ()))
+            wish = replace(wish, approvers=self._limit(subject.step.chat))
         shown = request_of(subject, wish, around.directory, around.redactor)
         deciders, here = self._deciders(shown), Place(channel, subject.step.chat)
         where = places(here, wish.terms.ask_in, around.channels, deciders)
-        if why := nobody_reached(shown, where, deciders, self._people):
+        if why := nobody_reached(shown, where, deciders, self._people, self._limit(shown.chat)):
             return Refused(wish.asked_by, why)
         standing = await self._stored(subject, wish, in_force, shown, where)
         # It may have been asked before: then what was shown counts, and what was said.

@@ -108,7 +108,11 @@ def _publishing(runtime: Runtime, config: Config, rules: tuple[Rule, ...]) -> Ca
     made = runtime.agents.made(config) if runtime.settings.serving else None
 
     def publish() -> bool:
-        known = runtime.guests.adopt(people(config), listed(config)) if runtime.guests is not None else People(people(config))
+        known = (
+            runtime.guests.adopt(people(config), listed(config))
+            if runtime.guests is not None
+            else People(people(config))
+        )
         if made is not None:
             runtime.agents.take(config, made)
             runtime.policies.adopt(config, known)

@@ -234,5 +234,8 @@ async def test_a_channel_says_who_of_those_of_a_rule_decides_there(rule: Rule) -
 async def test_where_a_channel_leaves_nobody_the_call_is_refused() -> None:
     house, chat = House(RULE, people=PEOPLE), Person()
     house.approvals.adopt(house.approvals.rules, approvers={"telegram": ("eve",)})
-    assert not await house.allowed(chat, GROUP)
+    refused = await house.settle(house.approvals.wishes(GROUP, CALL), chat, GROUP)
+    assert isinstance(refused, Refused)
+    both = "only those with the role ops, as far as the channel names them too (eve), may approve this"
+    assert refused.reason == f"{both}, and nobody of them can be reached"
     assert chat.requests == []
