@@ -14,9 +14,10 @@ from hookgate.hooks.children.process import ProcessSpec
 from hookgate.hooks.children.supervise import Restarts
 from hookgate.hooks.gate import Gate
 from hookgate.hooks.rules import Rules
+from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.peer import request_frame
-from hookgate.protocol.values import Chat, Inbound, Step, ToolCall
+from hookgate.protocol.values import Step, ToolCall
 from tests.gotool import run_go
 
 SOURCE = Path(__file__).parent / "go" / "echo"

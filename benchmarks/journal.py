@@ -14,8 +14,8 @@ from time import perf_counter_ns
 import trio
 
 from benchmarks.figures import Bar, Figure, Pair, Run
+from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.journal.values import Arrival
-from hookgate.protocol.values import Chat, Inbound
 from hookgate.store.journal import open_journal
 
 CALLS = {1: 300, 16: 4000}

@@ -27,7 +27,8 @@ from hookgate.assembly.app import Runtime, open_runtime
 from hookgate.assembly.settings import Ports, Settings
 from hookgate.channels.web.server import serve_http
 from hookgate.protocol.approval import ApprovalRequest, Decide
-from hookgate.protocol.values import Chat, Inbound, JsonObject, Outbound
+from hookgate.protocol.chat import Chat, Inbound, Outbound
+from hookgate.protocol.values import JsonObject
 from hookgate.providers.scripted import Script, ScriptedProvider
 from hookgate.sections import Config
 from hookgate.store.journal import open_journal

@@ -17,18 +17,9 @@ from hookgate.loop.delivery.delivery import Delivery
 from hookgate.loop.delivery.outlet import Outlet
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide
 from hookgate.protocol.channel import PRESENT, UNLIMITED, ChannelPolicy
+from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.journal.values import Claim, Conversation
-from hookgate.protocol.values import (
-    Chat,
-    Inbound,
-    LLMRequest,
-    Outbound,
-    ProposedCall,
-    Step,
-    ToolCall,
-    ToolResult,
-    ToolSpec,
-)
+from hookgate.protocol.values import LLMRequest, ProposedCall, Step, ToolCall, ToolResult, ToolSpec
 from hookgate.store.memory import MemoryJournal
 from hookgate.tools.decode import read_calls
 from hookgate.tools.functions.typed import tool

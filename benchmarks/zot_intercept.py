@@ -15,9 +15,10 @@ from hookgate.hooks.gate import Gate
 from hookgate.hooks.rules import Rules
 from hookgate.hooks.zot.roster import Roster
 from hookgate.hooks.zot.spec import ExtensionSpec, extension_plan
+from hookgate.protocol.chat import Chat
 from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.interfaces import Tool
-from hookgate.protocol.values import Chat, ToolCall
+from hookgate.protocol.values import ToolCall
 from hookgate.protocol.zot.frames import Panel
 
 CALLS = 2000

@@ -13,8 +13,9 @@ import trio
 
 from benchmarks.figures import Bar, Figure, Pair, Run
 from benchmarks.served.serving import configure, serving
+from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.journal.values import Draft
-from hookgate.protocol.values import Chat, Inbound, Message, Outbound
+from hookgate.protocol.values import Message
 from hookgate.store.journal import open_journal
 from hookgate.store.journal.encoding import encoded
 from hookgate.store.journal.schema import FORMAT

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from hookgate.protocol.approval import Wish
+from hookgate.protocol.chat import Chat
 from hookgate.protocol.codec import canonical
 from hookgate.protocol.journal.values import Approval, Claim
 from hookgate.protocol.spec_digest import spec_digest
-from hookgate.protocol.values import Chat, Step, ToolCall, ToolSpec
+from hookgate.protocol.values import Step, ToolCall, ToolSpec
 
 
 @dataclass(frozen=True, slots=True)

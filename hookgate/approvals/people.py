@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from hookgate.protocol.approval import OPERATOR, Voter
-from hookgate.protocol.values import Chat
+from hookgate.protocol.chat import Chat
 
 REQUESTER = "requester"
 ROLE = "role:"

@@ -11,9 +11,9 @@ import trio
 from hookgate.approvals.decide import NOBODY, deciding, is_silence, refusal_reason, silence, whose
 from hookgate.approvals.people import People, read_id, requester
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decision, Outcome, Voter
+from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.interfaces import Channel
 from hookgate.protocol.journal.values import Standing, StoredRequest, Vote
-from hookgate.protocol.values import Chat, Outbound
 
 log = structlog.get_logger("hookgate.approvals")
 

@@ -19,12 +19,13 @@ from hookgate.assembly.tools.opening import Toolset, all_rules
 from hookgate.config import ConfigError, MissingKey
 from hookgate.hooks.gate import Gate
 from hookgate.loop.agent import Agent, Retries, Tally
+from hookgate.protocol.chat import Chat
 from hookgate.protocol.delta import Delta
 from hookgate.protocol.errors import ProviderFailed
 from hookgate.protocol.interfaces import Channel, Provider, Redactor
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.match import Globs
-from hookgate.protocol.values import Chat, LLMReply, LLMRequest
+from hookgate.protocol.values import LLMReply, LLMRequest
 from hookgate.sections import Config
 from hookgate.sections.agent import AgentSection
 

@@ -22,11 +22,11 @@ from hookgate.loop.doors.guests import Guests
 from hookgate.loop.gateway import Gateway
 from hookgate.protocol.approval import Decision, Outcome, Voter
 from hookgate.protocol.channel import ChannelPolicy
+from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.interfaces import Channel, Redactor
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import NOWHERE, Accepted, StoredRequest, Upstream
 from hookgate.protocol.media import MediaStore
-from hookgate.protocol.values import Chat, Inbound
 from hookgate.sections import Config
 from hookgate.sections.gateway import ChannelSection
 

@@ -8,7 +8,7 @@ from hookgate.channels.printable import named
 from hookgate.channels.terminal import NAME
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide
 from hookgate.protocol.channel import PRESENT, UNLIMITED
-from hookgate.protocol.values import Chat, Outbound
+from hookgate.protocol.chat import Chat, Outbound
 
 NOBODY = "nobody can be asked in a one-shot run"
 

@@ -12,7 +12,7 @@ import trio
 
 from hookgate.channels.panels import PanelView
 from hookgate.channels.terminal import Terminal
-from hookgate.protocol.values import Chat
+from hookgate.protocol.chat import Chat
 
 if TYPE_CHECKING:
     from hookgate.protocol.zot.frames import Level, Panel

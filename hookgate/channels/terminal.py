@@ -18,7 +18,7 @@ from hookgate.channels.panels import AWAITS, PanelView
 from hookgate.channels.printable import named, printable
 from hookgate.protocol.approval import GRANTS, ApprovalRequest, CannotAsk, Decide, Decision
 from hookgate.protocol.channel import PRESENT, UNLIMITED
-from hookgate.protocol.values import Chat, Outbound
+from hookgate.protocol.chat import Chat, Outbound
 
 if TYPE_CHECKING:
     from hookgate.protocol.zot.frames import Panel

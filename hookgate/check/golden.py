@@ -6,15 +6,13 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import cast
 
+from hookgate.protocol.chat import Chat, ChatMessage, Inbound
 from hookgate.protocol.codec import encode
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.payloads import LlmRequest, LlmResponse, ToolExecEnd, ToolExecStart, TurnEnd, TurnStart
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values import (
-    Chat,
-    ChatMessage,
     Finished,
-    Inbound,
     Json,
     LLMReply,
     LLMRequest,

@@ -23,7 +23,7 @@ from hookgate.config import Config, ConfigError
 from hookgate.extensions.sdk import plugins_folder
 from hookgate.loop.agent import Tally
 from hookgate.program.starting import begun
-from hookgate.protocol.values import Inbound
+from hookgate.protocol.chat import Inbound
 
 HERE = Path(__file__).parent
 SAYINGS = (

@@ -12,7 +12,7 @@ from hookgate.channels.web.settings import OWNER
 from hookgate.cli.demo import HERE, demo_config, stage, write
 from hookgate.program.signals import open_until_signal
 from hookgate.program.starting import begun
-from hookgate.protocol.values import Chat, Inbound
+from hookgate.protocol.chat import Chat, Inbound
 from hookgate.serve.run import open_gateway
 
 FIRST = Inbound(Chat("web", OWNER, OWNER, thread="demo"), "Deploy the new version.", message_id="demo")

@@ -22,11 +22,11 @@ from hookgate.loop.commands.table import Commands
 from hookgate.loop.sessions.jobs import Compaction, End, Job, Jobs, Prompt
 from hookgate.protocol.approval import ApprovalRequest, Decide
 from hookgate.protocol.channel import PRESENT, UNLIMITED
+from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.events.event import Event as Told
 from hookgate.protocol.events.inside import CallEnded
 from hookgate.protocol.rpc import events
 from hookgate.protocol.rpc.responses import State, TranscriptMessage
-from hookgate.protocol.values import Chat, Inbound, Outbound
 from hookgate.protocol.zot.surface import Surface
 
 Ask = Callable[[ApprovalRequest, Decide], Awaitable[None]]

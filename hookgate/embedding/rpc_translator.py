@@ -13,6 +13,7 @@ import trio
 from hookgate.embedding.history import redacted_object
 from hookgate.embedding.metered import Ledger
 from hookgate.loop.sessions.transcript import NO_RESULT
+from hookgate.protocol.chat import Outbound
 from hookgate.protocol.codec import encode
 from hookgate.protocol.delta import CallPiece
 from hookgate.protocol.events.event import Event as Told
@@ -22,7 +23,7 @@ from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.interfaces import Redactor
 from hookgate.protocol.rpc import events
 from hookgate.protocol.rpc.blocks import CallBlock, Text, result_content, said
-from hookgate.protocol.values import Outbound, ToolCall
+from hookgate.protocol.values import ToolCall
 from hookgate.protocol.zot.names import EXTENSION
 
 HEARS: tuple[type[Payload], ...] = (

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hookgate.hooks.rules import Mount
+from hookgate.protocol.chat import Chat
 from hookgate.protocol.hook.stages import Question, Stage
-from hookgate.protocol.values import Chat, Step, ToolCall
+from hookgate.protocol.values import Step, ToolCall
 
 MAX_KNOWN_MATCHES = 4096
 

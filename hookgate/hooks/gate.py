@@ -24,22 +24,12 @@ from hookgate.hooks.stats import Stats
 from hookgate.hooks.verdicts import Allowed, Answered, Denied, Dropped, Replied
 from hookgate.hooks.walk import Walk, abort
 from hookgate.protocol.approval import Wish
+from hookgate.protocol.chat import ChatMessage, Inbound, Outbound
 from hookgate.protocol.events.payloads import HookModified
 from hookgate.protocol.hook.answers import Abort, Answer, Ask, Deny, Drop, Refuse, ReplyWith, Respond
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.interfaces import Redactor
-from hookgate.protocol.values import (
-    ChatMessage,
-    Finished,
-    Inbound,
-    LLMReply,
-    LLMRequest,
-    Outbound,
-    Step,
-    ToolCall,
-    ToolResult,
-    ToolSpec,
-)
+from hookgate.protocol.values import Finished, LLMReply, LLMRequest, Step, ToolCall, ToolResult, ToolSpec
 
 M = TypeVar("M", Inbound, Outbound)
 S = TypeVar("S", LLMRequest, LLMReply, Finished)

@@ -17,13 +17,14 @@ from hookgate.hooks.chains import Chains
 from hookgate.hooks.emitter import Emitter
 from hookgate.hooks.offered import Offered
 from hookgate.hooks.rules import Mount
+from hookgate.protocol.chat import ChatMessage
 from hookgate.protocol.errors import SessionAborted, TurnAborted
 from hookgate.protocol.events.payloads import HookModified, ToolInjected
 from hookgate.protocol.hook.answers import CONTINUE, Abort, Answer, Deny, Drop, Modify, ReplyWith, Respond
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.interfaces import Redactor
 from hookgate.protocol.redacting import redacted
-from hookgate.protocol.values import ChatMessage, Finished, LLMRequest
+from hookgate.protocol.values import Finished, LLMRequest
 
 Last = Respond | ReplyWith | Drop | Deny
 """Answers after which nobody else is asked."""

@@ -12,12 +12,13 @@ from hookgate.approvals.binding import Permit
 from hookgate.hooks.chains import Chains
 from hookgate.loop.agent import Agent
 from hookgate.loop.delivery.outlet import Outlet
+from hookgate.protocol.chat import Outbound
 from hookgate.protocol.interfaces import Redactor, Tool
 from hookgate.protocol.journal.audit import CallAudit
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import Claim
 from hookgate.protocol.redacting import redacted
-from hookgate.protocol.values import LLMRequest, Outbound, ProposedCall, Step, ToolCall, ToolResult, ToolSpec
+from hookgate.protocol.values import LLMRequest, ProposedCall, Step, ToolCall, ToolResult, ToolSpec
 from hookgate.protocol.zot.names import EXTENSION
 from hookgate.tools.dispatch import rendered
 from hookgate.tools.memo import Memo

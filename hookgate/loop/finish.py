@@ -9,10 +9,11 @@ from hookgate.hooks.verdicts import Dropped
 from hookgate.loop.batch import Batch, Ready, Settled
 from hookgate.loop.model.attached import kept
 from hookgate.loop.sessions.transcript import NO_RESULT
+from hookgate.protocol.chat import Outbound
 from hookgate.protocol.events.inside import CallEnded
 from hookgate.protocol.events.payloads import ToolExecEnd, ToolExecSkipped
 from hookgate.protocol.redacting import presentable
-from hookgate.protocol.values import Fault, Finished, Outbound, ProposedCall, ToolCall, ToolResult
+from hookgate.protocol.values import Fault, Finished, ProposedCall, ToolCall, ToolResult
 from hookgate.tools.dispatch import sound
 
 DELIVERED = (

@@ -25,6 +25,7 @@ from hookgate.loop.sessions.resting import Resting
 from hookgate.loop.sessions.taking_up import TakingUp
 from hookgate.loop.slots import Shared
 from hookgate.protocol.catalog import StoreFailed
+from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.errors import SessionAborted
 from hookgate.protocol.interfaces import Channel
 from hookgate.protocol.journal.values import (
@@ -37,7 +38,6 @@ from hookgate.protocol.journal.values import (
     Upstream,
 )
 from hookgate.protocol.journal.values import Outcome as JournalOutcome
-from hookgate.protocol.values import Chat, Inbound, Outbound
 
 if TYPE_CHECKING:
     from hookgate.loop.sessions.session import Session

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 from hookgate.hooks.verdicts import Dropped, Replied
 from hookgate.loop.turn_state import Turn
+from hookgate.protocol.chat import Inbound, Outbound
 from hookgate.protocol.events.inside import Prompted, ReplyEnded, StepBegan
 from hookgate.protocol.events.payloads import SteeringInjected
 from hookgate.protocol.journal.values import Draft
-from hookgate.protocol.values import Inbound, Message, Outbound, Step
+from hookgate.protocol.values import Message, Step
 
 
 async def let_in(turn: Turn) -> Inbound | None:

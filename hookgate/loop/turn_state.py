@@ -13,12 +13,13 @@ from hookgate.loop.reply_calls import TextCalls
 from hookgate.loop.sessions.jobs import Prompt
 from hookgate.loop.sessions.transcript import Transcript
 from hookgate.loop.slots import Slot
+from hookgate.protocol.chat import Inbound, Outbound, OutboundKind
 from hookgate.protocol.events.inside import PicturesKept
 from hookgate.protocol.events.payloads import Payload
 from hookgate.protocol.interfaces import Redactor
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import Draft
-from hookgate.protocol.values import Inbound, LLMRequest, Message, Outbound, OutboundKind, Step
+from hookgate.protocol.values import LLMRequest, Message, Step
 from hookgate.tools.memo import Memo
 from hookgate.tools.registry import Snapshot
 

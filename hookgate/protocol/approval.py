@@ -6,7 +6,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from hookgate.protocol.values import Chat, ToolCall
+from hookgate.protocol.chat import Chat
+from hookgate.protocol.values import ToolCall
 
 Grant = Literal["once", "session", "1h", "always"]
 GRANTS: Mapping[str, Grant] = {"once": "once", "session": "session", "1h": "1h", "always": "always"}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from hookgate.protocol.values import Chat
+    from hookgate.protocol.chat import Chat
 
 Busy = Literal["queue", "steer", "reject"]
 """What becomes of a message while a turn runs: it waits for one of its own, joins that turn, or is refused."""

@@ -1,4 +1,4 @@
-"""The nouns of a conversation: what is said, asked of a model, and what a tool is called with and answers.
+"""The nouns of a conversation with a model: what it is asked and replies, what a tool is called with and answers.
 
 Every value is frozen. Mappings inside them are JSON objects that nobody changes in place.
 """
@@ -6,10 +6,11 @@ Every value is frozen. Mappings inside them are JSON objects that nobody changes
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from hookgate.protocol.audit import Judgement
+from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.effects import Effect
 
 Json: TypeAlias = "Mapping[str, Json] | list[Json] | tuple[Json, ...] | str | int | float | bool | None"
@@ -21,86 +22,8 @@ Origin = Literal["native", "text"]
 Access = Literal["none", "read", "write"]
 Purpose = Literal["turn", "compact"]
 """Why a model is called: to answer somebody, or to sum up what was said."""
-OutboundKind = Literal["answer", "output", "notice", "error"]
 
 TOOL_TIMEOUT_S = 60.0
-
-
-@dataclass(frozen=True, slots=True)
-class Chat:
-    """Where a message was said and where its answer belongs."""
-
-    channel: str
-    chat_id: str
-    sender: str = ""
-    chat_type: str = "direct"
-    thread: str = ""
-
-    @property
-    def session_key(self) -> str:
-        """`channel:chat_id`, with `:thread` where the chat has threads; `:` and `%` within these are `%3A`, `%25`."""
-        key = f"{self.channel}:{_part(self.chat_id)}"
-        return f"{key}:{_part(self.thread)}" if self.thread else key
-
-
-def _part(text: str) -> str:
-    return text.replace("%", "%25").replace(":", "%3A")
-
-
-@dataclass(frozen=True, slots=True)
-class Inbound:
-    """`replaces`: the number of the entry of its conversation that it takes the place of, and of all that came after;
-    0: it goes at the end. Of a chat with several people: `mentioned`, the bot is named in it; `reply_to_bot`, it
-    answers something that the bot has said. `album`: messages with the same one were sent as one; what comes late of
-    them joins the turn of the others."""
-
-    chat: Chat
-    text: str
-    media: tuple[str, ...] = ()
-    message_id: str = ""
-    replaces: int = 0
-    mentioned: bool = False
-    reply_to_bot: bool = False
-    album: str = ""
-
-    @property
-    def sound(self) -> Inbound:
-        """With U+FFFD for each lone surrogate, which no database takes."""
-        chat, text, id_ = self.chat, _sound(self.text), _sound(self.message_id)
-        ids = {"chat_id": _sound(chat.chat_id), "sender": _sound(chat.sender), "thread": _sound(chat.thread)}
-        return replace(self, chat=replace(chat, **ids), text=text, message_id=id_)
-
-
-def _sound(text: str) -> str:
-    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
-@dataclass(frozen=True, slots=True)
-class Outbound:
-    """One message to a chat.
-
-    `answer`: what the model said at last; `output`: what a tool shows besides; `notice`: hookgate itself (a denial,
-    say); `error`: the one line that stands where an answer should.
-    """
-
-    chat: Chat
-    text: str
-    media: tuple[str, ...] = ()
-    kind: OutboundKind = "answer"
-
-
-@dataclass(frozen=True, slots=True)
-class ChatMessage:
-    """What stands in a chat, as it is judged on its way in (`message`; `steer`: it joins a turn that runs) or out.
-
-    `message_id`: its own, where it came in; `in_reply_to`: of the one that it answers, where it goes out.
-    """
-
-    text: str
-    media: tuple[str, ...] = ()
-    kind: Literal["message", "steer"] | OutboundKind = "message"
-    message_id: str = ""
-    in_reply_to: str = ""
 
 
 @dataclass(frozen=True, slots=True)

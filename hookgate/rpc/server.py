@@ -20,6 +20,7 @@ from hookgate.embedding.known import known_models
 from hookgate.embedding.reasoning import leveled
 from hookgate.loop.sessions.jobs import Compaction, End, Job, Jobs, Prompt
 from hookgate.protocol.approval import Outcome
+from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.framing import MAX_MESSAGE_BYTES, Oversize
 from hookgate.protocol.rpc import commands, events
 from hookgate.protocol.rpc.commands import Request, malformed, read_request
@@ -33,7 +34,6 @@ from hookgate.protocol.rpc.responses import (
     state_members,
     succeeded,
 )
-from hookgate.protocol.values import Chat, Inbound
 from hookgate.rpc.approvals import Approvals
 from hookgate.rpc.extension_commands import ExtensionCommands
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import trio
 
+from hookgate.protocol.chat import Chat
 from hookgate.protocol.rpc.events import Event, ExtClearNotes, ExtNotify, ExtPanel, ExtPanelClose
-from hookgate.protocol.values import Chat
 from hookgate.protocol.zot.frames import Level, Panel
 
 if TYPE_CHECKING:

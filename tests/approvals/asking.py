@@ -14,11 +14,12 @@ from hookgate.approvals.requests import Approvals, Refused, Surroundings
 from hookgate.approvals.rules import Rule
 from hookgate.protocol.approval import ApprovalRequest, Decide, Decision, Outcome, Wish
 from hookgate.protocol.channel import PRESENT, UNLIMITED, ChannelLimits, ChannelState
+from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.events.payloads import Payload
 from hookgate.protocol.interfaces import Redactor
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import Claim, Conversation
-from hookgate.protocol.values import Chat, Inbound, Outbound, Step, ToolCall
+from hookgate.protocol.values import Step, ToolCall
 from hookgate.store.memory import MemoryJournal
 
 STEP = Step("main", "t", Inbound(Chat("telegram", "42", sender="boss"), "x"), model="openai/gpt")

@@ -17,8 +17,9 @@ from hookgate.approvals.people import People
 from hookgate.approvals.requests import Refused
 from hookgate.approvals.rules import Rule
 from hookgate.protocol.approval import OPERATOR, Decision, Grant, Terms, Voter
+from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.journal.values import AlreadyIntended, Arrival, Claim, Conversation, PolicyChanged
-from hookgate.protocol.values import Chat, Inbound, Step, ToolCall
+from hookgate.protocol.values import Step, ToolCall
 from hookgate.store.memory import MemoryJournal
 from tests.approvals.asking import House, Person
 from tests.guest import Guest

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from hookgate.approvals.binding import Subject, grant_scope, policy, request_digest
 from hookgate.protocol.approval import Wish
+from hookgate.protocol.chat import Inbound
 from hookgate.protocol.journal.values import Claim, Conversation
-from hookgate.protocol.values import Inbound, ToolSpec
+from hookgate.protocol.values import ToolSpec
 from tests.approvals.asking import CALL, STEP
 
 CLAIM = Claim(Conversation("telegram:42", "main"), 1, "gateway", 0.0, message="M1")

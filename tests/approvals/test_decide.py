@@ -9,8 +9,8 @@ import pytest
 from hookgate.approvals.decide import counted, not_yours, outcome, refusal_reason
 from hookgate.approvals.people import People, Person, may
 from hookgate.protocol.approval import OPERATOR, ApprovalRequest, Decision, RequestState, Terms, Voter
+from hookgate.protocol.chat import Chat
 from hookgate.protocol.journal.values import Conversation, Standing, StoredRequest, Vote
-from hookgate.protocol.values import Chat
 from tests.approvals.asking import CALL
 
 REQUEST = ApprovalRequest("f", Chat("telegram", "42", sender="7"), CALL, "rule:a", "Run bash?", "", (), 30.0, "d")

@@ -18,9 +18,10 @@ from hookgate.approvals.people import People
 from hookgate.approvals.requests import Refused
 from hookgate.approvals.rules import Rule
 from hookgate.protocol.approval import Decision, Terms, Voter
+from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import PolicyChanged
-from hookgate.protocol.values import Chat, Inbound, Step
+from hookgate.protocol.values import Step
 from hookgate.store.journal import open_journal
 from tests.approvals.asking import CALL, STEP, House, Person
 

@@ -15,9 +15,10 @@ from hookgate.approvals.binding import Permit
 from hookgate.approvals.requests import Refused
 from hookgate.approvals.rules import TTL_S, Rule
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide, Decision, Lasting, Voter, Wish
+from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.events.payloads import ApprovalDecided, ApprovalRequested
 from hookgate.protocol.match import Globs, Matcher
-from hookgate.protocol.values import Chat, Inbound, Step, ToolCall
+from hookgate.protocol.values import Step, ToolCall
 from hookgate.redaction import Redactor
 from tests.approvals.asking import CALL, NO, SESSION, STEP, YES, House, Person
 

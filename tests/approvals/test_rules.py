@@ -11,8 +11,9 @@ from hookgate.approvals.rules import Rule, usual_name, wishes
 from hookgate.assembly.hooks.opening import approval_rules
 from hookgate.config import parse
 from hookgate.protocol.approval import Wish
+from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.match import Globs, Matcher
-from hookgate.protocol.values import Chat, Inbound, Step, ToolCall
+from hookgate.protocol.values import Step, ToolCall
 
 STEP = Step("main", "t", Inbound(Chat("telegram", "42", sender="boss"), "x"), model="openai/gpt")
 CALL = ToolCall("c1", "bash", {"command": "ls"})

@@ -10,7 +10,7 @@ from hookgate import config as configuration
 from hookgate.assembly.app import open_runtime
 from hookgate.assembly.settings import Ports, Settings
 from hookgate.config import ConfigError
-from hookgate.protocol.values import Chat, Inbound
+from hookgate.protocol.chat import Chat, Inbound
 from tests.loop.recording import CHAT, Room
 from tests.model_server import open_model_server, says
 

@@ -13,7 +13,8 @@ from hookgate.channels.dialogue import WHOLE
 from hookgate.channels.printable import named, visible
 from hookgate.channels.question import Part, Question, measured
 from hookgate.protocol.approval import ApprovalRequest
-from hookgate.protocol.values import Chat, ToolCall
+from hookgate.protocol.chat import Chat
+from hookgate.protocol.values import ToolCall
 from tests.cli.window import Window
 
 FAKE = "? Run bash?  (rule:shell asks)\n  command:\n| ls\n  bash: 2 characters\n  allow? [y]es once, [n]o: "

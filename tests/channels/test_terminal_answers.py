@@ -13,7 +13,8 @@ from hookgate.channels.approving import asking
 from hookgate.channels.dialogue import WHOLE
 from hookgate.channels.terminal import GONE, MAX_HELD, NOBODY, Terminal
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decision, Grant, Outcome
-from hookgate.protocol.values import Chat, Outbound, ToolCall
+from hookgate.protocol.chat import Chat, Outbound
+from hookgate.protocol.values import ToolCall
 
 REQUEST = ApprovalRequest(
     "A1", Chat("cli", "terminal"), ToolCall("1", "new_tool", {}), "rule:dynamic", "Run new_tool?", "", (), 60, "d"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hookgate.channels.panels import PanelView
 from hookgate.channels.surface import MAX_SUBMITTED, TerminalSurface
 from hookgate.channels.terminal import Terminal
-from hookgate.protocol.values import Chat
+from hookgate.protocol.chat import Chat
 from hookgate.protocol.zot.frames import Panel
 
 CHAT = Chat("cli", "terminal")

@@ -13,7 +13,7 @@ from hookgate.cli.terminal.help import help_text
 from hookgate.loop.commands.table import RESERVED, Command, Invocation
 from hookgate.loop.gateway import Gateway
 from hookgate.loop.slots import Shared
-from hookgate.protocol.values import Chat
+from hookgate.protocol.chat import Chat
 from hookgate.store.memory import MemoryJournal
 
 ROWS = [

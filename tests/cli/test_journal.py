@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.journal.values import Arrival
-from hookgate.protocol.values import Chat, Inbound
 from hookgate.store.journal import open_journal
 from tests.cli import program
 from tests.store.journals import ANN, CARL, fill, keep_old

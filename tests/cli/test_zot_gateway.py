@@ -16,11 +16,11 @@ from hookgate.assembly.app import open_runtime
 from hookgate.assembly.logs.sinks import EVERYTHING, observer
 from hookgate.assembly.settings import ExtensionFlags, Ports, Settings
 from hookgate.hooks.rules import Mount
+from hookgate.protocol.chat import Inbound, Outbound
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.payloads import HookFailed
 from hookgate.protocol.hook.answers import CONTINUE, Answer, Approve
 from hookgate.protocol.hook.stages import Question, Stage
-from hookgate.protocol.values import Inbound, Outbound
 from tests.cli.program import none_left
 from tests.cli.zot_folders import extension, panel_extension, tool
 from tests.flow.gateway import DEADLINE_S, HEAD, Flow

@@ -26,11 +26,12 @@ from hookgate.loop.turn_state import Turn
 from hookgate.processes.deadlines import Deadlines
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide
 from hookgate.protocol.channel import PRESENT, UNLIMITED, ChannelPolicy
+from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.hook.stages import MESSAGE_STAGES, Stage
 from hookgate.protocol.journal.values import Conversation, Draft
 from hookgate.protocol.match import Observed
-from hookgate.protocol.values import Chat, Inbound, Message, Outbound, ToolCall, ToolResult, ToolSpec
+from hookgate.protocol.values import Message, ToolCall, ToolResult, ToolSpec
 from hookgate.providers.scripted import Script, ScriptedProvider
 from hookgate.store.memory import MemoryJournal
 from hookgate.tools.registry import Registry

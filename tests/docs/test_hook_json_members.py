@@ -18,6 +18,7 @@ from hookgate.config import parse
 from hookgate.hooks.children import calls, process
 from hookgate.processes import group, outbox, pipes
 from hookgate.processes.outbox import hook_event_frame, runtime_event_frame
+from hookgate.protocol.chat import Chat, ChatMessage, Inbound
 from hookgate.protocol.codec import encode
 from hookgate.protocol.effects import FileEffect
 from hookgate.protocol.events.event import Event
@@ -28,12 +29,9 @@ from hookgate.protocol.match import CRITERIA
 from hookgate.protocol.peer import notification_frame
 from hookgate.protocol.values import (
     TOOL_TIMEOUT_S,
-    Chat,
-    ChatMessage,
     Decode,
     Fault,
     Finished,
-    Inbound,
     LLMReply,
     LLMRequest,
     Message,

@@ -19,9 +19,7 @@ from hookgate.protocol.hook.answers import Abort, Continue, Deny, Drop, Failed, 
 from hookgate.protocol.hook.hello import Hello, parse_hello
 from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.peer import Peer
-from hookgate.protocol.values import (
-    FaultKind,
-)
+from hookgate.protocol.values import FaultKind
 from tests.docs.chat import play
 from tests.docs.page import anchor, codes, read_page
 from tests.wire import Child, open_child

@@ -14,8 +14,9 @@ from hookgate import config as configuration
 from hookgate.assembly.app import Runtime, open_runtime
 from hookgate.assembly.logs.sinks import EVERYTHING, observer
 from hookgate.assembly.settings import Ports, Settings
+from hookgate.protocol.chat import Inbound
 from hookgate.protocol.events.event import Event
-from hookgate.protocol.values import Inbound, Message
+from hookgate.protocol.values import Message
 from tests.loop.recording import CHAT, Room
 from tests.model_server import Answer, ModelServer, open_model_server
 

@@ -15,14 +15,9 @@ from hookgate.assembly.settings import Ports, Settings
 from hookgate.control.client import call
 from hookgate.control.gateway import open_gateway_control
 from hookgate.protocol.approval import ApprovalRequest, Decide, Decision
+from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.hook.stages import Stage
-from hookgate.protocol.values import (
-    Chat,
-    Inbound,
-    LLMReply,
-    LLMRequest,
-    ProposedCall,
-)
+from hookgate.protocol.values import LLMReply, LLMRequest, ProposedCall
 from tests.flow.gateway import child
 from tests.flow.tooling import Made
 from tests.loop.recording import Room

@@ -11,11 +11,12 @@ import pytest
 import trio
 
 from hookgate.protocol.approval import Decision
+from hookgate.protocol.chat import Outbound
 from hookgate.protocol.events.inside import CallProgressed
 from hookgate.protocol.events.payloads import Payload
 from hookgate.protocol.hook.answers import Abort, Deny, Modify, Respond
 from hookgate.protocol.hook.stages import Stage
-from hookgate.protocol.values import Fault, Outbound, ToolCall, ToolResult
+from hookgate.protocol.values import Fault, ToolCall, ToolResult
 from hookgate.tools import call_context
 from hookgate.tools.errors import ToolError
 from tests.flow.tooling import Made, Rig, everything_sent, open_rig

@@ -10,8 +10,8 @@ import pytest
 import trio
 
 from hookgate.protocol.approval import Decision
+from hookgate.protocol.chat import Inbound
 from hookgate.protocol.interfaces import Provider
-from hookgate.protocol.values import Inbound
 from hookgate.providers.scripted import Script, ScriptedCall, ScriptedProvider, ScriptStep
 from tests.flow.tooling import Made, Rig, open_rig, settled
 from tests.loop.recording import CHAT

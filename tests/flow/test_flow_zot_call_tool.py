@@ -12,9 +12,10 @@ import pytest
 import trio
 
 from hookgate.hooks.rules import Mount
+from hookgate.protocol.chat import Inbound
 from hookgate.protocol.hook.answers import CONTINUE, Abort, Answer, Approve, Deny, Modify
 from hookgate.protocol.hook.stages import Question, Stage
-from hookgate.protocol.values import Inbound, ToolCall
+from hookgate.protocol.values import ToolCall
 from hookgate.protocol.zot.blocks import MAX_RESULT_BYTES
 from tests.cli.program import DEADLINE_S, PLUGINS, none_left
 from tests.cli.rpc_client import Frame, one, open_rpc, scripted, types

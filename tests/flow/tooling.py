@@ -16,23 +16,14 @@ from hookgate.assembly.logs.sinks import EVERYTHING, observer
 from hookgate.assembly.settings import Ports, Settings
 from hookgate.hooks.inside import InsideHook
 from hookgate.hooks.rules import Mount, Rules
+from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.inside import INSIDE
 from hookgate.protocol.events.payloads import Payload, ToolExecEnd, ToolExecSkipped, ToolExecStart
 from hookgate.protocol.hook.answers import CONTINUE, Answer, Approve
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.interfaces import Tool
-from hookgate.protocol.values import (
-    Chat,
-    Finished,
-    Inbound,
-    Message,
-    Outbound,
-    ToolCall,
-    ToolPreference,
-    ToolResult,
-    ToolSpec,
-)
+from hookgate.protocol.values import Finished, Message, ToolCall, ToolPreference, ToolResult, ToolSpec
 from tests.flow.gateway import HEAD
 from tests.loop.recording import CHAT, DEADLINE_S, Room, is_valid
 from tests.model_server import Answer as Reply

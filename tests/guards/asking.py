@@ -6,22 +6,12 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Protocol
 
+from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.payloads import Payload, ToolExecSkipped, TurnEnd
 from hookgate.protocol.hook.answers import Answer, Continue, Deny, Modify
 from hookgate.protocol.hook.stages import Question, Stage
-from hookgate.protocol.values import (
-    Chat,
-    Fault,
-    FaultKind,
-    Finished,
-    Inbound,
-    Json,
-    Step,
-    ToolCall,
-    ToolResult,
-    ToolSpec,
-)
+from hookgate.protocol.values import Fault, FaultKind, Finished, Json, Step, ToolCall, ToolResult, ToolSpec
 
 STEP = Step("main", "turn-1", Inbound(Chat("test", "1"), "go"), model="p/m")
 _IDS = count(1)

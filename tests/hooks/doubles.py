@@ -11,11 +11,12 @@ import trio
 from hookgate.hooks.gate import Gate
 from hookgate.hooks.inside import InsideHook, Judge
 from hookgate.hooks.rules import Mount, Rules
+from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.hook.answers import CONTINUE, Answer
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.match import Globs, Matcher, Observed
-from hookgate.protocol.values import Chat, Inbound, LLMRequest, Message, Step, ToolCall, ToolSpec
+from hookgate.protocol.values import LLMRequest, Message, Step, ToolCall, ToolSpec
 
 CHAT = Chat("telegram", "-42", sender="501", chat_type="group")
 STEP = Step("main", "main-turn-1", Inbound(CHAT, "hi"), model="openai/gpt")

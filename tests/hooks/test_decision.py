@@ -20,6 +20,7 @@ from hookgate.hooks.decision import (
     withheld,
 )
 from hookgate.hooks.rules import Policy, Rules
+from hookgate.protocol.chat import Chat, ChatMessage, Inbound
 from hookgate.protocol.hook.answers import (
     CONTINUE,
     Abort,
@@ -36,11 +37,8 @@ from hookgate.protocol.hook.answers import (
 )
 from hookgate.protocol.hook.stages import Question, Stage, Subject
 from hookgate.protocol.values import (
-    Chat,
-    ChatMessage,
     Fault,
     Finished,
-    Inbound,
     LLMReply,
     LLMRequest,
     Message,

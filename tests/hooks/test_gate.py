@@ -11,13 +11,14 @@ import pytest
 from hookgate.hooks.gate import Allowed, Answered, Denied
 from hookgate.hooks.inside import InsideHook
 from hookgate.hooks.rules import Mount, Policy, Rules
+from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.errors import SessionAborted, TurnAborted
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.payloads import HookFailed
 from hookgate.protocol.hook.answers import CONTINUE, Abort, Answer, Approve, Deny, Modify, Respond
 from hookgate.protocol.hook.hello import Hello
 from hookgate.protocol.hook.stages import Question, Stage
-from hookgate.protocol.values import Chat, Finished, Inbound, LLMReply, Outbound, Step, ToolCall, ToolResult
+from hookgate.protocol.values import Finished, LLMReply, Step, ToolCall, ToolResult
 from tests.hooks.doubles import CALL, CHAT, REQUEST, STEP, Asked, gate_of, hook, matching, never, sink
 
 FINISHED = Finished(CALL, ToolResult("out", "shown"), 5)

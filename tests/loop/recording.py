@@ -25,6 +25,7 @@ from hookgate.loop.sessions.transcript import Transcript
 from hookgate.loop.slots import MAX_TURNS, Shared
 from hookgate.protocol.approval import ApprovalRequest, Decide, Decision
 from hookgate.protocol.channel import PRESENT, UNLIMITED, ChannelPolicy
+from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.payloads import Payload
 from hookgate.protocol.hook.answers import CONTINUE, Answer, Approve
@@ -33,17 +34,7 @@ from hookgate.protocol.interfaces import Provider
 from hookgate.protocol.journal.interfaces import Work
 from hookgate.protocol.journal.values import Claim, Conversation, Draft
 from hookgate.protocol.match import Observed
-from hookgate.protocol.values import (
-    Chat,
-    Inbound,
-    LLMReply,
-    LLMRequest,
-    Message,
-    Outbound,
-    ToolCall,
-    ToolResult,
-    ToolSpec,
-)
+from hookgate.protocol.values import LLMReply, LLMRequest, Message, ToolCall, ToolResult, ToolSpec
 from hookgate.providers.scripted import Script, ScriptedCall, ScriptedProvider, ScriptStep
 from hookgate.store.memory import MemoryJournal
 from hookgate.tools.registry import Registry

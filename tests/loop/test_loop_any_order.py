@@ -17,11 +17,12 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from hookgate.loop.gateway import Gateway
 from hookgate.loop.model.compaction import HEADING, SUMMARY_TOKENS
 from hookgate.loop.slots import Shared
+from hookgate.protocol.chat import Inbound, Outbound
 from hookgate.protocol.hook.answers import CONTINUE, Abort, Answer
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import Conversation
-from hookgate.protocol.values import Inbound, LLMReply, LLMRequest, Outbound, ProposedCall, ToolCall
+from hookgate.protocol.values import LLMReply, LLMRequest, ProposedCall, ToolCall
 from hookgate.store.memory import MemoryJournal
 from tests.guest import Guest
 from tests.loop.fuse import Fuse

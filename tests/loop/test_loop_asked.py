@@ -51,7 +51,8 @@ async def test_hooks_see_that_it_was_text_and_can_refuse_it(bench: MakeBench) ->
 
 
 def made_params() -> bytes:
-    from hookgate.protocol.values import Chat, Inbound, Step
+    from hookgate.protocol.chat import Chat, Inbound
+    from hookgate.protocol.values import Step
 
     step = Step("main", "main-turn-1", Inbound(Chat("room", "1"), ""))
     return Question(Stage.BEFORE_TOOL, step, ToolCall("c", "count", {}, "text")).params

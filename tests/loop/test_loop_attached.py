@@ -15,8 +15,9 @@ from PIL import Image
 from hookgate.loop.execution_policy import Around
 from hookgate.loop.model import attached
 from hookgate.loop.model.attached import kept, with_files
+from hookgate.protocol.chat import Chat
 from hookgate.protocol.media import MediaReference
-from hookgate.protocol.values import Chat, LLMRequest, Message, ToolCall, ToolResult
+from hookgate.protocol.values import LLMRequest, Message, ToolCall, ToolResult
 from hookgate.store.media import FileMedia, MediaLimits
 from tests.loop.recording import Bench, FunctionTool, asks_for, says
 

@@ -11,11 +11,12 @@ import trio
 from hookgate.loop.calls import AGAIN, SKIPPED
 from hookgate.loop.gateway import REJECTED
 from hookgate.protocol.channel import Busy, ChannelPolicy
+from hookgate.protocol.chat import ChatMessage, Inbound
 from hookgate.protocol.events.payloads import SteeringInjected
 from hookgate.protocol.hook.answers import Answer, Drop, Modify
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.journal.values import Arrival, Draft
-from hookgate.protocol.values import ChatMessage, Inbound, Message, ToolCall
+from hookgate.protocol.values import Message, ToolCall
 from hookgate.store.attempts import GIVEN_UP, MAX_ATTEMPTS
 from tests.loop.recording import CHAT, Bench, FunctionTool, asks_for, hook, is_valid, says
 

@@ -16,8 +16,8 @@ from hookgate.loop.commands.table import Command, Commands, Invocation, Outcome
 from hookgate.loop.extensions.commands import ExtensionCommands
 from hookgate.loop.extensions.surface import MAX_WAITING, Surfaces
 from hookgate.loop.sessions.jobs import Prompt
+from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.journal.values import Accepted, Conversation
-from hookgate.protocol.values import Chat, Inbound, Outbound
 from hookgate.protocol.zot.answers import CommandAnswer
 from hookgate.protocol.zot.frames import Panel
 from tests.loop.recording import CHAT, DEADLINE_S, OTHER, Bench, Room, says

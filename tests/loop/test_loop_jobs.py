@@ -5,7 +5,7 @@ from __future__ import annotations
 import trio
 
 from hookgate.loop.sessions.jobs import MAX_QUEUED, Compaction, End, Job, Jobs
-from hookgate.protocol.values import Chat
+from hookgate.protocol.chat import Chat
 
 WORK = Compaction(Chat("test", "1"))
 

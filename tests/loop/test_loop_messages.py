@@ -8,10 +8,11 @@ import pytest
 import trio
 
 from hookgate.loop.finish import DELIVERED
+from hookgate.protocol.chat import ChatMessage
 from hookgate.protocol.events.payloads import TurnEnd
 from hookgate.protocol.hook.answers import Abort, Answer, Drop, Failed, Modify, ReplyWith
 from hookgate.protocol.hook.stages import Question, Stage
-from hookgate.protocol.values import ChatMessage, ToolCall, ToolResult
+from hookgate.protocol.values import ToolCall, ToolResult
 from tests.loop.recording import Bench, FunctionTool, asks_for, hook, says
 
 MakeBench = Callable[..., Bench]

@@ -16,11 +16,12 @@ from hookgate.loop.sessions.jobs import MAX_QUEUED
 from hookgate.loop.sessions.session import MAX_NEWS
 from hookgate.loop.sessions.transcript import NO_RESULT
 from hookgate.protocol.catalog import StoreFailed
+from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.events.payloads import SteeringInjected, TurnEnd
 from hookgate.protocol.hook.answers import CONTINUE, Answer, Ask
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.journal.values import Arrival, ArrivalKind, Claim, Unfinished
-from hookgate.protocol.values import Chat, Inbound, ToolCall
+from hookgate.protocol.values import ToolCall
 from hookgate.providers.scripted import ScriptStep
 from hookgate.store.journal import open_journal
 from hookgate.store.memory import MemoryJournal

@@ -9,9 +9,9 @@ import trio.testing
 
 from hookgate.loop.slots import Slot
 from hookgate.protocol.approval import Decision, Voter
+from hookgate.protocol.chat import Chat
 from hookgate.protocol.hook.answers import CONTINUE, Answer, Approve, Ask
 from hookgate.protocol.hook.stages import Question, Stage
-from hookgate.protocol.values import Chat
 from tests.loop.recording import Bench, FunctionTool, asks_for, hook, says
 
 MakeBench = Callable[..., Bench]

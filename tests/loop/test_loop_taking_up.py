@@ -13,9 +13,9 @@ from hookgate.loop.commands.table import Command, Invocation, Outcome
 from hookgate.loop.sessions import taking_up
 from hookgate.loop.sessions.jobs import Prompt
 from hookgate.protocol.catalog import StoreFailed
+from hookgate.protocol.chat import Inbound
 from hookgate.protocol.hook.answers import CONTINUE, Answer
 from hookgate.protocol.hook.stages import Question, Stage
-from hookgate.protocol.values import Inbound
 from hookgate.store.journal import StoredJournal, open_journal
 from tests.loop.recording import CHAT, OTHER, Bench, hook, says
 

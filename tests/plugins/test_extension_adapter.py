@@ -14,9 +14,10 @@ import trio
 
 from hookgate.hooks.zot.extension import ZotExtension
 from hookgate.hooks.zot.start import open_extension
+from hookgate.protocol.chat import Chat
 from hookgate.protocol.hook.answers import CONTINUE, Deny
 from hookgate.protocol.hook.stages import Question, Stage
-from hookgate.protocol.values import Chat, ToolCall, ToolResult
+from hookgate.protocol.values import ToolCall, ToolResult
 from hookgate.protocol.zot.answers import CommandAnswer
 from hookgate.protocol.zot.frames import Panel
 from tests.examples.programs import BUNDLED_NODE

@@ -17,8 +17,9 @@ from hookgate.hooks.gate import Gate
 from hookgate.hooks.rules import Mount, Rules
 from hookgate.hooks.verdicts import Dropped, Replied
 from hookgate.processes.child import HelloFailed
+from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.hook.stages import Stage
-from hookgate.protocol.values import Chat, Inbound, Outbound, Step
+from hookgate.protocol.values import Step
 from tests.hooks.doubles import matching
 from tests.hooks.processes import DEADLINE_S, open_deadlines
 

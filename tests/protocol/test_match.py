@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.events.payloads import PAYLOADS, GateDecision
 from hookgate.protocol.match import CRITERIA, Globs, Matcher, Observed, unknown_event
-from hookgate.protocol.values import Chat, Inbound, Step
+from hookgate.protocol.values import Step
 
 CHAT = Chat("telegram", "-42", sender="501", chat_type="group", thread="7")
 STEP = Step("main", "t", Inbound(CHAT, "x"), model="openai/gpt-4o")

@@ -12,7 +12,7 @@ import trio
 from hookgate.control.client import ControlFailed, call
 from hookgate.loop.doors.door import Door
 from hookgate.operations.hooks import reload_hooks
-from hookgate.protocol.values import Chat, Inbound
+from hookgate.protocol.chat import Chat, Inbound
 from hookgate.serve.run import Served, open_gateway
 from tests.serve.gateway import DEADLINE_S, configured
 

@@ -9,7 +9,7 @@ import trio
 
 from hookgate.operations.hooks import reload_hooks
 from hookgate.operations.refused import OperationRefused
-from hookgate.protocol.values import Chat, Inbound
+from hookgate.protocol.chat import Chat, Inbound
 from hookgate.serve.run import Served
 from tests.serve.gateway import configured, open_served
 

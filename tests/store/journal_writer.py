@@ -11,8 +11,9 @@ from pathlib import Path
 
 import trio
 
+from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.journal.values import Arrival, CallRecord, Draft, Intent
-from hookgate.protocol.values import Chat, Inbound, Message, Outbound, ToolCall, ToolResult
+from hookgate.protocol.values import Message, ToolCall, ToolResult
 from hookgate.store.journal import StoredJournal, open_journal
 
 SIDE_BY_SIDE = 4

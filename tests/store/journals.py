@@ -7,6 +7,7 @@ from pathlib import Path
 
 from hookgate.protocol.approval import ApprovalRequest, Voter
 from hookgate.protocol.audit import Judgement
+from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.effects import FileEffect, ProcessEffect
 from hookgate.protocol.hook.answers import CONTINUE, Deny, Modify, Respond
 from hookgate.protocol.journal.audit import CallAudit
@@ -23,18 +24,7 @@ from hookgate.protocol.journal.values import (
     StoredRequest,
     Vote,
 )
-from hookgate.protocol.values import (
-    Chat,
-    Decode,
-    Fault,
-    Inbound,
-    Message,
-    Outbound,
-    ProposedCall,
-    Step,
-    ToolCall,
-    ToolResult,
-)
+from hookgate.protocol.values import Decode, Fault, Message, ProposedCall, Step, ToolCall, ToolResult
 from hookgate.store.journal import StoredJournal, open_journal
 
 DAY_S = 86400.0

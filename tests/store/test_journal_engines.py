@@ -12,6 +12,7 @@ import trio
 import trio.testing
 
 from hookgate.protocol.approval import ApprovalRequest
+from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.hook.answers import CONTINUE
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import (
@@ -28,7 +29,7 @@ from hookgate.protocol.journal.values import (
     StoredRequest,
     Vote,
 )
-from hookgate.protocol.values import Chat, Inbound, Message, Outbound, ToolCall
+from hookgate.protocol.values import Message, ToolCall
 from hookgate.store.attempts import GIVEN_UP, MAX_ATTEMPTS
 from hookgate.store.journal import open_journal
 from hookgate.store.journal.claims import FREE, IN_ORDER

@@ -13,8 +13,9 @@ import pytest
 import trio
 
 from hookgate.protocol.catalog import StoreBusy, StoreCorrupt, StoreFailed, StoreReadOnly, StoreTooNew
+from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.journal.values import Accepted, Arrival, Draft
-from hookgate.protocol.values import Chat, Inbound, Message, Outbound
+from hookgate.protocol.values import Message
 from hookgate.store.journal import StoredJournal, open_journal, place
 from hookgate.store.journal.clock import Clock
 from tests.store.test_store_faults import WITHOUT_RIGHTS, digest, held, neighbours, put, run
@@ -266,7 +267,7 @@ import os, resource, sys, trio
 from pathlib import Path
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.journal.values import Arrival
-from hookgate.protocol.values import Chat, Inbound
+from hookgate.protocol.chat import Chat, Inbound
 from hookgate.store.journal import open_journal
 
 def arrival(key):

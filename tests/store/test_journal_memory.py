@@ -5,9 +5,10 @@ from __future__ import annotations
 import gc
 import tracemalloc
 
+from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import Arrival, CallRecord, Draft, Intent
-from hookgate.protocol.values import Chat, Inbound, Message, ToolCall, ToolResult
+from hookgate.protocol.values import Message, ToolCall, ToolResult
 from hookgate.store.memory import MemoryJournal
 from hookgate.store.memory.tables import KEPT
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
 
 from hookgate.protocol.approval import ApprovalRequest
+from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import (
     AlreadyIntended,
@@ -28,7 +29,7 @@ from hookgate.protocol.journal.values import (
     StoredRequest,
     Vote,
 )
-from hookgate.protocol.values import Chat, Inbound, Message, Outbound, ToolCall, ToolResult
+from hookgate.protocol.values import Message, ToolCall, ToolResult
 from hookgate.store.attempts import GIVEN_UP, MAX_ATTEMPTS
 from hookgate.store.journal import open_journal
 from hookgate.store.memory import MemoryJournal

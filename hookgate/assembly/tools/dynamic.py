@@ -18,10 +18,11 @@ from hookgate.hooks.children.process import HelloFailed, HookProcess, ProcessSpe
 from hookgate.processes.deadlines import Deadlines
 from hookgate.protocol.approval import Lasting
 from hookgate.protocol.catalog import Catalog
+from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.hook.answers import Failed, Respond
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.match import Globs, Matcher
-from hookgate.protocol.values import Chat, Inbound, JsonObject, Step, ToolCall, ToolResult, ToolSpec
+from hookgate.protocol.values import JsonObject, Step, ToolCall, ToolResult, ToolSpec
 from hookgate.sections import Config
 from hookgate.tools.dynamic.asking import approval_text, lasting
 from hookgate.tools.dynamic.draft import NEW_TOOL

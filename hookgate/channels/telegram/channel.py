@@ -20,10 +20,10 @@ from hookgate.channels.telegram.outgoing.messages import Messages, Text
 from hookgate.channels.telegram.outgoing.typing import Typing
 from hookgate.protocol.approval import ApprovalRequest, Decide
 from hookgate.protocol.channel import ChannelLimits, ChannelState, Undelivered
+from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.payloads import TurnEnd, TurnStart
 from hookgate.protocol.media import MediaStore, media_reference
-from hookgate.protocol.values import Chat, Outbound
 
 # The platform takes 4096 units; what is left is for a mark, or a word about a topic that is gone.
 LIMITS = ChannelLimits(4000, "utf16", edit_s=1.5, group_edit_s=3.0, media_in=MAX_FILE, media_out=50_000_000)

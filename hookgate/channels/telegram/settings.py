@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from hookgate.protocol.approval import Decision, Outcome, Voter
+from hookgate.protocol.chat import Inbound
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import Accepted, Upstream
 from hookgate.protocol.media import MediaStore
-from hookgate.protocol.values import Inbound
 
 API_URL = "https://api.telegram.org"
 

@@ -25,6 +25,7 @@ from hookgate.channels.web.shapes import Card, Queued, ShownMessage, Snapshot, T
 from hookgate.protocol.approval import ApprovalRequest, Decide, Voter
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.channel import UNLIMITED, ChannelState
+from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.inside import PicturesKept
 from hookgate.protocol.events.payloads import (
@@ -39,7 +40,6 @@ from hookgate.protocol.events.payloads import (
 )
 from hookgate.protocol.journal.values import Accepted, Conversation
 from hookgate.protocol.journal.views import Exchange
-from hookgate.protocol.values import Chat, Inbound, Outbound
 
 T = TypeVar("T")
 log = structlog.get_logger("hookgate.web")

@@ -15,8 +15,8 @@ import trio
 
 from hookgate.channels.web.running import Running
 from hookgate.channels.web.shapes import Queued, ShownTool, ShownTrace
+from hookgate.protocol.chat import Chat
 from hookgate.protocol.codec import encode
-from hookgate.protocol.values import Chat
 
 T = TypeVar("T")
 MAX_EVENTS = 1000

@@ -8,12 +8,13 @@ from functools import lru_cache
 
 from hookgate.channels.web.markdown import to_html
 from hookgate.channels.web.shapes import Role, ShownMedia, ShownMessage, ShownTool, ShownTrace, ToolState, moment
+from hookgate.protocol.chat import Outbound, OutboundKind
 from hookgate.protocol.codec import encode
 from hookgate.protocol.interfaces import Replacing
 from hookgate.protocol.journal.values import CallRecord, Row
 from hookgate.protocol.journal.views import Exchange
 from hookgate.protocol.media import MediaReference, media_reference
-from hookgate.protocol.values import JsonObject, Message, Outbound, OutboundKind
+from hookgate.protocol.values import JsonObject, Message
 
 ROLES: Mapping[OutboundKind, Role] = {"answer": "assistant", "output": "tool", "notice": "notice", "error": "error"}
 MAX_SUMMARY = 200

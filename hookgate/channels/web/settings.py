@@ -7,11 +7,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
 from hookgate.protocol.approval import Decision, Outcome, Voter
+from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.interfaces import Replacing
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import Accepted, StoredRequest
 from hookgate.protocol.media import MediaStore
-from hookgate.protocol.values import Chat, Inbound
 
 OWNER = "owner"
 """Who has logged in with the channel's token."""

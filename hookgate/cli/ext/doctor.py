@@ -27,8 +27,8 @@ from hookgate.processes.child import HelloFailed
 from hookgate.processes.deadlines import Deadlines
 from hookgate.processes.last_words import Redact, ended
 from hookgate.program.endings import FAILED
+from hookgate.protocol.chat import Chat
 from hookgate.protocol.interfaces import Tool
-from hookgate.protocol.values import Chat
 from hookgate.protocol.zot.frames import Level, Panel
 from hookgate.sections import Config
 from hookgate.tools.names import BUILTINS

@@ -14,8 +14,9 @@ from hookgate.assembly.hooks.opening import plans
 from hookgate.assembly.tools.opening import all_rules
 from hookgate.cli.printing import counted, say, table
 from hookgate.config import ConfigError
+from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.hook.stages import Stage
-from hookgate.protocol.values import Chat, Inbound, Step
+from hookgate.protocol.values import Step
 from hookgate.sections import Config
 
 if TYPE_CHECKING:

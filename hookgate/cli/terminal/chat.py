@@ -43,7 +43,7 @@ from hookgate.operations.extensions import extension_problems
 from hookgate.program.endings import FAILED, INTERRUPTED
 from hookgate.program.signals import open_until_signal
 from hookgate.program.starting import begun
-from hookgate.protocol.values import Chat, Inbound
+from hookgate.protocol.chat import Chat, Inbound
 
 CHAT = Chat(NAME, "terminal", sender="user")
 

@@ -15,7 +15,7 @@ from hookgate.cli.terminal.model import model
 from hookgate.cli.terminal.printing import connections, hooks, tools
 from hookgate.cli.terminal.trust import Put
 from hookgate.loop.commands.table import Command, Invocation, Outcome
-from hookgate.protocol.values import Chat
+from hookgate.protocol.chat import Chat
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from hookgate.assembly.app import Runtime
 from hookgate.cli.terminal.trust import Put, introduce
 from hookgate.loop.commands.table import Commands
 from hookgate.operations.extensions import reload_extensions
-from hookgate.protocol.values import Inbound
+from hookgate.protocol.chat import Inbound
 
 _COMMAND = re.compile(r"(/[A-Za-z0-9_-]+)(\s.*)?", re.DOTALL)
 """What looks like a command; a path has another slash."""

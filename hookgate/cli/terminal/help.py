@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hookgate.cli.printing import aligned, width_shown
 from hookgate.loop.commands.table import Command, Commands
-from hookgate.protocol.values import Chat
+from hookgate.protocol.chat import Chat
 
 
 def at_the_prompt(commands: Commands, chat: Chat) -> list[Command]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from hookgate.assembly.app import Runtime
 from hookgate.assembly.models import models_of, named_model, unknown_of
-from hookgate.protocol.values import Chat
+from hookgate.protocol.chat import Chat
 
 
 def model(runtime: Runtime, chat: Chat, name: str) -> str:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from hookgate.assembly.redacting import make_redactor
 from hookgate.assembly.settings import Settings
 from hookgate.cli.printing import counted
+from hookgate.protocol.chat import Chat
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import Entry
-from hookgate.protocol.values import Chat
 
 MESSAGES, CHARACTERS = 6, 300
 

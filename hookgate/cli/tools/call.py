@@ -24,18 +24,10 @@ from hookgate.program.signals import open_until_signal
 from hookgate.program.starting import begun
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide, Decision
 from hookgate.protocol.channel import PRESENT, UNLIMITED
+from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.errors import TurnAborted
 from hookgate.protocol.journal.values import Conversation
-from hookgate.protocol.values import (
-    Chat,
-    Inbound,
-    LLMRequest,
-    Message,
-    Outbound,
-    ProposedCall,
-    Step,
-    ToolResult,
-)
+from hookgate.protocol.values import LLMRequest, Message, ProposedCall, Step, ToolResult
 from hookgate.tools.decode import read_calls
 from hookgate.tools.registry import Snapshot
 

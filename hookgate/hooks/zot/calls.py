@@ -14,7 +14,7 @@ from hookgate.hooks.zot.whose import current_chain
 from hookgate.processes.deadlines import Deadlines
 from hookgate.processes.outbox import Frame, Outbox
 from hookgate.processes.slot import Slot
-from hookgate.protocol.values import Chat
+from hookgate.protocol.chat import Chat
 from hookgate.protocol.zot.events import MAX_LINE_BYTES, Sent
 from hookgate.protocol.zot.frames import CommandReply, InterceptReply, Reply, ToolReply
 from hookgate.protocol.zot.host import CancelTool, HostFrame, line_of

@@ -13,7 +13,8 @@ import trio
 
 from hookgate.hooks.zot.calls import Call, Calls
 from hookgate.hooks.zot.whose import calling
-from hookgate.protocol.values import Chat, JsonObject, ToolResult, bare_text
+from hookgate.protocol.chat import Chat
+from hookgate.protocol.values import JsonObject, ToolResult, bare_text
 from hookgate.protocol.zot.blocks import result_members
 from hookgate.protocol.zot.frames import ToolReply, ToolWanted
 from hookgate.protocol.zot.host import ToolAnswer

@@ -20,12 +20,12 @@ from hookgate.hooks.zot.tool import ZotTool, lost_text
 from hookgate.processes.child import FLOOD_LINE_BYTES, Child
 from hookgate.processes.deadlines import Deadlines
 from hookgate.processes.outbox import Bounds, Outbox
+from hookgate.protocol.chat import Chat
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.framing import Oversize
 from hookgate.protocol.hook.answers import Answer
 from hookgate.protocol.hook.hello import Hello
 from hookgate.protocol.hook.stages import Question
-from hookgate.protocol.values import Chat
 from hookgate.protocol.zot.answers import CommandAnswer, command_answer, command_failed
 from hookgate.protocol.zot.events import Sent, event_line
 from hookgate.protocol.zot.frames import (

@@ -10,9 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from hookgate.hooks.zot.calls import Calls, Lost
+from hookgate.protocol.chat import Chat
 from hookgate.protocol.hook.answers import CONTINUE, Abort, Answer, Failed, Modify
 from hookgate.protocol.hook.stages import Question, Stage
-from hookgate.protocol.values import Chat, LLMReply, LLMRequest, Step, ToolCall
+from hookgate.protocol.values import LLMReply, LLMRequest, Step, ToolCall
 from hookgate.protocol.zot.answers import (
     judged_call,
     judged_message,

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import structlog
 
+from hookgate.protocol.chat import Chat
 from hookgate.protocol.interfaces import Tool
-from hookgate.protocol.values import Chat
 from hookgate.protocol.zot.answers import CommandAnswer, unregistered
 from hookgate.protocol.zot.panels import Panels
 from hookgate.protocol.zot.surface import Surface

@@ -9,7 +9,7 @@ from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 
-from hookgate.protocol.values import Chat
+from hookgate.protocol.chat import Chat
 
 _CHAT: ContextVar[Chat | None] = ContextVar("chat", default=None)
 _CHAIN: ContextVar[tuple[str, ...]] = ContextVar("chain", default=())

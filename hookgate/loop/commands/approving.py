@@ -11,9 +11,9 @@ from hookgate.approvals.people import requester
 from hookgate.approvals.requests import Approvals
 from hookgate.loop.commands.table import Command, Invocation
 from hookgate.protocol.approval import GRANTS, Decision
+from hookgate.protocol.chat import Chat
 from hookgate.protocol.codec import canonical
 from hookgate.protocol.journal.values import Standing, StoredGrant
-from hookgate.protocol.values import Chat
 
 SHORT = 8
 """Characters of an id that people are shown."""

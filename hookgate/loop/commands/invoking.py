@@ -12,10 +12,10 @@ import trio
 from hookgate.loop.agent import Agent
 from hookgate.loop.commands.table import Commands, Invocation, Outcome
 from hookgate.loop.sessions.jobs import Compaction, Job, Prompt
+from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.journal.interfaces import Intake
 from hookgate.protocol.journal.values import Accepted, Arrival, Unfinished
 from hookgate.protocol.journal.values import Outcome as Ended
-from hookgate.protocol.values import Chat, Outbound
 
 log = structlog.get_logger("hookgate.loop")
 

@@ -9,7 +9,7 @@ import trio
 
 from hookgate.loop.commands.table import Command, Invocation, Outcome
 from hookgate.loop.sessions.jobs import Compaction
-from hookgate.protocol.values import Outbound
+from hookgate.protocol.chat import Outbound
 
 if TYPE_CHECKING:
     from hookgate.loop.gateway import Gateway

@@ -12,8 +12,8 @@ from typing import Protocol
 import trio
 
 from hookgate.loop.sessions.jobs import Compaction, Prompt
+from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.journal.values import Accepted, AcceptEffect, ArrivalKind
-from hookgate.protocol.values import Chat, Inbound, Outbound
 
 RESERVED = frozenset(
     {

@@ -15,10 +15,10 @@ import trio
 
 from hookgate.loop.delivery.queue import WAIT_S, ChatQueue, Ways
 from hookgate.loop.delivery.sending import editing
+from hookgate.protocol.chat import Chat
 from hookgate.protocol.interfaces import Channel, Replacing
 from hookgate.protocol.journal.interfaces import Posting
 from hookgate.protocol.journal.values import Claim
-from hookgate.protocol.values import Chat
 
 log = structlog.get_logger("hookgate.loop")
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from hookgate.loop.delivery.delivery import Delivery
 from hookgate.loop.delivery.sending import editing
 from hookgate.protocol.channel import ChannelPolicy
+from hookgate.protocol.chat import Chat
 from hookgate.protocol.interfaces import Channel
 from hookgate.protocol.journal.values import Claim
-from hookgate.protocol.values import Chat
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,10 @@ from hookgate.loop.delivery.preview import Preview
 from hookgate.loop.delivery.sending import editing, parts, put
 from hookgate.processes.backoff import backoff_s
 from hookgate.protocol.channel import Undelivered
+from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.interfaces import Channel, EditingChannel, Replacing
 from hookgate.protocol.journal.interfaces import Posting
 from hookgate.protocol.journal.values import Claim, Fenced, Row
-from hookgate.protocol.values import Chat, Outbound
 
 log = structlog.get_logger("hookgate.loop")
 

@@ -8,9 +8,9 @@ import structlog
 
 from hookgate.loop.delivery.splitting import split
 from hookgate.protocol.channel import ChannelLimits, Undelivered
+from hookgate.protocol.chat import Outbound
 from hookgate.protocol.interfaces import Channel, EditingChannel
 from hookgate.protocol.journal.values import Row
-from hookgate.protocol.values import Outbound
 
 log = structlog.get_logger("hookgate.loop")
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 from hookgate.approvals.people import People, read_id, requester
 from hookgate.protocol.approval import Voter
-from hookgate.protocol.values import Inbound
+from hookgate.protocol.chat import Inbound
 
 Judgement = Literal["in", "aside", "stranger"]
 """`aside`: it was said in a group, to others."""

@@ -15,7 +15,7 @@ from hookgate.approvals.people import People, requester
 from hookgate.loop.doors.door import Door, Quota, is_listed, judge
 from hookgate.processes.rates import Rate
 from hookgate.protocol.approval import Voter
-from hookgate.protocol.values import Inbound
+from hookgate.protocol.chat import Inbound
 
 log = structlog.get_logger("hookgate.doors")
 

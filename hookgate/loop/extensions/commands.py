@@ -14,7 +14,7 @@ from hookgate.hooks.zot import roster
 from hookgate.loop.commands.table import Command, Invocation, Outcome
 from hookgate.loop.extensions.surface import Surfaces, noted
 from hookgate.loop.sessions.jobs import Prompt
-from hookgate.protocol.values import Chat
+from hookgate.protocol.chat import Chat
 from hookgate.protocol.zot.answers import CommandAnswer
 
 

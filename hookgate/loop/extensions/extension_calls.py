@@ -16,12 +16,13 @@ from hookgate.loop.calls import run_calls
 from hookgate.loop.extensions import call_scope
 from hookgate.loop.gateway import Gateway
 from hookgate.loop.sessions.claims import open_claim
+from hookgate.protocol.chat import Inbound
 from hookgate.protocol.codec import encode
 from hookgate.protocol.errors import SessionAborted, TurnAborted
 from hookgate.protocol.events.inside import CallProposed
 from hookgate.protocol.journal.values import Claim, Conversation
 from hookgate.protocol.redacting import presentable
-from hookgate.protocol.values import Inbound, LLMRequest, ProposedCall, Step, ToolCall, ToolResult, ToolSpec
+from hookgate.protocol.values import LLMRequest, ProposedCall, Step, ToolCall, ToolResult, ToolSpec
 from hookgate.tools import call_context
 from hookgate.tools.decode import ReadCall
 from hookgate.tools.dispatch import failure

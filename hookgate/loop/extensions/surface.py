@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 import structlog
 import trio
 
+from hookgate.protocol.chat import Chat, Inbound, Outbound, OutboundKind
 from hookgate.protocol.journal.values import Accepted
-from hookgate.protocol.values import Chat, Inbound, Outbound, OutboundKind
 from hookgate.protocol.zot.surface import Surface
 
 if TYPE_CHECKING:

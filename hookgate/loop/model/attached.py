@@ -10,8 +10,9 @@ import structlog
 
 from hookgate.loop.execution_policy import Around
 from hookgate.protocol.catalog import StoreFailed
+from hookgate.protocol.chat import Chat
 from hookgate.protocol.media import MediaRefused, MediaStore, media_reference
-from hookgate.protocol.values import Chat, LLMRequest, Message
+from hookgate.protocol.values import LLMRequest, Message
 
 log = structlog.get_logger("hookgate.loop")
 

@@ -14,11 +14,12 @@ from hookgate.loop.agent import Agent
 from hookgate.loop.model.model import complete
 from hookgate.loop.sessions.jobs import End
 from hookgate.loop.sessions.transcript import Transcript
+from hookgate.protocol.chat import Outbound
 from hookgate.protocol.errors import ProviderFailed, TurnAborted
 from hookgate.protocol.events.inside import CompactionBegan, CompactionEnded
 from hookgate.protocol.events.payloads import SessionCompacted
 from hookgate.protocol.journal.values import Fenced
-from hookgate.protocol.values import LLMRequest, Message, Outbound, Step, Usage
+from hookgate.protocol.values import LLMRequest, Message, Step, Usage
 
 log = structlog.get_logger("hookgate.loop")
 

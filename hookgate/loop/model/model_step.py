@@ -19,11 +19,12 @@ from hookgate.loop.model.repeated import is_repeated
 from hookgate.loop.reply_calls import Asked, read_reply, renamed
 from hookgate.loop.streaming.shown import Everything, Shown, Watching
 from hookgate.loop.turn_state import Turn
+from hookgate.protocol.chat import Outbound
 from hookgate.protocol.delta import CallPiece
 from hookgate.protocol.errors import ProviderFailed, TurnAborted
 from hookgate.protocol.events.inside import CallWritten, ModelAsked, ReplyEnded, StepBegan
 from hookgate.protocol.journal.values import Draft
-from hookgate.protocol.values import LLMReply, LLMRequest, Message, Outbound, Step
+from hookgate.protocol.values import LLMReply, LLMRequest, Message, Step
 from hookgate.protocol.zot.names import EXTENSION
 from hookgate.tools.extract import Held
 from hookgate.tools.registry import Snapshot

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import trio
 
+from hookgate.protocol.chat import Inbound
 from hookgate.protocol.journal.values import Arrival, Fenced
-from hookgate.protocol.values import Inbound
 
 if TYPE_CHECKING:
+    from hookgate.protocol.chat import Chat
     from hookgate.protocol.journal.interfaces import Intake, Work
     from hookgate.protocol.journal.values import Claim, Conversation
-    from hookgate.protocol.values import Chat
 
 BY = "gateway"
 LEASE_S = 60.0

@@ -12,8 +12,8 @@ from typing import Literal, Protocol
 
 import trio
 
+from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.journal.values import Accepted
-from hookgate.protocol.values import Chat, Inbound
 
 MAX_QUEUED = 20
 

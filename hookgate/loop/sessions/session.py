@@ -21,10 +21,11 @@ from hookgate.loop.slots import Shared, Slot
 from hookgate.loop.turn import run_turn
 from hookgate.loop.turn_state import Turn
 from hookgate.protocol.catalog import StoreFailed
+from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.errors import SessionAborted
 from hookgate.protocol.events.inside import SessionBegan, SessionEnded
 from hookgate.protocol.journal.values import Arrival, Conversation, Draft, Fenced, Outcome
-from hookgate.protocol.values import Chat, Inbound, Message, Outbound, Step
+from hookgate.protocol.values import Message, Step
 from hookgate.tools import call_context
 from hookgate.tools.memo import Memo
 

@@ -7,8 +7,9 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from hookgate.protocol.chat import Outbound
 from hookgate.protocol.journal.values import Draft, Entry, Fenced, Stored
-from hookgate.protocol.values import Message, Outbound, ProposedCall
+from hookgate.protocol.values import Message, ProposedCall
 
 if TYPE_CHECKING:
     from hookgate.protocol.journal.audit import CallAudit

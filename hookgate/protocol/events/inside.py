@@ -8,9 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from hookgate.protocol.chat import Inbound
 from hookgate.protocol.delta import CallPiece
 from hookgate.protocol.events.payloads import Payload
-from hookgate.protocol.values import Inbound, ToolCall, ToolResult, Usage
+from hookgate.protocol.values import ToolCall, ToolResult, Usage
 
 Stop = Literal["end", "tool_use", "length", "error", "aborted"]
 CallStatus = Literal["completed", "failed", "blocked", "cancelled", "timed_out"]

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from hookgate.protocol.chat import ChatMessage
 from hookgate.protocol.codec import encode
 from hookgate.protocol.hook.wire import (
     chat_message_members,
@@ -19,7 +20,7 @@ from hookgate.protocol.hook.wire import (
     result_members,
     tool_members,
 )
-from hookgate.protocol.values import STRICT, ChatMessage, Finished, LLMReply, LLMRequest, Step, ToolCall
+from hookgate.protocol.values import STRICT, Finished, LLMReply, LLMRequest, Step, ToolCall
 
 
 class Stage(StrEnum):

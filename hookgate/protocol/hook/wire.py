@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
+from hookgate.protocol.chat import ChatMessage
 from hookgate.protocol.codec import encode
 from hookgate.protocol.effects import effect_members
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.values import (
-    ChatMessage,
     Decode,
     Json,
     LLMReply,

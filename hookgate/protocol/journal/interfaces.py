@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from hookgate.protocol.approval import Voter
+    from hookgate.protocol.chat import Chat, Outbound
     from hookgate.protocol.hook.answers import Answer
     from hookgate.protocol.journal.audit import CallAudit
     from hookgate.protocol.journal.people import Pairing, StoredPerson
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
         Vote,
     )
     from hookgate.protocol.journal.views import ChatRow, Exchange, SessionRow, Whereabouts
-    from hookgate.protocol.values import Chat, Message, Outbound, ToolResult
+    from hookgate.protocol.values import Message, ToolResult
 
 
 class Intake(Protocol):

@@ -7,7 +7,8 @@ from typing import Literal
 
 from hookgate.protocol.approval import ApprovalRequest, RequestState, Voter
 from hookgate.protocol.audit import Judgement
-from hookgate.protocol.values import Chat, Inbound, Message, Outbound, ToolCall, ToolResult
+from hookgate.protocol.chat import Chat, Inbound, Outbound
+from hookgate.protocol.values import Message, ToolCall, ToolResult
 
 ArrivalKind = Literal["message", "command", "decision"]
 AcceptEffect = Literal["none", "stop", "new"]

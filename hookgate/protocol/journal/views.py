@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hookgate.protocol.chat import Inbound
 from hookgate.protocol.journal.values import Conversation, Entry, Outcome, Row
-from hookgate.protocol.values import Inbound
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from hookgate.protocol.values import Chat
+from hookgate.protocol.chat import Chat
 
 if TYPE_CHECKING:
     from hookgate.protocol.zot.frames import Level, Panel

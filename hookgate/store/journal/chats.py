@@ -5,9 +5,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 
+from hookgate.protocol.chat import Inbound, Outbound
 from hookgate.protocol.journal.values import Conversation, Entry, Row
 from hookgate.protocol.journal.views import ChatRow, Exchange
-from hookgate.protocol.values import Inbound, Outbound
 from hookgate.store.journal.encoding import decoded
 from hookgate.store.journal.engine import Engine
 from hookgate.store.journal.tables import Tables, id_of

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from hookgate.protocol.chat import Inbound, Outbound
 from hookgate.protocol.journal.values import Claim, Conversation
-from hookgate.protocol.values import Inbound, Outbound
 from hookgate.store.attempts import GIVEN_UP, MAX_ATTEMPTS
 from hookgate.store.journal.audit.chain import note
 from hookgate.store.journal.encoding import decoded

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from sqlite3 import Row
 
+from hookgate.protocol.chat import Outbound
 from hookgate.protocol.codec import canonical
 from hookgate.protocol.journal.values import Claim, Standing, StoredGrant, StoredRequest, Vote
-from hookgate.protocol.values import Outbound
 from hookgate.store.deciding import CHANGED, as_of, decided
 from hookgate.store.journal.audit.chain import note
 from hookgate.store.journal.encoding import decoded, encoded

@@ -15,11 +15,11 @@ from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hin
 import orjson
 
 from hookgate.protocol.catalog import StoreCorrupt, StoreTooNew
+from hookgate.protocol.chat import Inbound, Outbound
 from hookgate.protocol.codec import decode, encode
 from hookgate.protocol.effects import Effect
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.hook.answers import Answer
-from hookgate.protocol.values import Inbound, Outbound
 from hookgate.store.journal.schema import FORMAT
 
 T = TypeVar("T")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hookgate.protocol.chat import Inbound, Outbound
 from hookgate.protocol.journal.values import Accepted, Arrival, ArrivalKind, Conversation, Outcome, Unfinished
-from hookgate.protocol.values import Inbound, Outbound
 from hookgate.store.journal.claims import running
 from hookgate.store.journal.encoding import decoded, encoded
 from hookgate.store.journal.engine import Engine

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.journal.values import Claim, Row
-from hookgate.protocol.values import Chat, Outbound
 from hookgate.store.journal.encoding import decoded
 from hookgate.store.journal.engine import Engine
 from hookgate.store.journal.intake import current

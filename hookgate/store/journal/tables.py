@@ -6,8 +6,8 @@ import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from sqlite3 import Connection, Row
 
+from hookgate.protocol.chat import Outbound
 from hookgate.protocol.journal.values import Claim, Conversation, Draft, Entry, Fenced, Outcome
-from hookgate.protocol.values import Outbound
 from hookgate.store.attempts import ENDS, UNSAID
 from hookgate.store.journal.encoding import decoded, encoded
 from hookgate.store.journal.schema import FORMAT

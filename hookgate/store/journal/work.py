@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
+from hookgate.protocol.chat import Outbound
 from hookgate.protocol.codec import canonical
 from hookgate.protocol.hook.answers import Answer
 from hookgate.protocol.journal.audit import CallAudit
@@ -25,7 +26,7 @@ from hookgate.protocol.journal.values import (
     PolicyChanged,
     Stored,
 )
-from hookgate.protocol.values import Message, Outbound, ToolResult
+from hookgate.protocol.values import Message, ToolResult
 from hookgate.store.journal import claims
 from hookgate.store.journal.audit.calls import note_calls, note_intent
 from hookgate.store.journal.decisions import find_request

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hookgate.protocol.chat import Outbound
 from hookgate.protocol.journal.values import Claim, Standing, StoredGrant, StoredRequest, Vote
-from hookgate.protocol.values import Outbound
 from hookgate.store.deciding import CHANGED, TOO_LATE, as_of, decided
 from hookgate.store.memory.tables import RequestRow, Tables
 

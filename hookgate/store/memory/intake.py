@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from hookgate.protocol.chat import Outbound
 from hookgate.protocol.journal.values import Accepted, Arrival, ArrivalKind, Conversation, Outcome, Unfinished
-from hookgate.protocol.values import Outbound
 from hookgate.store.memory.tables import MessageRow, Tables, known_as
 
 

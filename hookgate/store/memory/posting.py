@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.journal.values import Claim, Row
-from hookgate.protocol.values import Chat, Outbound
 from hookgate.store.memory.tables import OutboxRow, Tables
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import trio
 
+from hookgate.protocol.chat import Inbound, Outbound
 from hookgate.protocol.hook.answers import Answer
 from hookgate.protocol.journal.people import Pairing, StoredPerson
 from hookgate.protocol.journal.values import (
@@ -28,7 +29,6 @@ from hookgate.protocol.journal.values import (
     Vote,
 )
 from hookgate.protocol.journal.views import Passage
-from hookgate.protocol.values import Inbound, Outbound
 from hookgate.store.attempts import ENDS, UNSAID
 
 KEPT = 1000

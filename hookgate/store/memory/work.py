@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from hookgate.protocol.chat import Outbound
 from hookgate.protocol.hook.answers import Answer
 from hookgate.protocol.journal.audit import CallAudit
 from hookgate.protocol.journal.values import (
@@ -22,7 +23,7 @@ from hookgate.protocol.journal.values import (
     PolicyChanged,
     Stored,
 )
-from hookgate.protocol.values import Message, Outbound, ToolResult
+from hookgate.protocol.values import Message, ToolResult
 from hookgate.store.attempts import GIVEN_UP, MAX_ATTEMPTS
 from hookgate.store.memory.tables import MessageRow, Tables, Thread
 

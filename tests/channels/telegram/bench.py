@@ -15,9 +15,9 @@ from hookgate.channels.telegram.opening import OpenTelegram, open_telegram
 from hookgate.channels.telegram.settings import TelegramParts, TelegramSettings
 from hookgate.protocol.approval import Decision, Outcome, Voter
 from hookgate.protocol.catalog import StoreFailed
+from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import Accepted, Arrival, Upstream, Vote
-from hookgate.protocol.values import Chat, Inbound
 from hookgate.store.journal import open_journal
 from hookgate.store.media import FileMedia
 from tests.channels.telegram.fake import TOKEN, FakeTelegram, open_fake

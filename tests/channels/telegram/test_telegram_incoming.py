@@ -8,7 +8,7 @@ import pytest
 import trio
 from structlog.testing import capture_logs
 
-from hookgate.protocol.values import Inbound
+from hookgate.protocol.chat import Inbound
 from tests.channels.telegram.bench import FULL, Bench, benched, direct, opened
 from tests.channels.telegram.fake import BOB, TOKEN, FakeTelegram, Refused, open_fake
 

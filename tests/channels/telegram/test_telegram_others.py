@@ -16,7 +16,7 @@ import pytest
 import trio
 
 from hookgate.channels.telegram.api import Api, ApiFailed, open_api
-from hookgate.protocol.values import Outbound
+from hookgate.protocol.chat import Outbound
 from tests.channels.telegram.bench import direct, opened
 from tests.channels.telegram.fake import ANN, TOKEN, FakeTelegram
 from tests.channels.telegram.test_telegram_outgoing import asked, became, request

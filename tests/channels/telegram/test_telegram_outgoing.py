@@ -12,8 +12,9 @@ import trio
 
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decision, Outcome, Voter
 from hookgate.protocol.channel import Undelivered
+from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.journal.values import Arrival, Claim, Standing, StoredRequest, Vote
-from hookgate.protocol.values import Chat, Inbound, Outbound, ToolCall
+from hookgate.protocol.values import ToolCall
 from tests.channels.telegram.bench import Bench, benched, direct, opened
 from tests.channels.telegram.fake import ANN, BOB, Refused, open_fake
 from tests.channels.telegram.test_telegram_incoming import PNG

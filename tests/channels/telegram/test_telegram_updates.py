@@ -18,7 +18,7 @@ from hookgate.channels.telegram.incoming.updates import (
     named,
 )
 from hookgate.channels.telegram.wire import Me
-from hookgate.protocol.values import Chat
+from hookgate.protocol.chat import Chat
 from tests.channels.telegram.fake import ANN, ME
 
 READER = Reader("tg", Me.model_validate(ME))

@@ -19,11 +19,12 @@ from hookgate.channels.web.opening import open_web
 from hookgate.channels.web.server import serve_http
 from hookgate.channels.web.settings import WebParts, WebSettings
 from hookgate.protocol.approval import Decision, Outcome, Voter
+from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.payload import Payload
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import Accepted, Arrival, Claim, Draft, StoredRequest, Vote
-from hookgate.protocol.values import Chat, Inbound, Message, Outbound, Step
+from hookgate.protocol.values import Message, Step
 from hookgate.store.journal import open_journal
 from hookgate.store.media import FileMedia, MediaLimits
 

@@ -10,6 +10,7 @@ import trio
 
 from hookgate.channels.web.shapes import Snapshot
 from hookgate.protocol.approval import ApprovalRequest
+from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.events.payloads import (
     ApprovalRequested,
     GateDecision,
@@ -20,7 +21,7 @@ from hookgate.protocol.events.payloads import (
     TurnStart,
 )
 from hookgate.protocol.journal.values import CallRecord, Draft, StoredRequest
-from hookgate.protocol.values import Chat, Message, Outbound, ProposedCall, ToolCall
+from hookgate.protocol.values import Message, ProposedCall, ToolCall
 from tests.channels.web.site import TOKEN, Site, listening, opened, texts
 
 END = TurnEnd("completed", 1, 1, 1)

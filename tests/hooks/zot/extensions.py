@@ -16,10 +16,11 @@ from hookgate.hooks.zot.extension import ZotExtension
 from hookgate.hooks.zot.roster import Roster
 from hookgate.hooks.zot.spec import ExtensionSpec
 from hookgate.hooks.zot.start import open_extension
+from hookgate.protocol.chat import Chat
 from hookgate.protocol.hook.answers import Answer
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.interfaces import Tool
-from hookgate.protocol.values import Chat, LLMReply, LLMRequest, Message, ToolCall, ToolResult
+from hookgate.protocol.values import LLMReply, LLMRequest, Message, ToolCall, ToolResult
 from hookgate.protocol.zot.frames import Panel
 from tests.hooks.doubles import STEP
 from tests.hooks.processes import DEADLINE_S, gone, open_deadlines

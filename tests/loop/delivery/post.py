@@ -9,8 +9,8 @@ import trio
 
 from hookgate.loop.delivery.delivery import Delivery
 from hookgate.protocol.channel import UNLIMITED, ChannelLimits
+from hookgate.protocol.chat import Outbound
 from hookgate.protocol.journal.interfaces import Journal
-from hookgate.protocol.values import Outbound
 from tests.loop.recording import DEADLINE_S, Room
 
 

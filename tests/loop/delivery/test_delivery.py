@@ -13,9 +13,9 @@ import trio.testing
 from hookgate.loop.delivery.delivery import LOOK_S
 from hookgate.loop.delivery.queue import MAX_TRIES, SEND_S, SLOW, WAIT_S
 from hookgate.protocol.channel import ChannelLimits, Undelivered
+from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import Arrival, Handed
-from hookgate.protocol.values import Chat, Inbound, Outbound
 from hookgate.store.journal import open_journal
 from hookgate.store.memory import MemoryJournal
 from tests.loop.delivery.post import Post, delivering

@@ -16,11 +16,12 @@ from hookgate.loop.delivery import queue
 from hookgate.loop.delivery.delivery import Delivery
 from hookgate.loop.delivery.queue import PREVIEW_S
 from hookgate.protocol.channel import Undelivered
+from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.hook.answers import CONTINUE
 from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import Arrival, Claim, Fenced
-from hookgate.protocol.values import Chat, Inbound, LLMReply, LLMRequest, Outbound
+from hookgate.protocol.values import LLMReply, LLMRequest
 from hookgate.providers.scripted import ScriptStep
 from hookgate.store.attempts import GIVEN_UP, UNSAID
 from hookgate.store.journal import open_journal

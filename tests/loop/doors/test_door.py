@@ -9,7 +9,7 @@ import pytest
 from hookgate.approvals.people import People, Person
 from hookgate.loop.doors.door import Door, Judgement, judge
 from hookgate.protocol.approval import Voter
-from hookgate.protocol.values import Chat, Inbound
+from hookgate.protocol.chat import Chat, Inbound
 
 ANN = Person("ann", (Voter("tg", "7"), Voter("slack", "U7")), ("ops",))
 PEOPLE = People([ANN, Person("40", (Voter("slack", "U40"),))])

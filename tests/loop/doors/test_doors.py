@@ -10,10 +10,10 @@ import trio
 from hookgate.approvals.people import People
 from hookgate.loop.doors.door import Door, Quota
 from hookgate.loop.doors.doors import KEPT_AT_ONCE, SHUT_OUT, STRANGER, TOLD_S, TOO_OFTEN, Doors
+from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.hook.answers import CONTINUE
 from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.journal.values import Arrival
-from hookgate.protocol.values import Chat, Inbound
 from hookgate.store.memory import MemoryJournal
 from tests.loop.recording import CHAT, Bench, hook, says
 

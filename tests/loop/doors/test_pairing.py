@@ -13,7 +13,7 @@ from hookgate.loop.doors.doors import SHUT_OUT, STRANGER, Doors
 from hookgate.loop.doors.guests import Guests
 from hookgate.loop.doors.pairing import NOT_YOURS, WHICH
 from hookgate.protocol.approval import Voter
-from hookgate.protocol.values import Chat, Inbound
+from hookgate.protocol.chat import Chat, Inbound
 from hookgate.store.memory import MemoryJournal
 from tests.loop.recording import Bench, FunctionTool, asks_for, says
 

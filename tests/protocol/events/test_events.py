@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.events import payloads as p
 from hookgate.protocol.events.event import Event
-from hookgate.protocol.values import Chat, Inbound, Step
+from hookgate.protocol.values import Step
 
 LINES = (Path(__file__).parents[1] / "golden" / "requests.jsonl").read_text().splitlines()
 GOLDEN: dict[str, dict[str, Any]] = {json.loads(line)["method"]: json.loads(line)["params"] for line in LINES}

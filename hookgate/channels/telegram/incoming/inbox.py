@@ -28,9 +28,9 @@ from hookgate.channels.telegram.moves import Moves
 from hookgate.channels.telegram.settings import TelegramParts
 from hookgate.channels.telegram.wire import FilePath
 from hookgate.protocol.catalog import StoreFailed
+from hookgate.protocol.chat import Chat
 from hookgate.protocol.journal.values import Upstream
 from hookgate.protocol.media import MediaRefused
-from hookgate.protocol.values import Chat
 
 log = structlog.get_logger("hookgate.telegram")
 

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from hookgate.channels.telegram.entities import cut, units, without
 from hookgate.channels.telegram.wire import CallbackQuery, Content, Entity, FileOf, Me, Message, Replied, Update
-from hookgate.protocol.values import Chat, Inbound
+from hookgate.protocol.chat import Chat, Inbound
 
 KINDS = ("message", "callback_query")
 """Those that are asked for."""

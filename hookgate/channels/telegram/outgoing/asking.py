@@ -22,9 +22,9 @@ from hookgate.processes.backoff import backoff_s
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Voter
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.channel import Undelivered
+from hookgate.protocol.chat import Chat
 from hookgate.protocol.codec import decode, encode
 from hookgate.protocol.journal.values import Standing
-from hookgate.protocol.values import Chat
 
 log = structlog.get_logger("hookgate.telegram")
 

@@ -15,7 +15,7 @@ from hookgate.channels.telegram.outgoing.files import FileCall
 from hookgate.channels.telegram.outgoing.formatting import Formatted
 from hookgate.channels.telegram.wire import Sent
 from hookgate.protocol.channel import Undelivered
-from hookgate.protocol.values import Chat
+from hookgate.protocol.chat import Chat
 
 GONE_TOPIC = "(The topic that this belongs to is gone.)"
 NO_PREVIEW = {"is_disabled": True}

@@ -8,7 +8,7 @@ import trio
 
 from hookgate.channels.telegram.api import Api, ApiFailed
 from hookgate.channels.telegram.moves import Moves
-from hookgate.protocol.values import Chat
+from hookgate.protocol.chat import Chat
 
 EVERY_S = 4.5
 """The platform shows it for five seconds."""

@@ -17,9 +17,9 @@ from hookgate.channels.web.api.asking import Refused, answer, read_json, text_of
 from hookgate.channels.web.channel import WebChannel
 from hookgate.channels.web.settings import WebParts
 from hookgate.channels.web.shapes import ListedChat, moment
+from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.journal.views import ChatRow, Exchange
 from hookgate.protocol.media import media_reference
-from hookgate.protocol.values import Chat, Inbound
 
 ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 MAX_TEXT = 200_000

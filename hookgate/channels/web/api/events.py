@@ -12,8 +12,8 @@ from hookgate.channels.web.api.asking import Refused
 from hookgate.channels.web.channel import WebChannel
 from hookgate.channels.web.feeds import Feed, Feeds
 from hookgate.channels.web.server import STREAMS, Receive, Scope, Send
+from hookgate.protocol.chat import Chat
 from hookgate.protocol.codec import encode
-from hookgate.protocol.values import Chat
 
 HEARTBEAT_S = 15.0
 PIECE_BYTES = 16_384

@@ -9,10 +9,11 @@ from pathlib import Path
 from time import time
 
 from hookgate.protocol.catalog import StoreFailed
+from hookgate.protocol.chat import Inbound, Outbound
 from hookgate.protocol.codec import Encoded
 from hookgate.protocol.journal.people import StoredPerson
 from hookgate.protocol.journal.values import Conversation, Draft, StoredGrant, StoredRequest
-from hookgate.protocol.values import Inbound, Outbound, ToolResult
+from hookgate.protocol.values import ToolResult
 from hookgate.store.files import faults_named
 from hookgate.store.journal.decisions import Votes
 from hookgate.store.journal.encoding import decoded, decoded_answer

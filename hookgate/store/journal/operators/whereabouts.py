@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlite3 import Row
 
+from hookgate.protocol.chat import Inbound
 from hookgate.protocol.journal.views import Passage, Whereabouts
-from hookgate.protocol.values import Inbound
 from hookgate.store.attempts import MOST_FOUND
 from hookgate.store.journal.encoding import decoded
 from hookgate.store.journal.tables import Tables, id_of, number_of
