@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hookgate.approvals.requests import Approvals, Surroundings
 from hookgate.config import parse
-from hookgate.loop import approving
+from hookgate.loop.commands import approving
 from hookgate.protocol.approval import GRANTS
 from hookgate.store.memory import MemoryJournal
 from tests.docs.page import codes, read_page
