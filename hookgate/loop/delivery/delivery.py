@@ -95,7 +95,7 @@ class Delivery:
             return ""
         await self._posting.dead(row, why)
         if queue := self._queues.get(chat.session_key):
-            queue.begin_next()
+            queue.begin_next(row)
         return why
 
     async def idle(self, session: str = "") -> None:

@@ -41,13 +41,22 @@ TOO_MANY = "the channel asks for time"
 @dataclass(frozen=True)
 class Ways:
     """What all queues have in common. `quiet`: by session key until when a chat gets nothing, since its channel has
-    asked for that, or a preview has just gone there. `shown`: by row the text of its preview, where that is known."""
+    asked for that, or a preview has just gone there. `shown`: by row the text of its preview, where that is known.
+    `arrived`: by session key the row that is next there, and the receipts of those of its parts that are there
+    already: what was sent is not sent again because a store that fails does not hear of it."""
 
     posting: Posting
     channels: Mapping[str, Channel]
     redactor: Callable[[Chat], Replacing | None]
     quiet: dict[str, float] = field(default_factory=dict[str, float])
     shown: dict[str, str] = field(default_factory=dict[str, str])
+    arrived: dict[str, tuple[str, list[str]]] = field(default_factory=dict[str, tuple[str, list[str]]])
+
+    def receipts(self, row: Row) -> list[str]:
+        key = row.outbound.chat.session_key
+        if key not in self.arrived or self.arrived[key][0] != row.id:
+            self.arrived[key] = (row.id, [])
+        return self.arrived[key][1]
 
 
 class ChatQueue:
@@ -60,8 +69,6 @@ class ChatQueue:
         self.stuck = ""
         self._ways = ways
         self._more = True
-        self._receipts: list[str] = []
-        """Of those parts of the next row that are there."""
         self._pause = trio.CancelScope()
         self._preview: Preview | None = None
         self._stirred = trio.Event()
@@ -86,9 +93,10 @@ class ChatQueue:
             self._preview.over = True
             self._stirred.set()
 
-    def begin_next(self) -> None:
-        """The row that was next is there, or will never be."""
-        self._receipts.clear()
+    def begin_next(self, row: str) -> None:
+        """The row that was next is there, or will never be, and that is stored."""
+        self._ways.arrived.pop(self.chat.session_key, None)
+        self._ways.shown.pop(row, None)
         self._pause.cancel()
         if self.stuck:
             self.stuck, self.rest = "", trio.Event()
@@ -121,15 +129,15 @@ class ChatQueue:
         return self._ways.quiet.get(self.chat.session_key, 0.0)
 
     async def _bring(self, channel: Channel, row: Row) -> None:
-        posting, failed = self._ways.posting, await self._try(channel, row)
+        posting, receipts = self._ways.posting, self._ways.receipts(row)
+        failed = await self._try(channel, row, receipts)
         if failed is None:
-            await posting.sent(row.id, " ".join(filter(None, self._receipts)))
-            self._ways.shown.pop(row.id, None)
-            self.begin_next()
+            await posting.sent(row.id, " ".join(filter(None, receipts)))
+            self.begin_next(row.id)
         elif failed.final or row.tries + 1 >= MAX_TRIES:
             log.warning("message_undeliverable", session=self.chat.session_key, row=row.id, why=failed.why)
             await posting.dead(row.id, failed.why)
-            self.begin_next()
+            self.begin_next(row.id)
         else:
             wait_s = max(backoff_s(row.tries + 1, FIRST_S, LONGEST_S), failed.retry_after_s or 0)
             log.info("message_undelivered", session=self.chat.session_key, why=failed.why, again_in_s=wait_s)
@@ -145,16 +153,16 @@ class ChatQueue:
         with self._pause:
             await trio.sleep(wait_s)
 
-    async def _try(self, channel: Channel, row: Row) -> Undelivered | None:
-        """What went wrong; None: it is there."""
-        for outbound, key in parts(row, channel.limits)[len(self._receipts) :]:
-            preview = "" if self._receipts else row.preview
+    async def _try(self, channel: Channel, row: Row, receipts: list[str]) -> Undelivered | None:
+        """What went wrong; None: it is there. The parts that have `receipts` are."""
+        for outbound, key in parts(row, channel.limits)[len(receipts) :]:
+            preview = "" if receipts else row.preview
             if preview and outbound.text == self._ways.shown.get(row.id):
-                self._receipts.append(preview)
+                receipts.append(preview)
                 continue
             try:
                 with trio.fail_after(SEND_S):
-                    self._receipts.append(await put(channel, outbound, key, preview))
+                    receipts.append(await put(channel, outbound, key, preview))
             except Exception as error:
                 return self._named(error)
         return None

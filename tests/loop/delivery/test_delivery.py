@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 import pytest
@@ -226,4 +227,26 @@ async def test_what_a_crash_left_between_the_answer_and_its_delivery_is_sent_onc
         assert await delivery.flush(CHAT) == ""
         assert await journal.posting.next_row(CHAT) is None
     assert post.texts == ["first", "second"]
+    assert len(post.tries) == 3
+
+
+async def test_what_was_sent_is_not_sent_again_while_the_store_cannot_hear_of_it(tmp_path: Path) -> None:
+    post, path = Post(limits=ChannelLimits(12)), tmp_path / "journal.db"
+    full = "CREATE TRIGGER full BEFORE UPDATE OF state ON outbox BEGIN SELECT RAISE(ABORT, 'the disk is full'); END"
+
+    def change(sql: str) -> None:
+        with closing(sqlite3.connect(path, timeout=30, isolation_level=None)) as file:
+            file.execute(sql)
+
+    async with open_journal(path) as journal, delivering(journal, post) as delivery:
+        message = await answered(journal, "first part\n\nother part", "second")
+        change(full)
+        for _ in range(3):
+            await delivery.flush(CHAT)
+        assert post.texts == ["first part", "other part"]
+        assert await passed(journal, message) == []
+        change("DROP TRIGGER full")
+        assert await delivery.flush(CHAT) == ""
+        assert await passed(journal, message) == [("delivered", "")] * 2
+    assert post.texts == ["first part", "other part", "second"]
     assert len(post.tries) == 3
