@@ -89,11 +89,21 @@ class Gateway:
         invocation = self.commands.read(inbound := inbound.sound)
         if self._stopping and not self._keeps(invocation):
             raise StoreFailed("hookgate is stopping: send it again when it is back")
-        turned = self._shared.doors.turn_away(
-            inbound, commands=invocation is not None, counts=invocation is None or not invocation.command.ends
-        )
-        if turned is not None:
-            return await self._refuse(inbound, turned, upstream)
+        doors, counts = self._shared.doors, invocation is None or not invocation.command.ends
+        turned = doors.turn_away(inbound, commands=invocation is not None, counts=counts)
+        try:
+            if turned is not None:
+                accepted = await self._refuse(inbound, turned, upstream)
+            else:
+                accepted = await self._come_in(inbound, upstream, invocation)
+        except StoreFailed:
+            doors.give_back(inbound, turned, counts=counts)
+            raise
+        if accepted.known:
+            doors.give_back(inbound, turned, counts=counts)
+        return accepted
+
+    async def _come_in(self, inbound: Inbound, upstream: Upstream, invocation: Invocation | None) -> Accepted:
         arrival = self._arrival(inbound, upstream)
         if invocation is not None:
             return await self._invoking.invoke(invocation, arrival)
@@ -104,13 +114,13 @@ class Gateway:
         if not turned.why:
             return Accepted("", Conversation(inbound.chat.session_key, self.agent_of(inbound.chat).name))
         kept = replace(inbound, text=inbound.text[:MOST_KEPT], media=(), replaces=0)
-        accepted = await self.journal.intake.accept(self._arrival(kept, upstream))
-        if not accepted.known:
-            tell, guests = turned.tell, self._shared.guests
-            if turned.pairs is not None and guests is not None:
-                tell = await invitation(guests, turned.pairs)
-            line = Outbound(inbound.chat, tell, kind="notice") if tell else None
-            await self._settle(accepted, "refused", line, turned.why)
+        tell, guests = turned.tell, self._shared.guests
+        if turned.pairs is not None and guests is not None:
+            tell = await invitation(guests, turned.pairs)
+        outbox = (Outbound(inbound.chat, tell, kind="notice"),) if tell else ()
+        accepted = await self.journal.intake.refuse(self._arrival(kept, upstream), turned.why, outbox)
+        if outbox:
+            self.delivery.wake(inbound.chat)
         return accepted
 
     def shut_out(self) -> None:

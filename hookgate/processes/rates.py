@@ -20,13 +20,20 @@ class Rate:
 
     def take(self, who: str) -> int:
         """0: go on; else in how many seconds to come again."""
-        now = self._clock()
-        until = max(self._until.pop(who, now), now) + self._every_s
-        wait = until - now - self._most * self._every_s
-        if wait > 1e-6:
-            self._until[who] = until - self._every_s
-            return ceil(wait)
-        self._until[who] = until
+        now, wait = self._clock(), self.wait(who)
+        until = max(self._until.pop(who, now), now)
+        self._until[who] = until if wait else until + self._every_s
         if len(self._until) > MAX_KNOWN:
             del self._until[next(iter(self._until))]
-        return 0
+        return wait
+
+    def wait(self, who: str) -> int:
+        """As `take`, for whoever only asks."""
+        now = self._clock()
+        wait = max(self._until.get(who, now) - now, 0.0) - (self._most - 1) * self._every_s
+        return ceil(wait) if wait > 1e-6 else 0
+
+    def give_back(self, who: str) -> None:
+        """What was taken last was of no use."""
+        if who in self._until:
+            self._until[who] -= self._every_s

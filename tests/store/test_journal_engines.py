@@ -500,3 +500,16 @@ async def test_a_chat_is_listed_searched_and_read_with_what_was_sent_but_not_wha
     assert await listed("web:ann:", "TO SEC") == ["first 100%"]
     assert await listed("web:ann:", "0%") == ["first 100%"]
     assert await listed("web:ann:", "1_0") == []
+
+
+async def test_what_is_turned_away_is_stored_with_its_end_and_its_line_at_once(journal: Journal) -> None:
+    arrival, line = Arrival(Inbound(CHAT, "let me in"), "agent", "m1"), Outbound(CHAT, "no", kind="notice")
+    first = await journal.intake.refuse(arrival, "a stranger", [line])
+    again = await journal.intake.refuse(arrival, "a stranger", [line])
+    assert (again.id, first.known, again.known) == (first.id, False, True)
+    assert await journal.intake.unfinished() == ()
+    [row] = await journal.posting.outgoing(CHAT.channel)
+    await journal.posting.sent(row.id, "")
+    assert (row.outbound, await journal.posting.next_row(CHAT)) == (line, None)
+    [found] = await journal.books.where(first.id)
+    assert [(it.what, it.why) for it in found.passages[:2]] == [("accepted", ""), ("refused", "a stranger")]

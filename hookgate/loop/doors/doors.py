@@ -22,6 +22,7 @@ log = structlog.get_logger("hookgate.doors")
 STRANGER = "You are not on the list of those who may talk to me. Whoever runs me can put you there."
 TOO_OFTEN = "That was too much at once: I do not read on for now. Please send this again in a while."
 SHUT_OUT = "whoever sent it may not talk here any more"
+STRANGE = "a stranger"
 TOLD_S = 1200.0
 """A stranger is told once in so long, however often they write."""
 KEPT_AT_ONCE, KEPT_EVERY_S = 60, 1.0
@@ -69,8 +70,11 @@ class Doors:
 
     def hears(self, inbound: Inbound) -> bool:
         """Whether it would come in now, if it is no command: for whoever would have to fetch its files first."""
-        door = self._doors.get(inbound.chat.channel)
-        return door is None or judge(door, self.people, inbound) == "in"
+        door, sender = self._doors.get(inbound.chat.channel), requester(inbound.chat)
+        if door is None:
+            return True
+        wait = self._paces(door.quota, sender)[0].wait(sender.id) if door.quota else 0
+        return not wait and judge(door, self.people, inbound) == "in"
 
     def turn_away(self, inbound: Inbound, *, commands: bool, counts: bool) -> Turned | None:
         """None: it comes in. `commands`: it is one of our commands; `counts`: against the sender's quota."""
@@ -85,6 +89,22 @@ class Doors:
             case "in":
                 return self._excess(door.quota, requester(inbound.chat)) if counts and door.quota else None
 
+    def give_back(self, inbound: Inbound, turned: Turned | None, *, counts: bool) -> None:
+        """What it was judged by is as if it had not come: it could not be stored, or had been before."""
+        door, sender = self._doors.get(inbound.chat.channel), requester(inbound.chat)
+        if door is None or turned is ASIDE:
+            return
+        if turned is not None and turned.why == STRANGE:
+            self._kept.give_back(sender.channel)
+            if turned.tell:
+                self._told.give_back(str(sender))
+        elif door.quota and (counts or turned is not None):
+            pace, told = self._paces(door.quota, sender)
+            if turned is None:
+                pace.give_back(sender.id)
+            elif turned.tell:
+                told.give_back(sender.id)
+
     def _strange(self, inbound: Inbound, *, pairing: bool) -> Turned:
         chat = inbound.chat
         if self._kept.take(chat.channel):
@@ -93,14 +113,18 @@ class Doors:
             return ASIDE
         # Those who share a group with a stranger need not read it each time one of them tries.
         tells = chat.chat_type == "direct" and not self._told.take(str(requester(chat)))
-        return Turned("a stranger", STRANGER if tells else "", requester(chat) if tells and pairing else None)
+        return Turned(STRANGE, STRANGER if tells else "", requester(chat) if tells and pairing else None)
 
     def _excess(self, quota: Quota, sender: Voter) -> Turned | None:
+        pace, told = self._paces(quota, sender)
+        if not pace.take(sender.id):
+            return None
+        return Turned("too many messages", "" if told.take(sender.id) else TOO_OFTEN)
+
+    def _paces(self, quota: Quota, sender: Voter) -> tuple[Rate, Rate]:
+        """Of what is heard from one person there, and of what they are told of that."""
         known = self._quotas.get(sender.channel)
         if known is None or known[0] != quota:
             pace = Rate(quota.most, quota.window_s / quota.most, self._clock)
             known = self._quotas[sender.channel] = (quota, pace, Rate(1, quota.window_s, self._clock))
-        _, pace, told = known
-        if not pace.take(sender.id):
-            return None
-        return Turned("too many messages", "" if told.take(sender.id) else TOO_OFTEN)
+        return known[1:]

@@ -48,8 +48,12 @@ class Intake(Protocol):
         ...
 
     async def settle(self, message: str, outcome: Outcome, outbox: Sequence[Outbound] = (), why: str = "") -> None:
-        """The end of what no turn answers: a command, a decision, an overflow, a stranger. The first one stands;
-        `why` is for whoever asks where it is."""
+        """The end of what no turn answers: a command, a decision, an overflow. The first one stands; `why` is for
+        whoever asks where it is."""
+        ...
+
+    async def refuse(self, arrival: Arrival, why: str, outbox: Sequence[Outbound] = ()) -> Accepted:
+        """Store it with its end, in one step, where it is not known."""
         ...
 
     async def lead(self, message: str, arrival: Arrival) -> Accepted | None:

@@ -53,6 +53,20 @@ class Intake:
 
         await self._engine.write(settle, barrier=True)
 
+    async def refuse(self, arrival: Arrival, why: str, outbox: Sequence[Outbound] = ()) -> Accepted:
+        inbound = encoded(arrival.inbound)
+        key = known_as(arrival.inbound.chat.channel, arrival.account, arrival.key) if arrival.key else None
+
+        def refuse(tables: Tables) -> Accepted:
+            accepted = _accept(tables, arrival, key, inbound)
+            if not accepted.known:
+                number = number_of(accepted.id)
+                tables.post(tables.found(accepted.conversation), outbox, number)
+                tables.end(number, "refused", why)
+            return accepted
+
+        return await self._engine.write(refuse, barrier=True)
+
     async def lead(self, message: str, arrival: Arrival) -> Accepted | None:
         number, inbound = number_of(message), encoded(arrival.inbound)
 

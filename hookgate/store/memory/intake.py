@@ -49,6 +49,12 @@ class Intake:
             self._tables.end(row, outcome, why)
             self._tables.ring()
 
+    async def refuse(self, arrival: Arrival, why: str, outbox: Sequence[Outbound] = ()) -> Accepted:
+        accepted = await self.accept(arrival)
+        if not accepted.known:
+            await self.settle(accepted.id, "refused", outbox, why)
+        return accepted
+
     async def lead(self, message: str, arrival: Arrival) -> Accepted | None:
         row = self._tables.unfinished.get(message)
         if row is None:

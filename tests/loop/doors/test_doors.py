@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+import pytest
 import trio
 
 from hookgate.approvals.people import People
 from hookgate.loop.doors.door import Door, Quota
 from hookgate.loop.doors.doors import KEPT_AT_ONCE, SHUT_OUT, STRANGER, TOLD_S, TOO_OFTEN, Doors
+from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.hook.answers import CONTINUE
 from hookgate.protocol.hook.stages import Stage
-from hookgate.protocol.journal.values import Arrival
+from hookgate.protocol.journal.values import Accepted, Arrival
 from hookgate.store.memory import MemoryJournal
 from tests.loop.recording import CHAT, Bench, hook, says
 
@@ -111,3 +113,36 @@ async def test_what_a_stranger_by_now_had_said_before_a_restart_is_not_answered(
         await made.idle(STRANGE)
     assert (await ways(made, left.id))[-1] == ("refused", SHUT_OUT)
     assert made.provider.requests == []
+
+
+async def test_whoever_has_to_repeat_what_no_store_took_is_heard_and_told_all_the_same(
+    bench: MakeBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    time, me = Time(), replace(CHAT, sender="7")
+    judging = doors(Door(("7",), quota=Quota(1, 60.0)), time)
+    made = bench(says("one"), doors=judging)
+
+    async def full(*_given: object) -> Accepted:
+        raise StoreFailed("the disk is full")
+
+    async def repeated(inbound: Inbound) -> None:
+        with monkeypatch.context() as patched:
+            for name in ("accept", "refuse"):
+                patched.setattr(made.journal.intake, name, full)
+            for _ in range(3):
+                with pytest.raises(StoreFailed):
+                    await made.gateway.receive(inbound)
+        for _ in range(3):
+            await made.gateway.receive(inbound)
+        await made.idle(inbound.chat)
+
+    async with made.opened():
+        assert judging.hears(Inbound(me, ""))
+        await repeated(Inbound(me, "first", (), "m1"))
+        # The files of what will not come in are not fetched either, and to ask takes nothing.
+        assert not judging.hears(Inbound(me, ""))
+        await repeated(Inbound(me, "second", (), "m2"))
+        await repeated(Inbound(STRANGE, "let me in", (), "m3"))
+        time.now += 60.0
+        assert judging.hears(Inbound(me, ""))
+    assert made.lines == ["one", TOO_OFTEN, STRANGER]
