@@ -19,7 +19,8 @@ from hookgate.protocol.events.inside import FailedOpen
 from hookgate.protocol.events.payloads import GateDecision, HookFailed
 from hookgate.protocol.hook.answers import CONTINUE, Answer, Continue, Failed, Modify, Respond
 from hookgate.protocol.hook.stages import Question, Stage
-from hookgate.protocol.interfaces import Hook
+from hookgate.protocol.interfaces import Hook, Recall
+from hookgate.protocol.journal.values import Asked
 
 log = structlog.get_logger("hookgate.hooks")
 
@@ -41,9 +42,26 @@ class Asking:
             if before.get(name) is not hook:
                 self.stats[name].exchanged()
 
+    async def ask_once(self, mount: Mount, question: Question, kept: Recall) -> Answer:
+        """What it said to this very question before a crash, else what it says now. That is kept, unless it has
+        failed; a guard of hookgate's own costs less than that and is always asked."""
+        if mount.rules.inside:
+            return await self.ask(mount, question)
+        asked = Asked(kept.subject, question.stage, mount.name, question.digest, mount.digest)
+        answer = await kept.find(asked)
+        if answer is None:
+            answer, failed = await self._asked(mount, question)
+            if not failed:
+                await kept.keep(asked, answer)
+        return answer
+
     async def ask(self, mount: Mount, question: Question, timeout_s: float | None = None) -> Answer:
         """What the hook's answer counts for; never Failed. `timeout_s`: instead of the one configured, for the call
         of its own tool."""
+        return (await self._asked(mount, question, timeout_s))[0]
+
+    async def _asked(self, mount: Mount, question: Question, timeout_s: float | None = None) -> tuple[Answer, bool]:
+        """And whether the hook has failed."""
         stage, failed = question.stage, False
         started = perf_counter_ns()
         answer = await mount.hook.ask(question, timeout_s or mount.rules.timeout(stage))
@@ -61,7 +79,7 @@ class Asking:
             _hear(mount, question, answer, failed=failed)
             if self._events.heard(GateDecision):
                 self._record(mount, question, (answer, failed, duration_ns))
-        return answer
+        return answer, failed
 
     def unusable(self, mount: Mount, question: Question, reason: str) -> Answer:
         """A usable answer turned out to ask for what the hook may not do: that is a failure too."""

@@ -28,7 +28,7 @@ from hookgate.protocol.chat import ChatMessage, Inbound, Outbound
 from hookgate.protocol.events.payloads import HookModified
 from hookgate.protocol.hook.answers import Abort, Answer, Ask, Deny, Drop, Refuse, ReplyWith, Respond
 from hookgate.protocol.hook.stages import Question, Stage
-from hookgate.protocol.interfaces import Redactor
+from hookgate.protocol.interfaces import Recall, Redactor
 from hookgate.protocol.values import Finished, LLMReply, LLMRequest, Step, ToolCall, ToolResult, ToolSpec
 
 M = TypeVar("M", Inbound, Outbound)
@@ -95,23 +95,24 @@ class Gate:
         """Whether a hook stands before turns: then no message joins a conversation before it has been asked."""
         return bool(self._walk.chains.at(Stage.ON_MESSAGE))
 
-    async def on_message(self, step: Step, *, steers: bool = False) -> Inbound | Replied | Dropped:
+    async def on_message(
+        self, step: Step, kept: Recall | None = None, *, steers: bool = False
+    ) -> Inbound | Replied | Dropped:
         """The step's inbound as the hooks left it. `steers`: it joins a turn that runs. Raises TurnAborted."""
         said = step.inbound
         message = ChatMessage(said.text, said.media, "steer" if steers else "message", said.message_id)
-        return await self._message(Question(Stage.ON_MESSAGE, step, message), said)
+        return await self._message(Question(Stage.ON_MESSAGE, step, message), said, kept)
 
-    async def before_send(self, step: Step, outbound: Outbound) -> Outbound | Dropped:
+    async def before_send(self, step: Step, outbound: Outbound, kept: Recall | None = None) -> Outbound | Dropped:
         """What goes to the chat, as the hooks left it; Dropped: it is withheld. hookgate's own lines are not asked
         about."""
-        reply_to = step.inbound.message_id
-        message = ChatMessage(outbound.text, outbound.media, outbound.kind, in_reply_to=reply_to)
-        judged = await self._message(Question(Stage.BEFORE_SEND, step, message), outbound)
+        message = ChatMessage(outbound.text, outbound.media, outbound.kind, in_reply_to=step.inbound.message_id)
+        judged = await self._message(Question(Stage.BEFORE_SEND, step, message), outbound, kept)
         assert not isinstance(judged, Replied)  # noqa: S101 - no answer at that stage
         return judged
 
-    async def _message(self, question: Question, message: M) -> M | Replied | Dropped:
-        walked, stage = await self._walk.over(question), question.stage
+    async def _message(self, question: Question, message: M, kept: Recall | None) -> M | Replied | Dropped:
+        walked, stage = await self._walk.over(question, kept=kept), question.stage
         match walked.answer, walked.mount:
             case ReplyWith(text=text, media=media), Mount(name=hook):
                 self.events.emit(HookModified(hook, stage, ("reply",)), question.step)

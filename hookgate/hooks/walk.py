@@ -22,7 +22,7 @@ from hookgate.protocol.errors import SessionAborted, TurnAborted
 from hookgate.protocol.events.payloads import HookModified, ToolInjected
 from hookgate.protocol.hook.answers import CONTINUE, Abort, Answer, Deny, Drop, Modify, ReplyWith, Respond
 from hookgate.protocol.hook.stages import Question, Stage
-from hookgate.protocol.interfaces import Redactor
+from hookgate.protocol.interfaces import Recall, Redactor
 from hookgate.protocol.redacting import redacted
 from hookgate.protocol.values import Finished, LLMRequest
 
@@ -52,7 +52,12 @@ class Walk:
     redactor: Redactor | None
     chains: Chains
 
-    async def over(self, question: Question, owners: Mapping[str, str] = MappingProxyType({})) -> Walked:
+    async def over(
+        self,
+        question: Question,
+        owners: Mapping[str, str] = MappingProxyType({}),
+        kept: Recall | None = None,
+    ) -> Walked:
         """Ask each matching hook what its predecessors left.
 
         A hook that did not match a call's first name but matches the one it was renamed to is asked too: a rename
@@ -71,7 +76,8 @@ class Walk:
                 if (before := asked.get(mount.name)) is not None and before.stands(mount, stage):
                     continue
                 asked[mount.name] = _Asked(mount, question)
-                answer = await self.asking.ask(mount, question)
+                asking = self.asking
+                answer = await (asking.ask_once(mount, question, kept) if kept else asking.ask(mount, question))
                 if answer is not CONTINUE:
                     question, last = self._followed(mount, question, answer)
                     if isinstance(last, Respond) and self.chains is not chains:

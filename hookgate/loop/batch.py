@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from hookgate.approvals.binding import Permit
 from hookgate.hooks.chains import Chains
 from hookgate.loop.agent import Agent
+from hookgate.loop.answers import Answers, answers_about
 from hookgate.loop.delivery.outlet import Outlet
 from hookgate.protocol.chat import Outbound
 from hookgate.protocol.interfaces import Redactor, Tool
@@ -79,6 +80,10 @@ class Batch:
     def id_of(self, call: ToolCall | ProposedCall) -> str:
         """The journal's name for it."""
         return self.ids.get(call.id, call.id)
+
+    def answers_about(self, call: ToolCall | ProposedCall) -> Answers | None:
+        """What hooks have said about what this call shows people."""
+        return answers_about(self.journal, self.claim, f"{self.claim.message}/{self.id_of(call)}")
 
     @cached_property
     def _specs(self) -> dict[str, ToolSpec]:

@@ -64,7 +64,8 @@ async def _delivered(batch: Batch, done: Settled) -> Settled:
     media = await kept(result.media, batch.agent.around, batch.step.chat) if handled else ()
     if not show and not media:
         return done
-    judged = await batch.agent.gate.before_send(batch.step, Outbound(batch.step.chat, show, media, kind="output"))
+    output = Outbound(batch.step.chat, show, media, kind="output")
+    judged = await batch.agent.gate.before_send(batch.step, output, batch.answers_about(done.call))
     if isinstance(judged, Dropped):
         told = (batch.notice(judged.tell),) if judged.tell else ()
         why = judged.tell or f"{judged.hook} withheld it"

@@ -16,7 +16,7 @@ from hookgate.protocol.values import Message, Step
 async def let_in(turn: Turn) -> Inbound | None:
     """The message as hooks leave it, which is the turn's first stored step: nobody is asked about it again. None
     where they have ended the turn. Raises TurnAborted, and the message is in no conversation then."""
-    match await turn.agent.gate.on_message(turn.step(0)):
+    match await turn.agent.gate.on_message(turn.step(0), turn.answers_about()):
         case Inbound() as judged:
             await _take_back(turn)
             await turn.transcript.append(Draft(Message("user", judged.text, media=judged.media)))
@@ -34,7 +34,8 @@ async def _reply(turn: Turn, replied: Replied) -> None:
     turn.emit(Prompted(said), step)
     turn.emit(StepBegan(1), step)
     await _take_back(turn)
-    judged = await turn.agent.gate.before_send(step, Outbound(said.chat, replied.text, replied.media))
+    reply = Outbound(said.chat, replied.text, replied.media)
+    judged = await turn.agent.gate.before_send(step, reply, turn.answers_about())
     dropped = isinstance(judged, Dropped)
     messages = Message("user", said.text, media=said.media), Message("assistant", replied.text)
     told = (turn.line(judged.tell, "notice"),) if dropped and judged.tell else ()
@@ -60,14 +61,16 @@ async def take_news(turn: Turn, step: Step) -> None:
     while turn.steering:
         said, accepted = turn.steering[0].inbound, turn.steering[0].accepted
         assert accepted is not None  # noqa: S101 - nothing joins that is not stored
-        judged = await turn.agent.gate.on_message(replace(step, inbound=said), steers=True)
+        kept = turn.answers_about(accepted.id)
+        judged = await turn.agent.gate.on_message(replace(step, inbound=said), kept, steers=True)
         turn.steering.popleft()
         if isinstance(judged, Inbound):
             await turn.transcript.join(accepted.id, Message("user", judged.text, media=judged.media))
             joined.append(judged.text)
             continue
         if isinstance(judged, Replied):
-            judged = await turn.agent.gate.before_send(step, Outbound(said.chat, judged.text, judged.media))
+            reply = Outbound(said.chat, judged.text, judged.media)
+            judged = await turn.agent.gate.before_send(step, reply, kept)
         # It joins nothing; the chat reads why, or its answer.
         if isinstance(judged, Dropped):
             outcome, outbox = "dropped", (turn.line(judged.tell, "notice"),) if judged.tell else ()

@@ -6,6 +6,7 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from hookgate.loop.agent import Agent
+from hookgate.loop.answers import Answers, answers_about
 from hookgate.loop.batch import Batch, Settled
 from hookgate.loop.delivery.outlet import Outlet
 from hookgate.loop.model.attached import kept
@@ -77,6 +78,11 @@ class Turn:
             return False
         self.steering.append(prompt)
         return True
+
+    def answers_about(self, message: str = "") -> Answers | None:
+        """What hooks have said about the turn's message, or about another one, and about what answers it."""
+        claim = self.transcript.held
+        return answers_about(self.journal, claim, message or claim.message)
 
     def text_calls(self, model: str) -> TextCalls:
         return "off" if model in self.native else self.agent.text_calls

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from hookgate.protocol.hook.answers import Answer
     from hookgate.protocol.hook.hello import Hello
     from hookgate.protocol.hook.stages import Question
+    from hookgate.protocol.journal.values import Asked
     from hookgate.protocol.values import Json, LLMReply, LLMRequest, ToolCall, ToolResult, ToolSpec
 
 
@@ -79,6 +80,19 @@ class Hook(Protocol):
     def notify(self, event: Event) -> None:
         """Take an event; never waits, never raises."""
         ...
+
+
+class Recall(Protocol):
+    """What hooks have said about one message, for whoever asks them again after a crash."""
+
+    @property
+    def subject(self) -> str:
+        """What they are asked about, by its number."""
+        ...
+
+    async def find(self, asked: Asked) -> Answer | None: ...
+
+    async def keep(self, asked: Asked, answer: Answer) -> None: ...
 
 
 class Channel(Protocol):

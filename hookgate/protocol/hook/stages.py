@@ -6,8 +6,9 @@ The shapes come from the seed page and design section 5. What a hook may answer 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from hashlib import sha256
 
 from hookgate.protocol.chat import ChatMessage
 from hookgate.protocol.codec import encode
@@ -84,6 +85,12 @@ class Question:
     def model(self) -> str:
         subject = self.subject
         return subject.model if isinstance(subject, (LLMRequest, LLMReply)) else self.step.model
+
+    @property
+    def digest(self) -> str:
+        """SHA-256, in hex, of all it says but what differs from one process to the next that asks it."""
+        step = replace(self.step, turn_id="", resumed=False)
+        return sha256(replace(self, step=step).params).hexdigest()
 
     @property
     def params(self) -> bytes:

@@ -19,7 +19,7 @@ from hookgate.protocol.chat import Inbound, Outbound
 from hookgate.protocol.codec import decode, encode
 from hookgate.protocol.effects import Effect
 from hookgate.protocol.errors import BadMessage
-from hookgate.protocol.hook.answers import Answer
+from hookgate.protocol.hook.answers import Answer, Modify
 from hookgate.store.journal.schema import FORMAT
 
 T = TypeVar("T")
@@ -44,7 +44,14 @@ def decoded(kind: type[T], format_: int, text: bytes) -> T:
 
 
 def decoded_answer(format_: int, text: bytes) -> Answer:
-    return cast("Answer", _read(Answer, format_, text))
+    answer = cast("Answer", _read(Answer, format_, text))
+    if isinstance(answer, Modify):
+        # Of a message: lists in it are texts, as hooks give them.
+        changes = {
+            name: tuple(cast("list[str]", it)) if isinstance(it, list) else it for name, it in answer.changes.items()
+        }
+        return Modify(changes)
+    return answer
 
 
 def _read(hint: Any, format_: int, text: bytes) -> object:  # noqa: ANN401 - a type, or a union of them
