@@ -31,11 +31,12 @@ from hookgate.approvals.rules import Rule
 from hookgate.approvals.waiting import Waiting
 from hookgate.approvals.wording import decided, request_of, requested
 from hookgate.protocol.approval import ApprovalRequest, Decision, Outcome, Voter, Wish
+from hookgate.protocol.chat import Chat
 from hookgate.protocol.events.payloads import Payload
 from hookgate.protocol.interfaces import Channel, Redactor
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import Approval, Intent, PolicyChanged, Standing, StoredRequest
-from hookgate.protocol.values import Chat, Step, ToolCall
+from hookgate.protocol.values import Step, ToolCall
 
 log = structlog.get_logger("hookgate.approvals")
 

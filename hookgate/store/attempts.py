@@ -14,8 +14,14 @@ ENDS: Mapping[Outcome, str] = {
     "dead": "the message was given up",
 }
 """Why a request that was open then is void."""
-UNSAID = "Stopped."
-"""What stands in the place of a preview that nothing came of."""
+NOTHING_SAID = "There is nothing more that I say to this."
+UNSAID: Mapping[Outcome, str] = {
+    "answered": NOTHING_SAID,
+    "refused": "Stopped.",
+    "dropped": "Stopped.",
+    "dead": "Stopped.",
+}
+"""What stands in the place of a preview that nothing came of, by how its message ended."""
 MOST_PAIRINGS_OF_ONE, MOST_PAIRINGS = 3, 100
 """Open codes of one stranger, and of all strangers of a channel."""
 MOST_FOUND = 100

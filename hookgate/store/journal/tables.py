@@ -127,7 +127,7 @@ class Tables:
         ended = self.run("UPDATE messages SET outcome = ? WHERE number = ? AND outcome IS NULL", outcome, message)
         if ended:
             self.passed(message, outcome, why)
-            self._close_preview(message)
+            self._close_preview(message, UNSAID[outcome])
         self.run(
             "UPDATE requests SET state = 'void', why = ? WHERE message = ? AND state IN ('open', 'approved') "
             "AND conversation = (SELECT conversation FROM messages WHERE number = ?)",
@@ -135,13 +135,13 @@ class Tables:
         )
         return ended > 0
 
-    def _close_preview(self, message: int) -> None:
+    def _close_preview(self, message: int, unsaid: str) -> None:
         """Nobody fills it any more: no chat is left with half of something."""
         sql = "SELECT conversation FROM messages WHERE number = ?"
         for (conversation,) in self.all(sql, message):
             for _, format_, body, _ in self.all(OPEN_ROW, conversation, message):
                 shown = decoded(Outbound, format_, body)
-                self.post(conversation, [Outbound(shown.chat, UNSAID, kind="notice")], message)
+                self.post(conversation, [Outbound(shown.chat, unsaid, kind="notice")], message)
 
     def passed(self, message: int, what: str, why: str = "") -> None:
         sql = "INSERT INTO passages (message, what, at, why) VALUES (?, ?, ?, ?)"

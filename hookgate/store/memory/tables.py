@@ -211,7 +211,7 @@ class Tables:
         self.passed(message, outcome, why)
         if (preview := self.previews.get(message.id)) is not None:
             # Nobody fills it any more: no chat is left with half of something.
-            unsaid = Outbound(preview.row.outbound.chat, UNSAID, kind="notice")
+            unsaid = Outbound(preview.row.outbound.chat, UNSAID[outcome], kind="notice")
             self.post(self.thread(message.conversation), [unsaid], message.id)
         self.unfinished.pop(message.id, None)
         thread = self.threads.get(message.conversation.id)

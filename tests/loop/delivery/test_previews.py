@@ -23,7 +23,7 @@ from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import Arrival, Claim, Fenced
 from hookgate.protocol.values import LLMReply, LLMRequest
 from hookgate.providers.scripted import ScriptStep
-from hookgate.store.attempts import GIVEN_UP, UNSAID
+from hookgate.store.attempts import GIVEN_UP, NOTHING_SAID, UNSAID
 from hookgate.store.journal import open_journal
 from hookgate.store.memory import MemoryJournal
 from tests.loop.delivery.post import EDIT_S, GROUP_EDIT_S, Board, delivering
@@ -230,7 +230,22 @@ async def test_what_a_crash_left_of_a_reply_that_somebody_stops_says_so(opened: 
         assert new.meant == (left.message,)
         await journal.intake.settle(left.message, "dropped")
         await delivery.flush(CHAT)
-        assert board.texts == [UNSAID]
+        assert board.texts == [UNSAID["dropped"]]
+
+
+async def test_what_was_shown_of_a_reply_that_became_void_and_has_no_text_is_not_said_to_be_stopped(
+    opened: Opening,
+) -> None:
+    board = Board(edit_s=0.0)
+    left = await cut_off(opened, board, sent=True)
+    async with opened() as journal, delivering(journal, board) as delivery:
+        claim = await journal.work.claim("test", 60, left.conversation, left.message)
+        assert claim is not None
+        delivery.write(claim, CHAT, "Half")
+        delivery.write(claim, CHAT, None)
+        await answer(journal, delivery, claim)
+        await delivery.flush(CHAT)
+        assert board.texts == [NOTHING_SAID]
 
 
 async def test_a_reply_that_is_begun_three_times_and_never_ended_is_given_up_where_it_stands(opened: Opening) -> None:
