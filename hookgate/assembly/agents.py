@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-
-import trio
 
 from hookgate import config as configuration
 from hookgate.approvals.people import People
@@ -15,30 +13,17 @@ from hookgate.assembly.context_files import ContextFiles
 from hookgate.assembly.hooks.opening import people
 from hookgate.assembly.models import model_of, unknown_of
 from hookgate.assembly.narrowing import parts_in, scripts_in
+from hookgate.assembly.providers import Keyless
 from hookgate.assembly.tools.opening import Toolset, all_rules
-from hookgate.config import ConfigError, MissingKey
+from hookgate.config import ConfigError
 from hookgate.hooks.gate import Gate
 from hookgate.loop.agent import Agent, Retries, Tally
 from hookgate.protocol.chat import Chat
-from hookgate.protocol.delta import Delta
-from hookgate.protocol.errors import ProviderFailed
 from hookgate.protocol.interfaces import Channel, Provider, Redactor
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.match import Globs
-from hookgate.protocol.values import LLMReply, LLMRequest
 from hookgate.sections import Config
 from hookgate.sections.agent import AgentSection
-
-
-class Keyless:
-    """A provider that no agent uses needs no key, until somebody asks for one of its models."""
-
-    def __init__(self, why: MissingKey) -> None:
-        self.why = why
-
-    async def complete(self, request: LLMRequest, on_text: Callable[[Delta], None]) -> LLMReply:
-        await trio.lowlevel.checkpoint()
-        raise ProviderFailed("auth", f"it has no key: {self.why}")
 
 
 @dataclass(frozen=True)

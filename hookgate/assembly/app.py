@@ -6,26 +6,25 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from math import inf
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import structlog
 import trio
 
 from hookgate import config as configuration
-from hookgate.assembly.agents import AgentParts, Agents, Keyless, make_judges, surroundings
+from hookgate.assembly.agents import AgentParts, Agents, make_judges, surroundings
 from hookgate.assembly.channels import Desk, OpenChannels, Page, Policies, approvers, connect_guests, open_channels
 from hookgate.assembly.context_files import ContextFiles
 from hookgate.assembly.extensions.extensions import Extensions, Joints
 from hookgate.assembly.extensions.looking import looked
 from hookgate.assembly.hooks.opening import listed, people, plans, restarts
 from hookgate.assembly.logs.opening import redacted_logs
+from hookgate.assembly.providers import open_providers
 from hookgate.assembly.redacting import make_redactor
 from hookgate.assembly.settings import Ports, Settings
 from hookgate.assembly.tools.opening import More, Toolset, all_rules, open_more_tools, open_toolset
 from hookgate.assembly.tools.skills import Joined, Skills, load_skills, switched_on
-from hookgate.config import ConfigError, MissingKey
+from hookgate.config import ConfigError
 from hookgate.hooks.children.mounts import Mounts, open_mounts
 from hookgate.hooks.gate import Gate
 from hookgate.hooks.rules import Mount
@@ -36,19 +35,19 @@ from hookgate.loop.slots import Shared
 from hookgate.processes.reaper import run_reaper
 from hookgate.protocol.events.payloads import RegistryChanged
 from hookgate.protocol.hook.stages import Stage
-from hookgate.protocol.interfaces import Channel, Provider, Tool
+from hookgate.protocol.interfaces import Channel, Redactor, Tool
 from hookgate.protocol.journal.interfaces import Journal
-from hookgate.providers.patience import Deadlines
 from hookgate.sections import Config
-from hookgate.sections.agent import ProviderSection
 from hookgate.store.memory import MemoryJournal
 from hookgate.tools.errors import BadSpec
 from hookgate.tools.registry import Change, Registry
 from hookgate.tools.schema.spec import spec_problem
 
 if TYPE_CHECKING:
+    from hookgate.approvals.requests import Approvals
     from hookgate.channels.web.server import App
     from hookgate.loop.sessions.session import Session
+    from hookgate.tools.dynamic.workshop import Workshop
 
 log = structlog.get_logger("hookgate.config")
 
@@ -103,19 +102,15 @@ async def open_runtime(settings: Settings, ports: Ports) -> AsyncGenerator[Runti
         redactor = make_redactor(config, tuple(settings.keys.values()))
         stack.enter_context(redacted_logs(redactor))
         gate = Gate(frozenset({*config.providers, *ports.providers}), redactor, spec_problem)
-        providers = await _open_providers(stack, settings, ports.providers)
-        tools = await open_toolset(stack, settings, redactor)
-        if changed := await tools.rechecks.start():
-            raise ConfigError(changed)
-        add_functions(tools.registry, settings.functions)
-        tools.registry.listen(lambda change: gate.events.emit(_told(change)))
+        providers = await open_providers(stack, settings, ports.providers)
+        tools = await _open_tools(stack, settings, gate, redactor)
         extensions = await make_extensions(settings, ports, tools)
         if not settings.looking:
             await refuse_what_does_not_guard(settings, ports.inside, tools.registry)
         skills = await load_skills(config, settings.skills, Joined(tools.registry, extensions, tools.rechecks.file))
         context = make_context_files(settings, tools, lambda key: gateway.sessions.get(key))
         journal = ports.journal or MemoryJournal()
-        policies, idle_s = Policies(config), config.gateway.idle_s if settings.serving else inf
+        policies = Policies(config)
         desk = Desk(journal, redactor, tools.media, policies)
         opened = await open_channels(stack, config, desk) if settings.serving else OpenChannels()
         mounted = (*(it.mount for it in (skills, context) if it is not None), *opened.mounts)
@@ -126,64 +121,57 @@ async def open_runtime(settings: Settings, ports: Ports) -> AsyncGenerator[Runti
         channels = {**opened.channels, **{channel.name: channel for channel in ports.channels}}
         judges = make_judges(config, gate, journal, surroundings(config, gate, redactor, channels))
         agents = Agents(config, AgentParts(providers, tools, judges, context))
-        guests = Guests(journal, people(config), listed(config)) if settings.serving else None
-        slots = trio.Semaphore(config.gateway.max_turns)
-        shared = Shared(journal, slots, policies, idle_s, policies.doors, guests)
+        shared = await _make_shared(settings, journal, policies)
         gateway = Gateway(agents, channels, shared, extensions.commands if extensions else None)
-        if guests is not None:
-            await guests.load()
         desk.open(gateway, judges.approvals)
-        if guests is not None:
-            connect_guests(guests, desk)
+        if shared.guests is not None:
+            connect_guests(shared.guests, desk)
         more = await open_more_tools(stack, settings, tools, gateway.tell)
-        limits = approvers(config) if settings.serving else {}
-        judges.approvals.adopt(all_rules(config, more.workshop), approvers=limits)
-        if more.workshop is not None and not settings.looking:
-            await more.workshop.warn()
-        nursery = await stack.enter_async_context(trio.open_nursery())
+        await _adopt_rules(judges.approvals, settings, more.workshop)
+        await stack.enter_async_context(_running(gateway, extensions))
+        given = (opened.pages, opened.webhooks, journal, tools, more, extensions, skills, context, shared.guests)
+        yield Runtime(settings, ports, agents, gate, mounts, gateway, policies, channels, *given)
+
+
+@asynccontextmanager
+async def _running(gateway: Gateway, extensions: Extensions | None) -> AsyncGenerator[None]:
+    """What goes on beside the conversations."""
+    async with trio.open_nursery() as nursery:
         nursery.start_soon(gateway.run)
         nursery.start_soon(run_reaper)
         if extensions:
             extensions.tool_calls.gateway = gateway
             nursery.start_soon(extensions.surfaces.run, gateway)
-        yield Runtime(
-            settings,
-            ports,
-            agents,
-            gate,
-            mounts,
-            gateway,
-            policies,
-            channels,
-            opened.pages,
-            opened.webhooks,
-            journal,
-            tools,
-            more,
-            extensions,
-            skills,
-            context,
-            guests,
-        )
+        yield
         nursery.cancel_scope.cancel()
 
 
-async def _open_providers(
-    stack: AsyncExitStack, settings: Settings, given: Mapping[str, Provider]
-) -> dict[str, Provider]:
-    """The given ones, and those of the configuration that none is given for."""
-    providers, config = dict(given), settings.config
-    models = {it.model.partition("/")[0] for it in (config.agent, *config.agents.values()) if it.model}
-    for name, section in settings.config.providers.items():
-        if name not in providers:
-            try:
-                key = settings.keys.get(name, "")
-                providers[name] = await open_provider(stack, name, section, settings.base, key)
-            except MissingKey as error:
-                if name in models:
-                    raise
-                providers[name] = Keyless(error)
-    return providers
+async def _adopt_rules(approvals: Approvals, settings: Settings, workshop: Workshop | None) -> None:
+    """The rules that count from now on, those of made tools too; who alone may approve where channels say so."""
+    limits = approvers(settings.config) if settings.serving else {}
+    approvals.adopt(all_rules(settings.config, workshop), approvers=limits)
+    if workshop is not None and not settings.looking:
+        await workshop.warn()
+
+
+async def _make_shared(settings: Settings, journal: Journal, policies: Policies) -> Shared:
+    """What all conversations have in common; where nobody serves, none of them rests and nobody is let in."""
+    config, slots = settings.config, trio.Semaphore(settings.config.gateway.max_turns)
+    if not settings.serving:
+        return Shared(journal, slots, policies, doors=policies.doors)
+    guests = Guests(journal, people(config), listed(config))
+    await guests.load()
+    return Shared(journal, slots, policies, config.gateway.idle_s, policies.doors, guests)
+
+
+async def _open_tools(stack: AsyncExitStack, settings: Settings, gate: Gate, redactor: Redactor) -> Toolset:
+    """Those that are there from the start, and whoever listens hears of what comes. Raises ConfigError."""
+    tools = await open_toolset(stack, settings, redactor)
+    if changed := await tools.rechecks.start():
+        raise ConfigError(changed)
+    add_functions(tools.registry, settings.functions)
+    tools.registry.listen(lambda change: gate.events.emit(_told(change)))
+    return tools
 
 
 async def refuse_what_does_not_guard(settings: Settings, inside: Sequence[Mount], registry: Registry) -> None:
@@ -237,37 +225,3 @@ def own_guards(config: Config, tools: Toolset) -> tuple[Mount, ...]:
 
 def _told(change: Change) -> RegistryChanged:
     return RegistryChanged(change.version, change.added, change.removed, change.shadowed)
-
-
-async def open_provider(
-    stack: AsyncExitStack, name: str, section: ProviderSection, base: Path, given_key: str = ""
-) -> Provider:
-    """Imports only what the kind needs: an HTTP client is the dearest part of a start. A key that is given stands
-    instead of the environment's. Raises ConfigError."""
-    headers, deadlines = tuple(section.headers.items()), _deadlines(section)
-    key = given_key or configuration.api_key(name, section)
-    try:
-        match section.kind:
-            case "openai":
-                from hookgate.providers.openai import OPENAI_URL, open_openai
-
-                url = section.base_url or OPENAI_URL
-                return await stack.enter_async_context(open_openai(url, key, deadlines, headers))
-            case "anthropic":
-                from hookgate.providers.anthropic import ANTHROPIC_URL, open_anthropic
-
-                url = section.base_url or ANTHROPIC_URL
-                return await stack.enter_async_context(open_anthropic(key, url, deadlines, headers))
-            case "scripted" if given_key:
-                raise ConfigError(f"providers.{name}: a scripted provider takes no API key")
-            case "scripted":
-                from hookgate.assembly.scripts import load_script
-
-                return await load_script(base / section.script)
-    except ValueError as error:
-        raise ConfigError(f"providers.{name}: {error}") from None
-
-
-def _deadlines(section: ProviderSection) -> Deadlines:
-    first, idle, total = section.first_token_timeout_ms, section.idle_timeout_ms, section.total_timeout_ms
-    return Deadlines(first / 1000, idle / 1000, total / 1000, section.least_rate)

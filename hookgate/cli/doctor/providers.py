@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import trio
 
 from hookgate import config as configuration
-from hookgate.assembly.app import open_provider
+from hookgate.assembly.providers import open_provider
 from hookgate.cli.doctor.finding import Examined, Finding, broken, failing, note, ok
 from hookgate.config import ConfigError
 from hookgate.protocol.errors import ProviderFailed
