@@ -18,7 +18,7 @@ from tests.gotool import go_command, run_go
 from tests.store.journals import ANN, fill
 
 VERIFIER = Path(__file__).parents[2] / "docs" / "audit_verify.go"
-KINDS = ["asked", "decided", "granted", "intended", "call"]
+KINDS = ["asked", "decided", "granted", "person", "intended", "call"]
 
 
 @pytest.fixture
@@ -43,11 +43,11 @@ async def test_everything_that_was_asked_decided_and_run_is_in_it_without_a_pers
         chain = list(links(tables))
     bodies = [json.loads(link.body) for link in chain]
     assert [body["kind"] for body in bodies] == KINDS
-    assert [body["n"] for body in bodies] == [1, 2, 3, 4, 5]
+    assert [body["n"] for body in bodies] == [1, 2, 3, 4, 5, 6]
     assert chain[0].texts["arguments"][1] == b'{"big":1208925819614629174706176,"command":"rm notes.txt"}'
     assert not any(b"notes.txt" in link.body or b"bob" in link.body for link in chain)
     assert [body["prev"] for body in bodies] == [bytes(32).hex(), *(link.hash.hex() for link in chain[:-1])]
-    assert looked(file) == Verdict("anchored", 5, 5)
+    assert looked(file) == Verdict("anchored", 6, 6)
     assert (key_file(file).stat().st_mode & 0o777, anchor_file(file).stat().st_mode & 0o777) == (0o600, 0o600)
 
 
@@ -66,9 +66,16 @@ async def test_a_call_has_one_whole_record_also_of_what_was_said_before_a_crash(
 async def test_forgetting_takes_the_words_and_leaves_the_chain_whole(file: Path) -> None:
     async with open_journal(file) as journal:
         await journal.books.forget(ANN)
-    assert looked(file) == Verdict("anchored", 5, 5)
+    assert looked(file) == Verdict("anchored", 6, 6)
     with open_look(file) as tables:
-        assert [sorted(link.texts) for link in links(tables)] == [[], [], ["by", "text", "to"], [], []]
+        assert [sorted(link.texts) for link in links(tables)] == [
+            [],
+            [],
+            ["by", "text", "to"],
+            ["ids", "name"],
+            [],
+            [],
+        ]
 
 
 @pytest.mark.parametrize(
@@ -81,8 +88,8 @@ async def test_forgetting_takes_the_words_and_leaves_the_chain_whole(file: Path)
         ),
         ("UPDATE audit_texts SET text = 'ls' WHERE record = 1", "broken", "record 1: its arguments is not what was"),
         ("DELETE FROM audit WHERE number = 3", "broken", "record 3 is missing"),
-        ("DELETE FROM audit WHERE number > 3", "truncated", "a checkpoint covers 5 records, and 3 are here"),
-        ("DELETE FROM audit", "truncated", "a checkpoint covers 5 records, and 0 are here"),
+        ("DELETE FROM audit WHERE number > 3", "truncated", "a checkpoint covers 6 records, and 3 are here"),
+        ("DELETE FROM audit", "truncated", "a checkpoint covers 6 records, and 0 are here"),
     ],
 )
 async def test_what_was_changed_or_cut_off_is_named_and_never_signed(
@@ -101,8 +108,8 @@ async def test_what_was_changed_or_cut_off_is_named_and_never_signed(
 async def test_without_checkpoints_it_is_whole_and_no_more_and_with_forged_ones_broken(file: Path) -> None:
     signed = anchor_file(file).read_bytes()
     anchor_file(file).unlink()
-    assert looked(file) == Verdict("unanchored", 5, 0)
-    anchor_file(file).write_bytes(signed.replace(b'"n":5', b'"n":4'))
+    assert looked(file) == Verdict("unanchored", 6, 0)
+    anchor_file(file).write_bytes(signed.replace(b'"n":6', b'"n":5'))
     assert looked(file).why == "a checkpoint is not signed with this key"
 
 
@@ -118,18 +125,18 @@ async def test_a_program_that_knows_nothing_of_hookgate_verifies_what_is_exporte
         done = subprocess.run([program, key_file(file)], input=text, capture_output=True, text=True, check=False)
         return done.returncode, done.stdout.strip()
 
-    assert verified(exported) == (0, "intact: 5 records, 5 of them under a checkpoint")
-    unsigned = "".join(exported.splitlines(keepends=True)[:5])
-    assert verified(unsigned) == (2, "intact: 5 records, 0 of them under a checkpoint")
+    assert verified(exported) == (0, "intact: 6 records, 6 of them under a checkpoint")
+    unsigned = "".join(exported.splitlines(keepends=True)[:6])
+    assert verified(unsigned) == (2, "intact: 6 records, 0 of them under a checkpoint")
     for broken, code, said in (
         (exported.replace("decided", "Decided"), 1, "broken: record 2"),
         ("\n".join(exported.splitlines()[1:]), 1, "broken: record 1"),
         (
             "\n".join(exported.splitlines()[:3] + exported.splitlines()[-1:]),
             3,
-            "truncated: a checkpoint covers record 5",
+            "truncated: a checkpoint covers record 6",
         ),
-        (exported.replace('"mac": "', '"mac": "0'), 1, "broken: the checkpoint of record 5"),
+        (exported.replace('"mac": "', '"mac": "0'), 1, "broken: the checkpoint of record 6"),
     ):
         status, text = verified(broken)
         assert (status, text.startswith(said)) == (code, True), text
