@@ -18,7 +18,7 @@ from hookgate.loop.commands.table import Commands, Invocation, Source
 from hookgate.loop.delivery.delivery import Delivery
 from hookgate.loop.delivery.outlet import Outlet
 from hookgate.loop.doors.doors import SHUT_OUT, Turned
-from hookgate.loop.doors.pairing import Pairing, invitation
+from hookgate.loop.doors.pairing import Pairing, told
 from hookgate.loop.sessions.claims import LEASE_S
 from hookgate.loop.sessions.jobs import Job, Jobs, Prompt
 from hookgate.loop.sessions.resting import Resting
@@ -92,10 +92,10 @@ class Gateway:
         doors, counts = self._shared.doors, invocation is None or not invocation.command.ends
         turned = doors.turn_away(inbound, commands=invocation is not None, counts=counts)
         try:
-            if turned is not None:
-                accepted = await self._refuse(inbound, turned, upstream)
-            else:
-                accepted = await self._come_in(inbound, upstream, invocation)
+            coming = (
+                self._refuse(inbound, turned, upstream) if turned else self._come_in(inbound, upstream, invocation)
+            )
+            accepted = await coming
         except StoreFailed:
             doors.give_back(inbound, turned, counts=counts)
             raise
@@ -114,9 +114,7 @@ class Gateway:
         if not turned.why:
             return Accepted("", Conversation(inbound.chat.session_key, self.agent_of(inbound.chat).name))
         kept = replace(inbound, text=inbound.text[:MOST_KEPT], media=(), replaces=0)
-        tell, guests = turned.tell, self._shared.guests
-        if turned.pairs is not None and guests is not None:
-            tell = await invitation(guests, turned.pairs)
+        tell = await told(turned, self._shared.guests)
         outbox = (Outbound(inbound.chat, tell, kind="notice"),) if tell else ()
         accepted = await self.journal.intake.refuse(self._arrival(kept, upstream), turned.why, outbox)
         if outbox:

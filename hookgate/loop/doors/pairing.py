@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from hookgate.approvals.people import requester
 from hookgate.loop.commands.table import Command, Invocation
-from hookgate.loop.doors.doors import STRANGER, Doors
+from hookgate.loop.doors.doors import STRANGER, Doors, Turned
 from hookgate.loop.doors.guests import Guests, NotPaired
 from hookgate.processes.rates import Rate
-from hookgate.protocol.approval import Voter
 
 PAIRING_ROLE = "operator"
 NOT_YOURS = f"Only those with the role {PAIRING_ROLE} may let somebody in."
@@ -15,9 +14,11 @@ WHICH = "Say the code: /pair CODE [NAME]."
 TOO_MANY = "Too many codes at once: try again in {} s."
 
 
-async def invitation(guests: Guests, stranger: Voter) -> str:
-    """Raises StoreFailed."""
-    code = await guests.offer(stranger)
+async def told(turned: Turned, guests: Guests | None) -> str:
+    """The line for whoever is turned away, with a new code where they may have one. Raises StoreFailed."""
+    if turned.pairs is None or guests is None:
+        return turned.tell
+    code = await guests.offer(turned.pairs)
     return f"{STRANGER} Show them this code: {code}. It is good for one hour, and once." if code else STRANGER
 
 

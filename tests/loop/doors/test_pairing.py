@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+import pytest
 import trio
 
 from hookgate.approvals.people import People, Person
@@ -13,7 +14,9 @@ from hookgate.loop.doors.doors import SHUT_OUT, STRANGER, Doors
 from hookgate.loop.doors.guests import Guests
 from hookgate.loop.doors.pairing import NOT_YOURS, WHICH
 from hookgate.protocol.approval import Voter
+from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Chat, Inbound
+from hookgate.protocol.journal.people import StoredPerson
 from hookgate.store.memory import MemoryJournal
 from tests.loop.recording import Bench, FunctionTool, asks_for, says
 
@@ -57,6 +60,37 @@ async def test_a_stranger_comes_in_by_a_code_that_an_operator_types(bench: MakeB
         await made.say("hello again", EVES)
         await made.idle(EVES)
     assert made.lines[5:] == ["welcome"]
+
+
+async def test_a_stranger_whose_code_could_not_be_stored_gets_it_when_the_message_is_repeated(
+    bench: MakeBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, guests = await house(bench)
+
+    async def full(*_given: object) -> bool:
+        raise StoreFailed("the disk is full")
+
+    async with made.opened():
+        with monkeypatch.context() as patched:
+            patched.setattr(made.journal.people, "offer", full)
+            with pytest.raises(StoreFailed):
+                await made.gateway.receive(Inbound(EVES, "hello", (), "m1"))
+        await made.gateway.receive(Inbound(EVES, "hello", (), "m1"))
+        await made.gateway.delivery.idle()
+    [open_] = await guests.pairings()
+    assert [f"{open_.code[:4]}-{open_.code[4:]}" in line for line in made.lines] == [True]
+
+
+async def test_a_guest_who_was_called_like_the_id_of_somebody_else_has_none_of_their_rights(bench: MakeBench) -> None:
+    made, guests = await house(bench)
+    code = await guests.offer(Voter("test", "66"))
+    # As an earlier version has let them in.
+    await made.journal.people.keep(StoredPerson("9", (Voter("test", "99"),), (), "ann", 1.0), "ann")
+    await guests.load()
+    async with made.opened():
+        await made.say(f"/pair {code} 7", ANNS)
+    assert made.lines == ["7 reads as an id: choose another name."]
+    assert guests.people.deciders(("7", "9"), ANNS, self_approval=True) == {Voter("test", "7"), Voter("test", "9")}
 
 
 async def test_codes_that_an_operator_guesses_are_limited(bench: MakeBench) -> None:
