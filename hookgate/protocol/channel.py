@@ -34,7 +34,7 @@ class ChannelLimits:
     """`longest`: of one message's text, in `unit`; 0: none. `edit_s`: at least so long between two changes of a
     chat's messages, in a group `group_edit_s` (None: the same); without `edit_s` no message can be changed.
     `buttons`: of one message; 0: it can have none. `media_in`, `media_out`: bytes of a file that comes or goes; 0:
-    any."""
+    any. `media_s`: how long it may take to bring a message with files, where that is longer than for any other."""
 
     longest: int = 0
     unit: TextUnit = "chars"
@@ -43,6 +43,7 @@ class ChannelLimits:
     buttons: int = 0
     media_in: int = 0
     media_out: int = 0
+    media_s: float = 0.0
 
     def pace_s(self, chat: Chat) -> float:
         """How long nothing more goes to this chat after a preview."""

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import json
 import ssl
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
 from typing import Any, cast
 
 import httpx
@@ -71,6 +73,8 @@ class Api:
     """Two connections pools, so that nothing waits behind a poll. No proxy of the environment, no redirect."""
 
     def __init__(self, base: str, token: str) -> None:
+        self.server = sha256(base.rstrip("/").encode()).hexdigest()[:12]
+        """Which one this is, for what has numbers of its own on each."""
         self._calls = f"{base.rstrip('/')}/bot{token}"
         self._files = f"{base.rstrip('/')}/file/bot{token}"
         context = _trust_store() if base.startswith("https:") else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -86,9 +90,11 @@ class Api:
         if files:
             fields = {name: it if isinstance(it, str) else json.dumps(it) for name, it in params.items()}
             parts = [(it.name, (it.filename, it.content, it.type)) for it in files]
-            request = self._client.build_request("POST", url, data=fields, files=parts)
+            request = _built(partial(self._client.build_request, "POST", url, data=fields, files=parts))
         else:
-            request = self._client.build_request("POST", url, content=json.dumps(params), headers=JSON)
+            request = _built(
+                partial(self._client.build_request, "POST", url, content=json.dumps(params), headers=JSON)
+            )
         request.stream = _Body(b"".join(cast("Iterable[bytes]", request.stream)))
         return await self._ask(self._client, request, UPLOAD_S if files else CALL_S)
 
@@ -96,7 +102,7 @@ class Api:
         """Updates from this number on, once there are some. Raises ApiFailed."""
         params = {"offset": offset, "timeout": wait_s, "limit": 100, "allowed_updates": list(kinds)}
         url, body = f"{self._calls}/getUpdates", json.dumps(params)
-        request = self._polling.build_request("POST", url, content=body, headers=JSON)
+        request = _built(partial(self._polling.build_request, "POST", url, content=body, headers=JSON))
         request.stream = _Body(b"".join(cast("Iterable[bytes]", request.stream)))
         result = await self._ask(self._polling, request, wait_s + CALL_S)
         if not isinstance(result, list):
@@ -105,7 +111,7 @@ class Api:
 
     async def download(self, path: str, most: int) -> bytes:
         """A file of at most so many bytes. Raises ApiFailed."""
-        request = self._client.build_request("GET", f"{self._files}/{path}")
+        request = _built(partial(self._client.build_request, "GET", f"{self._files}/{path}"))
         status, body = await self._exchange(self._client, request, UPLOAD_S, most)
         if status != 200:
             raise ApiFailed(status, f"the file cannot be had: status {status}")
@@ -132,7 +138,7 @@ class Api:
             try:
                 async with aclosing(await client.send(request, stream=True)) as response:
                     return response.status_code, await _read(response, most)
-            except (httpx.HTTPError, httpx.InvalidURL) as error:
+            except httpx.HTTPError as error:
                 # The original quotes the address, and so the token.
                 raise ApiFailed(0, _meaning(error)) from None
         raise ApiFailed(0, f"it did not answer within {within_s:g} s")
@@ -156,6 +162,15 @@ def _client(context: ssl.SSLContext, connections: int) -> httpx.AsyncClient:
         limits=httpx.Limits(max_connections=connections),
         trust_env=False,
     )
+
+
+def _built(build: Callable[[], httpx.Request]) -> httpx.Request:
+    """Raises ApiFailed."""
+    try:
+        return build()
+    except httpx.InvalidURL:
+        # The original quotes the address, and so the token.
+        raise ApiFailed(0, "the token or the address of the Bot API cannot stand in a URL") from None
 
 
 def _trust_store() -> ssl.SSLContext:
@@ -201,7 +216,5 @@ def _meaning(error: Exception) -> str:
             return "it could not prove who it is (TLS failed)"
         case httpx.ConnectError():
             return "it cannot be reached"
-        case httpx.InvalidURL():
-            return "the token or the address of the Bot API cannot stand in a URL"
         case _:
             return "it broke the connection"

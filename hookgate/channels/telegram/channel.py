@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
+from hookgate.channels.telegram.api import CALL_S, CONNECT_S, UPLOAD_S
 from hookgate.channels.telegram.connection import Connection
 from hookgate.channels.telegram.incoming.inbox import MAX_FILE
 from hookgate.channels.telegram.outgoing.asking import Asking
@@ -26,7 +27,16 @@ from hookgate.protocol.events.payloads import TurnEnd, TurnStart
 from hookgate.protocol.media import MediaStore, media_reference
 
 # The platform takes 4096 units; what is left is for a mark, or a word about a topic that is gone.
-LIMITS = ChannelLimits(4000, "utf16", edit_s=1.5, group_edit_s=3.0, media_in=MAX_FILE, media_out=50_000_000)
+LIMITS = ChannelLimits(
+    4000,
+    "utf16",
+    edit_s=1.5,
+    group_edit_s=3.0,
+    media_in=MAX_FILE,
+    media_out=50_000_000,
+    # One upload ends by itself before that; those of a message that have arrived are not sent again.
+    media_s=UPLOAD_S + CALL_S + CONNECT_S,
+)
 OBSERVED = (TurnStart.kind, TurnEnd.kind)
 MARKS = {"answer": "", "output": "", "notice": "\u2139\ufe0f ", "error": "⚠️ "}
 UNFINISHED = 1000

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import cast
 
 import structlog
+import trio
 
 from hookgate.channels.telegram.incoming.updates import Said
 from hookgate.protocol.codec import decode, encode
@@ -23,6 +24,7 @@ class Moves:
         self._channel, self._holds = channel, holds
         self._now: dict[str, int] = {}
         self._before: dict[int, str] = {}
+        self._noting = trio.Lock()
 
     async def load(self) -> None:
         """Raises StoreFailed."""
@@ -31,13 +33,15 @@ class Moves:
             self._before = {new: old for old, new in self._now.items()}
 
     async def note(self, old: int, new: int) -> None:
-        """Raises StoreFailed."""
-        first = self._before.pop(old, str(old))
-        if old == new or self._now.get(first) == new:
-            return
-        self._now[first], self._before[new] = new, first
+        """Raises StoreFailed; it is not known then, and noted when it is said again."""
+        async with self._noting:
+            first = self._before.get(old, str(old))
+            if old == new or self._now.get(first) == new:
+                return
+            now = {**self._now, first: new}
+            await self._holds.keep_state(self._channel, STATE, encode(now).decode())
+            self._now, self._before = now, {its: before for before, its in now.items()}
         log.warning("group_moved", channel=self._channel, chat=first, now=new)
-        await self._holds.keep_state(self._channel, STATE, encode(self._now).decode())
 
     def known(self, said: Said) -> Said:
         """Under the id that its conversation has. Messages are numbered anew in a group that has moved."""

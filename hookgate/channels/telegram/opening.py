@@ -130,5 +130,5 @@ class _Receiving:
             self.webhook.inbox = inbox
             await self.webhook.run()
             return
-        offset = await self.parts.journal.intake.offset(self.settings.name, inbox.account)
-        await Polling(self.api, inbox, self.connection, int(offset or 0)).run()
+        place = await self.parts.journal.intake.offset(self.settings.name, inbox.account)
+        await Polling(self.api, inbox, self.connection, place).run()

@@ -119,11 +119,20 @@ class Message(Content):
     migrate_to_chat_id: int | None = Field(None, ge=-MAX_ID, le=MAX_ID)
 
 
+class Button(_Wire):
+    callback_data: str = ""
+
+
+class Markup(_Wire):
+    inline_keyboard: list[list[Button]] = Field(default_factory=list[list[Button]])
+
+
 class Pressable(_Wire):
-    """The message that a button stands below; one that is too old has no text any more."""
+    """The message that a button stands below; one that is too old has no text and no buttons any more."""
 
     message_id: int
     chat: ChatOf
+    reply_markup: Markup | None = None
 
 
 class CallbackQuery(_Wire):

@@ -160,19 +160,20 @@ class ChatQueue:
             if preview and outbound.text == self._ways.shown.get(row.id):
                 receipts.append(preview)
                 continue
+            within_s = max(SEND_S, channel.limits.media_s if outbound.media else 0.0)
             try:
-                with trio.fail_after(SEND_S):
+                with trio.fail_after(within_s):
                     receipts.append(await put(channel, outbound, key, preview))
             except Exception as error:
-                return self._named(error)
+                return self._named(error, within_s)
         return None
 
-    def _named(self, error: Exception) -> Undelivered:
+    def _named(self, error: Exception, within_s: float = SEND_S) -> Undelivered:
         match error:
             case Undelivered():
                 return Undelivered(self._redacted(error.why), error.retry_after_s, final=error.final)
             case trio.TooSlowError():
-                return Undelivered(f"{SLOW}: more than {SEND_S:.0f} s")
+                return Undelivered(f"{SLOW}: more than {within_s:.0f} s")
             case _:
                 return Undelivered(self._redacted(str(error) or type(error).__name__))
 

@@ -52,7 +52,8 @@ class Call:
 
 @dataclass
 class FakeTelegram:
-    """`faults`: by method, what the next calls are answered with. `topics`: those that exist, by chat."""
+    """`faults`: by method, what the next calls are answered with; `held`: until when nothing is said of what they
+    have done. `topics`: those that exist, by chat. `proxy`: where a webhook's address really is."""
 
     token: str = TOKEN
     calls: list[Call] = field(default_factory=list)
@@ -65,8 +66,10 @@ class FakeTelegram:
     gone: set[int] = field(default_factory=set)
     files: dict[str, bytes] = field(default_factory=dict)
     faults: dict[str, list[Refused]] = field(default_factory=dict)
+    held: dict[str, trio.Event] = field(default_factory=dict)
     webhook: dict[str, Any] = field(default_factory=dict)
     url: str = ""
+    proxy: str = ""
     confirmed: int = 0
     me: dict[str, Any] = field(default_factory=lambda: dict(ME))
     stirred: trio.Event = field(default_factory=trio.Event)
@@ -166,6 +169,8 @@ class FakeTelegram:
                 self.wrong += wrong
                 raise Refused(400, f"Bad Request: {wrong[0]}")
             result = await getattr(self, f"do_{call.method}", self._unknown)(call)
+            if call.method in self.held:
+                await self.held[call.method].wait()
         except Refused as refused:
             body = {"ok": False, "error_code": refused.status, "description": refused.why}
             more = {"parameters": refused.parameters} if refused.parameters else {}
@@ -202,7 +207,8 @@ class FakeTelegram:
         if self.poll is not None:
             self.poll.cancel()
         offset = call.params.get("offset", 0)
-        if offset > 0:
+        # One that is beyond the next number is of an earlier time, and means nothing.
+        if offset > 0 and all(offset <= it["update_id"] + 1 for it in self.updates[-1:]):
             self.confirmed = max(self.confirmed, offset)
             self.updates = [it for it in self.updates if it["update_id"] >= offset]
             self.stir()
@@ -235,7 +241,7 @@ class FakeTelegram:
             for update in list(self.updates):
                 said = self.webhook["secret_token"] if secret is None else secret
                 headers = {"X-Telegram-Bot-Api-Secret-Token": said}
-                answer = await client.post(self.webhook["url"], json=update, headers=headers)
+                answer = await client.post(self.proxy or self.webhook["url"], json=update, headers=headers)
                 statuses.append(answer.status_code)
                 if answer.status_code == 200:
                     self.updates.remove(update)

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import count
 from pathlib import Path
 
 import pytest
 import trio
 from structlog.testing import capture_logs
 
+from hookgate.channels.telegram.api import ApiFailed, open_api
+from hookgate.channels.telegram.incoming import webhook as bringing
+from hookgate.channels.telegram.moves import Moves
+from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Inbound
+from hookgate.store.memory import MemoryJournal
 from tests.channels.telegram.bench import FULL, Bench, benched, direct, opened
 from tests.channels.telegram.fake import BOB, TOKEN, FakeTelegram, Refused, open_fake
 
@@ -36,8 +42,8 @@ async def test_a_message_is_confirmed_once_it_is_stored_and_the_place_with_it(tm
         update = bench.fake.updates[0]["update_id"]
         assert await bench.heard(1) == [Inbound(direct(), "hello", message_id=str(message["message_id"]))]
         await bench.fake.until(lambda: bench.fake.confirmed == update + 1)
-        assert bench.offsets == [str(update + 1)]
-        assert await bench.journal.intake.offset("tg", "123456") == str(update + 1)
+        assert [it.partition(" ")[0] for it in bench.offsets] == [str(update + 1)]
+        assert await bench.journal.intake.offset("tg", "123456") == bench.offsets[0]
         assert await state_becomes(bench, "receiving") == ""
         # The first time it was not stored, and so it was asked for again.
         assert [it["offset"] for it in bench.fake.called("getUpdates")][:2] == [0, update]
@@ -56,6 +62,83 @@ async def test_after_a_restart_it_goes_on_where_it_was_and_nothing_is_heard_twic
                 assert [it.text for it in await bench.heard(1)] == ["two"]
                 commands = [{"command": "stop", "description": "end what runs here"}]
                 assert fake.called("setMyCommands")[0]["commands"][:1] == commands
+
+
+async def test_numbers_that_begin_anew_lower_are_heard_and_each_server_has_its_own(tmp_path: Path) -> None:
+    with trio.fail_after(60):
+        async with open_fake() as fake:
+            async with opened(tmp_path, fake) as bench:
+                fake.say("one")
+                await bench.heard(1)
+                await fake.until(lambda: not fake.updates)
+                fake.numbers = count(5)
+                fake.say("two")
+                assert [it.text for it in await bench.heard(2)] == ["one", "two"]
+                await fake.until(lambda: not fake.updates)
+                assert bench.offsets[-1].startswith("6 ")
+            fake.calls.clear()
+            async with opened(tmp_path, fake) as bench:
+                await fake.until(lambda: fake.called("getUpdates"))
+            async with opened(tmp_path, fake, api_url=fake.url.replace("127.0.0.1", "localhost")) as bench:
+                await fake.until(lambda: len({it["offset"] for it in fake.called("getUpdates")}) == 2)
+            assert [fake.called("getUpdates")[n]["offset"] for n in (0, -1)] == [6, 0]
+
+
+async def test_an_album_whose_later_parts_were_not_confirmed_is_not_heard_twice(tmp_path: Path) -> None:
+    with trio.fail_after(60):
+        async with open_fake() as fake:
+            async with opened(tmp_path, fake) as bench:
+                fake.say("before")
+                await bench.heard(1)
+                for _ in range(2):
+                    fake.say(photo=photo(fake), media_group_id="m")
+                again = list(fake.updates)
+                await bench.heard(2)
+            fake.updates = again
+            async with opened(tmp_path, fake) as bench:
+                fake.say("after")
+                assert [it.text for it in await bench.heard(1)] == ["after"]
+                await fake.until(lambda: not fake.updates)
+
+
+async def test_a_stop_waits_for_no_file_that_was_sent_before_it(tmp_path: Path) -> None:
+    async with benched(tmp_path) as bench:
+        fake = bench.fake
+        fake.faults["getFile"] = [Refused(429, "Too Many Requests: retry after 1", retry_after=1)]
+        fake.say(photo=photo(fake), caption="one")
+        fake.say("two")
+        fake.say("/stop")
+        assert [it.text for it in await bench.heard(3)] == ["/stop", "one", "two"]
+        await fake.until(lambda: not fake.updates)
+
+
+async def test_a_group_whose_new_id_could_not_be_stored_is_noted_when_it_is_said_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    holds = MemoryJournal(trio.current_time).holds
+    moves = Moves("tg", holds)
+
+    async def full(_channel: str, _name: str, _value: str) -> None:
+        await trio.lowlevel.checkpoint()
+        raise FULL
+
+    with monkeypatch.context() as patch:
+        patch.setattr(holds, "keep_state", full)
+        with pytest.raises(StoreFailed):
+            await moves.note(-55, -10055)
+    assert moves.current("-55") == -55
+    await moves.note(-55, -10055)
+    await moves.note(-10055, -20055)
+    after = Moves("tg", holds)
+    await after.load()
+    assert [it.current("-55") for it in (moves, after)] == [-20055, -20055]
+
+
+async def test_a_token_that_cannot_stand_in_an_address_is_said_so_and_not_shown() -> None:
+    async with open_api("http://127.0.0.1:9", f"{TOKEN}\n") as api:
+        with pytest.raises(ApiFailed, match="cannot stand in a URL") as failed:
+            await api.call("getMe", {})
+        assert TOKEN not in failed.value.why
 
 
 async def test_what_cannot_be_read_is_logged_and_the_stream_goes_on(tmp_path: Path) -> None:
@@ -85,7 +168,7 @@ async def test_an_album_is_one_message_and_a_late_part_is_known_to_belong_to_it(
         others, whole, after = await bench.heard(3)
         assert (others.text, whole.text, len(whole.media)) == ("meanwhile", "look", 2)
         assert after.text == "what is it?"
-        assert int(bench.offsets[0]) <= first, "what the album waits for is not passed over"
+        assert int(bench.offsets[0].partition(" ")[0]) <= first, "what the album waits for is not passed over"
         await fake.until(lambda: not fake.updates)
         fake.say(photo=photo(fake), **album)
         late = (await bench.heard(4))[3]
@@ -197,7 +280,10 @@ async def test_a_group_that_moves_keeps_its_conversation(tmp_path: Path) -> None
                 assert (heard.chat.chat_id, heard.message_id) == ("-55", f"-10055.{message['message_id']}")
 
 
-async def test_a_webhook_takes_what_knows_the_secret_and_answers_once_it_is_stored(tmp_path: Path) -> None:
+async def test_a_webhook_takes_what_knows_the_secret_and_answers_once_it_is_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bringing, "LOOK_S", 0.05)
     failing: list[Exception] = []
     async with benched(tmp_path, failing=failing, mode="webhook", origin="https://bots.example.org") as bench:
         fake, webhook = bench.fake, bench.opened.webhook
@@ -212,11 +298,14 @@ async def test_a_webhook_takes_what_knows_the_secret_and_answers_once_it_is_stor
             async def serve(task_status: trio.TaskStatus[str]) -> None:
                 await serve_http(webhook, "127.0.0.1:0", started=task_status.started, stop=stop)
 
-            fake.webhook["url"] = f"http://{await nursery.start(serve)}/channels/tg"
+            fake.proxy = f"http://{await nursery.start(serve)}/channels/tg"
             fake.say("hello")
             assert await fake.bring(secret="guessed") == [404]
             failing.append(FULL)
             assert await fake.bring() == [503]
+            looks = len(fake.called("getWebhookInfo"))
+            await fake.until(lambda: len(fake.called("getWebhookInfo")) >= looks + 2)
+            assert bench.channel.state.why == "nothing can be stored: the disk is full"
             fake.update({"message": 5})
             assert await fake.bring() == [200, 200]
             assert [it.text for it in bench.received] == ["hello"]

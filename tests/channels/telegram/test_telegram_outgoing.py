@@ -125,14 +125,15 @@ def request(chat: Chat, **arguments: str) -> ApprovalRequest:
 
 
 @asynccontextmanager
-async def asked(bench: Bench, shown: ApprovalRequest) -> AsyncGenerator[Claim]:
+async def asked(bench: Bench, shown: ApprovalRequest, required: int = 1) -> AsyncGenerator[Claim]:
     """As a call that waits does; it goes on when somebody has decided."""
     journal, chat = bench.journal, shown.chat
-    accepted = await journal.intake.accept(Arrival(Inbound(chat, "do it", message_id="1"), "agent", "key"))
+    accepted = await journal.intake.accept(Arrival(Inbound(chat, "do it", message_id="1"), "agent", shown.id))
     claim = await journal.work.claim("g", 60, accepted.conversation, accepted.id)
     assert claim is not None
-    voters = (Voter("tg", "7"),)
-    stored = StoredRequest(shown.id, claim.conversation, claim.message, "1.0", "d", "p", "a", shown, voters=voters)
+    voters = (Voter("tg", "7"), Voter("tg", "9"))
+    about = (shown.id, claim.conversation, claim.message, "1.0", "d", "p", "a", shown)
+    stored = StoredRequest(*about, required=required, voters=voters)
     await journal.decisions.request(claim, stored)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(bench.channel.ask, shown, unused)

@@ -127,6 +127,20 @@ async def test_a_chat_that_hangs_delays_its_own_turn_once_and_no_other(autojump_
         assert trio.current_time() - began >= SEND_S - WAIT_S
 
 
+async def test_a_message_with_files_has_the_time_that_its_channel_says(autojump_clock: object) -> None:
+    journal, post = MemoryJournal(trio.current_time), Post(limits=ChannelLimits(media_s=200))
+    post.hangs = {CHAT.chat_id}
+    async with delivering(journal, post):
+        accepted = await journal.intake.accept(Arrival(Inbound(CHAT, "?"), "main", ""))
+        claim = await journal.work.claim("test", 60, accepted.conversation, accepted.id)
+        assert claim is not None
+        began = trio.current_time()
+        await journal.work.complete(claim, "answered", (), [Outbound(CHAT, "see", ("media:image/png:0",))])
+        while len(post.tries) < 2:
+            await trio.sleep(1)
+        assert trio.current_time() - began >= 200
+
+
 async def test_whoever_waits_may_be_cancelled_and_the_message_still_arrives_once(autojump_clock: object) -> None:
     journal, post = MemoryJournal(trio.current_time), Post()
     post.faults = [Undelivered("later", 1.0)]

@@ -87,6 +87,13 @@ class Inbox:
         self._album(heard)
         return True
 
+    def lane(self, raw: object) -> str:
+        """Which of its chat's lanes it goes in: what is pressed, and a stop, waits for no file."""
+        heard = self._reader.read(raw)
+        if isinstance(heard, Pressed):
+            return " pressed"
+        return " stop" if isinstance(heard, Said) and heard.stops else ""
+
     def _album(self, part: Said) -> _Album:
         return self._albums.setdefault(part.album, _Album(part.chat, int(part.message_id)))
 
@@ -109,7 +116,7 @@ class Inbox:
             case Said(album=album) if album:
                 await self._gather(heard, offset)
             case Said():
-                for it in (*self._albums.values(), *self._whole):
+                for it in () if heard.stops else (*self._albums.values(), *self._whole):
                     if it.chat == heard.chat and it.first < int(heard.message_id):
                         await it.over.wait()
                 await self._receive(heard, offset)

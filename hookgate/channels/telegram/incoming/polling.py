@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from functools import partial
 
 import structlog
 import trio
@@ -26,12 +27,14 @@ wait."""
 
 
 class Polling:
-    """`offset`: what was confirmed before; 0: whatever the platform has. No more than one answer's updates are held:
-    what follows them is asked for once they are stored."""
+    """`place`: where it was before, as `take` was told; empty: whatever the platform has. No more than one answer's
+    updates are held: what follows them is asked for once they are stored."""
 
-    def __init__(self, api: Api, inbox: Inbox, connection: Connection, offset: int) -> None:
+    def __init__(self, api: Api, inbox: Inbox, connection: Connection, place: str) -> None:
         self._api, self._inbox, self._connection = api, inbox, connection
-        self._offset = offset
+        offset, _, server = place.partition(" ")
+        # Each server has numbers of its own.
+        self._offset = int(offset) if server == api.server else 0
         self._done: set[int] = set()
         self._open: set[int] = set()
         """Those that have come and are not stored; `_taken`: of these the ones that somebody is at."""
@@ -76,6 +79,12 @@ class Polling:
 
     def _queue(self, updates: Sequence[object], nursery: trio.Nursery) -> None:
         numbers = [at for at in map(number, updates) if at]
+        if numbers and max(numbers) < self._offset and not self._taken:
+            # The platform begins anew, as it may after a week of silence. What came before is known by its message.
+            log.info("updates_begin_anew", offset=self._offset, now=min(numbers))
+            self._offset = min(numbers)
+            self._done.clear()
+            self._open.clear()
         # What the platform has given up comes no more.
         self._open = {at for at in self._open if at in self._taken or at >= min(numbers, default=0)}
         self._rest = trio.Event()
@@ -85,10 +94,10 @@ class Polling:
                 continue
             self._open.add(at)
             self._taken.add(at)
-            lane = chat_of(raw)
+            lane = chat_of(raw) + self._inbox.lane(raw)
             if self._inbox.expects_more(raw):
                 # The parts of an album wait for each other.
-                nursery.start_soon(self._take, raw)
+                nursery.start_soon(partial(self._take, raw, is_part=True))
             elif lane in self._lanes:
                 self._lanes[lane].append(raw)
             else:
@@ -106,11 +115,11 @@ class Polling:
         del self._lanes[lane]
         self._settle()
 
-    async def _take(self, raw: object) -> bool:
+    async def _take(self, raw: object, *, is_part: bool = False) -> bool:
         """Whether it is dealt with."""
         at = number(raw)
         try:
-            await self._inbox.take(raw, self._place(at))
+            await self._inbox.take(raw, self._place(at, is_part=is_part))
         except StoreFailed as error:
             self._unstored = str(error)
             return False
@@ -122,9 +131,11 @@ class Polling:
             self._taken.discard(at)
             self._settle()
 
-    def _place(self, at: int) -> str:
-        """What is stored with an update as the place after it: all before that is dealt with."""
-        return str(at + 1) if at and at == min(self._open) else str(self._offset or "")
+    def _place(self, at: int, *, is_part: bool) -> str:
+        """What is stored with an update as the place after it: all before that is dealt with. An album is stored
+        with its first part: the others come again with that."""
+        place = at + 1 if at and at == min(self._open) and not is_part else self._offset
+        return f"{place} {self._api.server}" if place else ""
 
     def _settle(self) -> None:
         """The next poll confirms all before its offset."""

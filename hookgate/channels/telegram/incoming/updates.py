@@ -48,6 +48,11 @@ class Said:
         return self.mentioned or self.reply_to_bot or self.chat.chat_type == "direct"
 
     @property
+    def stops(self) -> bool:
+        """It means what runs, not what was said before it."""
+        return self.text == "/stop" and not self.attachments
+
+    @property
     def inbound(self) -> Inbound:
         """Without its files."""
         meant = (self.mentioned, self.reply_to_bot)
@@ -57,7 +62,8 @@ class Said:
 @dataclass(frozen=True, slots=True)
 class Pressed:
     """`by`: for the record, the name that somebody goes by with the id that counts. `message_id`: of the message with
-    the button, 0 where the platform does not know it any more."""
+    the button, 0 where the platform does not know it any more. `is_there`: the platform says that this message has a
+    button with this data; clients can send any."""
 
     id: str
     data: str
@@ -65,6 +71,7 @@ class Pressed:
     by: str
     chat_id: int = 0
     message_id: int = 0
+    is_there: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,8 +227,12 @@ def _told(message: Content, attachments: tuple[Attachment, ...]) -> Iterator[str
 def _pressed(query: CallbackQuery) -> Pressed:
     where = query.message
     at = (where.chat.id, where.message_id) if where is not None else (0, 0)
+    markup = where.reply_markup if where is not None else None
+    is_there = markup is not None and any(
+        it.callback_data == query.data for row in markup.inline_keyboard for it in row
+    )
     user = str(query.sender.id)
-    return Pressed(query.id, query.data, user, f"{named(query.sender.first_name)} ({user})".lstrip(), *at)
+    return Pressed(query.id, query.data, user, f"{named(query.sender.first_name)} ({user})".lstrip(), *at, is_there)
 
 
 def joined(album: tuple[Said, ...]) -> Said:

@@ -37,6 +37,8 @@ class Webhook:
         self._api, self._connection = api, connection
         self._url, self._secret = url, secret
         self._in_order: WeakValueDictionary[str, trio.Lock] = WeakValueDictionary()
+        self._is_stored = True
+        """What has come last; the platform brings again what was not."""
         self.inbox: Inbox | None = None
         """None: nothing is taken in yet."""
 
@@ -65,8 +67,10 @@ class Webhook:
         try:
             await self._take(self.inbox, raw)
         except StoreFailed as error:
+            self._is_stored = False
             self._connection.unstored(str(error))
             return HTTPStatus.SERVICE_UNAVAILABLE
+        self._is_stored = True
         self._connection.works()
         return HTTPStatus.OK
 
@@ -74,8 +78,8 @@ class Webhook:
         if inbox.expects_more(raw):
             await inbox.take(raw)
             return
-        chat = chat_of(raw)
-        lock = self._in_order[chat] = self._in_order.get(chat) or trio.Lock()
+        lane = chat_of(raw) + inbox.lane(raw)
+        lock = self._in_order[lane] = self._in_order.get(lane) or trio.Lock()
         async with lock:
             await inbox.take(raw)
 
@@ -96,5 +100,6 @@ class Webhook:
             await self._api.call("setWebhook", params)
         elif info.last_error_date > time() - 2 * LOOK_S and info.pending_update_count:
             return self._connection.failed(ApiFailed(0, f"it cannot bring updates: {info.last_error_message[:200]}"))
-        self._connection.works()
+        if self._is_stored:
+            self._connection.works()
         return LOOK_S
