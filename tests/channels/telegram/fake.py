@@ -170,6 +170,7 @@ class FakeTelegram:
                 raise Refused(400, f"Bad Request: {wrong[0]}")
             result = await getattr(self, f"do_{call.method}", self._unknown)(call)
             if call.method in self.held:
+                self.stir()
                 await self.held[call.method].wait()
         except Refused as refused:
             body = {"ok": False, "error_code": refused.status, "description": refused.why}
