@@ -149,6 +149,12 @@ async def became(bench: Bench, state: str) -> Standing:
         await trio.sleep(0.01)
 
 
+async def noted(bench: Bench) -> None:
+    """Once a restart knows which message the card is."""
+    while not await bench.journal.holds.state("tg", "cards"):
+        await trio.sleep(0.01)
+
+
 async def test_a_button_decides_for_whoever_may_and_the_outcome_stays_in_the_text(tmp_path: Path) -> None:
     async with benched(tmp_path) as bench:
         fake = bench.fake
@@ -180,6 +186,7 @@ async def test_after_a_restart_the_old_button_works_and_no_second_card_is_shown(
             fake.private(ANN)
             async with opened(tmp_path, fake) as bench, asked(bench, request(direct())):
                 [card] = await fake.until(lambda: fake.sent(7))
+                await noted(bench)
             async with opened(tmp_path, fake) as bench, trio.open_nursery() as nursery:
                 nursery.start_soon(bench.channel.ask, request(direct()), unused)
                 fake.press(card, "Deny")
@@ -198,8 +205,7 @@ async def test_a_card_of_what_was_decided_elsewhere_while_nobody_listened_is_cha
             fake.private(ANN)
             async with opened(tmp_path, fake) as bench, asked(bench, request(direct())):
                 await fake.until(lambda: fake.sent(7))
-                while not await bench.journal.holds.state("tg", "cards"):
-                    await trio.sleep(0.01)
+                await noted(bench)
             async with opened(tmp_path, fake) as bench:
                 await bench.journal.decisions.decide("0123456789abcdef", Vote("op", False, "not today", by="op"))
             async with opened(tmp_path, fake) as bench:
