@@ -91,10 +91,8 @@ class Runtime:
 
 @asynccontextmanager
 async def open_runtime(settings: Settings, ports: Ports) -> AsyncGenerator[Runtime]:
-    """Hooks started, tools registered, nothing asked yet. Raises ConfigError, RequiredHookFailed.
-
-    Leaving stops every hook process and closes every connection.
-    """
+    """Hooks started, tools registered, nothing asked yet; leaving stops every process and closes every connection.
+    Raises ConfigError, RequiredHookFailed."""
     config = settings.config
     if not config.agent.model:
         raise configuration.no_model(config)

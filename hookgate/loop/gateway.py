@@ -241,7 +241,7 @@ class Gateway:
     def tell(self, provider: str, text: str) -> None:
         """A report for the model, in every conversation that uses this provider's tools."""
         for session in self.sessions.values():
-            session.tell(provider, text)
+            session.carried.tell(provider, text)
 
     async def run(self) -> None:
         """Work until cancelled. Conversations run side by side."""

@@ -53,9 +53,9 @@ async def _take_back(turn: Turn) -> None:
 async def take_news(turn: Turn, step: Step) -> None:
     """What came while the turn ran joins it: reports of tool providers, and what people said. Raises TurnAborted, and
     the message is still to be taken."""
-    if texts := tuple(turn.news):
+    if texts := tuple(turn.carried.news):
         await turn.transcript.append(*(Draft(Message("user", text)) for text in texts))
-        turn.news.clear()
+        turn.carried.news.clear()
         turn.emit(SteeringInjected(len(texts), sum(map(len, texts))), step)
     joined: list[str] = []
     while turn.steering:

@@ -11,6 +11,7 @@ from hookgate.loop.batch import Batch, Settled
 from hookgate.loop.delivery.outlet import Outlet
 from hookgate.loop.model.attached import kept
 from hookgate.loop.reply_calls import TextCalls
+from hookgate.loop.sessions.carried import Carried
 from hookgate.loop.sessions.jobs import Prompt
 from hookgate.loop.sessions.transcript import Transcript
 from hookgate.loop.slots import Slot
@@ -49,11 +50,7 @@ class Turn:
     journal: Journal
     slot: Slot
     memo: Memo = field(default_factory=Memo)
-    used: set[str] = field(default_factory=set[str])
-    news: deque[str] = field(default_factory=deque[str])
-    """What came from outside for the model, and joins the conversation before its next call."""
-    native: set[str] = field(default_factory=set[str])
-    """The models that have made a structured call in this conversation: what they write as text is text."""
+    carried: Carried = field(default_factory=Carried)
     progress: Progress = field(default_factory=Progress)
     steering: deque[Prompt] = field(default_factory=deque[Prompt])
     """Messages that are to join it; what is left of a reply's calls is skipped for them."""
@@ -85,12 +82,12 @@ class Turn:
         return answers_about(self.journal, claim, message or claim.message)
 
     def text_calls(self, model: str) -> TextCalls:
-        return "off" if model in self.native else self.agent.text_calls
+        return "off" if model in self.carried.native else self.agent.text_calls
 
     def batch(self, step: Step, request: LLMRequest, snapshot: Snapshot) -> Batch:
         """For the calls of a reply to this request."""
         parts = (self.agent, self.outlet, self.transcript.held, step, request, snapshot, self.journal)
-        rest = (self.memo, self.used, self.slot.given_back)
+        rest = (self.memo, self.carried.used, self.slot.given_back)
         return Batch(*parts, *rest, interrupted=lambda: bool(self.steering), cut_off=self.transcript.cut_off)
 
     def line(self, text: str, kind: OutboundKind) -> Outbound:

@@ -11,9 +11,9 @@ import trio.testing
 from structlog.testing import capture_logs
 
 from hookgate.loop.gateway import BUSY
+from hookgate.loop.sessions.carried import MAX_NEWS
 from hookgate.loop.sessions.claims import LEASE_S
 from hookgate.loop.sessions.jobs import MAX_QUEUED
-from hookgate.loop.sessions.session import MAX_NEWS
 from hookgate.loop.sessions.transcript import NO_RESULT
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Chat, Inbound

@@ -85,7 +85,7 @@ async def _heard(turn: Turn, step: Step, so_far: list[Shown]) -> Heard:
     reply = await complete(agent, step, request, shown)
     turn.transcript.answered()
     if reply.tool_calls:
-        turn.native.add(request.model)
+        turn.carried.native.add(request.model)
     reply = await agent.gate.after_llm(step, reply)
     redactor = agent.around.redactor
     said = await read_reply(reply, request, turn.text_calls(request.model), step.iteration)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -14,6 +13,7 @@ from hookgate.loop.agent import Agent
 from hookgate.loop.delivery.outlet import Outlet
 from hookgate.loop.doors.doors import SHUT_OUT
 from hookgate.loop.model.compaction import compacted
+from hookgate.loop.sessions.carried import Carried
 from hookgate.loop.sessions.claims import BY, LEASE_S, begin_anew
 from hookgate.loop.sessions.jobs import Compaction, End, Job, Jobs, Prompt
 from hookgate.loop.sessions.transcript import Transcript
@@ -31,8 +31,6 @@ from hookgate.tools.memo import Memo
 
 log = structlog.get_logger("hookgate.loop")
 
-MAX_NEWS = 32
-
 
 class Session:
     """Each queued message gets its answer, in order.
@@ -47,6 +45,7 @@ class Session:
         self.transcript = Transcript(shared.journal.work, Conversation(key, agent.name))
         self.agent = agent
         self.jobs = Jobs()
+        self.carried = Carried()
         self.store_failed: Callable[[], None] = lambda: None
         self._shared = shared
         self._outlet = outlet
@@ -56,23 +55,11 @@ class Session:
         self._aborted: SessionAborted | None = None
         self._opened: Step | None = None
         self._turn: Turn | None = None
-        self._used: set[str] = set()
-        self._native: set[str] = set()
-        self._news: deque[str] = deque(maxlen=MAX_NEWS)
 
     @property
     def busy(self) -> bool:
         """Whether a job runs."""
         return self.jobs.current is not None
-
-    def tell(self, provider: str, text: str) -> bool:
-        """Something that a provider of tools reports, for the model's next call; False where its tools are not used.
-
-        Of more than MAX_NEWS that wait the oldest go.
-        """
-        if provider in self._used:
-            self._news.append(text)
-        return provider in self._used
 
     def steer(self, prompt: Prompt) -> bool:
         """Whether it joins the running turn."""
@@ -112,9 +99,7 @@ class Session:
         self.agent.around.forget(self.key)
         self.close("session_switch")
         dropped = self.jobs.drop()
-        self._news.clear()
-        self._used.clear()
-        self._native.clear()
+        self.carried.clear()
         self._renewed = conversation is None
         self.transcript = Transcript(self._shared.journal.work, conversation or self.transcript.conversation)
         if self.jobs.current is not None:
@@ -192,7 +177,7 @@ class Session:
                         end = await self._compact(job.work, transcript)
                     else:
                         self._turn = turn = self._turn_of(job.work.inbound, transcript, slot)
-                        self.jobs.let_join(self._joins)
+                        self.jobs.let_join(lambda it: isinstance(it, Prompt) and self.belongs(it) and self.steer(it))
                         with self._heeding():
                             await run_turn(turn)
                         end = End("done")
@@ -218,7 +203,7 @@ class Session:
 
     def _turn_of(self, inbound: Inbound, transcript: Transcript, slot: Slot) -> Turn:
         parts = (self.agent, self._outlet, transcript, inbound, self._turn_id(), self._shared.journal, slot)
-        return Turn(*parts, Memo(self.agent.around.memo), self._used, self._news, self._native)
+        return Turn(*parts, Memo(self.agent.around.memo), self.carried)
 
     async def let_go(self) -> None:
         """Of what a job that broke off holds still, where the store could not be told. Raises StoreFailed."""
@@ -274,9 +259,6 @@ class Session:
             return await intake.conversation(self.key, agent), ""
         accepted = work.accepted or await intake.accept(Arrival(work.inbound, agent, ""))
         return accepted.conversation, accepted.id
-
-    def _joins(self, work: Prompt | Compaction) -> bool:
-        return isinstance(work, Prompt) and self.belongs(work) and self.steer(work)
 
     async def _cut_off(self, chat: Chat, transcript: Transcript) -> None:
         """Somebody has stopped it. What people have read stays in the conversation, unless a hook takes all back."""
