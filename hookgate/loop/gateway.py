@@ -91,11 +91,14 @@ class Gateway:
             raise StoreFailed("hookgate is stopping: send it again when it is back")
         doors, counts = self._shared.doors, invocation is None or not invocation.command.ends
         turned = doors.turn_away(inbound, commands=invocation is not None, counts=counts)
+        arrival = self._arrival(inbound, upstream)
         try:
-            coming = (
-                self._refuse(inbound, turned, upstream) if turned else self._come_in(inbound, upstream, invocation)
-            )
-            accepted = await coming
+            if turned is not None:
+                accepted = await self._refuse(arrival, turned)
+            elif invocation is not None:
+                accepted = await self._invoking.invoke(invocation, arrival)
+            else:
+                accepted = await self._enter(Prompt(inbound, await self.journal.intake.accept(arrival)))
         except StoreFailed:
             doors.give_back(inbound, turned, counts=counts)
             raise
@@ -103,22 +106,17 @@ class Gateway:
             doors.give_back(inbound, turned, counts=counts)
         return accepted
 
-    async def _come_in(self, inbound: Inbound, upstream: Upstream, invocation: Invocation | None) -> Accepted:
-        arrival = self._arrival(inbound, upstream)
-        if invocation is not None:
-            return await self._invoking.invoke(invocation, arrival)
-        return await self._enter(Prompt(inbound, await self.journal.intake.accept(arrival)))
-
-    async def _refuse(self, inbound: Inbound, turned: Turned, upstream: Upstream) -> Accepted:
+    async def _refuse(self, arrival: Arrival, turned: Turned) -> Accepted:
         """What does not come in touches no hook, no model and no conversation: it is in the books with its end."""
+        inbound, chat = arrival.inbound, arrival.inbound.chat
         if not turned.why:
-            return Accepted("", Conversation(inbound.chat.session_key, self.agent_of(inbound.chat).name))
+            return Accepted("", Conversation(chat.session_key, arrival.agent))
         kept = replace(inbound, text=inbound.text[:MOST_KEPT], media=(), replaces=0)
         tell = await told(turned, self._shared.guests)
-        outbox = (Outbound(inbound.chat, tell, kind="notice"),) if tell else ()
-        accepted = await self.journal.intake.refuse(self._arrival(kept, upstream), turned.why, outbox)
+        outbox = (Outbound(chat, tell, kind="notice"),) if tell else ()
+        accepted = await self.journal.intake.refuse(replace(arrival, inbound=kept), turned.why, outbox)
         if outbox:
-            self.delivery.wake(inbound.chat)
+            self.delivery.wake(chat)
         return accepted
 
     def shut_out(self) -> None:
