@@ -9,11 +9,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from hookgate.protocol.approval import Voter
     from hookgate.protocol.chat import Chat, Outbound
     from hookgate.protocol.hook.answers import Answer
     from hookgate.protocol.journal.audit import CallAudit
-    from hookgate.protocol.journal.people import Pairing, StoredPerson
+    from hookgate.protocol.journal.people import KnownPeople
     from hookgate.protocol.journal.values import (
         Accepted,
         Arrival,
@@ -253,30 +252,6 @@ class Chats(Protocol):
 
     async def said(self, conversation: Conversation, most: int = 200) -> tuple[Exchange, ...]:
         """The last of it, in order; what was taken back for something else is left out."""
-        ...
-
-
-class KnownPeople(Protocol):
-    """For doors: who was let in while hookgate ran. Each change leaves a record in the audit chain, with `by`."""
-
-    async def listed(self) -> tuple[StoredPerson, ...]: ...
-
-    async def keep(self, person: StoredPerson, by: str) -> None:
-        """Instead of whoever had that name."""
-        ...
-
-    async def remove(self, name: str, by: str) -> bool: ...
-
-    async def offer(self, voter: Voter, code: str, ttl_s: float) -> bool:
-        """Keep an open code; False where this stranger, or this channel, has too many already, or it is taken."""
-        ...
-
-    async def pairings(self) -> tuple[Pairing, ...]:
-        """The codes that are open now, the oldest first."""
-        ...
-
-    async def pair(self, pairing: Pairing, person: StoredPerson, by: str) -> bool:
-        """Compare and set: all codes of that stranger are used up, and the person is kept. False: it is not open."""
         ...
 
 
