@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 import trio
 import trio.testing
 
+from hookgate.channels.telegram.outgoing import asking
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.journal.values import Vote
 from tests.channels.telegram.bench import benched, direct
@@ -67,6 +69,21 @@ async def test_a_decided_card_is_not_shown_live_again_by_an_edit_that_had_to_wai
         edits = [it for it in fake.calls if it.method == "editMessageText"]
         assert ["reply_markup" in it.params for it in edits] == [True, False]
         assert edits[1].at - edits[0].at >= 1, "the platform has asked for time"
+
+
+async def test_a_card_that_cannot_be_changed_for_long_is_changed_in_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(asking, "LONGEST_S", 0.02)
+    async with benched(tmp_path) as bench:
+        fake = bench.fake
+        fake.private(ANN)
+        async with asked(bench, request(direct())):
+            [card] = await fake.until(lambda: fake.sent(7))
+            fake.faults["editMessageText"] = [Refused(502, "Bad Gateway")] * 12
+            fake.press(card, "Allow")
+            await fake.until(lambda: "reply_markup" not in fake.sent(7)[0])
+        assert len(fake.called("editMessageText")) == 13
 
 
 async def test_a_card_that_arrives_after_its_request_was_decided_elsewhere_is_not_left_live(tmp_path: Path) -> None:
