@@ -125,11 +125,11 @@ def workspace_key(config: Config) -> str:
 
 
 def secret(name: str, place: str, otherwise: str = "") -> str | None:
-    """The value of the variable that a key at `place` names; None without a name. Raises MissingKey where it is not
-    set, saying what to type, or what to do `otherwise`."""
+    """The value of the variable that a key at `place` names, without the line's end that files of keys have; None
+    without a name. Raises MissingKey where it is not set, saying what to type, or what to do `otherwise`."""
     if not name:
         return None
-    value = os.environ.get(name, "")
+    value = os.environ.get(name, "").strip()
     if not value:
         raise MissingKey(f"{place}: {name} is not set: `export {name}=...`{otherwise}")
     return value
@@ -207,7 +207,7 @@ def extension_variables(section: ZotExtension) -> dict[str, str]:
 
 def named_secrets(names: Iterable[str]) -> tuple[str, ...]:
     """The values of these environment variables, where they are set: what redaction must know literally."""
-    return tuple(value for name in names if (value := os.environ.get(name, "")))
+    return tuple(value for name in names if (value := os.environ.get(name, "").strip()))
 
 
 def state_directory() -> Path:

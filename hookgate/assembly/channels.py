@@ -184,7 +184,7 @@ async def _open_telegram(
     from hookgate.channels.telegram.opening import open_telegram
     from hookgate.channels.telegram.settings import API_URL, TelegramParts, TelegramSettings
 
-    token = (configuration.secret(section.token_env, f"channels.{name}.token_env") or "").strip()
+    token = configuration.secret(section.token_env, f"channels.{name}.token_env") or ""
     told = (section.mode, section.origin, section.base_url or API_URL, section.group == "all")
     settings = TelegramSettings(name, token, section.token_env, *told)
     asked = (desk.ready, desk.policies.doors.hears, desk.receive, desk.decide, partial(desk.commands, name))

@@ -10,7 +10,7 @@ from shutil import which
 import pytest
 
 from hookgate.assembly.preflight.naming import Fault, start_faults
-from hookgate.config import parse
+from hookgate.config import named_secrets, parse, secret
 from tests.preloaded import preloaded
 
 GUARD = '[hooks.processes.g]\nintercept = ["before_tool"]\n'
@@ -162,3 +162,11 @@ def test_strict_makes_a_failure_of_a_note(folder: Path) -> None:
     assert (loose.returncode, strict.returncode) == (0, 2)
     assert "note: tools.pinned: 'raed' covers no built-in tool (did you mean 'read'?)" in strict.stdout
     assert "--strict takes none" in strict.stderr
+
+
+def test_a_key_from_a_file_with_a_line_end_is_used_and_known_to_redaction_without_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SOME_KEY", "sk-123\n")
+    assert secret("SOME_KEY", "here") == "sk-123"
+    assert named_secrets(["SOME_KEY"]) == ("sk-123",)
