@@ -29,6 +29,7 @@ def card(standing: Standing, *, may: bool) -> Card:
         arguments=call.arguments,
         diff=_diff(call.arguments),
         asked_by=shown.asked_by,
+        sender=shown.chat.sender,
         of=(sum(vote.approved for vote in standing.votes), stored.required),
         grants=shown.grants,
         always=shown.always,

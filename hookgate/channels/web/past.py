@@ -16,7 +16,7 @@ from hookgate.protocol.journal.views import Exchange
 from hookgate.protocol.media import MediaReference, media_reference
 from hookgate.protocol.values import JsonObject, Message
 
-ROLES: Mapping[OutboundKind, Role] = {"answer": "assistant", "output": "tool", "notice": "notice", "error": "error"}
+ROLES: Mapping[OutboundKind, Role] = {"answer": "assistant", "output": "output", "notice": "notice", "error": "error"}
 MAX_SUMMARY = 200
 FAILED = "ERROR ("
 """How a failed call's result begins."""
@@ -99,10 +99,10 @@ def summary(arguments: JsonObject, redactor: Replacing | None = None) -> str:
 
 
 def sent(id_: str, outbound: Outbound, at: float, answers: str) -> ShownMessage:
-    role = ROLES[outbound.kind]
-    return ShownMessage(
-        id_, role, outbound.text, html(outbound.text), moment(at), media(outbound.media), answers=answers
-    )
+    # Whatever no model wrote has its lines as they are.
+    rendered = html(outbound.text) if outbound.kind == "answer" else ""
+    role, files = ROLES[outbound.kind], media(outbound.media)
+    return ShownMessage(id_, role, outbound.text, rendered, moment(at), files, answers=answers)
 
 
 def media(references: Iterable[str]) -> tuple[ShownMedia, ...]:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from hookgate.protocol.values import JsonObject
 
-Role = Literal["user", "assistant", "tool", "notice", "error"]
+Role = Literal["user", "assistant", "output", "notice", "error"]
 ToolState = Literal["running", "done", "failed", "denied"]
 
 
@@ -45,7 +45,7 @@ class ShownTrace:
 
 @dataclass(frozen=True, slots=True)
 class ShownMessage:
-    """`answers`: the id of the user's message. `html` is empty for what a user wrote. `replaces`: it has just been
+    """`answers`: the id of the user's message. `html` is empty for all but answers. `replaces`: it has just been
     taken up in place of an earlier one, and what stood from there on is gone."""
 
     id: str
@@ -90,6 +90,7 @@ class Card:
     arguments: JsonObject
     diff: str
     asked_by: str
+    sender: str
     of: tuple[int, int]
     grants: tuple[str, ...]
     always: str

@@ -13,7 +13,7 @@ import trio
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
 from hookgate.protocol.events.payloads import TurnStart
-from tests.channels.web.site import TOKEN, Site, Turn, opened
+from tests.channels.web.site import SETTINGS, TOKEN, Site, Turn, opened
 
 ROOT = Path(__file__).parents[3]
 AXE = ROOT / ".venv" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
@@ -40,7 +40,7 @@ class Live:
     site: Site
 
     def __init__(self, folder: Path) -> None:
-        self._folder, self._listen = folder, "127.0.0.1:0"
+        self._folder, self._listen, self.settings = folder, "127.0.0.1:0", SETTINGS
         self.start()
 
     def start(self) -> None:
@@ -50,7 +50,7 @@ class Live:
         assert self._ready.wait(DEADLINE_S)
 
     async def _serve(self) -> None:
-        async with opened(self._folder, listen=self._listen) as self.site:
+        async with opened(self._folder, self.settings, listen=self._listen) as self.site:
             self._token, self._stop = trio.lowlevel.current_trio_token(), trio.Event()
             self._listen = self.site.url.removeprefix("http://")
             self._ready.set()

@@ -7,6 +7,7 @@ import os
 import re
 from base64 import b64encode
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
 from hookgate.protocol.approval import ApprovalRequest
+from hookgate.protocol.chat import Outbound
 from hookgate.protocol.events.inside import PicturesKept
 from hookgate.protocol.events.payloads import (
     ApprovalDecided,
@@ -27,7 +29,7 @@ from hookgate.protocol.events.payloads import (
 from hookgate.protocol.journal.values import CallRecord, Draft, StoredRequest
 from hookgate.protocol.values import Message, ProposedCall, ToolCall
 from tests.channels.web.browser import Live, People, barriers, chromium, say
-from tests.channels.web.site import TOKEN, Turn
+from tests.channels.web.site import SETTINGS, TOKEN, Turn
 
 pytestmark = pytest.mark.needs("chromium")
 
@@ -114,7 +116,10 @@ def test_an_answer_grows_on_the_page_and_stays_as_the_server_rendered_it(live: L
     expect(running.locator(".said td").last).to_have_text("4 containers")
     # Whole sentences are said, not pieces of words.
     expect(page.get_by_role("log")).to_contain_text("only the last one changes anything:")
-    ended(live, turn, ANSWER)
+    # The last pieces are heard by nobody, and said all the same, once.
+    ended(live, turn, f"{ANSWER}\nIts log is login_ann.png, _not_ more")
+    expect(page.get_by_role("log")).to_contain_text("Its log is login_ann.png, not more")
+    assert page.get_by_role("log").inner_text().count("only the last one") == 1
     expect(running).to_have_count(0)
     expect(page.get_by_label("Stop")).to_be_hidden()
     answer = page.locator(".message.assistant")
@@ -131,7 +136,16 @@ def asked(live: Live, turn: Turn, required: int = 1) -> None:
     """A call that waits for so many people, shown as the loop does it."""
     call = ToolCall("call_1", "edit", {"path": "deploy.toml", "oldText": "tag: old", "newText": "tag: new\u202e"})
     shown = ApprovalRequest(
-        "r1", turn.chat, call, "the rule “live”", "Change what is deployed?", "It goes live at once.", (), 600, "d"
+        "r1",
+        turn.chat,
+        call,
+        "the rule “live”",
+        "Change what is deployed?",
+        "It goes live at once.",
+        (),
+        600,
+        "d",
+        always="this edit",
     )
     stored = StoredRequest(
         "r1", turn.claim.conversation, turn.claim.message, "1.0", "d", "p", "rule:live", shown, required=required
@@ -148,7 +162,13 @@ def test_a_call_is_shown_whole_and_decided_in_one_of_two_tabs(live: Live, people
     expect(other.locator(".message.user")).to_have_text(re.compile("Deploy it."))
     asked(live, turn)
     card = page.get_by_role("region", name="Approval: edit")
-    for part in ("Change what is deployed?", "It goes live at once.", "deploy.toml", "-tag: old", "the rule “live”"):
+    for part in (
+        "Change what is deployed?",
+        "It goes live at once.",
+        "deploy.toml",
+        "-tag: old",
+        "the rule “live”, for owner",
+    ):
         expect(card).to_contain_text(part)
     # What cannot be seen is shown.
     expect(card.locator(".diff .added")).to_contain_text("tag: newU+202E")
@@ -166,6 +186,8 @@ def test_a_call_is_shown_whole_and_decided_in_one_of_two_tabs(live: Live, people
     ended(live, turn, "Then not.")
     for tab in (page, other):
         expect(tab.locator(".message.assistant")).to_contain_text("Then not.")
+        # What was decided reads as if it were meant by whatever comes next.
+        expect(tab.locator(".ask")).to_have_count(0)
 
 
 def test_a_reload_in_mid_answer_loses_nothing_and_stop_is_still_there(live: Live, people: People) -> None:
@@ -250,6 +272,10 @@ def test_the_eighth_tab_is_as_good_as_the_first(live: Live, people: People) -> N
 def test_a_phone_in_the_dark_shows_all_of_it(live: Live, people: People) -> None:
     page = people.enter(**PHONE, color_scheme="dark")
     turn = begun(live, page, "What does the deploy script do?")
+    asked(live, turn)
+    expect(page.get_by_label("What a yes covers")).to_be_visible()
+    boxes = [page.get_by_role("button", name=name).bounding_box() for name in ("Deny", "Approve")]
+    assert len({box["y"] for box in boxes if box}) == 1
     ended(live, turn, ANSWER + "\n" + "a_very_long_word_" * 30)
     expect(page.locator(".message.assistant")).to_contain_text("a_very_long_word")
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["viewport"]["width"]
@@ -285,13 +311,20 @@ def test_whoever_logs_in_by_name_leaves_nothing_behind(live: Live, people: Peopl
         page.get_by_label("Password", exact=True).fill(password)
         page.keyboard.press("Enter")
         if password == "wrong":
-            expect(page.get_by_role("alert")).not_to_be_empty()
+            expect(page.get_by_role("alert")).to_have_text("This name and password do not match.")
+            expect(page.get_by_label("Password", exact=True)).to_be_focused()
     page.get_by_label("Message", exact=True).fill("what I have not said")
     page.get_by_role("button", name="Log out").click()
     expect(page.get_by_label("Token")).to_be_visible()
     assert page.evaluate("localStorage.length") == 0
+    live.stop()
+    live.settings = replace(SETTINGS, token="")
+    live.start()
     page.reload()
-    expect(page.get_by_label("Token")).to_be_visible()
+    # Where there is no token, nobody is asked for one.
+    expect(page.get_by_label("Name")).to_be_focused()
+    expect(page.get_by_label("Token")).to_be_hidden()
+    assert barriers(page) == []
 
 
 def test_the_keyboard_is_enough(live: Live, people: People) -> None:
@@ -431,3 +464,9 @@ def test_hostile_markdown_stays_text(live: Live, people: People) -> None:
     # Text that leads nowhere; the picture is a link that nobody has followed.
     expect(answer.locator(".said a")).to_have_attribute("href", "https://evil.example/x.png")
     expect(answer.locator(".said img")).to_have_count(0)
+    # What no model wrote is no Markdown, and has its lines.
+    help_ = Outbound(turn.chat, "/help: *this*\n/stop: that", kind="output")
+    live.run(live.site.channel.send, help_, "k1")
+    output = page.locator(".message.output .said")
+    expect(output).to_be_visible()
+    assert output.inner_text() == help_.text

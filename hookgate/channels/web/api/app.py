@@ -55,6 +55,7 @@ def make_app(channel: WebChannel, settings: WebSettings, parts: WebParts, logins
         return await static(request)
 
     routes = [
+        Route("/api/login", door.logins, methods=["GET"]),
         Route("/api/login", door.login, methods=["POST"]),
         Route("/api/logout", entered(door.logout), methods=["POST"]),
         Route("/api/me", entered(door.me)),

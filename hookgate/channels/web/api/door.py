@@ -58,6 +58,11 @@ class Door:
         if request.method not in ("GET", "HEAD") and not is_same_site(claimed, host, origin):
             raise Refused(403, "a page of another site asks for this")
 
+    async def logins(self, request: Request) -> Response:
+        """What somebody can log in with, for whoever asks."""
+        self.check_site(request)
+        return answer({"token": bool(self._settings.token), "password": bool(self._settings.users)})
+
     async def login(self, request: Request) -> Response:
         self.check_site(request)
         by_address, by_name, by_all = self._rates
@@ -72,7 +77,7 @@ class Door:
         else:
             cookie = await self._logins.by_password(user, text_of(members, "password", MAX_SECRET))
         if cookie is None:
-            raise Refused(401, "that is not right")
+            raise Refused(401, "This token is not right." if token else "This name and password do not match.")
         if why := self._parts.refuses(OWNER if token else user):
             raise Refused(403, why)
         return self._with_cookie(Response(status_code=204), cookie, int(LASTS_S))

@@ -39,6 +39,7 @@ async function once(method, path, body) {
 const chat = (id) => `/api/chats/${encodeURIComponent(id)}`;
 
 export const login = (words) => once("POST", "/api/login", words);
+export const logins = () => once("GET", "/api/login");
 export const logout = () => ask("POST", "/api/logout");
 
 export const who = () => user;

@@ -39,7 +39,7 @@ export class ApprovalCard {
   }
 
   #show() {
-    const { title, text, tool, diff, asked_by: by, of, may } = this.#request;
+    const { title, text, tool, diff, asked_by: by, sender, of, may } = this.#request;
     const [given, needed] = of;
     this.element.setAttribute("aria-label", `Approval: ${tool}`);
     this.#said = el("p", { class: "refused", role: "alert" });
@@ -48,7 +48,7 @@ export class ApprovalCard {
       text ? el("p", { class: "why" }, visible(text)) : "",
       diff ? diffBlock(diff) : "",
       callBlock(this.#request),
-      el("p", { class: "soft" }, `Asked by `, el("b", {}, visible(by)), untilWhen(this.#request.expires_at)),
+      el("p", { class: "soft" }, "Asked by ", el("b", {}, visible(by.replace(/^(rule|hook):/, "$1 "))), ", for ", visible(sender), untilWhen(this.#request.expires_at)),
       this.#said,
       may ? this.#buttons() : el("p", { class: "soft" }, "Somebody else decides this."),
     );

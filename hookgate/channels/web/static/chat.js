@@ -39,6 +39,10 @@ export class Chat {
     this.#events.open();
   }
 
+  hurry() {
+    this.#events.hurry();
+  }
+
   rest() {
     this.#events.rest();
   }
@@ -111,6 +115,7 @@ export class Chat {
       if (running) this.#written().adopt(running);
       const open = new Set(approvals.map(({ id }) => id));
       for (const [id, card] of this.#cards) if (!open.has(id) && !card.done) this.#remove(id, card);
+      this.#clear();
       for (const card of approvals) this.#ask(card, false);
     }, this.#shown.size === 0);
     this.#state({ running: Boolean(running), queued });
@@ -131,6 +136,11 @@ export class Chat {
     this.#cards.delete(id);
   }
 
+  // What was decided is over with whatever comes next: beside that it would read as if it were meant.
+  #clear() {
+    for (const [id, card] of this.#cards) if (card.done) this.#remove(id, card);
+  }
+
   #put(message, after) {
     const text = JSON.stringify(message);
     const known = this.#shown.get(message.id);
@@ -149,6 +159,7 @@ export class Chat {
     // In place of an earlier one: what came after that is gone.
     if (message.replaces) return this.#events.anew();
     this.#keepEnd(() => {
+      this.#clear();
       const known = this.#shown.get(message.id);
       const last = [...list.children].findLast((item) => item.dataset.id);
       this.#put(message, known ? known.item.previousSibling : (last ?? null));
@@ -187,17 +198,24 @@ export class Chat {
   #ask(request, spoken) {
     const known = this.#cards.get(request.id);
     if (known && !known.done) return known.update(request);
-    // A gateway that stops lets go of what it asks; the next one asks it again.
-    known?.element.remove();
     const card = new ApprovalCard(request);
-    this.#cards.set(request.id, card);
-    this.#keepEnd(() => byId("asks").append(card.element));
+    this.#keepEnd(() => {
+      // Also this one: a gateway that stops lets go of what it asks, and the next one asks it again.
+      this.#clear();
+      this.#cards.set(request.id, card);
+      byId("asks").append(card.element);
+    });
     if (spoken) speech.say(`${request.title || request.tool} waits for an approval.`);
     this.#told.changed(true);
   }
 
   #decided({ id, text }) {
-    this.#keepEnd(() => this.#cards.get(id)?.end(text));
+    this.#keepEnd(() => {
+      const card = this.#cards.get(id);
+      card?.end(text);
+      // Below those that still wait.
+      if (card) byId("asks").append(card.element);
+    });
     if (text) speech.say(text);
     this.#told.changed(true);
   }

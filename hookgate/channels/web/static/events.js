@@ -6,7 +6,7 @@ const KINDS = [
   ...["snapshot", "message", "delta", "restart", "tool", "trace"],
   ...["approval", "approval_done", "approvals", "state"],
 ];
-const LONGEST_PAUSE_MS = 15_000;
+const LONGEST_PAUSE_MS = 4000;
 
 export class Events {
   #path;
@@ -42,6 +42,11 @@ export class Events {
     for (const kind of KINDS) this.#source.addEventListener(kind, (event) => this.#heard(kind, event));
   }
 
+  // Somebody looks: whatever waits for its next try has it now.
+  hurry() {
+    if (this.#timer) this.open();
+  }
+
   // With a snapshot.
   anew() {
     this.#last = "";
@@ -50,6 +55,7 @@ export class Events {
 
   close() {
     clearTimeout(this.#timer);
+    this.#timer = 0;
     this.#source?.close();
     this.#source = null;
   }

@@ -32,7 +32,7 @@ async function begin() {
     if (token) await api.login({ token });
     await enter();
   } catch (error) {
-    showLogin(error.status === 401 && !token ? "" : error.message);
+    await showLogin(error.status === 401 && !token ? "" : error.message);
   }
 }
 
@@ -50,14 +50,24 @@ async function enter() {
   look();
 }
 
-function showLogin(why) {
+// `field`: what to write again.
+async function showLogin(why, field = "") {
   chat?.close();
   chat = null;
   clearInterval(looking);
   byId("app").hidden = true;
-  byId("login").hidden = false;
-  byId("login").querySelector(".refused").textContent = why;
-  byId("login").querySelector("input").focus();
+  const login = byId("login");
+  const ways = await api.logins().catch(() => ({ token: true, password: true }));
+  byId("by-token").hidden = !ways.token;
+  byId("by-name").hidden = !ways.password;
+  byId("by-name").querySelector("summary").hidden = !ways.token;
+  if (!ways.token) byId("by-name").open = true;
+  login.hidden = false;
+  login.querySelector(".refused").textContent = why;
+  const first = ways.token && !byId("by-name").open ? "token" : "user";
+  const input = login.querySelector(`[name=${field || first}]`);
+  input.focus();
+  input.select();
 }
 
 function failed(error) {
@@ -196,6 +206,7 @@ function awake() {
     return;
   }
   if (Date.now() - hiddenAt > SLEPT_MS) chat?.open();
+  else chat?.hurry();
   look();
 }
 
@@ -206,7 +217,8 @@ byId("login").addEventListener("submit", async (event) => {
     event.target.reset();
     await enter();
   } catch (error) {
-    showLogin(error instanceof api.Refused ? error.message : "The server cannot be reached.");
+    const field = event.target.elements.token ? "token" : error.status === 401 ? "password" : "user";
+    await showLogin(error instanceof api.Refused ? error.message : "The server cannot be reached.", field);
   }
 });
 byId("logout").addEventListener("click", async () => {
@@ -236,6 +248,7 @@ document.addEventListener("keydown", (event) => {
 });
 document.addEventListener("visibilitychange", awake);
 window.addEventListener("pageshow", (event) => event.persisted && chat?.open());
+window.addEventListener("focus", () => chat?.hurry());
 window.addEventListener("online", () => chat?.open());
 window.addEventListener("offline", () => chat?.offline());
 

@@ -3,7 +3,7 @@
 import { copy, el, iconButton, visible } from "./dom.js";
 
 const STATES = { running: "runs", done: "done", failed: "failed", denied: "refused" };
-const SAID = { user: "You", assistant: "Answer", tool: "Tool", notice: "Note", error: "Error" };
+const SAID = { user: "You", assistant: "Answer", output: "Output", notice: "Note", error: "Error" };
 
 // `acts`: `edit(message)` and `regenerate()`, for the buttons.
 export function messageItem(message, acts) {

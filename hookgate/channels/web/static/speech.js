@@ -3,35 +3,45 @@
 import { byId, el } from "./dom.js";
 
 const SENTENCES = /^[\s\S]*(?:[.!?…:](?=\s)|\n)/;
+// Within a word an underscore is a part of it.
+const MARKS = /[*`#|~]+|(?<![\p{L}\p{N}_])_+|_+(?![\p{L}\p{N}_])/gu;
 const MOST = 20;
 
 let unsaid = "";
-let said = false;
+let said = [];
 
 export function hear(text) {
   unsaid += text;
-  const whole = unsaid.match(SENTENCES);
-  if (whole) say(whole[0]);
+  const whole = unsaid.match(SENTENCES)?.[0];
+  if (!whole) return;
+  unsaid = unsaid.slice(whole.length);
+  said.push(whole.trim());
+  say(whole);
 }
 
 export function say(text) {
-  unsaid = unsaid.startsWith(text) ? unsaid.slice(text.length) : "";
-  const words = text.replace(/[*_`#|~]+/g, "").trim();
+  const words = text.replace(MARKS, "").trim();
   if (!words) return;
   const log = byId("spoken");
   log.append(el("p", {}, words));
   while (log.children.length > MOST) log.firstChild.remove();
-  said = true;
 }
 
-// The end of an answer: what was not heard while it was written.
+// The end of an answer: what was not said while it was written. Its last pieces may never have been heard.
 export function finish(text) {
-  if (unsaid) say(unsaid);
-  else if (!said) say(text);
+  let left = "";
+  let from = 0;
+  for (const part of said) {
+    const at = text.indexOf(part, from);
+    if (at < 0) continue;
+    left += text.slice(from, at);
+    from = at + part.length;
+  }
+  say(left + text.slice(from));
   forget();
 }
 
 export function forget() {
   unsaid = "";
-  said = false;
+  said = [];
 }
