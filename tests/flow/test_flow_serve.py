@@ -52,7 +52,9 @@ async def test_an_old_button_works_after_kill_9_and_its_call_runs_once(tmp_path:
             assert decided.json()["counted"] is True
             again = await client.post(f"/api/chats/{chat}/messages", json=says("write a note"))
             assert again.json()["known"] is True
-            found = await until(client, f"/api/chats/{chat}", lambda it: "It is written." in json.dumps(it))
+            found = await until(
+                client, f"/api/chats/{chat}", lambda it: "It is written." in json.dumps(it["messages"])
+            )
             assert [it["role"] for it in found["messages"]].count("assistant") == 1
             assert (tmp_path / "notes.txt").read_text() == "once\n"
             process.send_signal(signal.SIGTERM)
