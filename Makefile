@@ -13,10 +13,13 @@ $(shell rm -rf $(VENV))
 endif
 endif
 
-.PHONY: demo test crash lint bench fuzz mutate pictures format plugins tools mcp-servers clean $(VENV)/.go
+.PHONY: demo telling test crash lint bench fuzz mutate pictures format plugins tools mcp-servers clean $(VENV)/.go
 
-demo: $(VENV)/.run plugins
+demo: $(if $(wildcard $(VENV)/.run),,telling) $(VENV)/.run plugins
 	@$(BIN)/hookgate demo
+
+telling:
+	@echo "installing what hookgate needs into $(VENV), which takes a minute; then the demo begins"
 
 test: $(VENV)/.dev $(VENV)/.go $(VENV)/.mcp $(VENV)/.axe $(VENV)/.telegram tools
 	@$(BIN)/python -m compileall -q hookgate tests && $(BIN)/python -m compileall -q -l plugins/python

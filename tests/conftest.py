@@ -51,7 +51,16 @@ def _needs(item: pytest.Item) -> set[str]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _preloaded() -> Generator[None]:
+def _folders(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]:
+    """Nothing is left in the home of whoever runs the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("XDG_STATE_HOME", "XDG_DATA_HOME"):
+            patch.setenv(name, str(tmp_path_factory.mktemp(name.lower())))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _preloaded(_folders: None) -> Generator[None]:
     with open_preloaded():
         yield
 

@@ -11,6 +11,7 @@ from hookgate.protocol.journal.values import Standing, Vote
 NOBODY = "nobody"
 """Whose no it is where time or a broken chat has decided."""
 UNKNOWN = Outcome(False, "unknown", "There is no such request.")
+SEVERAL = Outcome(False, "unknown", "There are several that begin so: say more of its id.")
 
 
 def counted(request: ApprovalRequest, decision: object, people: People, voter: Voter) -> Vote:

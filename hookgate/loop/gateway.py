@@ -86,11 +86,14 @@ class Gateway:
         if not self._taking_up.begun.is_set():
             # What has only just come is not to be seen as left.
             await self._taking_up.begun.wait()
-        invocation = self.commands.read(inbound := inbound.sound)
+        inbound = inbound.sound
+        invocation = self.commands.read(inbound) or self.commands.unknown(inbound)
         if self._stopping and not self._keeps(invocation):
             raise StoreFailed("hookgate is stopping: send it again when it is back")
         doors, counts = self._shared.doors, invocation is None or not invocation.command.ends
-        turned = doors.turn_away(inbound, commands=invocation is not None, counts=counts)
+        # In a group it may be meant for another bot.
+        ours = invocation is not None and invocation.command.known
+        turned = doors.turn_away(inbound, commands=ours, counts=counts)
         arrival = self._arrival(inbound, upstream)
         try:
             if turned is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from hookgate.approvals.decide import SEVERAL
 from hookgate.approvals.requests import Approvals
 from hookgate.protocol.approval import OPERATOR, Decision, Outcome
 from hookgate.protocol.journal.values import StoredGrant, StoredRequest
@@ -46,8 +47,14 @@ async def pending(approvals: Approvals, session: str = "") -> tuple[Waiting, ...
 
 
 async def decide(approvals: Approvals, request: str, decision: Decision) -> Outcome:
-    """An operator's word, wherever the request was shown; what became of it where that is not the first."""
-    return await approvals.decide(request, decision, OPERATOR)
+    """An operator's word, wherever the request was shown; what became of it where that is not the first.
+
+    `request`: an id, or as much of it as means one alone.
+    """
+    found = await approvals.named(request)
+    if len(found) > 1:
+        return SEVERAL
+    return await approvals.decide(found[0] if found else request, decision, OPERATOR)
 
 
 async def grants(approvals: Approvals, session: str = "") -> tuple[Granted, ...]:

@@ -25,12 +25,15 @@ from hookgate.extensions.trust import Trust
 from hookgate.operations.hooks import reload_hooks
 from hookgate.operations.refused import OperationRefused
 from hookgate.program.starting import begun
+from hookgate.protocol.catalog import StoreBusy
 from hookgate.serve.http import mounted
 from hookgate.serve.notify import notify, run_watchdog
 from hookgate.serve.readiness import Looking
 from hookgate.serve.signals import HEARD, Orders
 
 log = structlog.get_logger("hookgate.serve")
+
+OWN_JOURNAL = 'a second gateway needs a file of its own: journal = "journal.db" below [store] in its hookgate.toml'
 
 
 @dataclass(frozen=True)
@@ -96,7 +99,10 @@ async def open_gateway(settings: Settings, control: Path | None, stopping: trio.
     config = settings.config
     async with AsyncExitStack() as stack:
         file = configuration.journal_file(config)
-        journal = await stack.enter_async_context(open_kept_journal(config, file, named=True))
+        try:
+            journal = await stack.enter_async_context(open_kept_journal(config, file, named=True))
+        except* StoreBusy as group:
+            raise StoreBusy(f"{group.exceptions[0]}: {OWN_JOURNAL}") from None
         runtime = await stack.enter_async_context(open_runtime(settings, Ports((), journal=journal)))
         if config.control.enabled or control:
             await stack.enter_async_context(open_gateway_control(runtime, control))
@@ -134,7 +140,10 @@ async def reload(runtime: Runtime, place: str) -> None:
     except OperationRefused as error:
         log.error("not_reloaded", reason=str(error))
     else:
-        log.warning("reloaded", needs_restart=done.needs_restart)
+        log.info("reloaded")
+        if done.needs_restart:
+            sections = ", ".join(done.needs_restart)
+            log.warning(f"reloaded, but what changed in {sections} counts only after a restart")
     notify(place, "READY=1")
 
 

@@ -39,8 +39,9 @@ async def test_what_waits_is_listed_and_decided_in_the_file(waiting: tuple[Path,
     listed = await said(folder, "approvals", "list")
     assert listed.split()[:3] == [request, "telegram:42", "bash"]
     assert await said(folder, "approvals", "decide", request[:6], "no", "--reason", "not today") == "Refused.\n"
-    late = await hookgate(folder, "approvals", "decide", request, "yes")
-    assert (late.returncode, late.stderr) == (1, "hookgate: operator has refused it already: not today.\n")
+    for told in (request, request[:8]):
+        late = await hookgate(folder, "approvals", "decide", told, "yes")
+        assert (late.returncode, late.stderr) == (1, "hookgate: operator has refused it already: not today.\n")
     assert await said(folder, "approvals", "list") == "nothing waits for people\n"
     assert await said(folder, "audit", "verify") == (
         "intact and anchored: 2 records, all of them under a signed checkpoint\n"

@@ -132,7 +132,7 @@ async def test_reload_starts_what_is_there_now_and_ext_is_remembered(tmp_path: P
         await screen.line("/reload-ext")
         await screen.sees("· Extensions: named, fresh.")
         await screen.line("/help")
-        await screen.sees("/fresh       the command fresh")
+        await screen.sees("/fresh             the command fresh")
         await screen.line("/old")
         await screen.sees("There is no command /old")
         await screen.line("/tools")
@@ -314,11 +314,11 @@ async def test_what_looks_like_a_command_never_reaches_the_model(tmp_path: Path)
     folder = configured(tmp_path, NOWHERE)
     text = await shown(folder, *unknown, "/TOOLS please", "/new one", "/HOOKS")
     assert [line.partition("· ")[2] for line in text.splitlines() if "·" in line] == [
-        *(f"There is no command {it.split()[0]}; /help lists them." for it in unknown),
+        *(f"There is no command {it.split()[0]} here. /help lists what there is." for it in unknown),
         *("/TOOLS takes nothing behind it.", "/new takes nothing behind it."),
     ]
     once = await run(folder, "chat", "--once", "/unknown x")
-    said = b"There is no command /unknown; /help lists them.\n"
+    said = b"There is no command /unknown here. /help lists what there is.\n"
     assert (once.returncode, once.stdout, once.stderr) == (1, b"", said)
 
 

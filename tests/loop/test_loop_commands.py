@@ -337,3 +337,16 @@ async def test_a_command_with_words_behind_it_that_takes_none_is_a_message(bench
     one = bench(says("fine"))
     assert await one.play("/new plan") == ["fine"]
     assert one.messages()[0].content == "/new plan"
+
+
+async def test_what_looks_like_a_command_and_is_none_costs_no_model_call(bench: Callable[..., Bench]) -> None:
+    messages = ("/etc/passwd is wrong", "/ hello", "//do", "/start", "/do.it")
+    one = bench(*[says("fine")] * (len(messages) + 1))
+    answers = await one.play("/aprove 5f1d", "/Frob", *messages)
+    assert answers == [
+        "There is no command /aprove here. Did you mean /approve? /help lists what there is.",
+        "There is no command /Frob here. /help lists what there is.",
+        *["fine"] * len(messages),
+    ]
+    assert "frob" not in " ".join(it.content for it in one.messages()).lower()
+    assert await one.gateway.journal.intake.unfinished("command") == ()

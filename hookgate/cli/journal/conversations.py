@@ -68,22 +68,24 @@ def _when(at: float) -> str:
 
 def show_session(id_: str, place: Place) -> int:
     from hookgate.store.journal.operators.looking import conversation_of, open_look
-    from hookgate.store.journal.transcripts import read_entries
+    from hookgate.store.journal.transcripts import first_entries, read_entries
 
     with open_look(journal_of(place)) as tables:
         number, _conversation = conversation_of(tables, id_)
         entries, _upto = read_entries(tables, number)
+        messages = first_entries(tables, number)
     for entry in entries:
-        for line in _shown(entry):
+        for line in _shown(entry, messages.get(entry.number, "")):
             say(printable(line))
     return 0
 
 
-def _shown(entry: Entry) -> Iterator[str]:
+def _shown(entry: Entry, id_: str) -> Iterator[str]:
+    """`id_`: of the person's message that it is."""
     message = entry.message
     role = "summary" if entry.upto else message.role
     first, *more = message.content.split("\n")
-    yield f"{entry.number} {role}: {first}"
+    yield f"{entry.number} {role}{' ' + id_ if id_ else ''}: {first}"
     yield from (f"    {line}" for line in more)
     yield from (f"    calls {call.name} {call.arguments}" for call in message.tool_calls)
     yield from (f"    with {url[:80]}" for url in message.media)

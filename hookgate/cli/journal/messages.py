@@ -10,6 +10,7 @@ from hookgate.channels.printable import printable
 from hookgate.cli.journal.commands import Place
 from hookgate.cli.journal.file import journal_of
 from hookgate.cli.printing import failed, moment, say, table
+from hookgate.operations.messages import whole_id
 from hookgate.program.endings import FAILED
 from hookgate.protocol.codec import encode
 
@@ -26,7 +27,7 @@ def show_messages(message: str, place: Place, *, as_json: bool) -> int:
 
     file = journal_of(place)
     with open_look(file) as tables:
-        found = find_messages(tables, message)
+        found = find_messages(tables, whole_id(message))
     if as_json:
         say(encode([{**asdict(it), "conversation": it.conversation.id} for it in found]).decode())
     for it in () if as_json else found:

@@ -14,7 +14,7 @@ from hookgate.cli.journal.file import journal_of
 from hookgate.cli.printing import failed, say, table
 from hookgate.cli.running import running_for
 from hookgate.control.client import NothingRunning, call, read_rows
-from hookgate.operations.approvals import Waiting, waiting_rows
+from hookgate.operations.approvals import Waiting, decide, waiting_rows
 from hookgate.program.endings import FAILED
 from hookgate.protocol.approval import GRANTS, OPERATOR, Outcome
 from hookgate.protocol.codec import encode
@@ -46,17 +46,16 @@ def list_waiting(config_file: Path | None, control: Path | None, *, as_json: boo
 
 
 def decide_request(said: Said, config_file: Path | None, control: Path | None) -> int:
-    found = [it.request for it in _waiting(config_file, control) if it.request.startswith(said.request)]
-    if len(found) > 1:
-        failed(f"several begin with {said.request}: say more of it")
-        return FAILED
-    request = found[0] if found else said.request
     try:
         running = running_for("approvals.decide", config_file, control)
     except NothingRunning:
-        outcome = trio.run(_decide_stored, journal_of(Place(config_file)), request, said)
+        file = journal_of(Place(config_file))
+        if control is not None or not file.exists():
+            raise
+        outcome = trio.run(_decide_stored, file, said)
     else:
-        given: dict[str, Json] = {"request": request, "approved": said.approved}
+        running.tell()
+        given: dict[str, Json] = {"request": said.request, "approved": said.approved}
         answer = call(running.path, "approvals.decide", {**given, "reason": said.reason, "grant": said.grant})
         outcome = Outcome(**cast("dict[str, Any]", answer))
     (say if outcome.counted else failed)(printable(outcome.text))
@@ -79,7 +78,7 @@ def _waiting(config_file: Path | None, control: Path | None) -> tuple[Waiting, .
     return read_rows(Waiting, call(running.path, "approvals.pending", {}))
 
 
-async def _decide_stored(file: Path, request: str, said: Said) -> Outcome:
+async def _decide_stored(file: Path, said: Said) -> Outcome:
     """By the same function as everywhere; without a configuration's rules, since an operator may always."""
     from hookgate.approvals.requests import Approvals, Surroundings
     from hookgate.protocol.approval import Decision
@@ -90,4 +89,4 @@ async def _decide_stored(file: Path, request: str, said: Said) -> Outcome:
     decision = Decision(said.approved, OPERATOR.id, said.reason, GRANTS[said.grant])
     async with open_journal(file) as journal:
         approvals = Approvals((), journal, Surroundings(lambda _payload, _step: None))
-        return await approvals.decide(request, decision, OPERATOR)
+        return await decide(approvals, said.request, decision)

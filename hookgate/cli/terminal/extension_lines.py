@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-import re
-
 from hookgate.assembly.app import Runtime
 from hookgate.cli.terminal.trust import Put, introduce
-from hookgate.loop.commands.table import Commands
+from hookgate.loop.commands.table import LOOKS, Commands, no_command
 from hookgate.operations.extensions import reload_extensions
 from hookgate.protocol.chat import Inbound
-
-_COMMAND = re.compile(r"(/[A-Za-z0-9_-]+)(\s.*)?", re.DOTALL)
-"""What looks like a command; a path has another slash."""
 
 
 def unknown(commands: Commands, inbound: Inbound) -> str:
     """Why a message that looks like a command is none that can be run; empty where it is one, or a plain message."""
-    looks = _COMMAND.fullmatch(inbound.text.strip())
+    looks = LOOKS.fullmatch(inbound.text.strip())
     if looks is None or commands.read(inbound) is not None:
         return ""
-    if commands.named(looks[1].removeprefix("/"), inbound.chat) is None:
-        return f"There is no command {looks[1]}; /help lists them."
-    return f"{looks[1]} takes nothing behind it."
+    if commands.named(looks[1], inbound.chat) is None:
+        return no_command(looks[1], commands.listed(inbound.chat))
+    return f"/{looks[1]} takes nothing behind it."
 
 
 def literal(text: str) -> str:
     """The message that `//word` stands for: `/word`, which is no command then. Empty for everything else."""
     text = text.strip()
-    return text[1:] if text.startswith("//") and _COMMAND.fullmatch(text[1:]) else ""
+    return text[1:] if text.startswith("//") and LOOKS.fullmatch(text[1:]) else ""
 
 
 async def reloaded(runtime: Runtime, put: Put | None) -> str:

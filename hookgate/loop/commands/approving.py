@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 
-from hookgate.approvals.decide import UNKNOWN, so_far
+from hookgate.approvals.decide import SEVERAL, UNKNOWN, so_far
 from hookgate.approvals.people import requester
 from hookgate.approvals.requests import Approvals
 from hookgate.loop.commands.table import Command, Invocation
@@ -20,18 +20,17 @@ SHORT = 8
 MOST_SHOWN = 500
 """Characters of a call's arguments in a list."""
 WHICH = "Say which one: /pending lists what waits for you."
-SEVERAL = "There are several that begin so: say more of its id."
 
 
 def rows(approvals_of: Callable[[Chat], Approvals]) -> tuple[Command, ...]:
     """They act at once, whatever the conversation does."""
     of, deciding = approvals_of, partial(Command, kind="decision", takes=True)
     return (
-        deciding("approve", "ID [once|session|1h|always [WITHIN]]: let a call run", partial(_approved, of)),
-        deciding("deny", "ID [REASON]: keep a call from running", partial(_denied, of)),
-        Command("pending", "[ID]: what waits for your word", partial(_pending, of), takes=True),
+        deciding("approve", "let a call run", partial(_approved, of), syntax="ID [once|session|1h|always [WITHIN]]"),
+        deciding("deny", "keep a call from running", partial(_denied, of), syntax="ID [REASON]"),
+        Command("pending", "what waits for your word", partial(_pending, of), takes=True, syntax="[ID]"),
         Command("grants", "what was allowed for longer here", partial(_grants, of)),
-        deciding("revoke", "ID: take back what was allowed for longer", partial(_revoked, of)),
+        deciding("revoke", "take back what was allowed for longer", partial(_revoked, of), syntax="ID"),
     )
 
 
@@ -56,7 +55,7 @@ async def _decided(approvals: Approvals, invocation: Invocation, request: str, d
         return WHICH
     found = await approvals.named(request)
     if len(found) > 1:
-        return SEVERAL
+        return SEVERAL.text
     if not found:
         return UNKNOWN.text
     return (await approvals.decide(found[0], decision, requester(invocation.inbound.chat))).text
@@ -106,7 +105,7 @@ async def _revoked(of: Callable[[Chat], Approvals], invocation: Invocation) -> s
     approvals = of(chat)
     found = [it for it in await _here(approvals, chat) if typed and it.id.startswith(typed)]
     if len(found) > 1:
-        return SEVERAL
+        return SEVERAL.text
     if not found:
         return "There is no such thing allowed here; /grants lists what is."
     await approvals.grants.revoke(found[0].id)

@@ -5,8 +5,11 @@ Rows come from the gateway, from a surface that can do more than a chat, and fro
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import partial
 from typing import Protocol
 
 import trio
@@ -39,6 +42,12 @@ RESERVED = frozenset(
 """hookgate's own, though only some surface has it: an extension's command of such a name is never invoked, so that a
 name means the same in every chat."""
 
+LOOKS = re.compile(r"/([A-Za-z0-9_-]{1,64})(?:\s.*)?", re.DOTALL)
+"""What looks like a command; a path has another slash."""
+GREETING = "start"
+"""What a platform sends for whoever opens the chat: it is a message where nobody has such a command."""
+NEAR = 0.7
+
 Outcome = str | Outbound | Prompt | Compaction
 """What comes of a command at once: a line for its chat (empty: none), or work that joins the conversation's queue."""
 
@@ -51,6 +60,7 @@ class Command:
     the moment it is stored. `may`: the chats, with their senders, that can use it. `takes`: a message with words
     behind the name invokes it as well. `beside`: it may take long, so it runs beside the turns, within
     `Invocation.scope`, and says itself that it was stopped; any other one has acted when its message is taken in.
+    `syntax`: the words behind the name, as help shows them. `known` False: it is no row, and its answer says so.
     """
 
     name: str
@@ -63,6 +73,8 @@ class Command:
     takes: bool = False
     beside: bool = False
     extension: str = ""
+    syntax: str = ""
+    known: bool = True
 
     @property
     def ends(self) -> bool:
@@ -76,7 +88,8 @@ class Command:
     @property
     def row(self) -> tuple[str, str]:
         """For help."""
-        return f"/{self.name}", f"{self.help} ({self.extension})" if self.extension else self.help
+        shown = f"/{self.name} {self.syntax}".rstrip()
+        return shown, f"{self.help} ({self.extension})" if self.extension else self.help
 
 
 @dataclass(eq=False)
@@ -140,6 +153,26 @@ class Commands:
             return None
         return Invocation(inbound, command, rest[0].rstrip() if rest else "")
 
+    def unknown(self, inbound: Inbound) -> Invocation | None:
+        """A message that looks like a command, and whose name is none there: it is answered with that."""
+        looks = LOOKS.fullmatch(inbound.text.strip())
+        name = looks[1] if looks else GREETING
+        if name.lower() == GREETING or self.named(name, inbound.chat) is not None:
+            return None
+        text = no_command(name, self.listed(inbound.chat))
+        return Invocation(inbound, Command(name, "", partial(_said, text), known=False), "")
+
     def forget(self, session: str) -> None:
         if self._source is not None:
             self._source.forget(session)
+
+
+def no_command(name: str, listed: Iterable[Command]) -> str:
+    near = get_close_matches(name.lower(), [it for row in listed for it in row.names], 1, NEAR)
+    meant = f" Did you mean /{near[0]}?" if near else ""
+    return f"There is no command /{name} here.{meant} /help lists what there is."
+
+
+async def _said(text: str, _invocation: Invocation) -> Outcome:
+    await trio.lowlevel.checkpoint()
+    return text

@@ -32,7 +32,7 @@ class Pairing:
 
     @property
     def row(self) -> Command:
-        return Command("pair", "CODE [NAME]: let somebody in who was given that code", self._pair, takes=True)
+        return Command("pair", "let somebody in with that code", self._pair, takes=True, syntax="CODE [NAME]")
 
     async def _pair(self, invocation: Invocation) -> str:
         by = requester(invocation.inbound.chat)

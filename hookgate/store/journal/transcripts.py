@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from hookgate.protocol.journal.values import Draft, Entry
 from hookgate.store.journal.encoding import decoded
-from hookgate.store.journal.tables import Tables
+from hookgate.store.journal.tables import Tables, id_of
 
 SUMMARY = """
     SELECT number, upto, format, body FROM entries
@@ -24,6 +24,12 @@ def read_entries(tables: Tables, conversation: int) -> tuple[tuple[Entry, ...], 
     upto = summary[1] if summary else 0
     rows = [*([summary] if summary else []), *tables.all(ABOVE, conversation, upto)]
     return tuple(read_entry(*row) for row in rows), upto
+
+
+def first_entries(tables: Tables, conversation: int) -> dict[int, str]:
+    """By the number of an entry, the id of the message that it is; several that were answered as one: the last."""
+    sql = "SELECT first, number FROM messages WHERE conversation = ? AND first > 0 ORDER BY number"
+    return {first: id_of(number) for first, number in tables.all(sql, conversation)}
 
 
 def read_entry(number: int, upto: int, format_: int, body: bytes) -> Entry:
