@@ -331,6 +331,7 @@ async def test_help_in_a_chat_lists_what_works_there(bench: Callable[..., Bench]
     assert [it.kind for it in one.room.sent] == ["output", "output"]
     assert one.lines[0].startswith(usual)
     assert one.lines[0] == f"{one.lines[1]}\n/mine: only here"
+    assert "\n/deny ID [REASON]: keep a call from running\n" in one.lines[0]
 
 
 async def test_a_command_with_words_behind_it_that_takes_none_is_a_message(bench: Callable[..., Bench]) -> None:
