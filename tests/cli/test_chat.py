@@ -104,7 +104,7 @@ async def test_commands_of_the_prompt_need_no_model(tmp_path: Path) -> None:
     assert (ended.returncode, ended.stderr) == (0, b"")
     assert "hookgate: p/m; 1 hook" in shown
     for expected in (
-        "/quit        leave",
+        "/quit              leave",
         "web_fetch",
         "guard  up",
         "Nothing is running",

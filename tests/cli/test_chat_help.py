@@ -59,7 +59,7 @@ def test_the_help_names_what_a_terminal_takes() -> None:
     runtime: Any = SimpleNamespace(gateway=gateway)
     gateway.commands.add(TerminalCommands(runtime, unused, None, unused, unused).rows())
     lines = help_text(gateway.commands, CHAT).splitlines()
-    assert "  /mine        does it (ext)" in lines
+    assert "  /mine              does it (ext)" in lines
     # It is read at the prompt alone, where nothing runs that it could end.
     own = {name for it in gateway.commands.listed(CHAT) if not it.extension for name in it.names}
     # Nobody is let in at a terminal.
