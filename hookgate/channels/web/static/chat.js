@@ -26,6 +26,7 @@ export class Chat {
   #late = 0;
   #shown = new Map();
   #cards = new Map();
+  #queued = new Set();
 
   // `told`: `connection(state, tries)`, `changed(elsewhere)` where the list of chats may show it, `edit(message)`, `failed(error)`.
   constructor(id, told) {
@@ -68,7 +69,7 @@ export class Chat {
   pending(key, text, state, why = "") {
     const before = list.querySelector(`[data-key="${CSS.escape(key)}"]`);
     if (state === "stored") before?.remove();
-    else if (!this.#shown.has(key)) {
+    else if (!this.#shown.has(key) && !this.#queued.has(key)) {
       const item = el("li", { class: `message user pending ${state}`, "data-key": key });
       const note = state === "failed" ? `not sent yet (${why.replace(/^not stored: /, "")}): it goes out as soon as it can` : "sending";
       item.append(el("div", { class: "said" }, visible(text)), el("p", { class: "actions" }, note));
@@ -227,11 +228,13 @@ export class Chat {
       this.#answered &&= before;
       this.#written();
     } else this.#ended(before);
+    this.#queued = new Set(queued.map(({ id }) => id));
+    // The server may have it before whoever sent it hears that.
+    for (const id of this.#queued) this.pending(id, "", "stored");
     const waiting = queued.filter(({ id }) => !this.#shown.has(id));
     const items = waiting.map(({ text }) => el("li", { class: "message user" }, el("div", { class: "said" }, visible(text))));
     this.#keepEnd(() => byId("queued").replaceChildren(...items));
-    const ids = new Set(queued.map(({ id }) => id));
-    for (const [id, { item }] of this.#shown) item.classList.toggle("queued", ids.has(id));
+    for (const [id, { item }] of this.#shown) item.classList.toggle("queued", this.#queued.has(id));
     this.#emptiness();
     this.#told.changed(before !== running);
   }
