@@ -60,7 +60,7 @@ async def test_conversations_are_listed_shown_and_found_by_the_id_that_is_listed
     rows = json.loads(await said(folder, "sessions", "list", "--json"))
     assert [(it["id"], it["entries"], it["unfinished"]) for it in rows] == [(ANN.id, 4, 0), (CARL.id, 0, 1)]
     assert await said(folder, "sessions", "show", ANN.id) == (
-        "1 user: Remove notes.txt\n    please\n"
+        "1 user M1: Remove notes.txt\n    please\n"
         '2 assistant: I will.\n    calls bash {"command": "rm notes.txt"}\n'
         "3 tool: removed\n4 assistant: Done.\n"
     )
