@@ -235,8 +235,8 @@ async def test_match_says_which_chats_have_the_tools_and_the_commands(tmp_path: 
             await gateway.receive(Inbound(OTHER, said))
             await gateway.idle(OTHER.session_key)
         offered = [{it["function"]["name"] for it in r.body.get("tools", ())} for r in flow.server.requests]
-        assert ["do" in names for names in offered] == [True, False, False, False]
-        assert flow.server.requests[3].body["messages"][-1]["content"] == "/do"
+        # There `/do` is a word that is no command, which no model is asked about.
+        assert ["do" in names for names in offered] == [True, False, False]
         results = [m.content for m in gateway.sessions[OTHER.session_key].transcript.messages if m.role == "tool"]
         assert len(results) == 1
         assert "not_found" in results[0]
