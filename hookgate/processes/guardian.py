@@ -70,7 +70,8 @@ def under_guardian() -> Generator[None]:
 
 
 def _ending() -> list[int]:
-    """SIGTERM and SIGHUP interrupt from here on, unless they are ignored; those that have come."""
+    """SIGTERM and SIGHUP interrupt from here on, unless they are ignored; those that have come. SIGINT, through which
+    they do, is heard from here on though it was ignored, as in what a script starts in the background."""
     ended: list[int] = []
 
     def interrupt(number: int, _frame: FrameType | None) -> None:
@@ -80,6 +81,8 @@ def _ending() -> list[int]:
     for number in _ENDINGS:
         if signal.getsignal(number) == signal.SIG_DFL:
             signal.signal(number, interrupt)
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     return ended
 
 

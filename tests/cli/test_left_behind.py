@@ -188,13 +188,18 @@ async def test_ctrl_c_on_a_terminal_comes_once(tmp_path: Path) -> None:
         assert await screen.ends() == 0
 
 
-async def test_a_command_without_a_say_about_sigterm_ends_in_order(tmp_path: Path) -> None:
-    async with open_rpc(tmp_path, command=(sys.executable, "-m", "hookgate", "demo", "--interactive")) as client:
+# As a script starts what runs in the background.
+IGNORING = ("sh", "-c", 'trap "" INT; exec "$0" "$@"')
+
+
+@pytest.mark.parametrize("started", [(), IGNORING])
+async def test_a_command_without_a_say_about_sigterm_ends_in_order(tmp_path: Path, started: tuple[str, ...]) -> None:
+    async with open_rpc(tmp_path, command=(*started, *HOOKGATE, "demo", "--interactive")) as client:
         await until(lambda: len(below(client.process.pid)) > 2)
-        started = [it.pid for it in below(client.process.pid)]
+        pids = [it.pid for it in below(client.process.pid)]
         client.process.terminate()
         assert await client.exits() == 128 + signal.SIGTERM
-        await gone(*started)
+        await gone(*pids)
 
 
 OTHER = """
