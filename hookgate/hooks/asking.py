@@ -42,11 +42,18 @@ class Asking:
             if before.get(name) is not hook:
                 self.stats[name].exchanged()
 
-    async def ask_once(self, mount: Mount, question: Question, kept: Recall) -> Answer:
-        """What it said to this very question before a crash, else what it says now. That is kept, unless it has
-        failed; a guard of hookgate's own costs less than that and is always asked."""
-        if mount.rules.inside:
-            return await self.ask(mount, question)
+    async def ask(
+        self, mount: Mount, question: Question, timeout_s: float | None = None, kept: Recall | None = None
+    ) -> Answer:
+        """What the hook's answer counts for; never Failed. `timeout_s`: instead of the one configured, for the call
+        of its own tool. `kept`: what it said to this very question before a crash counts again; a guard of
+        hookgate's own costs less than that and is always asked."""
+        if kept is not None and not mount.rules.inside:
+            return await self._ask_once(mount, question, kept)
+        return (await self._asked(mount, question, timeout_s))[0]
+
+    async def _ask_once(self, mount: Mount, question: Question, kept: Recall) -> Answer:
+        """What it says is kept, unless it has failed."""
         asked = Asked(kept.subject, question.stage, mount.name, question.digest, mount.digest)
         answer = await kept.find(asked)
         if answer is None:
@@ -54,11 +61,6 @@ class Asking:
             if not failed:
                 await kept.keep(asked, answer)
         return answer
-
-    async def ask(self, mount: Mount, question: Question, timeout_s: float | None = None) -> Answer:
-        """What the hook's answer counts for; never Failed. `timeout_s`: instead of the one configured, for the call
-        of its own tool."""
-        return (await self._asked(mount, question, timeout_s))[0]
 
     async def _asked(self, mount: Mount, question: Question, timeout_s: float | None = None) -> tuple[Answer, bool]:
         """And whether the hook has failed."""

@@ -76,8 +76,7 @@ class Walk:
                 if (before := asked.get(mount.name)) is not None and before.stands(mount, stage):
                     continue
                 asked[mount.name] = _Asked(mount, question)
-                asking = self.asking
-                answer = await (asking.ask_once(mount, question, kept) if kept else asking.ask(mount, question))
+                answer = await self.asking.ask(mount, question, kept=kept)
                 if answer is not CONTINUE:
                     question, last = self._followed(mount, question, answer)
                     if isinstance(last, Respond) and self.chains is not chains:
