@@ -70,7 +70,7 @@ async def take_news(turn: Turn, step: Step) -> None:
             continue
         if isinstance(judged, Replied):
             reply = Outbound(said.chat, judged.text, judged.media)
-            judged = await turn.agent.gate.before_send(step, reply, kept)
+            judged = await turn.agent.gate.before_send(replace(step, inbound=said), reply, kept)
         # It joins nothing; the chat reads why, or its answer.
         if isinstance(judged, Dropped):
             outcome, outbox = "dropped", (turn.line(judged.tell, "notice"),) if judged.tell else ()

@@ -62,13 +62,15 @@ class Outbound:
     """One message to a chat.
 
     `answer`: what the model said at last; `output`: what a tool shows besides; `notice`: hookgate itself (a denial,
-    say); `error`: the one line that stands where an answer should.
+    say); `error`: the one line that stands where an answer should. `in_reply_to`: the platform's own id of the
+    message that it answers, put in by the journal when it leaves; empty: of none that has one.
     """
 
     chat: Chat
     text: str
     media: tuple[str, ...] = ()
     kind: OutboundKind = "answer"
+    in_reply_to: str = ""
 
 
 @dataclass(frozen=True, slots=True)

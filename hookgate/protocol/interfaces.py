@@ -108,8 +108,9 @@ class Channel(Protocol):
         ...
 
     async def send(self, outbound: Outbound, key: str) -> str:
-        """Deliver one message; the answer of a turn comes after its streamed pieces. Returns the receipt: the
-        channel's own id of it, or empty. The same key twice is one message, where the channel can tell. Raises
+        """Deliver one message; the answer of a turn comes after its streamed pieces, and is shown as the reply to
+        what `in_reply_to` names, where the channel can show that. Returns the receipt: the channel's own id of it,
+        or empty. The same key twice is one message, where the channel can tell. Raises
         Undelivered; whatever else it raises is tried again too."""
         ...
 

@@ -274,6 +274,20 @@ async def test_a_line_that_answers_nothing_waits_in_the_order_of_its_chat(journa
     assert [it.outbound.text for it in await journal.posting.outgoing("test")] == ["second", "b"]
 
 
+async def test_what_leaves_names_the_message_that_it_answers_as_its_platform_does(journal: Journal) -> None:
+    await journal.intake.accept(Arrival(Inbound(CHAT, "x", message_id="77"), "agent", "k"))
+    claim = await journal.work.claim("g", 60)
+    assert claim is not None
+    await journal.work.append(claim, [], [Outbound(CHAT, "answer")])
+    await journal.posting.post("agent", [Outbound(CHAT, "beside")])
+    replies = list[tuple[str, str]]()
+    while row := await journal.posting.next_row(CHAT):
+        assert row in (await journal.posting.outgoing("test"))
+        replies.append((row.outbound.text, row.outbound.in_reply_to))
+        await journal.posting.sent(row.id, "r")
+    assert replies == [("answer", "77"), ("beside", "")]
+
+
 async def test_a_hooks_answer_counts_for_that_very_question_alone(journal: Journal) -> None:
     claim = await claimed(journal, "x")
     asked = Asked("M1", "on_message", "guard", "content", "digest")

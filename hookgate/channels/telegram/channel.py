@@ -66,11 +66,12 @@ class TelegramChannel:
         text = _said(outbound, notes)
         calls = tuple(file_calls(files))
         caption = text if text.plain and len(calls) == 1 and text.fits(MAX_CAPTION) else None
-        steps: list[Callable[[], Awaitable[str]]] = [
-            partial(self._sent, outbound.chat, call, caption) for call in calls
-        ]
+        chat, quoted = outbound.chat, _quoted(outbound)
+        steps = list[Callable[[], Awaitable[str]]]()
         if text.plain and caption is None:
-            steps.insert(0, partial(self._messages.post, outbound.chat, text))
+            steps.append(partial(self._messages.post, chat, text, reply_to=quoted))
+        for call in calls:
+            steps.append(partial(self._sent, chat, call, caption, "" if steps else quoted))
         done = self._begun.setdefault(key, [])
         for step in steps[len(done) :]:
             done.append(await step())
@@ -85,15 +86,16 @@ class TelegramChannel:
             raise Undelivered("Telegram has not said which message that is", final=True)
         await self._messages.edit(outbound.chat, int(first), _said(outbound, ()))
 
-    async def _sent(self, chat: Chat, call: FileCall, caption: Text | None) -> str:
+    async def _sent(self, chat: Chat, call: FileCall, caption: Text | None, quoted: str) -> str:
         try:
-            return await self._messages.post_files(chat, call, caption)
+            return await self._messages.post_files(chat, call, caption, quoted)
         except Undelivered as error:
             if not error.final or call.method not in ("sendPhoto", "sendMediaGroup", "sendVoice"):
                 raise
         # What it does not take as a picture, or may not speak there, it takes as it is.
         whole = enumerate(call.as_documents)
-        return " ".join([await self._messages.post_files(chat, it, None if n else caption) for n, it in whole])
+        first, rest = (caption, quoted), (None, "")
+        return " ".join([await self._messages.post_files(chat, it, *(rest if n else first)) for n, it in whole])
 
     async def _files(self, media: Sequence[str]) -> tuple[list[tuple[str, bytes]], list[str]]:
         """Their types and contents; and a line for each that cannot be attached. Raises StoreFailed."""
@@ -133,6 +135,12 @@ class TelegramChannel:
             self._typing.begin(step.chat)
         elif isinstance(event.payload, TurnEnd):
             self._typing.end(step.chat)
+
+
+def _quoted(outbound: Outbound) -> str:
+    """In a group it is shown what is answered; in a chat with one person that is plain."""
+    quotes = outbound.chat.chat_type != "direct" and outbound.kind in ("answer", "error")
+    return outbound.in_reply_to if quotes else ""
 
 
 def _said(outbound: Outbound, notes: Sequence[str]) -> Text:

@@ -212,7 +212,8 @@ class ChatQueue:
 
     async def _show(self, preview: Preview, channel: EditingChannel, text: str) -> None:
         """Its row is stored before anything of it leaves."""
-        outbound, posting = Outbound(self.chat, text), self._ways.posting
+        posting, said = self._ways.posting, preview.claim.inbound
+        outbound = Outbound(self.chat, text, in_reply_to=said.message_id if said is not None else "")
         try:
             row = preview.row = preview.row or await posting.preview(preview.claim, outbound)
         except Fenced:

@@ -37,12 +37,13 @@ async def put(channel: Channel, outbound: Outbound, key: str, preview: str = "")
 
 
 def parts(row: Row, limits: ChannelLimits) -> list[tuple[Outbound, str]]:
-    """Each with its key. What is attached comes with the last, and never by an edit."""
+    """Each with its key. What is attached comes with the last, and never by an edit; the first is the reply."""
     texts = split(row.outbound.text, limits)
     if row.preview and row.outbound.media and len(texts) == 1:
         texts = (*texts, "")
     if len(texts) == 1:
         return [(row.outbound, row.id)]
-    cut = [(replace(row.outbound, text=text, media=()), f"{row.id}.{n}") for n, text in enumerate(texts, 1)]
+    plain, rest = replace(row.outbound, media=()), replace(row.outbound, media=(), in_reply_to="")
+    cut = [(replace(rest if n > 1 else plain, text=text), f"{row.id}.{n}") for n, text in enumerate(texts, 1)]
     last, key = cut[-1]
     return [*cut[:-1], (replace(last, media=row.outbound.media), key)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.journal.values import Claim, Row
@@ -11,17 +12,18 @@ from hookgate.store.journal.engine import Engine
 from hookgate.store.journal.intake import current
 from hookgate.store.journal.tables import OPEN_ROW, Tables, id_of, number_of
 
-DUE = """
-    SELECT id, format, outbound, message, tries, preview FROM outbox
+# The last column: what the platform calls the message that it answers.
+LEAVING = """
+    SELECT id, format, outbound, message, tries, preview, coalesce(
+        (SELECT json_extract(CAST(inbound AS TEXT), '$.message_id') FROM messages WHERE number = outbox.message), ''
+    ) FROM outbox
+"""
+DUE = f"""
+    {LEAVING}
     WHERE number IN (SELECT min(number) FROM outbox WHERE state IS NULL AND channel = ? GROUP BY chat)
     AND again_at <= ? ORDER BY number
-"""
-
-
-NEXT = """
-    SELECT id, format, outbound, message, tries, preview FROM outbox
-    WHERE state IS NULL AND channel = ? AND chat = ? ORDER BY number LIMIT 1
-"""
+"""  # noqa: S608 - constants
+NEXT = f"{LEAVING} WHERE state IS NULL AND channel = ? AND chat = ? ORDER BY number LIMIT 1"
 
 
 def post_in_chats(tables: Tables, agent: str, outbox: Sequence[Outbound]) -> None:
@@ -69,8 +71,10 @@ class Posting:
 
 
 def _rows(tables: Tables, sql: str, *values: object) -> tuple[Row, ...]:
-    found = tables.all(sql, *values)
-    return tuple(Row(id_, decoded(Outbound, f, body), id_of(m), *rest) for id_, f, body, m, *rest in found)
+    return tuple(
+        Row(id_, replace(decoded(Outbound, format_, body), in_reply_to=answers), id_of(message), tries, preview)
+        for id_, format_, body, message, tries, preview, answers in tables.all(sql, *values)
+    )
 
 
 def _end(tables: Tables, row: str, state: str, receipt: str) -> None:

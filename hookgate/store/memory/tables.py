@@ -188,7 +188,7 @@ class Tables:
         filled = self.previews.pop(in_reply_to, None) if outbox else None
         if filled is None:
             return [self.new_row(thread, it, in_reply_to) for it in outbox]
-        filled.row, filled.open = replace(filled.row, outbound=outbox[0]), False
+        filled.row, filled.open = replace(filled.row, outbound=self._answering(outbox[0], in_reply_to)), False
         return [filled, *(self.new_row(thread, it, in_reply_to) for it in outbox[1:])]
 
     def post_in_chats(self, agent: str, outbox: Sequence[Outbound]) -> None:
@@ -198,9 +198,13 @@ class Tables:
 
     def new_row(self, thread: Thread, outbound: Outbound, in_reply_to: str, *, open_: bool = False) -> OutboxRow:
         thread.rows += 1
-        row = Row(f"{thread.conversation.id}#{thread.rows}", outbound, in_reply_to)
+        row = Row(f"{thread.conversation.id}#{thread.rows}", self._answering(outbound, in_reply_to), in_reply_to)
         stored = self.outbox[row.id] = OutboxRow(row, open_)
         return stored
+
+    def _answering(self, outbound: Outbound, message: str) -> Outbound:
+        its = self.messages.get(message)
+        return outbound if its is None else replace(outbound, in_reply_to=its.inbound.message_id)
 
     def end(self, message: MessageRow, outcome: Outcome, why: str = "") -> None:
         """The first outcome stands. Requests that it leaves behind are void."""

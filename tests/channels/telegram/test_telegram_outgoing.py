@@ -38,6 +38,23 @@ async def test_markdown_goes_as_entities_and_once_as_it_was_where_the_platform_d
         assert fake.wrong == []
 
 
+async def test_in_a_group_an_answer_quotes_its_question_once(tmp_path: Path) -> None:
+    async with benched(tmp_path) as bench:
+        fake, channel, group = bench.fake, bench.channel, Chat("tg", "-1005", "7", "group")
+        fake.private(ANN)
+        fake.group(-1005)
+        picture = str(await bench.media.keep(PNG))
+        await channel.send(Outbound(group, "answer", in_reply_to="77"), "k1")
+        await channel.send(Outbound(group, "captioned", (picture,), in_reply_to="77"), "k2")
+        await channel.send(Outbound(group, "x" * 2000, (picture, picture), in_reply_to="77"), "k3")
+        await channel.send(Outbound(group, "a notice", kind="notice", in_reply_to="77"), "k4")
+        await channel.send(Outbound(direct(), "to one person", in_reply_to="77"), "k5")
+        quoted = [it.params.get("reply_parameters") for it in fake.calls if it.method.startswith("send")]
+        quotes = {"message_id": 77, "allow_sending_without_reply": True}
+        assert quoted == [quotes, quotes, quotes, None, None, None]
+        assert fake.wrong == []
+
+
 async def test_an_edit_puts_another_text_there_and_the_same_once_more_is_no_failure(tmp_path: Path) -> None:
     async with benched(tmp_path) as bench:
         fake, channel = bench.fake, bench.channel

@@ -19,7 +19,7 @@ from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import Arrival, Handed
 from hookgate.store.journal import open_journal
 from hookgate.store.memory import MemoryJournal
-from tests.loop.delivery.post import Post, delivering
+from tests.loop.delivery.post import Board, Post, delivering
 from tests.loop.recording import CHAT, OTHER
 
 
@@ -227,6 +227,20 @@ async def test_a_long_text_goes_in_parts_and_a_failure_repeats_none(autojump_clo
             await trio.sleep(1)
         assert post.texts == ["first part", "other part", "last"]
         assert [it.rpartition(".")[2] for it in post.tries] == ["1", "2", "2", "3"]
+
+
+async def test_a_text_in_parts_is_the_reply_once(autojump_clock: object) -> None:
+    journal, board = MemoryJournal(trio.current_time), Board(longest=20)
+    async with delivering(journal, board) as delivery:
+        accepted = await journal.intake.accept(Arrival(Inbound(CHAT, "?", message_id="77"), "main", "k"))
+        claim = await journal.work.claim("test", 60, accepted.conversation, accepted.id)
+        assert claim is not None
+        delivery.write(claim, CHAT, "so far")
+        await board.until("so far")
+        delivery.written(CHAT)
+        await journal.work.complete(claim, "answered", (), [Outbound(CHAT, "so far\n\nand a longer part")])
+        await delivery.flush(CHAT)
+        assert [(it.text, it.in_reply_to) for it in board.sent] == [("so far", "77"), ("and a longer part", "")]
 
 
 async def test_what_a_crash_left_between_the_answer_and_its_delivery_is_sent_once(tmp_path: Path) -> None:

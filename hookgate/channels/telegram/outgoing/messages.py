@@ -52,18 +52,20 @@ class Messages:
     def __init__(self, api: Api, moves: Moves) -> None:
         self._api, self._moves = api, moves
 
-    async def post(self, chat: Chat, text: Text, keyboard: Keyboard = ()) -> str:
+    async def post(self, chat: Chat, text: Text, keyboard: Keyboard = (), reply_to: str = "") -> str:
         """A message; its id."""
-        more: dict[str, object] = {"link_preview_options": NO_PREVIEW}
+        more: dict[str, object] = {"link_preview_options": NO_PREVIEW, **_quoting(reply_to)}
         if keyboard:
             more["reply_markup"] = _markup(keyboard)
         return await self._send("sendMessage", chat, more, text)
 
-    async def post_files(self, chat: Chat, call: FileCall, caption: Text | None) -> str:
+    async def post_files(self, chat: Chat, call: FileCall, caption: Text | None, reply_to: str = "") -> str:
         """As one message, or one for each; their ids."""
-        if caption is not None and "media" in call.params:
-            return await self._send(call.method, chat, call.captioned(caption.params("caption")), None, call.uploads)
-        return await self._send(call.method, chat, call.params, caption, call.uploads)
+        params = {**call.params, **_quoting(reply_to)}
+        if caption is not None and "media" in params:
+            params |= call.captioned(caption.params("caption"))
+            caption = None
+        return await self._send(call.method, chat, params, caption, call.uploads)
 
     async def edit(self, chat: Chat, message_id: int, text: Text, keyboard: Keyboard = ()) -> None:
         more: dict[str, object] = {"message_id": message_id, "link_preview_options": NO_PREVIEW}
@@ -136,6 +138,13 @@ def undelivered(error: ApiFailed) -> Undelivered:
     # What was wrong with a request stays wrong; a chat that is gone, or has blocked the bot, nobody here can mend.
     final = error.code in (400, 403, 413)
     return Undelivered(f"Telegram: {error.why}", error.retry_after_s, final=final)
+
+
+def _quoting(message_id: str) -> dict[str, object]:
+    """What was asked may be gone by now."""
+    if not message_id.isdecimal():
+        return {}
+    return {"reply_parameters": {"message_id": int(message_id), "allow_sending_without_reply": True}}
 
 
 def _markup(keyboard: Keyboard) -> dict[str, object]:
