@@ -15,8 +15,8 @@ from hookgate.hooks.children.supervise import Restarts
 from hookgate.hooks.gate import Gate
 from hookgate.hooks.rules import Rules
 from hookgate.protocol.chat import Chat, Inbound
+from hookgate.protocol.hook.peer import request_frame
 from hookgate.protocol.hook.stages import Question, Stage
-from hookgate.protocol.peer import request_frame
 from hookgate.protocol.values import Step, ToolCall
 from tests.gotool import run_go
 

@@ -13,8 +13,8 @@ from benchmarks.echo import STEP, TIMEOUT_S, open_gate, plan, tool_call
 from benchmarks.figures import Bar, Figure, Pair, Run
 from hookgate.hooks.gate import Gate
 from hookgate.hooks.rules import Rules
+from hookgate.protocol.hook.match import Globs, Matcher
 from hookgate.protocol.hook.stages import Question, Stage
-from hookgate.protocol.match import Globs, Matcher
 
 CALLERS = 64
 CALLS = 60

@@ -12,7 +12,7 @@ from hashlib import sha256
 
 from hookgate.protocol.approval import Lasting, Terms, Wish
 from hookgate.protocol.codec import canonical
-from hookgate.protocol.match import Globs, Matcher
+from hookgate.protocol.hook.match import Globs, Matcher
 from hookgate.protocol.values import Step, ToolCall
 
 TTL_S = 600.0

@@ -19,9 +19,9 @@ from hookgate.config import ConfigError
 from hookgate.hooks.gate import Gate
 from hookgate.loop.agent import Agent, Retries, Tally
 from hookgate.protocol.chat import Chat
+from hookgate.protocol.hook.match import Globs
 from hookgate.protocol.interfaces import Channel, Provider, Redactor
 from hookgate.protocol.journal.interfaces import Journal
-from hookgate.protocol.match import Globs
 from hookgate.sections import Config
 from hookgate.sections.agent import AgentSection
 

@@ -32,7 +32,7 @@ from hookgate.loop.agent import Agent
 from hookgate.loop.doors.guests import Guests
 from hookgate.loop.gateway import Gateway
 from hookgate.loop.slots import Shared
-from hookgate.processes.reaper import run_reaper
+from hookgate.processes.guardian.reaper import run_reaper
 from hookgate.protocol.events.payloads import RegistryChanged
 from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.interfaces import Channel, Redactor, Tool

@@ -12,7 +12,7 @@ from typing import Any, cast
 from hookgate.protocol.codec import decode, encode, repeated_member
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.framing import LineSplitter, Oversize
-from hookgate.protocol.peer import METHOD_NOT_FOUND, request_frame
+from hookgate.protocol.hook.peer import METHOD_NOT_FOUND, request_frame
 
 SHOWN_NOISE = 3
 MAX_NOISE = 100_000

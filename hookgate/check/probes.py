@@ -25,8 +25,8 @@ from hookgate.protocol.codec import encode
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.hook.answers import Answer, Continue, Modify, Refuse, Respond, parse_answer
 from hookgate.protocol.hook.hello import Hello, hello_params, parse_hello
+from hookgate.protocol.hook.peer import METHOD_NOT_FOUND, notification_frame
 from hookgate.protocol.hook.stages import MESSAGE_STAGES, Question, Stage
-from hookgate.protocol.peer import METHOD_NOT_FOUND, notification_frame
 from hookgate.protocol.values import ToolSpec
 
 ALL_STAGES = frozenset(Stage)

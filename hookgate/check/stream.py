@@ -30,8 +30,8 @@ from hookgate.processes.group import exit_text
 from hookgate.processes.outbox import hook_event_frame
 from hookgate.protocol.codec import encode
 from hookgate.protocol.errors import BadMessage
+from hookgate.protocol.hook.peer import notification_frame
 from hookgate.protocol.hook.stages import Stage
-from hookgate.protocol.peer import notification_frame
 
 CALLS = 50
 EVENTS = 100

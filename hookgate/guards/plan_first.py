@@ -8,8 +8,8 @@ from hookgate.guards.kept import Kept, SpecOf, called, finished
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.payloads import TurnEnd
 from hookgate.protocol.hook.answers import CONTINUE, Answer, Deny
+from hookgate.protocol.hook.match import Globs
 from hookgate.protocol.hook.stages import Question
-from hookgate.protocol.match import Globs
 
 
 @dataclass

@@ -14,10 +14,10 @@ from hookgate.hooks import decision
 from hookgate.hooks.emitter import Emitter
 from hookgate.hooks.rules import Mount
 from hookgate.hooks.stats import Stats
-from hookgate.protocol.audit import Judgement
 from hookgate.protocol.events.inside import FailedOpen
 from hookgate.protocol.events.payloads import GateDecision, HookFailed
 from hookgate.protocol.hook.answers import CONTINUE, Answer, Continue, Failed, Modify, Respond
+from hookgate.protocol.hook.judgement import Judgement
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.interfaces import Hook, Recall
 from hookgate.protocol.journal.values import Asked

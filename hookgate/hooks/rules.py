@@ -10,9 +10,9 @@ from typing import Literal
 
 from hookgate.protocol.codec import canonical
 from hookgate.protocol.events.event import Event
+from hookgate.protocol.hook.match import Matcher, Observed
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.interfaces import Hook
-from hookgate.protocol.match import Matcher, Observed
 
 Policy = Literal["continue", "deny", "abort"]
 AnyPolicy = Policy | Literal["withhold"]

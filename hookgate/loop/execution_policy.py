@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 
+from hookgate.protocol.hook.match import Globs
 from hookgate.protocol.interfaces import Redactor, Replacing
-from hookgate.protocol.match import Globs
 from hookgate.protocol.media import MediaStore
 from hookgate.protocol.values import Json, ToolCall, ToolResult, ToolSpec
 from hookgate.tools.lease import Lease

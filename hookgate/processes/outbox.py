@@ -17,7 +17,7 @@ from typing import Generic, TypeVar
 import trio
 
 from hookgate.protocol.events.event import Event
-from hookgate.protocol.peer import notification_frame
+from hookgate.protocol.hook.peer import notification_frame
 
 MAX_WAITING_BYTES = 64 * 1024 * 1024
 MAX_WAITING_EVENTS = 256

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from hookgate.protocol.audit import Judgement
 from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.effects import Effect
+from hookgate.protocol.hook.judgement import Judgement
 
 Json: TypeAlias = "Mapping[str, Json] | list[Json] | tuple[Json, ...] | str | int | float | bool | None"
 JsonObject: TypeAlias = Mapping[str, Json]

@@ -7,8 +7,8 @@ from typing import Annotated, Literal, cast
 from pydantic import Field, field_validator, model_validator
 
 from hookgate.mistakes import close
+from hookgate.protocol.hook.match import unknown_event
 from hookgate.protocol.hook.stages import Stage
-from hookgate.protocol.match import unknown_event
 from hookgate.sections.section import Count, Globs, MatchSection, Milliseconds, Mode, Section, Several, nested
 
 Policy = Literal["continue", "deny", "abort"]

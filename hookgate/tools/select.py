@@ -11,7 +11,7 @@ from functools import cached_property
 from types import MappingProxyType
 
 from hookgate.protocol.codec import canonical
-from hookgate.protocol.match import Globs
+from hookgate.protocol.hook.match import Globs
 from hookgate.protocol.values import Json, JsonObject, ToolPreference, ToolSpec
 from hookgate.tools.arguments import NO_RULES, ArgumentRules
 from hookgate.tools.registry import Snapshot

@@ -18,8 +18,8 @@ from hookgate.approvals.requests import Refused
 from hookgate.approvals.rules import Rule
 from hookgate.protocol.approval import OPERATOR, Decision, Grant, Voter
 from hookgate.protocol.chat import Chat, Inbound
+from hookgate.protocol.hook.match import Globs, Matcher
 from hookgate.protocol.journal.values import AlreadyIntended, PolicyChanged
-from hookgate.protocol.match import Globs, Matcher
 from hookgate.protocol.values import Step, ToolCall
 from tests.approvals.asking import House, Person
 from tests.guest import Guest

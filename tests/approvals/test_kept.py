@@ -13,8 +13,8 @@ import trio
 from hookgate.approvals.binding import Permit
 from hookgate.approvals.rules import Rule
 from hookgate.protocol.approval import ApprovalRequest, Voter
+from hookgate.protocol.hook.match import Globs, Matcher
 from hookgate.protocol.journal.values import AlreadyIntended
-from hookgate.protocol.match import Globs, Matcher
 from hookgate.protocol.values import ToolCall
 from hookgate.redaction import Redactor
 from hookgate.store.journal import open_journal

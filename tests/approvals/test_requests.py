@@ -17,7 +17,7 @@ from hookgate.approvals.rules import TTL_S, Rule
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide, Decision, Lasting, Voter, Wish
 from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.events.payloads import ApprovalDecided, ApprovalRequested
-from hookgate.protocol.match import Globs, Matcher
+from hookgate.protocol.hook.match import Globs, Matcher
 from hookgate.protocol.values import Step, ToolCall
 from hookgate.redaction import Redactor
 from tests.approvals.asking import CALL, NO, SESSION, STEP, YES, House, Person

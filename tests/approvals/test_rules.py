@@ -12,7 +12,7 @@ from hookgate.assembly.hooks.opening import approval_rules
 from hookgate.config import parse
 from hookgate.protocol.approval import Wish
 from hookgate.protocol.chat import Chat, Inbound
-from hookgate.protocol.match import Globs, Matcher
+from hookgate.protocol.hook.match import Globs, Matcher
 from hookgate.protocol.values import Step, ToolCall
 
 STEP = Step("main", "t", Inbound(Chat("telegram", "42", sender="boss"), "x"), model="openai/gpt")

@@ -15,8 +15,8 @@ from hookgate.hooks.rules import Mount, Rules
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.payloads import GateDecision, HookFailed, ToolExecSkipped
 from hookgate.protocol.hook.answers import Answer, Deny, Failed
+from hookgate.protocol.hook.match import Observed
 from hookgate.protocol.hook.stages import Question, Stage
-from hookgate.protocol.match import Observed
 from hookgate.protocol.values import ToolCall, ToolResult
 from hookgate.providers.scripted import ScriptedCall, ScriptStep
 from hookgate.sections.guards import GuardsSection

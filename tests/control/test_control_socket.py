@@ -347,7 +347,7 @@ structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
 from pathlib import Path
 from hookgate.control.place import ControlUnavailable
 from hookgate.control.serve import open_control
-from hookgate.processes.prctl import keep_orphans
+from hookgate.processes.guardian.prctl import keep_orphans
 keep_orphans()
 async def main():
     print("ready", flush=True)
@@ -440,7 +440,7 @@ import structlog, sys, trio
 structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
 from pathlib import Path
 from hookgate.control.serve import open_control
-from hookgate.processes.prctl import keep_orphans
+from hookgate.processes.guardian.prctl import keep_orphans
 keep_orphans()
 async def main():
     async with open_control(Path(sys.argv[1]), {}):

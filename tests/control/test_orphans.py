@@ -7,8 +7,8 @@ import sys
 
 import trio
 
-from hookgate.processes.prctl import keep_orphans
-from hookgate.processes.reaper import ended_children, run_reaper
+from hookgate.processes.guardian.prctl import keep_orphans
+from hookgate.processes.guardian.reaper import ended_children, run_reaper
 from tests.processes import until
 
 ORPHANS = "import os\nfor _ in range(3):\n    if os.fork() == 0:\n        {way}os._exit(0)\n"

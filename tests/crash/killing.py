@@ -20,7 +20,7 @@ from typing import Literal
 import httpx
 import trio
 
-from hookgate.processes.descendants import children
+from hookgate.processes.guardian.descendants import children
 from hookgate.store.journal import open_journal
 from tests.cli.program import environment
 from tests.crash.books import Books, Said

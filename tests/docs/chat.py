@@ -28,9 +28,9 @@ from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide
 from hookgate.protocol.channel import PRESENT, UNLIMITED, ChannelPolicy
 from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.events.event import Event
+from hookgate.protocol.hook.match import Observed
 from hookgate.protocol.hook.stages import MESSAGE_STAGES, Stage
 from hookgate.protocol.journal.values import Conversation, Draft
-from hookgate.protocol.match import Observed
 from hookgate.protocol.values import Message, ToolCall, ToolResult, ToolSpec
 from hookgate.providers.scripted import Script, ScriptedProvider
 from hookgate.store.memory import MemoryJournal

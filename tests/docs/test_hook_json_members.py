@@ -24,9 +24,9 @@ from hookgate.protocol.effects import FileEffect
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.payloads import PAYLOADS, GateDecision, Payload
 from hookgate.protocol.hook.hello import hello_params
+from hookgate.protocol.hook.match import CRITERIA
+from hookgate.protocol.hook.peer import notification_frame
 from hookgate.protocol.hook.stages import SOURCES, Question, Stage
-from hookgate.protocol.match import CRITERIA
-from hookgate.protocol.peer import notification_frame
 from hookgate.protocol.values import (
     TOOL_TIMEOUT_S,
     Decode,

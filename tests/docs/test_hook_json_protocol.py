@@ -17,8 +17,8 @@ from hookgate.hooks.rules import Policy
 from hookgate.protocol.errors import BadMessage, SessionAborted, TurnAborted
 from hookgate.protocol.hook.answers import Abort, Continue, Deny, Drop, Failed, Modify, Respond, parse_answer
 from hookgate.protocol.hook.hello import Hello, parse_hello
+from hookgate.protocol.hook.peer import Peer
 from hookgate.protocol.hook.stages import Stage
-from hookgate.protocol.peer import Peer
 from hookgate.protocol.values import FaultKind
 from tests.docs.chat import play
 from tests.docs.page import anchor, codes, read_page

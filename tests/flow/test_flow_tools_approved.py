@@ -14,8 +14,8 @@ from pydantic import Field
 from hookgate.protocol.approval import ApprovalRequest, Decide, Decision
 from hookgate.protocol.events.payloads import ApprovalRequested, ToolExecStart
 from hookgate.protocol.hook.answers import CONTINUE, Answer, Approve, Ask, Modify, Respond
+from hookgate.protocol.hook.match import Globs, Matcher
 from hookgate.protocol.hook.stages import Question, Stage
-from hookgate.protocol.match import Globs, Matcher
 from hookgate.protocol.values import LLMRequest, ToolCall, ToolPreference, ToolResult, ToolSpec
 from hookgate.tools.functions.typed import typed
 from tests.flow.tooling import Made, Named, Rig, called, open_rig

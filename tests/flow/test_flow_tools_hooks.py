@@ -131,7 +131,7 @@ async def test_a_call_renamed_to_an_injected_tool_waits_for_the_reads_before_it(
         await trio.lowlevel.checkpoint()
         return Modify({"name": "mine"}) if called(question).arguments else CONTINUE
 
-    from hookgate.protocol.match import Globs, Matcher
+    from hookgate.protocol.hook.match import Globs, Matcher
 
     owner = hook(
         "owner", {Stage.BEFORE_LLM: adds, Stage.BEFORE_TOOL: answers}, match=Matcher({"tools": Globs(("mine",))})

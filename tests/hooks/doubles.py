@@ -14,8 +14,8 @@ from hookgate.hooks.rules import Mount, Rules
 from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.hook.answers import CONTINUE, Answer
+from hookgate.protocol.hook.match import Globs, Matcher, Observed
 from hookgate.protocol.hook.stages import Question, Stage
-from hookgate.protocol.match import Globs, Matcher, Observed
 from hookgate.protocol.values import LLMRequest, Message, Step, ToolCall, ToolSpec
 
 CHAT = Chat("telegram", "-42", sender="501", chat_type="group")

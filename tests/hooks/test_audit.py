@@ -21,8 +21,8 @@ from hookgate.protocol.events.payloads import (
 )
 from hookgate.protocol.hook.answers import CONTINUE, Abort, Answer, Approve, Deny, Failed, Modify, Refuse, Respond
 from hookgate.protocol.hook.hello import Hello
+from hookgate.protocol.hook.match import Observed
 from hookgate.protocol.hook.stages import Question, Stage
-from hookgate.protocol.match import Observed
 from hookgate.protocol.values import ToolResult
 from tests.hooks.doubles import CALL, STEP, Asked, auditing, gate_of, hook, matching, never, sink
 from tests.hooks.processes import until

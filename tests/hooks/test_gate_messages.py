@@ -15,8 +15,8 @@ from hookgate.protocol.errors import SessionAborted, TurnAborted
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.payloads import GateDecision, HookFailed, HookModified
 from hookgate.protocol.hook.answers import Abort, Answer, Drop, Failed, Modify, ReplyWith
+from hookgate.protocol.hook.match import Matcher
 from hookgate.protocol.hook.stages import Stage
-from hookgate.protocol.match import Matcher
 from hookgate.redaction import Redactor
 from tests.hooks.doubles import CHAT, STEP, Asked, auditing, gate_of, hook, matching, sink
 

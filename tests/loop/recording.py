@@ -29,11 +29,11 @@ from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.payloads import Payload
 from hookgate.protocol.hook.answers import CONTINUE, Answer, Approve
+from hookgate.protocol.hook.match import Observed
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.interfaces import Provider
 from hookgate.protocol.journal.interfaces import Work
 from hookgate.protocol.journal.values import Claim, Conversation, Draft
-from hookgate.protocol.match import Observed
 from hookgate.protocol.values import LLMReply, LLMRequest, Message, ToolCall, ToolResult, ToolSpec
 from hookgate.providers.scripted import Script, ScriptedCall, ScriptedProvider, ScriptStep
 from hookgate.store.memory import MemoryJournal

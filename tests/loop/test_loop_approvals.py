@@ -14,9 +14,9 @@ from hookgate.approvals.rules import Rule
 from hookgate.protocol.approval import OPERATOR, Decision, Voter
 from hookgate.protocol.events.payloads import ApprovalDecided, ApprovalRequested
 from hookgate.protocol.hook.answers import CONTINUE, Answer, Approve, Ask, Deny, Modify, Refuse, Respond
+from hookgate.protocol.hook.match import Globs, Matcher
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.journal.values import CallState, Conversation
-from hookgate.protocol.match import Globs, Matcher
 from hookgate.protocol.values import ToolCall, ToolResult, ToolSpec
 from hookgate.providers.scripted import ScriptedCall
 from tests.loop.recording import CHAT, OBJECT, OTHER, Bench, FunctionTool, asks_for, hook, says

@@ -12,8 +12,8 @@ from hookgate.approvals.rules import Rule
 from hookgate.loop.commands.invoking import CUT_OFF
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Inbound, Outbound
+from hookgate.protocol.hook.match import Globs, Matcher
 from hookgate.protocol.journal.values import Arrival, Standing, Vote
-from hookgate.protocol.match import Globs, Matcher
 from hookgate.store.memory import MemoryJournal
 from hookgate.store.memory.decisions import Decisions
 from tests.loop.recording import CHAT, OTHER, Bench, FunctionTool, asks_for, says

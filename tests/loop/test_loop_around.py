@@ -9,8 +9,8 @@ from hookgate.loop.execution_policy import Around, Compare
 from hookgate.protocol.effects import FileEffect
 from hookgate.protocol.events.payloads import ToolExecEnd, ToolExecSkipped, ToolExecStart
 from hookgate.protocol.hook.answers import CONTINUE, Answer, Respond
+from hookgate.protocol.hook.match import Globs
 from hookgate.protocol.hook.stages import Question, Stage
-from hookgate.protocol.match import Globs
 from hookgate.protocol.values import Finished, Json, ToolCall, ToolResult, ToolSpec
 from hookgate.providers.scripted import ScriptedCall
 from tests.loop.recording import OTHER, Bench, FunctionTool, asks_for, hook, says

@@ -13,8 +13,8 @@ import trio
 from hookgate.approvals.rules import Rule
 from hookgate.protocol.approval import Decision
 from hookgate.protocol.hook.answers import CONTINUE, Abort, Answer, Approve, Deny, Failed, Modify, Respond
+from hookgate.protocol.hook.match import Globs, Matcher
 from hookgate.protocol.hook.stages import Question, Stage
-from hookgate.protocol.match import Globs, Matcher
 from hookgate.protocol.values import ToolResult
 from hookgate.providers.scripted import ScriptedCall
 from hookgate.store.journal import open_journal

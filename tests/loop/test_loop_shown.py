@@ -22,8 +22,8 @@ from hookgate.protocol.delta import CallPiece, Delta
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.inside import CallEnded, CallProposed, CallWritten, ReplyEnded
 from hookgate.protocol.hook.answers import Answer, Modify
+from hookgate.protocol.hook.match import Observed
 from hookgate.protocol.hook.stages import Question, Stage
-from hookgate.protocol.match import Observed
 from hookgate.providers.scripted import ScriptedCall
 from hookgate.redaction import Redactor
 from hookgate.tools.extract import Held

@@ -14,7 +14,7 @@ from hookgate.approvals.rules import Rule
 from hookgate.control.client import ControlFailed, call
 from hookgate.control.gateway import approval_methods
 from hookgate.control.serve import open_control
-from hookgate.protocol.match import Globs, Matcher
+from hookgate.protocol.hook.match import Globs, Matcher
 from hookgate.protocol.values import Json, ToolCall
 from hookgate.redaction import Redactor
 from tests.approvals.asking import STEP, House, Person

@@ -6,10 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from hookgate.protocol.approval import ApprovalRequest, Voter
-from hookgate.protocol.audit import Judgement
 from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.effects import FileEffect, ProcessEffect
 from hookgate.protocol.hook.answers import CONTINUE, Deny, Modify, Respond
+from hookgate.protocol.hook.judgement import Judgement
 from hookgate.protocol.journal.audit import CallAudit
 from hookgate.protocol.journal.people import StoredPerson
 from hookgate.protocol.journal.values import (

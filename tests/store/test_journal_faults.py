@@ -16,8 +16,9 @@ from hookgate.protocol.catalog import StoreBusy, StoreCorrupt, StoreFailed, Stor
 from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.journal.values import Accepted, Arrival, Draft
 from hookgate.protocol.values import Message
-from hookgate.store.journal import StoredJournal, open_journal, place
-from hookgate.store.journal.clock import Clock
+from hookgate.store.journal import StoredJournal, open_journal
+from hookgate.store.journal.engine import place
+from hookgate.store.journal.engine.clock import Clock
 from tests.store.test_store_faults import WITHOUT_RIGHTS, digest, held, neighbours, put, run
 
 CHAT = Chat("test", "1")

@@ -31,8 +31,8 @@ from hookgate.loop.commands.table import RESERVED
 from hookgate.loop.extensions.commands import ExtensionCommands
 from hookgate.loop.extensions.surface import Surfaces
 from hookgate.protocol.chat import Chat, Inbound
+from hookgate.protocol.hook.match import Matcher
 from hookgate.protocol.interfaces import Tool
-from hookgate.protocol.match import Matcher
 from hookgate.protocol.values import Step
 from hookgate.protocol.zot.names import EXTENSION
 from hookgate.protocol.zot.surface import Surface

@@ -18,8 +18,8 @@ from hookgate.guards.shell.guard import TOOL, ShellGuard
 from hookgate.hooks.inside import InsideHook, Judge
 from hookgate.hooks.rules import Mode, Mount, Rules
 from hookgate.protocol.events.event import Event
+from hookgate.protocol.hook.match import Globs, Matcher, Observed
 from hookgate.protocol.hook.stages import Stage
-from hookgate.protocol.match import Globs, Matcher, Observed
 from hookgate.sections.guards import GuardsSection
 from hookgate.sections.guards import LoopGuard as LoopSection
 

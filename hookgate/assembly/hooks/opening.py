@@ -13,8 +13,8 @@ from hookgate.hooks.children.mounts import Plan
 from hookgate.hooks.children.supervise import Restarts
 from hookgate.hooks.rules import Rules
 from hookgate.protocol.approval import Terms
+from hookgate.protocol.hook.match import CRITERIA, Globs, Matcher, Observed
 from hookgate.protocol.hook.stages import Stage
-from hookgate.protocol.match import CRITERIA, Globs, Matcher, Observed
 from hookgate.sections import Config
 from hookgate.sections.hooks import HookDefaults, HookSection
 from hookgate.sections.section import MatchSection

@@ -20,7 +20,7 @@ import trio
 
 from hookgate.assembly.keeping.digests import Digests, changed_since
 from hookgate.assembly.keeping.seal_files import Known, SealFile, all_files, own_file
-from hookgate.processes.strays import command_begins, command_ended
+from hookgate.processes.guardian.strays import command_begins, command_ended
 
 log = structlog.get_logger("hookgate.seals")
 

@@ -30,7 +30,7 @@ from hookgate.protocol.events.payloads import (
     ToolExecStart,
     ToolInjected,
 )
-from hookgate.protocol.match import Observed
+from hookgate.protocol.hook.match import Observed
 from hookgate.protocol.values import JsonObject
 
 log = structlog.get_logger("hookgate.events")

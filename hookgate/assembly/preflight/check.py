@@ -10,7 +10,7 @@ from hookgate.assembly.preflight.startable import Program, missing
 from hookgate.assembly.scripts import read_script
 from hookgate.assembly.tools.opening import selection
 from hookgate.config import ConfigError
-from hookgate.protocol.match import Globs
+from hookgate.protocol.hook.match import Globs
 from hookgate.sections import Config
 from hookgate.tools.builtin import Parts, builtin_tools
 from hookgate.tools.files.workspace import Workspace

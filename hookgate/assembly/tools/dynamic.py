@@ -20,8 +20,8 @@ from hookgate.protocol.approval import Lasting
 from hookgate.protocol.catalog import Catalog
 from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.hook.answers import Failed, Respond
+from hookgate.protocol.hook.match import Globs, Matcher
 from hookgate.protocol.hook.stages import Question, Stage
-from hookgate.protocol.match import Globs, Matcher
 from hookgate.protocol.values import JsonObject, Step, ToolCall, ToolResult, ToolSpec
 from hookgate.sections import Config
 from hookgate.tools.dynamic.asking import approval_text, lasting

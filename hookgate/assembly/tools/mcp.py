@@ -12,7 +12,7 @@ from hookgate.approvals.rules import Rule
 from hookgate.assembly.keeping.rechecks import Rechecks
 from hookgate.config import ConfigError
 from hookgate.protocol.catalog import Catalog
-from hookgate.protocol.match import Globs, Matcher
+from hookgate.protocol.hook.match import Globs, Matcher
 from hookgate.sections import Config
 from hookgate.sections.tools import McpSection
 from hookgate.tools.mcp.asked import approval_text

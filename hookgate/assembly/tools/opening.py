@@ -21,8 +21,8 @@ from hookgate.assembly.settings import Settings
 from hookgate.config import ConfigError
 from hookgate.loop.execution_policy import Around, Compare
 from hookgate.protocol.catalog import StoreFailed
+from hookgate.protocol.hook.match import Globs
 from hookgate.protocol.interfaces import Redactor, Tool
-from hookgate.protocol.match import Globs
 from hookgate.protocol.media import MediaStore
 from hookgate.protocol.values import ToolCall, ToolSpec
 from hookgate.protocol.zot.names import EXTENSION

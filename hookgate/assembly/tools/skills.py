@@ -19,7 +19,7 @@ from hookgate.assembly.logs.sinks import observer
 from hookgate.hooks.rules import Mount
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.inside import StepBegan
-from hookgate.protocol.match import Globs
+from hookgate.protocol.hook.match import Globs
 from hookgate.sections import Config
 from hookgate.skills import TOOL
 from hookgate.skills.place import Place

@@ -11,7 +11,7 @@ from hookgate.cli.doctor.finding import Examined, Finding, broken, failing, ok
 from hookgate.config import ConfigError
 from hookgate.control.client import socket_path
 from hookgate.control.place import ControlUnavailable, check_private
-from hookgate.protocol.match import Globs
+from hookgate.protocol.hook.match import Globs
 from hookgate.tools.names import WRITERS
 
 SOCKET_PATH_BYTES = 107

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from hookgate.assembly.preflight.check import built_in
 from hookgate.check.golden import sample
 from hookgate.protocol.chat import Chat, ChatMessage, Inbound
+from hookgate.protocol.hook.match import Globs
 from hookgate.protocol.hook.stages import Question, Stage
-from hookgate.protocol.match import Globs
 from hookgate.protocol.values import Finished, LLMReply, LLMRequest, Message, Step, ToolCall, ToolResult, ToolSpec
 from hookgate.sections import Config
 from hookgate.sections.section import MatchSection

@@ -68,7 +68,7 @@ def write_lines(lines: Iterable[dict[str, object]]) -> None:
 
 async def trim_file(place: Place, days: float, megabytes: float) -> int:
     from hookgate.store.journal import open_journal
-    from hookgate.store.journal.place import look_at
+    from hookgate.store.journal.engine.place import look_at
 
     file, age_s, most_bytes = journal_of(place), days * DAY_S, int(megabytes * MB)
     if not place.session:

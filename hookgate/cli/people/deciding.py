@@ -83,7 +83,7 @@ async def _decide_stored(file: Path, said: Said) -> Outcome:
     from hookgate.approvals.requests import Approvals, Surroundings
     from hookgate.protocol.approval import Decision
     from hookgate.store.journal import open_journal
-    from hookgate.store.journal.place import look_at
+    from hookgate.store.journal.engine.place import look_at
 
     look_at(file).close()
     decision = Decision(said.approved, OPERATOR.id, said.reason, GRANTS[said.grant])

@@ -18,7 +18,7 @@ from hookgate.processes.slot import Slot
 from hookgate.protocol.codec import encode
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.hook.answers import Failed
-from hookgate.protocol.peer import ErrorReply, Params, Peer, Reply, notification_frame, request_parts
+from hookgate.protocol.hook.peer import ErrorReply, Params, Peer, Reply, notification_frame, request_parts
 
 FEW_CALLS = 2
 """Up to this many in flight a call writes its own line. With more, or when several answers came at once and so

@@ -35,8 +35,8 @@ from hookgate.protocol.events.event import Event
 from hookgate.protocol.framing import MAX_MESSAGE_BYTES, Oversize
 from hookgate.protocol.hook.answers import Answer, Failed, parse_answer
 from hookgate.protocol.hook.hello import Hello, hello_params, parse_hello
+from hookgate.protocol.hook.peer import ErrorReply, Noise, Peer, Refused, Reply, Stray
 from hookgate.protocol.hook.stages import MESSAGE_STAGES, Question, Stage
-from hookgate.protocol.peer import ErrorReply, Noise, Peer, Refused, Reply, Stray
 
 log = structlog.get_logger("hookgate.hooks")
 

@@ -13,8 +13,8 @@ from hookgate.hooks.zot.roster import Roster
 from hookgate.processes.child import Recheck
 from hookgate.processes.deadlines import Deadlines
 from hookgate.protocol.hook.hello import Hello
+from hookgate.protocol.hook.match import Matcher, Observed
 from hookgate.protocol.hook.stages import Stage
-from hookgate.protocol.match import Matcher, Observed
 from hookgate.protocol.zot.heard import OBSERVED
 from hookgate.protocol.zot.names import EXTENSION
 from hookgate.protocol.zot.surface import Journal

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from hookgate.protocol.audit import Judgement
+from hookgate.protocol.hook.judgement import Judgement
 from hookgate.protocol.values import ProposedCall, Step, ToolCall, ToolResult
 
 CallOutcome = Literal["ran", "cached", "answered", "denied", "not_run", "unknown", "cut_off"]

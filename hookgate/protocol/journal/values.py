@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from hookgate.protocol.approval import ApprovalRequest, RequestState, Voter
-from hookgate.protocol.audit import Judgement
 from hookgate.protocol.chat import Chat, Inbound, Outbound
+from hookgate.protocol.hook.judgement import Judgement
 from hookgate.protocol.values import Message, ToolCall, ToolResult
 
 ArrivalKind = Literal["message", "command", "decision"]

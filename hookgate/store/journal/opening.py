@@ -15,23 +15,22 @@ import trio
 
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.store.files import named
-from hookgate.store.journal import place
 from hookgate.store.journal.audit.anchors import anchor
 from hookgate.store.journal.chats import Chats
 from hookgate.store.journal.claims import end_claims
-from hookgate.store.journal.clock import Clock
 from hookgate.store.journal.decisions import Decisions
-from hookgate.store.journal.engine import Engine
+from hookgate.store.journal.engine import Engine, place
+from hookgate.store.journal.engine.clock import Clock
+from hookgate.store.journal.engine.readers import Readers
+from hookgate.store.journal.engine.writer import Durability, Writer
 from hookgate.store.journal.intake import Intake
 from hookgate.store.journal.operators.books import Books, Holds
 from hookgate.store.journal.operators.looking import open_look
 from hookgate.store.journal.operators.retention import Retention
 from hookgate.store.journal.people import KnownPeople
 from hookgate.store.journal.posting import Posting
-from hookgate.store.journal.readers import Readers
 from hookgate.store.journal.tables import Tables
 from hookgate.store.journal.work import Work
-from hookgate.store.journal.writer import Durability, Writer
 
 log = structlog.get_logger("hookgate.store")
 

@@ -10,7 +10,7 @@ from math import inf
 import trio
 
 from hookgate.processes.command import Command, Ended, run_command
-from hookgate.processes.strays import marked
+from hookgate.processes.guardian.strays import marked
 from hookgate.protocol.effects import ProcessEffect
 from hookgate.protocol.values import Fault, Json, ToolCall, ToolResult, ToolSpec
 from hookgate.tools import arguments, call_context

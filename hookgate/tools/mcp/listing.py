@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 import structlog
 
 from hookgate.protocol.codec import canonical
-from hookgate.protocol.match import Globs
+from hookgate.protocol.hook.match import Globs
 from hookgate.protocol.values import JsonObject, ToolSpec
 from hookgate.tools.errors import BadSpec
 from hookgate.tools.mcp.asked import plain

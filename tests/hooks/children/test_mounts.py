@@ -19,8 +19,8 @@ from hookgate.hooks.gate import Denied, Gate
 from hookgate.hooks.rules import Rules
 from hookgate.processes import group
 from hookgate.protocol.hook.answers import CONTINUE, Deny
+from hookgate.protocol.hook.match import Observed
 from hookgate.protocol.hook.stages import Stage
-from hookgate.protocol.match import Observed
 from hookgate.protocol.values import ToolCall, ToolResult
 from tests.hooks.doubles import CALL, STEP, Asked, hook, matching
 from tests.hooks.processes import ALL, DEADLINE_S, ask, gone, spec, told, until

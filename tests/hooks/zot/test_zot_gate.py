@@ -24,9 +24,9 @@ from hookgate.protocol.errors import TurnAborted
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.inside import ReplyEnded, StepBegan
 from hookgate.protocol.events.payloads import HookFailed
+from hookgate.protocol.hook.match import Globs, Matcher
 from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.interfaces import Tool
-from hookgate.protocol.match import Globs, Matcher
 from hookgate.protocol.values import LLMReply, ToolCall
 from hookgate.protocol.zot.frames import RegisterTool
 from hookgate.tools.registry import Registry

@@ -12,8 +12,8 @@ import pytest
 from hookgate.protocol.chat import Chat, ChatMessage, Inbound
 from hookgate.protocol.hook import stages
 from hookgate.protocol.hook.hello import hello_params
+from hookgate.protocol.hook.peer import notification_frame, request_frame
 from hookgate.protocol.hook.stages import Question, Stage, Subject
-from hookgate.protocol.peer import notification_frame, request_frame
 from hookgate.protocol.values import (
     Decode,
     Fault,

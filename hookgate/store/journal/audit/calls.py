@@ -6,8 +6,8 @@ import hashlib
 from collections.abc import Mapping, Sequence
 
 from hookgate.protocol.approval import Voter
-from hookgate.protocol.audit import Judgement
 from hookgate.protocol.codec import canonical
+from hookgate.protocol.hook.judgement import Judgement
 from hookgate.protocol.journal.audit import CallAudit
 from hookgate.protocol.journal.values import Claim, Intent
 from hookgate.store.journal.audit.chain import note

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from hookgate.protocol.catalog import StoreCorrupt, StoreFailed
 from hookgate.store.files import FILE_MODE, named, sync_folder
-from hookgate.store.journal.place import look_at
+from hookgate.store.journal.engine.place import look_at
 
 
 def back_up(path: Path, to: Path) -> int:

@@ -17,9 +17,9 @@ from hookgate.protocol.values import ToolResult
 from hookgate.store.files import faults_named
 from hookgate.store.journal.decisions import Votes
 from hookgate.store.journal.encoding import decoded, decoded_answer
+from hookgate.store.journal.engine.place import look_at
 from hookgate.store.journal.operators.forgetting import used_bytes
 from hookgate.store.journal.operators.listing import read_sessions
-from hookgate.store.journal.place import look_at
 from hookgate.store.journal.tables import Tables, id_of
 
 Line = dict[str, object]

@@ -8,7 +8,16 @@ from typing import Any
 import pytest
 
 from hookgate.protocol.framing import Oversize
-from hookgate.protocol.peer import ErrorReply, Noise, Peer, Refused, Reply, Stray, notification_frame, request_frame
+from hookgate.protocol.hook.peer import (
+    ErrorReply,
+    Noise,
+    Peer,
+    Refused,
+    Reply,
+    Stray,
+    notification_frame,
+    request_frame,
+)
 
 
 def _peer(calls: int = 3, cap: int = 1 << 20) -> Peer:

@@ -15,8 +15,8 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import NoReturn
 
-from hookgate.processes.descendants import end_descendants
-from hookgate.processes.prctl import conceal, end_with_parent, keep_orphans, rename
+from hookgate.processes.guardian.descendants import end_descendants
+from hookgate.processes.guardian.prctl import conceal, end_with_parent, keep_orphans, rename
 
 NAME = "guardian"
 """Not hookgate's: who ends all processes of that name leaves one that ends the rest."""

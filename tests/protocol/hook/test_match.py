@@ -6,7 +6,7 @@ import pytest
 
 from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.events.payloads import PAYLOADS, GateDecision
-from hookgate.protocol.match import CRITERIA, Globs, Matcher, Observed, unknown_event
+from hookgate.protocol.hook.match import CRITERIA, Globs, Matcher, Observed, unknown_event
 from hookgate.protocol.values import Step
 
 CHAT = Chat("telegram", "-42", sender="501", chat_type="group", thread="7")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from hookgate.store.journal.clock import Clock
-from hookgate.store.journal.readers import Readers
+from hookgate.store.journal.engine.clock import Clock
+from hookgate.store.journal.engine.readers import Readers
+from hookgate.store.journal.engine.writer import Writer
 from hookgate.store.journal.tables import Tables
-from hookgate.store.journal.writer import Writer
 
 T = TypeVar("T")
 

@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from time import monotonic, sleep
 
-from hookgate.processes.descendants import below, has_ended
+from hookgate.processes.guardian.descendants import below, has_ended
 
 END_S = 5.0
 """After SIGKILL only the kernel is waited for."""

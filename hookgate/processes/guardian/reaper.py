@@ -7,8 +7,8 @@ from contextlib import suppress
 
 import trio
 
-from hookgate.processes.descendants import children, has_ended
-from hookgate.processes.prctl import keeps_orphans
+from hookgate.processes.guardian.descendants import children, has_ended
+from hookgate.processes.guardian.prctl import keeps_orphans
 
 SWEEP_S = 10.0
 
