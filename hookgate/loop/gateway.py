@@ -69,9 +69,9 @@ class Gateway:
         self.journal = shared.journal
         self.delivery = Delivery(shared.journal.posting, channels, lambda chat: self.agent_of(chat).around.redactor)
         self._shared = shared
-        leading = Leading(self.agent_of, self.delivery.wake, self._enter, self._queue, self._beside)
-        self._invoking = Invoking(shared.journal.intake, self.commands, leading)
         self._taking_up = TakingUp(shared.journal.intake, self._take_up)
+        leads = self.agent_of, self.delivery.wake, self._enter, self._queue, self._beside, self._taking_up.failed
+        self._invoking = Invoking(shared.journal.intake, self.commands, Leading(*leads))
         self._router = router
         self._channels = channels
         self._turns = shared.slots.value

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 
 import pytest
 import trio
-from structlog.testing import capture_logs
 
 from hookgate.approvals.rules import Rule
 from hookgate.loop.commands.invoking import CUT_OFF
+from hookgate.loop.sessions import taking_up
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Inbound, Outbound
 from hookgate.protocol.hook.match import Globs, Matcher
@@ -96,7 +96,28 @@ class Faulty(Decisions):
         return await super().decide(request, vote, outbox)
 
 
-async def test_a_decision_that_the_store_does_not_take_is_tried_again_at_each_start(bench: MakeBench) -> None:
+async def test_a_decision_that_the_store_does_not_take_is_made_once_it_does(
+    bench: MakeBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(taking_up, "FIRST_S", 0.01)
+    monkeypatch.setattr(taking_up, "LONGEST_S", 0.05)
+    tool, journal = FunctionTool("t"), MemoryJournal()
+    journal.decisions = Faulty(journal._tables)
+    made = bench(asks_for("t"), says("x"), tools=[tool], rules=[RULE], journal=journal)
+    async with made.opened():
+        await made.say("go")
+        await made.room.asking.wait()
+        with pytest.raises(StoreFailed):
+            await made.say(f"/approve {made.room.asked[0].id}")
+        await made.idle()
+    assert (sorted(made.lines), len(tool.seen)) == (["Allowed.", "x"], 1)
+    assert await journal.intake.unfinished("decision") == ()
+
+
+async def test_a_decision_that_fails_when_hookgate_starts_keeps_nothing_else_waiting(
+    bench: MakeBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(taking_up, "FIRST_S", 60.0)
     tool, journal = FunctionTool("t"), MemoryJournal()
     journal.decisions = Faulty(journal._tables)
     first = Bench(asks_for("t"), tools=[tool], rules=[RULE], journal=journal)
@@ -107,13 +128,10 @@ async def test_a_decision_that_the_store_does_not_take_is_tried_again_at_each_st
             await first.say(f"/approve {first.room.asked[0].id}")
     journal.reopen()
     second = Bench(tools=[tool], rules=[RULE], journal=journal)
-    with capture_logs() as logged:
-        async with second.opened():
-            await second.room.asking.wait()
-    assert "not_taken_up" in [it["event"] for it in logged]
+    async with second.opened():
+        await second.room.asking.wait()
     journal.reopen()
     third = bench(says("x"), tools=[tool], rules=[RULE], journal=journal)
     async with third.opened():
         await third.idle()
     assert (third.lines, len(tool.seen)) == (["Allowed.", "x"], 1)
-    assert await journal.intake.unfinished("decision") == ()

@@ -12,6 +12,7 @@ import trio
 from hookgate.loop.agent import Agent
 from hookgate.loop.commands.table import Commands, Invocation, Outcome
 from hookgate.loop.sessions.jobs import Compaction, Job, Prompt
+from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.journal.interfaces import Intake
 from hookgate.protocol.journal.values import Accepted, Arrival, Unfinished
@@ -19,19 +20,21 @@ from hookgate.protocol.journal.values import Outcome as Ended
 
 log = structlog.get_logger("hookgate.loop")
 
-CUT_OFF = "hookgate was stopped in the middle of this; say it again if it still matters:"
+CUT_OFF = "hookgate was cut off in the middle of this; say it again if it still matters:"
 
 
 @dataclass(frozen=True)
 class Leading:
     """Where commands lead. `tell`: a line, once it is stored; `enter`: a message that is stored is to be answered;
-    `queue`: why it is not done, if it is not; `beside`: what may take long is done beside all else."""
+    `queue`: why it is not done, if it is not; `beside`: what may take long is done beside all else; `failed`: the
+    store did not take what a command came to, which is to be taken up when it works."""
 
     agent_of: Callable[[Chat], Agent]
     tell: Callable[[Chat], None]
     enter: Callable[[Prompt], Awaitable[Accepted]]
     queue: Callable[[Job], str]
     beside: Callable[[Callable[[], Awaitable[None]]], None]
+    failed: Callable[[], None]
 
 
 class Running:
@@ -70,13 +73,15 @@ class Invoking:
     def __init__(self, intake: Intake, commands: Commands, leading: Leading) -> None:
         self.running = Running()
         self._intake, self._commands, self._leading = intake, commands, leading
+        self._at_work: set[str] = set()
+        """By id: what is stored without an end, and is not left."""
 
     async def invoke(self, invocation: Invocation, arrival: Arrival) -> Accepted:
         """Has acted when this returns, unless it runs beside."""
         command = invocation.command
         arrival = replace(arrival, kind=command.kind, effect=command.effect)
         accepted = invocation.accepted = await self._intake.accept(arrival)
-        if accepted.known:
+        if accepted.known or not self._begin(accepted):
             return accepted
         if command.beside:
             self.running.begin(invocation)
@@ -88,22 +93,41 @@ class Invoking:
     async def take_up(self, left: Unfinished, *, repeats: bool) -> None:
         """What people decided is decided, once; of anything else nobody knows how far it came."""
         invocation = self._commands.read(left.inbound) if repeats else None
+        if not self._begin(left.accepted):
+            return
         if invocation is not None:
             invocation.accepted = left.accepted
             await self._run(invocation, left.accepted)
             return
         told = Outbound(left.inbound.chat, f"{CUT_OFF} {left.inbound.text}", kind="notice")
-        await self._settle(left.accepted, told, "dropped")
+        try:
+            await self._settle(left.accepted, told, "dropped")
+        finally:
+            self._at_work.discard(left.accepted.id)
+
+    def _begin(self, accepted: Accepted) -> bool:
+        """False: it is at work already. Where the store fails, what has just come may be taken for what was left."""
+        begins = accepted.id not in self._at_work
+        self._at_work.add(accepted.id)
+        return begins
 
     async def _run(self, invocation: Invocation, accepted: Accepted) -> None:
         try:
-            outcome = await invocation.command.run(invocation)
+            await self._lead(invocation.inbound.chat, accepted, await self._outcome(invocation, accepted))
+        except StoreFailed:
+            self._leading.failed()
+            raise
+        finally:
+            self._at_work.discard(accepted.id)
+
+    async def _outcome(self, invocation: Invocation, accepted: Accepted) -> Outcome:
+        try:
+            return await invocation.command.run(invocation)
         except Exception:
-            # What people decided is taken up again by the next start.
+            # What people decided is taken up again.
             if invocation.command.kind != "decision":
                 await self._settle(accepted, None)
             raise
-        await self._lead(invocation.inbound.chat, accepted, outcome)
 
     async def _lead(self, chat: Chat, accepted: Accepted, outcome: Outcome) -> None:
         match outcome:

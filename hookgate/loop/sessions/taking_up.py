@@ -12,6 +12,7 @@ import structlog
 import trio
 
 from hookgate.processes.backoff import backoff_s
+from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.journal.interfaces import Intake
 from hookgate.protocol.journal.values import ArrivalKind, Unfinished
 
@@ -33,13 +34,12 @@ class TakingUp:
         self._failed = trio.Event()
 
     async def begin(self) -> None:
-        """What people decided is decided first. What cannot be taken up now is for the next start."""
-        for kind in KINDS:
-            for left in await self._intake.unfinished(kind):
-                try:
-                    await self._take(left, kind)
-                except Exception:
-                    log.exception("not_taken_up", message=left.accepted.id, kind=kind)
+        """What people decided is decided first. What the store does not take now is taken up once it works."""
+        try:
+            await self._look()
+        except StoreFailed as error:
+            log.warning("store_fails_still", why=str(error), tries=0)
+            self.failed()
         self.begun.set()
 
     def failed(self) -> None:
@@ -60,8 +60,22 @@ class TakingUp:
             await trio.sleep(backoff_s(tries, FIRST_S, LONGEST_S))
             try:
                 await let_go()
-                for left in await self._intake.unfinished():
-                    await self._take(left, "message")
+                await self._look()
             except Exception as error:
                 log.warning("store_fails_still", why=str(error), tries=tries)
                 self.failed()
+
+    async def _look(self) -> None:
+        """Raises StoreFailed where the store has not taken something; what fails for another reason is for the next
+        start."""
+        refused: StoreFailed | None = None
+        for kind in KINDS:
+            for left in await self._intake.unfinished(kind):
+                try:
+                    await self._take(left, kind)
+                except StoreFailed as error:
+                    refused = error
+                except Exception:
+                    log.exception("not_taken_up", message=left.accepted.id, kind=kind)
+        if refused is not None:
+            raise refused
