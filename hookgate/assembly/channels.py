@@ -79,9 +79,8 @@ def connect_guests(guests: Guests, desk: Desk) -> None:
     """Whoever is let in, or put out, is so at once."""
 
     def known(people: People) -> None:
-        desk.policies.doors.people = people
         desk.approvals.adopt(desk.approvals.rules, people)
-        desk.gateway.shut_out()
+        desk.policies.doors.know(people)
 
     guests.tell = known
     known(guests.people)
@@ -130,6 +129,9 @@ class Desk:
     async def receive(self, inbound: Inbound, upstream: Upstream = NOWHERE) -> Accepted:
         return await self.gateway.receive(inbound, upstream)
 
+    async def turn_away(self, inbound: Inbound) -> None:
+        await self.gateway.turn_away(inbound)
+
     def commands(self, channel: str) -> tuple[tuple[str, str], ...]:
         """What can be invoked there: names and helps."""
         return tuple((it.name, it.row[1]) for it in self.gateway.commands.listed(Chat(channel, "")))
@@ -169,9 +171,10 @@ async def _open_web(
     token = configuration.secret(section.token_env, f"channels.{name}.token_env") or made
     settings = WebSettings(name, token, section.users, section.origin, section.show_tools, section.show_trace)
     asked = (desk.receive, desk.decide, desk.may, desk.agent, desk.forget)
-    refuses = partial(desk.policies.refuses, name)
-    parts = WebParts(*asked, desk.journal, desk.media, desk.redactor, refuses)
+    doors = (partial(desk.policies.refuses, name), desk.turn_away)
+    parts = WebParts(*asked, desk.journal, desk.media, desk.redactor, *doors)
     web = await stack.enter_async_context(open_web(settings, parts))
+    desk.policies.doors.changed.append(web.channel.shut_out)
     opened.channels[name] = web.channel
     opened.pages[name] = Page(web.app, web.channel, section.origin, made)
     opened.mounts.append(observer(f"channel {name}", web.channel.observed, web.channel.hear))

@@ -69,6 +69,7 @@ class Gateway:
         self.journal = shared.journal
         self.delivery = Delivery(shared.journal.posting, channels, lambda chat: self.agent_of(chat).around.redactor)
         self._shared = shared
+        shared.doors.changed.append(self._shut_out)
         self._taking_up = TakingUp(shared.journal.intake, self._take_up)
         leads = self.agent_of, self.delivery.wake, self._enter, self._queue, self._beside, self._taking_up.failed
         self._invoking = Invoking(shared.journal.intake, self.commands, Leading(*leads))
@@ -122,7 +123,14 @@ class Gateway:
             self.delivery.wake(chat)
         return accepted
 
-    def shut_out(self) -> None:
+    async def turn_away(self, inbound: Inbound) -> None:
+        """As a stranger, whom the channel itself keeps out: it is in the books, if there are not too many of them.
+        Raises StoreFailed."""
+        turned = self._shared.doors.turn_away(inbound, commands=False, counts=False)
+        if turned is not None:
+            await self._refuse(self._arrival(inbound.sound, NOWHERE), turned)
+
+    def _shut_out(self) -> None:
         """What runs for somebody who may not talk here any more ends; what waits is refused when its turn comes."""
         for session in self.sessions.values():
             job = session.jobs.current

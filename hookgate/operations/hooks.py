@@ -117,7 +117,6 @@ def _publishing(runtime: Runtime, config: Config, rules: tuple[Rule, ...]) -> Ca
             runtime.agents.take(config, made)
             runtime.policies.adopt(config, known)
             runtime.gateway.resting.outdate()
-            runtime.gateway.shut_out()
         limits = approvers(config) if runtime.settings.serving else {}
         return runtime.agent.approvals.adopt(rules, known, limits)
 

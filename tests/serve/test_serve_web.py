@@ -9,8 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 from hookgate.channels.web.access.passwords import hashed
+from hookgate.channels.web.api import events
+from hookgate.operations.hooks import reload_hooks
 from hookgate.serve.run import Served
 from tests.channels.web.site import listening, texts
 from tests.serve.gateway import configured, open_served
@@ -73,3 +76,24 @@ async def test_a_turn_is_watched_read_again_edited_and_asked_again(tmp_path: Pat
         assert list(texts(seen)) == [("user", "and now?"), ("assistant", "Four files.")]
         assert (await page.delete("/api/chats/c1")).status_code == 204
         assert (await page.get("/api/chats")).json() == []
+
+
+async def test_who_may_not_come_in_any_more_hears_no_more_and_what_they_say_is_in_the_books(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(events, "HEARTBEAT_S", 3600.0)
+    async with open_served(configured(tmp_path, CHANNEL, SCRIPT)) as served, ann(served) as page:
+        runtime = served.runtime
+        async with listening(page, "c1") as live:
+            await live.next("snapshot")
+            configured(tmp_path, f'{CHANNEL}allow = ["bob"]\n', SCRIPT)
+            await reload_hooks(runtime)
+            with pytest.raises(AssertionError, match="the stream has ended"):
+                await live.next("nothing of the kind")
+        said = await page.post("/api/chats/c1/messages", json={"key": "k1", "text": "let me in"})
+        again = await page.post("/api/login", json={"user": "ann", "password": "right"})
+        assert (said.status_code, again.status_code) == (403, 403)
+        assert (await page.post("/api/chats/c1/messages", content=b"{")).status_code == 403
+        found = [it for number in (1, 2, 3) for it in await runtime.journal.books.where(f"M{number}")]
+        refused = [(it.text, passage.why) for it in found for passage in it.passages if passage.what == "refused"]
+        assert refused == [("let me in", "a stranger"), ("", "a stranger")]

@@ -81,6 +81,12 @@ class WebChannel:
         why = "" if accepting else NOT_SERVED
         self.state = self.state.become("receiving" if accepting else "down", why, time())
 
+    def shut_out(self) -> None:
+        """Who may come in has changed: what is sent next ends the stream of whoever may not."""
+        for feed in self.feeds.listened:
+            if self._parts.refuses(feed.chat.sender):
+                self._say_state(feed)
+
     async def run(self) -> None:
         """Shows what has changed since somebody was last shown it; until cancelled."""
         async with trio.open_nursery() as nursery:

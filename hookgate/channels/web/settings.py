@@ -35,7 +35,8 @@ class WebSettings:
 class WebParts:
     """What the channel needs of the gateway. `receive` raises StoreFailed where nothing was stored. `agent`: the name
     of who answers in a chat. `may`: whether somebody may decide a request. `forget`: ends what runs in a chat; what
-    was said there is gone. `refuses`: why this user may not come in, as a line; empty: they may."""
+    was said there is gone. `refuses`: why this user may not come in, as a line; empty: they may. `turn_away`: what
+    somebody says who may not is in the books; raises StoreFailed."""
 
     receive: Callable[[Inbound], Awaitable[Accepted]]
     decide: Callable[[str, Decision, Voter], Awaitable[Outcome]]
@@ -45,4 +46,5 @@ class WebParts:
     journal: Journal
     media: MediaStore
     redactor: Replacing
-    refuses: Callable[[str], str] = lambda _user: ""
+    refuses: Callable[[str], str]
+    turn_away: Callable[[Inbound], Awaitable[None]]

@@ -50,13 +50,22 @@ class Doors:
         self._clock = clock
         self._doors: Mapping[str, Door] = {}
         self.people = People()
+        self.changed: list[Callable[[], None]] = []
+        """Called when somebody may be a stranger who was none before."""
         self._quotas: dict[str, tuple[Quota, Rate, Rate]] = {}
         self._told = Rate(1, TOLD_S, clock)
         self._kept, self._warned = Rate(KEPT_AT_ONCE, KEPT_EVERY_S, clock), Rate(1, 60.0, clock)
 
     def adopt(self, doors: Mapping[str, Door], people: People) -> None:
         """Whoever comes from now on is judged by these."""
-        self._doors, self.people = doors, people
+        self._doors = doors
+        self.know(people)
+
+    def know(self, people: People) -> None:
+        """As `adopt`, with the doors as they are."""
+        self.people = people
+        for shut_out in self.changed:
+            shut_out()
 
     def lists(self, voter: Voter) -> bool:
         """Whether this one may come in at all."""

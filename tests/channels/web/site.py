@@ -135,7 +135,12 @@ async def opened(folder: Path, settings: WebSettings = SETTINGS, listen: str = "
                 await journal.books.forget(await journal.intake.conversation(chat.session_key, "agent"))
 
             media = FileMedia(folder / "media", MediaLimits(quota=100_000, user_quota=60_000))
-            parts = WebParts(receive, decide, may, lambda _chat: "agent", forget, journal, media, AsItIs())
+
+            async def turn_away(inbound: Inbound) -> None:
+                await journal.intake.refuse(Arrival(inbound, "agent", ""), "a stranger")
+
+            asked = receive, decide, may, lambda _chat: "agent", forget
+            parts = WebParts(*asked, journal, media, AsItIs(), lambda _user: "", turn_away)
             async with open_web(settings, parts) as web:
 
                 async def serve() -> None:

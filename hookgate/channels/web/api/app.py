@@ -64,7 +64,7 @@ def make_app(channel: WebChannel, settings: WebSettings, parts: WebParts, logins
         Route("/api/chats/{chat}", entered(chats.read), methods=["GET"]),
         Route("/api/chats/{chat}", entered(chats.forget), methods=["DELETE"]),
         Route("/api/chats/{chat}/events", _Raw(events), methods=["GET"]),
-        Route("/api/chats/{chat}/messages", entered(chats.write), methods=["POST"]),
+        Route("/api/chats/{chat}/messages", entered(chats.write, chats.turn_away), methods=["POST"]),
         Route("/api/chats/{chat}/stop", entered(chats.stop), methods=["POST"]),
         Route("/api/chats/{chat}/edit", entered(chats.edit), methods=["POST"]),
         Route("/api/chats/{chat}/regenerate", entered(chats.regenerate), methods=["POST"]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from contextlib import suppress
 from dataclasses import asdict, replace
 from secrets import token_hex
 from typing import cast
@@ -17,6 +18,7 @@ from hookgate.channels.web.api.asking import Refused, answer, read_json, text_of
 from hookgate.channels.web.channel import WebChannel
 from hookgate.channels.web.settings import WebParts
 from hookgate.channels.web.shapes import ListedChat, moment
+from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.journal.views import ChatRow, Exchange
 from hookgate.protocol.media import media_reference
@@ -77,6 +79,13 @@ class ChatsApi:
         if not text.strip() and not media:
             raise Refused(400, "the message is empty")
         return await self._received(Inbound(self.chat(request, login), text, media, _key(text_of(members, "key"))))
+
+    async def turn_away(self, request: Request, login: Login) -> None:
+        """What somebody writes who is not heard here: in the books, as far as it is a message and can be stored."""
+        with suppress(Refused, StoreFailed):
+            members = await read_json(request)
+            text, key = text_of(members, "text", MAX_TEXT), _key(text_of(members, "key"))
+            await self._parts.turn_away(Inbound(self.chat(request, login), text, (), key))
 
     async def stop(self, request: Request, login: Login) -> Response:
         await self._parts.receive(Inbound(self.chat(request, login), "/stop", (), f"{STOP}{token_hex(8)}"))

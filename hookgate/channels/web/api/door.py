@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from http.cookies import CookieError, SimpleCookie
 
 from starlette.requests import Request
@@ -10,9 +11,11 @@ from starlette.responses import Response
 
 from hookgate.channels.web.access.hosts import is_ours, is_same_site
 from hookgate.channels.web.access.logins import LASTS_S, Login, Logins
-from hookgate.channels.web.api.asking import Refused, answer, read_json, text_of, wait
+from hookgate.channels.web.api.asking import Refused, Shut, answer, read_json, text_of, wait
 from hookgate.channels.web.settings import OWNER, WebParts, WebSettings
 from hookgate.processes.rates import Rate
+from hookgate.protocol.catalog import StoreFailed
+from hookgate.protocol.chat import Chat, Inbound
 
 Answering = Callable[[Request, Login], Awaitable[Response]]
 MAX_SECRET = 1000
@@ -27,11 +30,19 @@ class Door:
         self._rates = Rate(10, 6.0), Rate(10, 6.0), Rate(100, 0.6)
         self._asking = Rate(240, 0.25)
 
-    def entered(self, answering: Answering) -> Callable[[Request], Awaitable[Response]]:
-        """For those who are logged in."""
+    def entered(
+        self, answering: Answering, turned_away: Callable[[Request, Login], Awaitable[None]] | None = None
+    ) -> Callable[[Request], Awaitable[Response]]:
+        """For those who are logged in. `turned_away`: what is done with the request of one who is not heard here."""
 
         async def enter(request: Request) -> Response:
-            return await answering(request, self.admit(request))
+            try:
+                login = self.admit(request)
+            except Shut as shut:
+                if turned_away is not None:
+                    await turned_away(request, shut.login)
+                raise
+            return await answering(request, login)
 
         return enter
 
@@ -41,13 +52,13 @@ class Door:
         login = self._logins.by_cookie(self._cookie(request))
         if login is None:
             raise Refused(401, "not logged in")
-        if why := self._parts.refuses(login.user):
-            raise Refused(403, why)
         if request.method not in ("GET", "HEAD"):
             # A cookie comes with whatever page asks; this comes from ours alone.
             if request.headers.get("x-csrf-token", "") != login.csrf:
                 raise Refused(403, "X-CSRF-Token is missing or not this login's")
             wait(self._asking, login.user)
+        if why := self._parts.refuses(login.user):
+            raise Shut(login, why)
         return login
 
     def check_site(self, request: Request) -> None:
@@ -78,7 +89,10 @@ class Door:
             cookie = await self._logins.by_password(user, text_of(members, "password", MAX_SECRET))
         if cookie is None:
             raise Refused(401, "This token is not right." if token else "This name and password do not match.")
-        if why := self._parts.refuses(OWNER if token else user):
+        user = OWNER if token else user
+        if why := self._parts.refuses(user):
+            with suppress(StoreFailed):
+                await self._parts.turn_away(Inbound(Chat(self._settings.name, user, user), ""))
             raise Refused(403, why)
         return self._with_cookie(Response(status_code=204), cookie, int(LASTS_S))
 
