@@ -54,7 +54,7 @@ NOT_IN_PROTOCOL = {
     *("asyncio", "httpx", "jsonrpcserver", "logging", "os", "pathlib", "random", "select", "signal", "socket"),
     *("ssl", "structlog", "subprocess", "sys", "tempfile", "threading", "time", "trio"),
 }
-HTTPX_USERS = {"providers/http.py", "tools/web/fetch.py", "channels/telegram/api.py"}
+HTTPX_USERS = {"providers/http.py", "tools/web/fetch.py", "channels/platforms/requests.py"}
 ENVIRONMENT = {"environ", "environb", "getenv", "putenv"}
 
 

@@ -183,15 +183,16 @@ async def _open_web(
 async def _open_telegram(
     stack: AsyncExitStack, name: str, section: ChannelSection, desk: Desk, opened: OpenChannels
 ) -> None:
+    from hookgate.channels.platforms.parts import PlatformParts
     from hookgate.channels.telegram.channel import OBSERVED
     from hookgate.channels.telegram.opening import open_telegram
-    from hookgate.channels.telegram.settings import API_URL, TelegramParts, TelegramSettings
+    from hookgate.channels.telegram.settings import API_URL, TelegramSettings
 
     token = configuration.secret(section.token_env, f"channels.{name}.token_env") or ""
     told = (section.mode, section.origin, section.base_url or API_URL, section.group == "all")
     settings = TelegramSettings(name, token, section.token_env, *told)
     asked = (desk.ready, desk.policies.doors.hears, desk.receive, desk.decide, partial(desk.commands, name))
-    parts = TelegramParts(*asked, desk.journal, desk.media)
+    parts = PlatformParts(*asked, desk.journal, desk.media)
     telegram = await stack.enter_async_context(open_telegram(settings, parts))
     opened.channels[name] = telegram.channel
     opened.mounts.append(observer(f"channel {name}", OBSERVED, telegram.channel.hear))

@@ -1,4 +1,4 @@
-"""Methods of the Bot API over HTTP: the only module of this channel that knows httpx. Knows no meaning of a method.
+"""Methods of the Bot API. Knows no meaning of a method.
 
 Every failure leaves as ApiFailed, in words of our own: the address of a request holds the token.
 """
@@ -6,23 +6,23 @@ Every failure leaves as ApiFailed, in words of our own: the address of a request
 from __future__ import annotations
 
 import json
-import ssl
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from hashlib import sha256
 from typing import Any, cast
 
-import httpx
-import trio
+from hookgate.channels.platforms.requests import (
+    MAX_ANSWER,
+    Answer,
+    Request,
+    Requests,
+    Unreached,
+    Upload,
+    open_requests,
+)
 
-CONNECT_S = 10.0
 CALL_S = 25.0
 UPLOAD_S = 120.0
-PIECE_BYTES = 256 << 10
-MAX_ANSWER = 32 << 20
-MAX_CONNECTIONS = 8
 JSON = {"Content-Type": "application/json"}
 
 
@@ -42,141 +42,69 @@ class ApiFailed(Exception):
         return self.code in (401, 404)
 
 
-@dataclass(frozen=True, slots=True)
-class Upload:
-    """A file of a request: the parameter that it is, or that another one names by `attach://`."""
-
-    name: str
-    filename: str
-    type: str
-    content: bytes
-
-
-class _Body(httpx.AsyncByteStream):
-    """As a plain iterator: a generator of httpx's that is cancelled in the middle would be left to the garbage
-    collector."""
-
-    def __init__(self, body: bytes) -> None:
-        self._rest = memoryview(body)
-
-    def __aiter__(self) -> _Body:
-        return self
-
-    async def __anext__(self) -> bytes:
-        piece, self._rest = self._rest[:PIECE_BYTES], self._rest[PIECE_BYTES:]
-        if not piece:
-            raise StopAsyncIteration
-        return bytes(piece)
-
-
 class Api:
-    """Two connections pools, so that nothing waits behind a poll. No proxy of the environment, no redirect."""
+    """`polling`: connections of their own, so that nothing waits behind a poll."""
 
-    def __init__(self, base: str, token: str) -> None:
+    def __init__(self, base: str, token: str, requests: Requests, polling: Requests) -> None:
         self.server = sha256(base.rstrip("/").encode()).hexdigest()[:12]
         """Which one this is, for what has numbers of its own on each."""
         self._calls = f"{base.rstrip('/')}/bot{token}"
         self._files = f"{base.rstrip('/')}/file/bot{token}"
-        context = _trust_store() if base.startswith("https:") else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        self._client, self._polling = _client(context, MAX_CONNECTIONS), _client(context, 1)
-
-    async def aclose(self) -> None:
-        for client in (self._client, self._polling):
-            await client.aclose()
+        self._requests, self._polling = requests, polling
 
     async def call(self, method: str, params: Mapping[str, object], files: Sequence[Upload] = ()) -> object:
         """The result. Raises ApiFailed."""
-        url = f"{self._calls}/{method}"
         if files:
             fields = {name: it if isinstance(it, str) else json.dumps(it) for name, it in params.items()}
-            parts = [(it.name, (it.filename, it.content, it.type)) for it in files]
-            request = _built(partial(self._client.build_request, "POST", url, data=fields, files=parts))
+            request = Request("POST", f"{self._calls}/{method}", form=fields, files=files)
         else:
-            request = _built(
-                partial(self._client.build_request, "POST", url, content=json.dumps(params), headers=JSON)
-            )
-        request.stream = _Body(b"".join(cast("Iterable[bytes]", request.stream)))
-        return await self._ask(self._client, request, UPLOAD_S if files else CALL_S)
+            request = Request("POST", f"{self._calls}/{method}", JSON, json.dumps(params).encode())
+        return _result(await _asked(self._requests, request, UPLOAD_S if files else CALL_S))
 
     async def poll(self, offset: int, wait_s: int, kinds: Sequence[str]) -> list[object]:
         """Updates from this number on, once there are some. Raises ApiFailed."""
         params = {"offset": offset, "timeout": wait_s, "limit": 100, "allowed_updates": list(kinds)}
-        url, body = f"{self._calls}/getUpdates", json.dumps(params)
-        request = _built(partial(self._polling.build_request, "POST", url, content=body, headers=JSON))
-        request.stream = _Body(b"".join(cast("Iterable[bytes]", request.stream)))
-        result = await self._ask(self._polling, request, wait_s + CALL_S)
+        request = Request("POST", f"{self._calls}/getUpdates", JSON, json.dumps(params).encode())
+        result = _result(await _asked(self._polling, request, wait_s + CALL_S))
         if not isinstance(result, list):
             raise ApiFailed(0, "it answered with something else than updates")
         return cast("list[object]", result)
 
     async def download(self, path: str, most: int) -> bytes:
         """A file of at most so many bytes. Raises ApiFailed."""
-        request = _built(partial(self._client.build_request, "GET", f"{self._files}/{path}"))
-        status, body = await self._exchange(self._client, request, UPLOAD_S, most)
-        if status != 200:
-            raise ApiFailed(status, f"the file cannot be had: status {status}")
-        return body
-
-    async def _ask(self, client: httpx.AsyncClient, request: httpx.Request, within_s: float) -> object:
-        status, body = await self._exchange(client, request, within_s, MAX_ANSWER)
-        try:
-            # Half a character that somebody sends must not cost all the other updates.
-            answer: object = json.loads(body)
-        except (ValueError, RecursionError):
-            answer = None
-        if not isinstance(answer, dict):
-            raise ApiFailed(status if status != 200 else 0, f"it answered with no JSON, status {status}")
-        members = cast("dict[str, Any]", answer)
-        if members.get("ok") is True:
-            return members.get("result")
-        raise _failure(status, members)
-
-    async def _exchange(
-        self, client: httpx.AsyncClient, request: httpx.Request, within_s: float, most: int
-    ) -> tuple[int, bytes]:
-        with trio.move_on_after(within_s):
-            try:
-                async with aclosing(await client.send(request, stream=True)) as response:
-                    return response.status_code, await _read(response, most)
-            except httpx.HTTPError as error:
-                # The original quotes the address, and so the token.
-                raise ApiFailed(0, _meaning(error)) from None
-        raise ApiFailed(0, f"it did not answer within {within_s:g} s")
+        answer = await _asked(self._requests, Request("GET", f"{self._files}/{path}"), UPLOAD_S, most)
+        if answer.status != 200:
+            raise ApiFailed(answer.status, f"the file cannot be had: status {answer.status}")
+        return answer.body
 
 
 @asynccontextmanager
 async def open_api(base: str, token: str) -> AsyncGenerator[Api]:
-    api = Api(base, token)
+    async with open_requests(base) as requests, open_requests(base, 1) as polling:
+        yield Api(base, token, requests, polling)
+
+
+async def _asked(requests: Requests, request: Request, within_s: float, most: int = MAX_ANSWER) -> Answer:
     try:
-        yield api
-    finally:
-        with trio.CancelScope(shield=True):
-            await api.aclose()
+        return await requests.ask(request, within_s, most)
+    except Unreached as error:
+        raise ApiFailed(0, str(error)) from None
 
 
-def _client(context: ssl.SSLContext, connections: int) -> httpx.AsyncClient:
-    return httpx.AsyncClient(
-        verify=context,
-        headers={"User-Agent": "hookgate", "Accept-Encoding": "identity"},
-        timeout=httpx.Timeout(None, connect=CONNECT_S),
-        limits=httpx.Limits(max_connections=connections),
-        trust_env=False,
-    )
-
-
-def _built(build: Callable[[], httpx.Request]) -> httpx.Request:
-    """Raises ApiFailed."""
+def _result(answer: Answer) -> object:
     try:
-        return build()
-    except httpx.InvalidURL:
-        # The original quotes the address, and so the token.
-        raise ApiFailed(0, "the token or the address of the Bot API cannot stand in a URL") from None
-
-
-def _trust_store() -> ssl.SSLContext:
-    context = httpx.create_ssl_context(trust_env=False)
-    context.load_default_certs()
-    return context
+        # Half a character that somebody sends must not cost all the other updates.
+        said: object = json.loads(answer.body)
+    except (ValueError, RecursionError):
+        said = None
+    if not isinstance(said, dict):
+        raise ApiFailed(
+            answer.status if answer.status != 200 else 0, f"it answered with no JSON, status {answer.status}"
+        )
+    members = cast("dict[str, Any]", said)
+    if members.get("ok") is True:
+        return members.get("result")
+    raise _failure(answer.status, members)
 
 
 def _failure(status: int, members: Mapping[str, Any]) -> ApiFailed:
@@ -191,30 +119,3 @@ def _failure(status: int, members: Mapping[str, Any]) -> ApiFailed:
         float(after) if isinstance(after, int) else None,
         moved if isinstance(moved, int) else None,
     )
-
-
-async def _read(response: httpx.Response, most: int) -> bytes:
-    """Raises ApiFailed for more than `most` bytes; left by raising, since leaving httpx's generators in the middle
-    would leave them unclosed."""
-    parts, size = list[bytes](), 0
-    stream = response.aiter_raw()
-    async for part in stream:
-        parts.append(part)
-        size += len(part)
-        if size > most:
-            break
-    if size > most:
-        raise ApiFailed(0, f"it answered with more than {most} bytes")
-    return b"".join(parts)
-
-
-def _meaning(error: Exception) -> str:
-    match error:
-        case httpx.ConnectTimeout():
-            return f"it did not accept a connection within {CONNECT_S:g} s"
-        case httpx.ConnectError() if isinstance(error.__cause__ or error.__context__, ssl.SSLError):
-            return "it could not prove who it is (TLS failed)"
-        case httpx.ConnectError():
-            return "it cannot be reached"
-        case _:
-            return "it broke the connection"

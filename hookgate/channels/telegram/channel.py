@@ -5,16 +5,16 @@ What the model writes is shown by messages that are edited, at the pace that the
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
-from hookgate.channels.telegram.api import CALL_S, CONNECT_S, UPLOAD_S
+from hookgate.channels.platforms.asking import Asking
+from hookgate.channels.platforms.files import read_files
+from hookgate.channels.platforms.requests import CONNECT_S
+from hookgate.channels.telegram.api import CALL_S, UPLOAD_S
 from hookgate.channels.telegram.connection import Connection
 from hookgate.channels.telegram.incoming.inbox import MAX_FILE
-from hookgate.channels.telegram.outgoing.asking import Asking
 from hookgate.channels.telegram.outgoing.files import MAX_CAPTION, FileCall, file_calls
 from hookgate.channels.telegram.outgoing.formatting import formatted
 from hookgate.channels.telegram.outgoing.messages import Messages, Text
@@ -24,7 +24,7 @@ from hookgate.protocol.channel import ChannelLimits, ChannelState, Undelivered
 from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.payloads import TurnEnd, TurnStart
-from hookgate.protocol.media import MediaStore, media_reference
+from hookgate.protocol.media import MediaStore
 
 # The platform takes 4096 units; what is left is for a mark, or a word about a topic that is gone.
 LIMITS = ChannelLimits(
@@ -62,7 +62,7 @@ class TelegramChannel:
 
     async def send(self, outbound: Outbound, key: str) -> str:
         """The receipt: the ids of its messages."""
-        files, notes = await self._files(outbound.media)
+        files, notes = await read_files(self._media, outbound.media, LIMITS.media_out)
         text = _said(outbound, notes)
         calls = tuple(file_calls(files))
         caption = text if text.plain and len(calls) == 1 and text.fits(MAX_CAPTION) else None
@@ -96,20 +96,6 @@ class TelegramChannel:
         whole = enumerate(call.as_documents)
         first, rest = (caption, quoted), (None, "")
         return " ".join([await self._messages.post_files(chat, it, *(rest if n else first)) for n, it in whole])
-
-    async def _files(self, media: Sequence[str]) -> tuple[list[tuple[str, bytes]], list[str]]:
-        """Their types and contents; and a line for each that cannot be attached. Raises StoreFailed."""
-        files, notes = list[tuple[str, bytes]](), list[str]()
-        for url in media:
-            reference = media_reference(url)
-            found = await self._media.read(reference.digest) if reference is not None else _inline(url)
-            if found is not None and len(found[1]) <= LIMITS.media_out:
-                files.append(found)
-            elif url.startswith(("https://", "http://")):
-                notes.append(url)
-            else:
-                notes.append("[an attached file cannot be sent]")
-        return files, notes
 
     def stream(self, chat: Chat, text: str) -> None:
         """Shown by `edit`."""
@@ -146,15 +132,3 @@ def _quoted(outbound: Outbound) -> str:
 def _said(outbound: Outbound, notes: Sequence[str]) -> Text:
     written = "\n".join(filter(None, (f"{MARKS[outbound.kind]}{outbound.text}" if outbound.text else "", *notes)))
     return Text(formatted(written), written)
-
-
-def _inline(url: str) -> tuple[str, bytes] | None:
-    """Of a data: URL."""
-    head, comma, body = url.partition(",")
-    type_ = head.removeprefix("data:").removesuffix(";base64")
-    if not (comma and head.startswith("data:") and head.endswith(";base64") and "/" in type_):
-        return None
-    try:
-        return type_, base64.b64decode(body, validate=True)
-    except binascii.Error:
-        return None

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hookgate.channels.platforms.units import units
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
@@ -21,11 +23,6 @@ class Span:
         more = {"url": self.url, "language": self.language}
         found: dict[str, str | int] = {"type": self.type, "offset": self.offset, "length": self.length}
         return found | {name: value for name, value in more.items() if value}
-
-
-def units(text: str) -> int:
-    """How long it is for the platform."""
-    return len(text) + sum(char > "\uffff" for char in text) if not text.isascii() else len(text)
 
 
 def cut(text: str, offset: int, length: int) -> str:

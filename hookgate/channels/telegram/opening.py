@@ -12,6 +12,8 @@ import structlog
 import trio
 from pydantic import ValidationError
 
+from hookgate.channels.platforms.asking import Asking
+from hookgate.channels.platforms.parts import PlatformParts
 from hookgate.channels.telegram.api import Api, ApiFailed, open_api
 from hookgate.channels.telegram.channel import TelegramChannel
 from hookgate.channels.telegram.connection import Connection
@@ -20,10 +22,10 @@ from hookgate.channels.telegram.incoming.polling import Polling
 from hookgate.channels.telegram.incoming.updates import Reader
 from hookgate.channels.telegram.incoming.webhook import Webhook
 from hookgate.channels.telegram.moves import Moves
-from hookgate.channels.telegram.outgoing.asking import Asking
+from hookgate.channels.telegram.outgoing.cards import TelegramCards
 from hookgate.channels.telegram.outgoing.messages import Messages
 from hookgate.channels.telegram.outgoing.typing import Typing
-from hookgate.channels.telegram.settings import TelegramParts, TelegramSettings
+from hookgate.channels.telegram.settings import TelegramSettings
 from hookgate.channels.telegram.wire import Me
 from hookgate.protocol.catalog import StoreFailed
 
@@ -47,13 +49,13 @@ class OpenTelegram:
 
 
 @asynccontextmanager
-async def open_telegram(settings: TelegramSettings, parts: TelegramParts) -> AsyncGenerator[OpenTelegram]:
+async def open_telegram(settings: TelegramSettings, parts: PlatformParts) -> AsyncGenerator[OpenTelegram]:
     """Raises StoreFailed. Whatever the platform says, the channel is there, and says how it is."""
     connection = Connection(settings)
     moves = Moves(settings.name, parts.journal.holds)
     async with open_api(settings.api_url, settings.token) as api, trio.open_nursery() as nursery:
         messages, typing = Messages(api, moves), Typing(api, moves)
-        asking = Asking(settings.name, api, messages, parts)
+        asking = Asking(settings.name, TelegramCards(api, messages), parts)
         await moves.load()
         await asking.load()
         webhook = await _webhook(settings, parts, api, connection)
@@ -67,7 +69,7 @@ async def open_telegram(settings: TelegramSettings, parts: TelegramParts) -> Asy
 
 
 async def _webhook(
-    settings: TelegramSettings, parts: TelegramParts, api: Api, connection: Connection
+    settings: TelegramSettings, parts: PlatformParts, api: Api, connection: Connection
 ) -> Webhook | None:
     if settings.mode != "webhook":
         return None
@@ -82,7 +84,7 @@ async def _webhook(
 @dataclass(frozen=True)
 class _Receiving:
     settings: TelegramSettings
-    parts: TelegramParts
+    parts: PlatformParts
     api: Api
     connection: Connection
     webhook: Webhook | None

@@ -1,17 +1,9 @@
-"""What a Telegram channel is told and given: its own settings, and the gateway as a few callables. Knows no
-configuration file and no loop."""
+"""What a Telegram channel is told. Knows no configuration file."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
-
-from hookgate.protocol.approval import Decision, Outcome, Voter
-from hookgate.protocol.chat import Inbound
-from hookgate.protocol.journal.interfaces import Journal
-from hookgate.protocol.journal.values import Accepted, Upstream
-from hookgate.protocol.media import MediaStore
 
 API_URL = "https://api.telegram.org"
 
@@ -33,18 +25,3 @@ class TelegramSettings:
     def path(self) -> str:
         """Below `origin`."""
         return f"/channels/{self.name}"
-
-
-@dataclass(frozen=True, slots=True)
-class TelegramParts:
-    """What the channel needs of the gateway. `ready` returns once there is one. `receive` raises StoreFailed where
-    nothing was stored. `hears`: whether a message would come in. `commands`: names and helps of what can be
-    invoked."""
-
-    ready: Callable[[], Awaitable[None]]
-    hears: Callable[[Inbound], bool]
-    receive: Callable[[Inbound, Upstream], Awaitable[Accepted]]
-    decide: Callable[[str, Decision, Voter], Awaitable[Outcome]]
-    commands: Callable[[], Sequence[tuple[str, str]]]
-    journal: Journal
-    media: MediaStore

@@ -10,9 +10,10 @@ from typing import Any
 
 import trio
 
+from hookgate.channels.platforms.parts import PlatformParts
 from hookgate.channels.telegram.channel import TelegramChannel
 from hookgate.channels.telegram.opening import OpenTelegram, open_telegram
-from hookgate.channels.telegram.settings import TelegramParts, TelegramSettings
+from hookgate.channels.telegram.settings import TelegramSettings
 from hookgate.protocol.approval import Decision, Outcome, Voter
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Chat, Inbound
@@ -80,7 +81,7 @@ async def opened(
         async def ready() -> None:
             await trio.lowlevel.checkpoint()
 
-        parts = TelegramParts(ready, lambda _inbound: True, receive, decide, lambda: COMMANDS, journal, media)
+        parts = PlatformParts(ready, lambda _inbound: True, receive, decide, lambda: COMMANDS, journal, media)
         async with open_telegram(replace(given, **settings), parts) as it:
             bench = Bench(fake, it, journal, media)
             yield bench

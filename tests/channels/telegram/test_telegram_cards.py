@@ -9,7 +9,7 @@ import pytest
 import trio
 import trio.testing
 
-from hookgate.channels.telegram.outgoing import asking
+from hookgate.channels.platforms import asking
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.journal.values import Vote
 from tests.channels.telegram.bench import benched, direct

@@ -136,7 +136,7 @@ async def test_a_group_whose_new_id_could_not_be_stored_is_noted_when_it_is_said
 
 async def test_a_token_that_cannot_stand_in_an_address_is_said_so_and_not_shown() -> None:
     async with open_api("http://127.0.0.1:9", f"{TOKEN}\n") as api:
-        with pytest.raises(ApiFailed, match="cannot stand in a URL") as failed:
+        with pytest.raises(ApiFailed, match="cannot stand in a request") as failed:
             await api.call("getMe", {})
         assert TOKEN not in failed.value.why
 

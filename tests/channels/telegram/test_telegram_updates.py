@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from hookgate.channels.platforms.asking import Pressed
 from hookgate.channels.telegram.incoming.updates import (
     Attachment,
     Heard,
     Moved,
-    Pressed,
     Reader,
     Said,
     Skipped,
@@ -152,7 +152,9 @@ def test_bots_anonymous_writers_and_service_messages_are_not_heard(more: dict[st
 def test_a_press_is_known_by_who_presses() -> None:
     message = {"message_id": 5, "date": 0, "chat": GROUP}
     query = {"id": "q", "from": ANN, "message": message, "chat_instance": "1", "data": "a:1"}
-    assert READER.read({"update_id": 1, "callback_query": query}) == Pressed("q", "a:1", "7", "Ann (7)", -1005, 5)
+    assert READER.read({"update_id": 1, "callback_query": query}) == Pressed(
+        "q", "a:1", "7", "Ann (7)", "-1005", "", "5"
+    )
 
 
 def test_a_group_that_moves_says_where() -> None:

@@ -13,11 +13,12 @@ from dataclasses import dataclass, field, replace
 import structlog
 import trio
 
+from hookgate.channels.platforms.asking import Pressed
+from hookgate.channels.platforms.parts import PlatformParts
 from hookgate.channels.telegram.api import Api, ApiFailed
 from hookgate.channels.telegram.incoming.updates import (
     Attachment,
     Moved,
-    Pressed,
     Reader,
     Said,
     Skipped,
@@ -25,7 +26,6 @@ from hookgate.channels.telegram.incoming.updates import (
     number,
 )
 from hookgate.channels.telegram.moves import Moves
-from hookgate.channels.telegram.settings import TelegramParts
 from hookgate.channels.telegram.wire import FilePath
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Chat
@@ -64,7 +64,7 @@ class Inbox:
         self,
         reader: Reader,
         api: Api,
-        parts: TelegramParts,
+        parts: PlatformParts,
         moves: Moves,
         press: Callable[[Pressed], Awaitable[None]],
     ) -> None:

@@ -10,7 +10,9 @@ from typing import cast
 
 from pydantic import ValidationError
 
-from hookgate.channels.telegram.entities import cut, units, without
+from hookgate.channels.platforms.asking import Pressed
+from hookgate.channels.platforms.units import units
+from hookgate.channels.telegram.entities import cut, without
 from hookgate.channels.telegram.wire import CallbackQuery, Content, Entity, FileOf, Me, Message, Replied, Update
 from hookgate.protocol.chat import Chat, Inbound
 
@@ -57,21 +59,6 @@ class Said:
         """Without its files."""
         meant = (self.mentioned, self.reply_to_bot)
         return Inbound(self.chat, self.text, (), self.message_id, 0, *meant, self.album)
-
-
-@dataclass(frozen=True, slots=True)
-class Pressed:
-    """`by`: for the record, the name that somebody goes by with the id that counts. `message_id`: of the message with
-    the button, 0 where the platform does not know it any more. `is_there`: the platform says that this message has a
-    button with this data; clients can send any."""
-
-    id: str
-    data: str
-    user: str
-    by: str
-    chat_id: int = 0
-    message_id: int = 0
-    is_there: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,13 +213,14 @@ def _told(message: Content, attachments: tuple[Attachment, ...]) -> Iterator[str
 
 def _pressed(query: CallbackQuery) -> Pressed:
     where = query.message
-    at = (where.chat.id, where.message_id) if where is not None else (0, 0)
+    chat, message = (str(where.chat.id), str(where.message_id)) if where is not None else ("", "")
     markup = where.reply_markup if where is not None else None
     is_there = markup is not None and any(
         it.callback_data == query.data for row in markup.inline_keyboard for it in row
     )
     user = str(query.sender.id)
-    return Pressed(query.id, query.data, user, f"{named(query.sender.first_name)} ({user})".lstrip(), *at, is_there)
+    by = f"{named(query.sender.first_name)} ({user})".lstrip()
+    return Pressed(query.id, query.data, user, by, chat, message_id=message, is_there=is_there)
 
 
 def joined(album: tuple[Said, ...]) -> Said:

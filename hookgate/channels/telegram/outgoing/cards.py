@@ -1,123 +1,64 @@
-"""An approval request as a message with buttons, and what became of it. Pure.
-
-The data of a button is the request's id, which is random, and what pressing it says: who may say so is asked of the
-gateway, never of the button.
-"""
+"""An approval request as a message of Telegram's: bold, code and buttons. Knows nothing of who may press."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-
-from hookgate.channels.printable import named, visible
-from hookgate.channels.telegram.entities import Span, units
+from hookgate.channels.platforms import cards
+from hookgate.channels.platforms.asking import Pressed
+from hookgate.channels.platforms.units import units
+from hookgate.channels.telegram.api import Api, ApiFailed
+from hookgate.channels.telegram.entities import Span
 from hookgate.channels.telegram.outgoing.formatting import Formatted
-from hookgate.channels.telegram.outgoing.messages import Keyboard, Text
-from hookgate.protocol.approval import GRANTS, ApprovalRequest, Decision, Grant
-from hookgate.protocol.codec import encode
+from hookgate.channels.telegram.outgoing.messages import Messages, Text, undelivered
+from hookgate.protocol.approval import ApprovalRequest
+from hookgate.protocol.chat import Chat
 from hookgate.protocol.journal.values import Standing
 
-MOST = 3500
-"""Units of what others have written; the platform takes 4096 with our own words."""
-MOST_ARGUMENTS = 12
-DENY = "no"
-WORDS: dict[Grant, str] = {
-    "once": "Allow",
-    "session": "Allow in this chat",
-    "1h": "Allow for 1 h",
-    "always": "Always",
-}
-_DATA = re.compile(rf"a:([0-9A-Za-z_-]{{1,48}}):({'|'.join((*GRANTS, DENY))})")
+ANSWER_CHARS = 200
 
 
-def keyboard(request: ApprovalRequest) -> Keyboard:
-    further = [(WORDS[grant], _data(request.id, grant)) for grant in request.grants if grant != "once"]
-    rows = [[(WORDS["once"], _data(request.id, "once")), ("Deny", _data(request.id, DENY))], further]
-    return [row for row in rows if row]
+class TelegramCards:
+    def __init__(self, api: Api, messages: Messages) -> None:
+        self._api, self._messages = api, messages
+
+    async def show(self, request: ApprovalRequest) -> str:
+        return await self._messages.post(request.chat, _written(cards.card(request)), cards.keyboard(request))
+
+    async def change(self, chat: Chat, message_id: str, standing: Standing | None) -> None:
+        if standing is None:
+            await self._messages.bare(chat, int(message_id or 0))
+            return
+        request = standing.request.shown
+        buttons = cards.keyboard(request) if standing.state == "open" else ()
+        text = _written(cards.card(request, cards.became(standing)))
+        await self._messages.edit(chat, int(message_id or 0), text, buttons)
+
+    async def answer(self, pressed: Pressed, text: str, *, counted: bool) -> None:
+        """Counted or not: else the button turns for whoever has pressed it until it times out."""
+        try:
+            await self._api.call(
+                "answerCallbackQuery", {"callback_query_id": pressed.id, "text": text[:ANSWER_CHARS]}
+            )
+        except ApiFailed as error:
+            raise undelivered(error) from None
 
 
-def _data(request: str, says: str) -> str:
-    return f"a:{request}:{says}"
-
-
-def pressed(data: str, by: str) -> tuple[str, Decision] | None:
-    """The request and what is said of it; None where it is no button of a card."""
-    found = _DATA.fullmatch(data)
-    if found is None:
-        return None
-    grant = GRANTS.get(found[2])
-    refused = Decision(False, by)
-    return found[1], refused if grant is None else Decision(True, by, grant=grant)
-
-
-def card(request: ApprovalRequest, outcome: str = "") -> Text:
-    """The call whole; what is too long shows its head and its tail, its length, and how to read all of it."""
-    writing = _Card()
-    writing.add(_cut(visible(request.title), MOST // 8, request.id), "bold")
-    whose = f", the extension {named(request.extension)} makes it" if request.extension else ""
-    writing.add(f"\nA call of {named(request.call.name)}{whose}; {named(request.asked_by)} asks.")
-    if request.text:
-        writing.add(f"\n{_cut(visible(request.text), MOST // 4, request.id)}")
-    if request.always:
-        writing.add(f"\nAlways would be for {_cut(visible(request.always), MOST // 8, request.id)}")
+def _written(card: cards.Card) -> Text:
+    writing = _Writing()
+    writing.add(card.title, "bold")
+    for line in card.lines:
+        writing.add(f"\n{line}")
     writing.add("\n")
-    for name, value in _arguments(request):
+    for name, value in card.arguments:
         writing.add(f"\n{name}:\n")
         writing.add(value, "pre")
-    if outcome:
+    if card.outcome:
         writing.add("\n\n")
-        writing.add(outcome, "bold")
+        writing.add(card.outcome, "bold")
     shown = Formatted("".join(writing.parts), tuple(writing.spans))
     return Text(shown, shown.text)
 
 
-def _arguments(request: ApprovalRequest) -> Iterator[tuple[str, str]]:
-    """In the room that there is, the short ones whole."""
-    arguments = request.call.arguments
-    if len(arguments) > MOST_ARGUMENTS:
-        arguments = {f"all {len(arguments)} arguments": arguments}
-    texts = [(named(name), visible(_text(value))) for name, value in arguments.items()]
-    room, shares = MOST // 2, [0] * len(texts)
-    by_length = sorted(range(len(texts)), key=lambda it: len(texts[it][1]))
-    for rank, n in enumerate(by_length):
-        shares[n] = room // (len(texts) - rank)
-        room -= min(units(texts[n][1]), shares[n])
-    for share, (name, text) in zip(shares, texts, strict=True):
-        yield name, _cut(text, share, request.id) or '""'
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else encode(value).decode("utf-8", "replace")
-
-
-def _cut(text: str, most: int, request: str) -> str:
-    if units(text) <= most:
-        return text
-    head, tail = text[: most // 3], text[-(most // 6) :]
-    left = len(text) - len(head) - len(tail)
-    return f"{head}\n[... {left:,} of {len(text):,} characters more: /pending {request[:8]} shows all ...]\n{tail}"
-
-
-def became(standing: Standing) -> str:
-    """One line; empty while it waits and nobody has said anything."""
-    votes, required = standing.votes, standing.request.required
-    said = sum(vote.approved for vote in votes)
-    match standing.state:
-        case "open":
-            return f"{said} of {required} have allowed it." if said else ""
-        case "approved" | "spent" if votes:
-            return f"✅ Allowed by {', '.join(visible(vote.name) for vote in votes if vote.approved)}."
-        case "refused" if votes:
-            reason = f": {visible(votes[-1].reason)[:200]}" if votes[-1].reason else ""
-            by = f" by {visible(votes[-1].name)}" if votes[-1].voter is not None else ""
-            return f"❌ Refused{by}{reason}."
-        case "expired":
-            return "⌛ Nobody answered in time: refused."
-        case _:
-            return f"❌ It is void{': ' + visible(standing.why)[:200] if standing.why else ''}."
-
-
-class _Card:
+class _Writing:
     def __init__(self) -> None:
         self.parts: list[str] = []
         self.spans: list[Span] = []

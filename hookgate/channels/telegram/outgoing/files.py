@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import mimetypes
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from hookgate.channels.telegram.api import Upload
+from hookgate.channels.platforms.files import filename
+from hookgate.channels.platforms.requests import Upload
 
 MAX_PHOTO = 10_000_000
 MAX_GROUP = 10
@@ -44,7 +44,7 @@ class FileCall:
 def file_calls(files: Sequence[tuple[str, bytes]]) -> Iterator[FileCall]:
     """Of files as their types and contents, in this order."""
     named = [
-        (_kind(type_, content), type_, content, _filename(n, type_)) for n, (type_, content) in enumerate(files, 1)
+        (_kind(type_, content), type_, content, filename(n, type_)) for n, (type_, content) in enumerate(files, 1)
     ]
     for grouped, run in groupby(named, key=lambda it: it[0] in GROUPED):
         its = list(run)
@@ -74,7 +74,3 @@ def _group(files: Sequence[tuple[str, str, bytes, str]]) -> FileCall:
         {"type": kind, "media": f"attach://file{n}"} for n, (kind, *_) in enumerate(files, 1)
     ]
     return FileCall("sendMediaGroup", {"media": media}, uploads)
-
-
-def _filename(number: int, type_: str) -> str:
-    return f"file{number}{mimetypes.guess_extension(type_) or '.bin'}"

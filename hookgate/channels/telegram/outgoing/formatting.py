@@ -5,16 +5,16 @@ Never longer than it was written: what would be is shown as it was written.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from hookgate.channels.telegram.entities import Span, cut, units
+from hookgate.channels.platforms.markdown import clean, parsed
+from hookgate.channels.platforms.units import units
+from hookgate.channels.telegram.entities import Span, cut
 
 if TYPE_CHECKING:
-    from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
 MAX_SPANS = 100
@@ -40,29 +40,11 @@ class Formatted:
 def formatted(markdown: str) -> Formatted:
     """Plain where nothing of it would be left, or it would be longer."""
     writing = _Writing()
-    # Half a character is none that could be sent.
-    markdown = markdown.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    markdown = markdown.replace("\r\n", "\n").replace("\r", "\n")
-    _Blocks(writing, markdown.split("\n")).write(_parser().parse(markdown))
+    markdown = clean(markdown)
+    _Blocks(writing, markdown.split("\n")).write(parsed(markdown))
     shown = writing.done()
     plain = Formatted(markdown.strip())
     return shown if shown.text and units(shown.text) <= max(units(plain.text), 1) else plain
-
-
-class _Parsers(threading.local):
-    parser: MarkdownIt | None = None
-
-
-_parsers = _Parsers()
-
-
-def _parser() -> MarkdownIt:
-    if _parsers.parser is None:
-        # Dear to import.
-        from markdown_it import MarkdownIt
-
-        _parsers.parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
-    return _parsers.parser
 
 
 @dataclass

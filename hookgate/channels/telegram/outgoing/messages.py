@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 
 from pydantic import TypeAdapter, ValidationError
 
-from hookgate.channels.telegram.api import Api, ApiFailed, Upload
-from hookgate.channels.telegram.entities import units
+from hookgate.channels.platforms.cards import Keyboard
+from hookgate.channels.platforms.requests import Upload
+from hookgate.channels.platforms.units import units
+from hookgate.channels.telegram.api import Api, ApiFailed
 from hookgate.channels.telegram.moves import Moves
 from hookgate.channels.telegram.outgoing.files import FileCall
 from hookgate.channels.telegram.outgoing.formatting import Formatted
@@ -21,9 +23,6 @@ GONE_TOPIC = "(The topic that this belongs to is gone.)"
 NO_PREVIEW = {"is_disabled": True}
 """Else the platform fetches what a model has made somebody look at."""
 _SENT: TypeAdapter[Sent | list[Sent]] = TypeAdapter(Sent | list[Sent])
-
-Keyboard = Sequence[Sequence[tuple[str, str]]]
-"""Rows of buttons, each its text and its data."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,5 @@
 """Approval requests in chats: shown once each, through restarts too, and changed into what became of them. Decides
-nothing: what somebody presses goes to the gateway with the id of who has pressed it."""
+nothing: what somebody presses goes to the gateway with the id of who has pressed it. Knows no platform."""
 
 from __future__ import annotations
 
@@ -9,16 +9,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from math import inf
-from typing import cast
+from typing import Protocol, cast
 
 import structlog
 import trio
 
-from hookgate.channels.telegram.api import Api, ApiFailed
-from hookgate.channels.telegram.incoming.updates import Pressed
-from hookgate.channels.telegram.outgoing import cards
-from hookgate.channels.telegram.outgoing.messages import Messages
-from hookgate.channels.telegram.settings import TelegramParts
+from hookgate.channels.platforms import cards
+from hookgate.channels.platforms.parts import PlatformParts
 from hookgate.processes.backoff import backoff_s
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Voter
 from hookgate.protocol.catalog import StoreFailed
@@ -27,7 +24,7 @@ from hookgate.protocol.chat import Chat
 from hookgate.protocol.codec import decode, encode
 from hookgate.protocol.journal.values import Standing
 
-log = structlog.get_logger("hookgate.telegram")
+log = structlog.get_logger("hookgate.cards")
 
 STATE = "cards"
 MOST = 1000
@@ -35,17 +32,49 @@ MOST = 1000
 FIRST_S, LONGEST_S = 1.0, 60.0
 LOOKS_S = (0.5, 2.0, 10.0, 60.0)
 """When a request that nobody asks any more is looked at again: it is void only once its turn has ended."""
-ANSWER_CHARS = 200
 MOST_ANSWERS = 100
 """On their way at once; a press more is counted all the same."""
 NO_CARD = "There is nothing behind this button any more."
 
 
 @dataclass(frozen=True, slots=True)
+class Pressed:
+    """`by`: for the record, the name that somebody goes by with the id that counts. `message_id`: of the message with
+    the button, empty where the platform does not know it any more. `is_there`: the platform says that this message
+    has a button with this data; clients can send any."""
+
+    id: str
+    data: str
+    user: str
+    by: str
+    chat: str = ""
+    thread: str = ""
+    message_id: str = ""
+    is_there: bool = False
+
+
+class Cards(Protocol):
+    """Messages with buttons, as a platform has them."""
+
+    async def show(self, request: ApprovalRequest) -> str:
+        """The id of the message. Raises Undelivered."""
+        ...
+
+    async def change(self, chat: Chat, message_id: str, standing: Standing | None) -> None:
+        """As it stands by now; None: nobody knows of it any more, so that it only loses its buttons. Raises
+        Undelivered."""
+        ...
+
+    async def answer(self, pressed: Pressed, text: str, *, counted: bool) -> None:
+        """Tell whoever has pressed what became of it. Raises Undelivered."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
 class _Shown:
     chat: str
     thread: str
-    message_id: int
+    message_id: str
 
     @property
     def place(self) -> Chat:
@@ -63,8 +92,8 @@ class _Posting:
 class Asking:
     """`run` shows the cards, and edits those of what has been decided, wherever that was."""
 
-    def __init__(self, channel: str, api: Api, messages: Messages, parts: TelegramParts) -> None:
-        self._channel, self._api, self._messages, self._parts = channel, api, messages, parts
+    def __init__(self, channel: str, cards: Cards, parts: PlatformParts) -> None:
+        self._channel, self._cards, self._parts = channel, cards, parts
         self._shown: dict[str, list[_Shown]] = {}
         self._asked: Counter[str] = Counter()
         """By request, the chats in which it is asked now."""
@@ -79,7 +108,7 @@ class Asking:
         """Raises StoreFailed."""
         kept = await self._parts.journal.holds.state(self._channel, STATE)
         for request, rows in cast("dict[str, list[list[object]]]", decode(kept) if kept else {}).items():
-            self._shown[request] = [_Shown(str(chat), str(thread), int(str(id_))) for chat, thread, id_ in rows]
+            self._shown[request] = [_Shown(*map(str, row)) for row in rows]
             self._changed(request)
 
     async def _keep(self) -> None:
@@ -132,7 +161,7 @@ class Asking:
         try:
             while self._asked[request.id]:
                 try:
-                    sent = await self._messages.post(chat, cards.card(request), cards.keyboard(request))
+                    sent = await self._cards.show(request)
                 except (Undelivered, StoreFailed) as error:
                     why, after_s, final = _failure(error)
                     if final:
@@ -142,7 +171,7 @@ class Asking:
                     log.info("card_not_shown", channel=self._channel, request=request.id, reason=why)
                     await trio.sleep(max(backoff_s(failures, FIRST_S, LONGEST_S), after_s))
                 else:
-                    self._shown.setdefault(request.id, []).append(_Shown(chat.chat_id, chat.thread, int(sent or 0)))
+                    self._shown.setdefault(request.id, []).append(_Shown(chat.chat_id, chat.thread, sent))
                     posting.why = ""
                     with suppress(StoreFailed):
                         await self._keep()
@@ -159,31 +188,29 @@ class Asking:
         Raises StoreFailed."""
         read = cards.pressed(pressed.data, pressed.by)
         if read is None:
-            self._tell(pressed.id, NO_CARD)
+            self._tell(pressed, NO_CARD, counted=False)
             return
         request, decision = read
         outcome = await self._parts.decide(request, decision, Voter(self._channel, pressed.user))
-        self._tell(pressed.id, outcome.text)
+        self._tell(pressed, outcome.text, counted=outcome.counted)
         if outcome.state == "unknown" or (outcome.state == "open" and not outcome.counted):
             return
-        known = self._shown.get(request, ())
-        at = (str(pressed.chat_id), pressed.message_id)
+        known, at = self._shown.get(request, ()), _Shown(pressed.chat, pressed.thread, pressed.message_id)
         # A client may send whatever data with whatever message: the platform's word is what buttons that has.
-        if pressed.is_there and not any((it.chat, it.message_id) == at for it in known):
+        if pressed.is_there and not any((it.chat, it.message_id) == (at.chat, at.message_id) for it in known):
             # One that was forgotten, or is of an earlier time.
-            self._shown[request] = [*known, _Shown(at[0], "", at[1])]
+            self._shown[request] = [*known, at]
         self._changed(request)
 
-    def _tell(self, press: str, text: str) -> None:
+    def _tell(self, pressed: Pressed, text: str, *, counted: bool) -> None:
         if self._answers < MOST_ANSWERS:
             self._answers += 1
-            self._work.send_nowait(partial(self._answer, press, text))
+            self._work.send_nowait(partial(self._answer, pressed, text, counted=counted))
 
-    async def _answer(self, press: str, text: str) -> None:
-        """Else the button turns for whoever has pressed it until it times out."""
+    async def _answer(self, pressed: Pressed, text: str, *, counted: bool) -> None:
         try:
-            await self._api.call("answerCallbackQuery", {"callback_query_id": press, "text": text[:ANSWER_CHARS]})
-        except ApiFailed as error:
+            await self._cards.answer(pressed, text, counted=counted)
+        except Undelivered as error:
             log.info("press_unanswered", channel=self._channel, reason=error.why)
         finally:
             self._answers -= 1
@@ -232,7 +259,7 @@ class Asking:
             if standing is not None and is_open and not standing.votes:
                 return True
             try:
-                await self._edit(it, standing)
+                await self._cards.change(it.place, it.message_id, standing)
             except Undelivered as error:
                 if not error.final:
                     failed = error
@@ -247,15 +274,6 @@ class Asking:
         if failed is not None:
             raise failed
         return bool(left)
-
-    async def _edit(self, shown: _Shown, standing: Standing | None) -> None:
-        if standing is None:
-            await self._messages.bare(shown.place, shown.message_id)
-            return
-        request = standing.request.shown
-        buttons = cards.keyboard(request) if standing.state == "open" else ()
-        text = cards.card(request, cards.became(standing))
-        await self._messages.edit(shown.place, shown.message_id, text, buttons)
 
 
 def _failure(error: Undelivered | StoreFailed) -> tuple[str, float, bool]:

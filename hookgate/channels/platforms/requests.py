@@ -1,0 +1,161 @@
+"""Requests to a platform's API over HTTP, each within a time and a size: the only module of the channels that knows
+httpx. Knows no method and no token.
+
+Every failure leaves as Unreached, in words of our own: addresses and headers hold tokens.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import cast
+
+import httpx
+import trio
+
+CONNECT_S = 10.0
+PIECE_BYTES = 256 << 10
+MAX_ANSWER = 32 << 20
+MAX_CONNECTIONS = 8
+
+
+class Unreached(Exception):
+    """Nothing was answered, or not all of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A file of a form."""
+
+    name: str
+    filename: str
+    type: str
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Its body is `body`, or else `form`, in parts where it has `files`."""
+
+    method: str
+    url: str = field(repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    body: bytes = field(default=b"", repr=False)
+    form: Mapping[str, str] = field(default_factory=dict[str, str])
+    files: Sequence[Upload] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`headers`: by their names in small letters."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class Requests:
+    """A pool of connections. No proxy of the environment, no redirect."""
+
+    def __init__(self, client: httpx.AsyncClient) -> None:
+        self._client = client
+
+    async def ask(self, request: Request, within_s: float, most: int = MAX_ANSWER) -> Answer:
+        """`most`: bytes of the answer. Raises Unreached."""
+        built = self._built(request)
+        with trio.move_on_after(within_s):
+            try:
+                async with aclosing(await self._client.send(built, stream=True)) as response:
+                    body = await _read(response, most)
+                    return Answer(response.status_code, dict(response.headers), body)
+            except httpx.HTTPError as error:
+                # The original quotes the address, which may hold a token.
+                raise Unreached(_meaning(error)) from None
+        raise Unreached(f"it did not answer within {within_s:g} s")
+
+    def _built(self, request: Request) -> httpx.Request:
+        files = [(it.name, (it.filename, it.content, it.type)) for it in request.files]
+        try:
+            built = self._client.build_request(
+                request.method,
+                request.url,
+                headers=dict(request.headers),
+                content=request.body or None,
+                data=dict(request.form) or None,
+                files=files or None,
+            )
+        except (httpx.InvalidURL, UnicodeEncodeError):
+            # The original quotes the address, which may hold a token.
+            raise Unreached("the token or the address of the API cannot stand in a request") from None
+        built.stream = _Body(b"".join(cast("Iterable[bytes]", built.stream)))
+        return built
+
+
+@asynccontextmanager
+async def open_requests(base: str, connections: int = MAX_CONNECTIONS) -> AsyncGenerator[Requests]:
+    """For a server at this address."""
+    context = trust_store() if base.startswith("https:") else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    client = httpx.AsyncClient(
+        verify=context,
+        headers={"User-Agent": "hookgate", "Accept-Encoding": "identity"},
+        timeout=httpx.Timeout(None, connect=CONNECT_S),
+        limits=httpx.Limits(max_connections=connections),
+        trust_env=False,
+    )
+    try:
+        yield Requests(client)
+    finally:
+        with trio.CancelScope(shield=True):
+            await client.aclose()
+
+
+def trust_store() -> ssl.SSLContext:
+    context = httpx.create_ssl_context(trust_env=False)
+    context.load_default_certs()
+    return context
+
+
+class _Body(httpx.AsyncByteStream):
+    """As a plain iterator: a generator of httpx's that is cancelled in the middle would be left to the garbage
+    collector."""
+
+    def __init__(self, body: bytes) -> None:
+        self._rest = memoryview(body)
+
+    def __aiter__(self) -> _Body:
+        return self
+
+    async def __anext__(self) -> bytes:
+        piece, self._rest = self._rest[:PIECE_BYTES], self._rest[PIECE_BYTES:]
+        if not piece:
+            raise StopAsyncIteration
+        return bytes(piece)
+
+
+async def _read(response: httpx.Response, most: int) -> bytes:
+    """Raises Unreached for more than `most` bytes; left by raising, since leaving httpx's generators in the middle
+    would leave them unclosed."""
+    parts, size = list[bytes](), 0
+    stream = response.aiter_raw()
+    async for part in stream:
+        parts.append(part)
+        size += len(part)
+        if size > most:
+            break
+    if size > most:
+        raise Unreached(f"it answered with more than {most} bytes")
+    return b"".join(parts)
+
+
+def _meaning(error: Exception) -> str:
+    match error:
+        case httpx.ConnectTimeout():
+            return f"it did not accept a connection within {CONNECT_S:g} s"
+        case httpx.ConnectError() if isinstance(error.__cause__ or error.__context__, ssl.SSLError):
+            return "it could not prove who it is (TLS failed)"
+        case httpx.ConnectError():
+            return "it cannot be reached"
+        case _:
+            return "it broke the connection"
