@@ -51,6 +51,6 @@ class Chains:
             for mount in self.matching(Question(stage, step, call)):
                 before = known.get(mount.name)
                 judged = before is not None and mount.judges_like(before)
-                if mount.enforces and mount.stands_at(stage) and not judged:
+                if mount.answers_at(stage) and not judged:
                     return True
         return False

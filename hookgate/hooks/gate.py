@@ -85,7 +85,7 @@ class Gate:
         for stage in (Stage.AFTER_LLM, Stage.BEFORE_SEND):
             for mount in self._walk.chains.at(stage):
                 allowed = mount.rules.may_modify if stage is Stage.AFTER_LLM else None
-                changes = mount.enforces and mount.stands_at(stage) and (allowed is None or "content" in allowed)
+                changes = mount.answers_at(stage) and (allowed is None or "content" in allowed)
                 if changes and mount.rules.match.matches(step, "", model):
                     return True
         return False
@@ -160,7 +160,7 @@ class Gate:
         question = Question(Stage.APPROVE_TOOL, step, call)
         self._walk.audit(question)
         matching = self._walk.chains.matching(question)
-        approvers = [mount for mount in matching if mount.enforces and mount.stands_at(question.stage)]
+        approvers = [mount for mount in matching if mount.answers_at(question.stage)]
         answers: dict[str, Answer] = {}
         if len(approvers) == 1:
             answers[approvers[0].name] = await self._asking.ask(approvers[0], question)

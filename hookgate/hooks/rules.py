@@ -88,6 +88,10 @@ class Mount:
     def enforces(self) -> bool:
         return self.rules.mode == "enforce"
 
+    def answers_at(self, stage: Stage) -> bool:
+        """Whether it stands there and what it says counts: an audit hook's answer does not."""
+        return self.enforces and self.stands_at(stage)
+
     def stands_at(self, stage: Stage) -> bool:
         narrowed = self.hook.declared.stages
         return stage in self.rules.stages and (narrowed is None or stage in narrowed)

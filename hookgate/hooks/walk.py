@@ -53,10 +53,7 @@ class Walk:
     chains: Chains
 
     async def over(
-        self,
-        question: Question,
-        owners: Mapping[str, str] = MappingProxyType({}),
-        kept: Recall | None = None,
+        self, question: Question, owners: Mapping[str, str] = MappingProxyType({}), kept: Recall | None = None
     ) -> Walked:
         """Ask each matching hook what its predecessors left.
 
@@ -71,7 +68,7 @@ class Walk:
         while True:
             chains, seen, owner = self.chains, question, owners.get(question.tool) if owners else None
             for mount in chains.matching(question):
-                if mount.name == owner or not (mount.enforces and mount.stands_at(stage)):
+                if mount.name == owner or not mount.answers_at(stage):
                     continue
                 if (before := asked.get(mount.name)) is not None and before.stands(mount, stage):
                     continue
@@ -106,7 +103,7 @@ class Walk:
         for mount in self.chains.matching(question):
             before = asked.get(mount.name)
             unseen = mount.rules.inside and (before is None or before.question is not question)
-            if not (unseen and mount.enforces and mount.stands_at(question.stage)):
+            if not (unseen and mount.answers_at(question.stage)):
                 continue
             question, last = self._followed(mount, question, await self.asking.ask(mount, question))
             if last is not None:

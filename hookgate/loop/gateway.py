@@ -19,7 +19,6 @@ from hookgate.loop.delivery.delivery import Delivery
 from hookgate.loop.delivery.outlet import Outlet
 from hookgate.loop.doors.doors import SHUT_OUT, Turned
 from hookgate.loop.doors.pairing import Pairing, told
-from hookgate.loop.sessions.claims import LEASE_S
 from hookgate.loop.sessions.jobs import Job, Jobs, Prompt
 from hookgate.loop.sessions.resting import Resting
 from hookgate.loop.sessions.taking_up import TakingUp
@@ -91,23 +90,18 @@ class Gateway:
         invocation = self.commands.read(inbound) or self.commands.unknown(inbound)
         if self._stopping and not self._keeps(invocation):
             raise StoreFailed("hookgate is stopping: send it again when it is back")
-        doors, counts = self._shared.doors, invocation is None or not invocation.command.ends
+        counts = invocation is None or not invocation.command.ends
         # In a group it may be meant for another bot.
         ours = invocation is not None and invocation.command.known
-        turned = doors.turn_away(inbound, commands=ours, counts=counts)
-        arrival = self._arrival(inbound, upstream)
-        try:
-            if turned is not None:
-                accepted = await self._refuse(arrival, turned)
+        with self._shared.doors.judging(inbound, commands=ours, counts=counts) as judged:
+            arrival = self._arrival(inbound, upstream)
+            if judged.turned is not None:
+                accepted = await self._refuse(arrival, judged.turned)
             elif invocation is not None:
                 accepted = await self._invoking.invoke(invocation, arrival)
             else:
                 accepted = await self._enter(Prompt(inbound, await self.journal.intake.accept(arrival)))
-        except StoreFailed:
-            doors.give_back(inbound, turned, counts=counts)
-            raise
-        if accepted.known:
-            doors.give_back(inbound, turned, counts=counts)
+            judged.counts = not accepted.known
         return accepted
 
     async def _refuse(self, arrival: Arrival, turned: Turned) -> Accepted:
@@ -259,7 +253,7 @@ class Gateway:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self.delivery.run)
                 nursery.start_soon(self._taking_up.run, self._let_go)
-                nursery.start_soon(self._keep_leases)
+                nursery.start_soon(self.resting.run)
                 async for work in self._inbox:
                     nursery.start_soon(work)
         finally:
@@ -294,16 +288,6 @@ class Gateway:
     async def _let_go(self) -> None:
         for session in tuple(self.sessions.values()):
             await session.let_go()
-
-    async def _keep_leases(self) -> None:
-        while True:
-            await trio.sleep(LEASE_S / 3)
-            for session in [it for it in self.sessions.values() if it.busy]:
-                try:
-                    await session.renew_lease()
-                except Exception:
-                    log.exception("lease_not_renewed", session=session.key)
-            self.resting.look()
 
     def _queue(self, job: Job) -> str:
         """Why it will not be done: too much waits."""

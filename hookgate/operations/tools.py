@@ -96,7 +96,7 @@ def _declared(runtime: Runtime) -> Iterator[Listed]:
     """What hooks said at hello. They join a request last, so that a registered tool of the same name stays."""
     visible = {row.name: row.provider for row in runtime.agent.registry.rows() if not row.shadowed_by}
     for mount in runtime.gate.mounts:
-        if not mount.enforces or not mount.stands_at(Stage.BEFORE_TOOL):
+        if not mount.answers_at(Stage.BEFORE_TOOL):
             continue
         for spec in mount.hook.declared.tools:
             provider = f"hook:{mount.name}"
@@ -111,7 +111,7 @@ def declared_specs(runtime: Runtime, step: Step) -> tuple[ToolSpec, ...]:
     visible = set(runtime.agent.registry.snapshot().tools)
     found: dict[str, ToolSpec] = {}
     for mount in runtime.gate.mounts:
-        if mount.enforces and mount.stands_at(Stage.BEFORE_TOOL) and mount.rules.match.matches(step, "", step.model):
+        if mount.answers_at(Stage.BEFORE_TOOL) and mount.rules.match.matches(step, "", step.model):
             for spec in mount.hook.declared.tools:
                 if spec.name not in visible:
                     found.setdefault(spec.name, replace(spec, provider=f"hook:{mount.name}"))

@@ -5,7 +5,8 @@ Knows no channel and stores nothing: what is turned away is the gateway's to set
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import structlog
@@ -15,6 +16,7 @@ from hookgate.approvals.people import People, requester
 from hookgate.loop.doors.door import Door, Quota, is_listed, judge
 from hookgate.processes.rates import Rate
 from hookgate.protocol.approval import Voter
+from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Inbound
 
 log = structlog.get_logger("hookgate.doors")
@@ -41,6 +43,14 @@ class Turned:
 
 
 ASIDE = Turned()
+
+
+@dataclass
+class Judged:
+    """`turned` None: it comes in. `counts` False: it is as if it had not come, and costs its sender nothing."""
+
+    turned: Turned | None
+    counts: bool = True
 
 
 class Doors:
@@ -85,8 +95,21 @@ class Doors:
         wait = self._paces(door.quota, sender)[0].wait(sender.id) if door.quota else 0
         return not wait and judge(door, self.people, inbound) == "in"
 
-    def turn_away(self, inbound: Inbound, *, commands: bool, counts: bool) -> Turned | None:
-        """None: it comes in. `commands`: it is one of our commands; `counts`: against the sender's quota."""
+    @contextmanager
+    def judging(self, inbound: Inbound, *, commands: bool, counts: bool) -> Generator[Judged]:
+        """While it is stored, which may fail. `commands`: it is one of our commands; `counts`: against the sender's
+        quota."""
+        judged = Judged(self._turn_away(inbound, commands=commands, counts=counts))
+        try:
+            yield judged
+        except StoreFailed:
+            judged.counts = False
+            raise
+        finally:
+            if not judged.counts:
+                self._give_back(inbound, judged.turned, counts=counts)
+
+    def _turn_away(self, inbound: Inbound, *, commands: bool, counts: bool) -> Turned | None:
         door = self._doors.get(inbound.chat.channel)
         if door is None:
             return None
@@ -98,8 +121,7 @@ class Doors:
             case "in":
                 return self._excess(door.quota, requester(inbound.chat)) if counts and door.quota else None
 
-    def give_back(self, inbound: Inbound, turned: Turned | None, *, counts: bool) -> None:
-        """What it was judged by is as if it had not come: it could not be stored, or had been before."""
+    def _give_back(self, inbound: Inbound, turned: Turned | None, *, counts: bool) -> None:
         door, sender = self._doors.get(inbound.chat.channel), requester(inbound.chat)
         if door is None or turned is ASIDE:
             return

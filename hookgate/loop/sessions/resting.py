@@ -1,13 +1,19 @@
-"""Which conversations nothing happens in: they are let go of, and come back from the journal when they are needed."""
+"""Which conversations something happens in: they keep their claims. The others are let go of, and come back from the
+journal when they are needed."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import structlog
 import trio
+
+from hookgate.loop.sessions.claims import LEASE_S
 
 if TYPE_CHECKING:
     from hookgate.loop.sessions.session import Session
+
+log = structlog.get_logger("hookgate.loop")
 
 
 class Resting:
@@ -17,6 +23,17 @@ class Resting:
         self._sessions, self._idle_s = sessions, idle_s
         self._since: dict[str, float] = {}
         self._outdated: set[str] = set()
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        while True:
+            await trio.sleep(LEASE_S / 3)
+            for session in [it for it in self._sessions.values() if it.busy]:
+                try:
+                    await session.renew_lease()
+                except Exception:
+                    log.exception("lease_not_renewed", session=session.key)
+            self.look()
 
     def outdate(self) -> None:
         """What they are made with has changed: each goes as soon as it rests."""
