@@ -54,6 +54,10 @@ class People:
         person = self._by_id.get(voter)
         return person is not None and person.paired
 
+    def roles(self, voter: Voter) -> tuple[str, ...]:
+        person = self._by_id.get(voter)
+        return () if person is None else person.roles
+
     def has_role(self, voter: Voter, role: str) -> bool:
         person = self._by_id.get(voter)
         return person is not None and role in person.roles

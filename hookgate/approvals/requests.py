@@ -25,7 +25,7 @@ from hookgate.approvals.decide import (
     refusal_reason,
 )
 from hookgate.approvals.grants import Extent, Grants, Parts
-from hookgate.approvals.people import People, may
+from hookgate.approvals.people import People, may, requester
 from hookgate.approvals.places import Place, asked_elsewhere, nobody_reached, places
 from hookgate.approvals.rules import Rule
 from hookgate.approvals.waiting import Waiting
@@ -114,6 +114,10 @@ class Approvals:
         if stored.asker in gone:
             return RULES_CHANGED
         return PEOPLE_CHANGED if self._deciders(stored.shown) != frozenset(stored.voters) else ""
+
+    def roles(self, chat: Chat) -> tuple[str, ...]:
+        """Of whoever a turn there answers, by now."""
+        return self._people.roles(requester(chat))
 
     def wishes(self, step: Step, call: ToolCall) -> tuple[Wish, ...]:
         """What the rules demand for this call."""

@@ -58,6 +58,21 @@ class AgentParts:
     tally: Tally = field(default_factory=Tally)
 
 
+class Routes:
+    """Called with a chat, it names the agent that answers there."""
+
+    def __init__(self, config: Config) -> None:
+        self._main = config.agent.name
+        self._routes = [(Globs(it.channels), Globs(it.chats), Globs(it.chat_types), it.agent) for it in config.routes]
+        self._channels = {name: section.agent for name, section in config.channels.items()}
+
+    def __call__(self, chat: Chat) -> str:
+        for channels, chats, chat_types, agent in self._routes:
+            if channels.covers(chat.channel) and chats.covers(chat.chat_id) and chat_types.covers(chat.chat_type):
+                return agent
+        return self._channels.get(chat.channel, "") or self._main
+
+
 class Agents:
     """Called with a chat, it is the gateway's router. `main` is the agent of `[agent]`."""
 
@@ -73,14 +88,10 @@ class Agents:
     def take(self, config: Config, made: Mapping[str, Agent]) -> None:
         """Whoever is asked for from now on is one of these, as this configuration says."""
         self.main, self._agents = made[config.agent.name], made
-        self._routes = [(Globs(it.channels), Globs(it.chats), Globs(it.chat_types), it.agent) for it in config.routes]
-        self._channels = {name: section.agent for name, section in config.channels.items()}
+        self._routes = Routes(config)
 
     def __call__(self, chat: Chat) -> Agent:
-        for channels, chats, chat_types, agent in self._routes:
-            if channels.covers(chat.channel) and chats.covers(chat.chat_id) and chat_types.covers(chat.chat_type):
-                return self._agents[agent]
-        return self._agents.get(self._channels.get(chat.channel, ""), self.main)
+        return self._agents[self._routes(chat)]
 
     def _made(self, config: Config, name: str) -> Agent:
         section = config.agents[name]
@@ -113,6 +124,7 @@ def _make_agent(config: Config, section: AgentSection, parts: AgentParts) -> Age
         selection=parts.tools.selection,
         known_model=partial(model_of, config),
         unknown_of=partial(unknown_of, config),
+        kinds={name: it.kind for name, it in config.channels.items()},
         compact_at=section.compact_at,
         tally=parts.tally,
     )

@@ -33,6 +33,7 @@ from hookgate.loop.doors.guests import Guests
 from hookgate.loop.gateway import Gateway
 from hookgate.loop.slots import Shared
 from hookgate.processes.guardian.reaper import run_reaper
+from hookgate.protocol.chat import Inbound
 from hookgate.protocol.events.payloads import RegistryChanged
 from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.interfaces import Channel, Redactor, Tool
@@ -119,6 +120,8 @@ async def open_runtime(settings: Settings, ports: Ports) -> AsyncGenerator[Runti
         channels = {**opened.channels, **{channel.name: channel for channel in ports.channels}}
         judges = make_judges(config, gate, journal, surroundings(config, gate, redactor, channels))
         agents = Agents(config, AgentParts(providers, tools, judges, context))
+        if extensions is not None:
+            extensions.asking = lambda chat: agents(chat).step("", Inbound(chat, ""))
         shared = await _make_shared(settings, journal, policies)
         gateway = Gateway(agents, channels, shared, extensions.commands if extensions else None)
         desk.open(gateway, judges.approvals)

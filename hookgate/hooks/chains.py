@@ -22,7 +22,7 @@ class Chains:
         self.mounts = tuple(sorted(mounts, key=lambda mount: mount.order))
         self.audited = any(mount.rules.mode == "audit" for mount in self.mounts)
         self._at = {stage: tuple(mount for mount in self.mounts if stage in mount.rules.stages) for stage in Stage}
-        self._matches: dict[tuple[Stage, Chat, str, str, str], tuple[Mount, ...]] = {}
+        self._matches: dict[tuple[Stage, Chat, tuple[str, ...], str, str, str], tuple[Mount, ...]] = {}
 
     def at(self, stage: Stage) -> tuple[Mount, ...]:
         """By what is configured; a hook may have declared that it stands at fewer."""
@@ -33,7 +33,7 @@ class Chains:
         stage, step = question.stage, question.step
         if not self._at[stage]:
             return ()
-        key = (stage, step.chat, question.tool, question.model, step.agent)
+        key = (stage, step.chat, step.roles, question.tool, question.model, step.agent)
         known = self._matches.get(key)
         if known is None:
             if len(self._matches) >= MAX_KNOWN_MATCHES:

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from hookgate.hooks.rules import AnyPolicy
 from hookgate.hooks.verdicts import Dropped
+from hookgate.protocol.approval import Terms, Wish
 from hookgate.protocol.hook.answers import (
     Abort,
     Answer,
@@ -171,6 +172,12 @@ def refusal(denied_by: str, reason: str) -> ToolResult:
     asked = "approval hook" if denied_by.startswith("hook:") else "approval"
     text = _with_reason(f"Tool execution denied by {asked}", reason)
     return ToolResult(text, is_error=True, error=Fault("permission", "approve_tool", reason, denied_by))
+
+
+def wish(hook: str, answer: Ask) -> Wish:
+    """What a hook wants people asked."""
+    terms = Terms(required=answer.required, self_approval=answer.may_self_approve)
+    return Wish(f"hook:{hook}", answer.title, answer.text, answer.approvers, answer.ttl_s, terms=terms)
 
 
 def unanswered(hook: str, what: str) -> ToolResult:

@@ -178,7 +178,7 @@ class Gate:
             if isinstance(answer, Refuse):
                 return decision.refusal(f"hook:{name}", answer.reason)
         asks = [(mount.name, it) for mount in approvers if isinstance(it := answers[mount.name], Ask)]
-        return tuple(Wish(f"hook:{name}", it.title, it.text, it.approvers, it.ttl_s) for name, it in asks)
+        return tuple(decision.wish(name, it) for name, it in asks)
 
     async def answer_owned(self, step: Step, call: ToolCall, spec: ToolSpec) -> ToolResult:
         """Run an injected tool: its owner's before_tool, with the tool's own timeout, must respond."""

@@ -8,13 +8,14 @@ from itertools import count
 from typing import TYPE_CHECKING, Literal
 
 from hookgate.loop.execution_policy import Around
-from hookgate.protocol.values import Json, JsonObject
+from hookgate.protocol.values import Json, JsonObject, Step
 from hookgate.tools.select import Selection
 
 if TYPE_CHECKING:
     from hookgate.approvals.requests import Approvals
     from hookgate.hooks.gate import Gate
     from hookgate.loop.reply_calls import TextCalls
+    from hookgate.protocol.chat import Inbound
     from hookgate.protocol.interfaces import Provider
     from hookgate.protocol.models import Model
     from hookgate.tools.registry import Registry
@@ -59,8 +60,9 @@ class Tally:
 class Agent:
     """`providers` by their name in the configuration; `model` is PROVIDER/MODEL; `system` may be empty.
 
-    `compact_at`: the part of the model's window from which on a conversation is summed up; 0: never. `unknown_of`: a
-    line on what nobody knows of a model, empty where all is known; `looked_up`: the models that hooks chose so far.
+    `kinds`: of channels, by name; any other one is its own. `compact_at`: the part of the model's window from which
+    on a conversation is summed up; 0: never. `unknown_of`: a line on what nobody knows of a model, empty where all is
+    known; `looked_up`: the models that hooks chose so far.
     """
 
     name: str
@@ -78,7 +80,16 @@ class Agent:
     selection: Selection = field(default_factory=Selection)
     known_model: Callable[[str], Model | None] = lambda _name: None
     unknown_of: Callable[[str], str] = lambda _name: ""
+    kinds: Mapping[str, str] = field(default_factory=dict[str, str])
     compact_at: float = 0.85
     tally: Tally = field(default_factory=Tally)
     looked_up: set[str] = field(default_factory=set[str])
     numbers: count[int] = field(default_factory=lambda: count(1))
+
+    def step(self, turn_id: str, inbound: Inbound, iteration: int = 0, extension: str = "") -> Step:
+        """Of a turn of this agent's that answers this message."""
+        chat = inbound.chat
+        kind, roles = self.kinds.get(chat.channel, chat.channel), self.approvals.roles(chat)
+        return Step(
+            self.name, turn_id, inbound, iteration, model=self.model, extension=extension, kind=kind, roles=roles
+        )

@@ -60,7 +60,7 @@ class Turn:
         return self.agent.around.redactor
 
     def step(self, iteration: int) -> Step:
-        return Step(self.agent.name, self.id, self.inbound, iteration, model=self.agent.model)
+        return self.agent.step(self.id, self.inbound, iteration)
 
     def emit(self, payload: Payload, step: Step) -> None:
         self.agent.gate.events.emit(payload, step)

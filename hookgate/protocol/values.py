@@ -237,7 +237,8 @@ class Step:
     """One model call of a turn and the tool calls it leads to: what `meta` and `context` are made from.
 
     `extension`: the one whose own tool call it is about; empty where the model asked. `resumed`: a crash had cut it
-    off, and it goes on where it was.
+    off, and it goes on where it was. `kind`: of the channel, whatever its name is; `roles`: of who is answered, where
+    they are known.
     """
 
     agent: str
@@ -249,6 +250,8 @@ class Step:
     purpose: Purpose = "turn"
     extension: str = ""
     resumed: bool = False
+    kind: str = ""
+    roles: tuple[str, ...] = ()
     encoded: dict[str, bytes] = field(default_factory=dict[str, bytes], init=False, compare=False, repr=False)
     """Its parts in JSON by name, kept by whoever encodes them: every question of a step carries the same."""
     heard: dict[str, list[Judgement]] = field(

@@ -102,10 +102,19 @@ def refuse(reason: str = "") -> Json:
     return {"approved": False, "reason": reason}
 
 
-def ask(title: str = "", text: str = "", approvers: Iterable[str] = (), ttl_s: float | None = None) -> Json:
-    """approve_tool: a person decides, within `ttl_s` seconds, else the call is refused."""
-    members = {"title": title, "text": text, "approvers": list(approvers), "ttl_s": ttl_s}
-    return {"ask": {name: value for name, value in members.items() if value}}
+def ask(
+    title: str = "",
+    text: str = "",
+    approvers: Iterable[str] = (),
+    ttl_s: float | None = None,
+    required: int | None = None,
+    self_approval: bool | None = None,
+) -> Json:
+    """approve_tool: a person decides, or `required` of them, within `ttl_s` seconds, else the call is refused.
+    `self_approval`: whether whoever asked may be one of them."""
+    members = {"title": title, "text": text, "approvers": list(approvers), "ttl_s": ttl_s, "required": required}
+    said = {name: value for name, value in members.items() if value}
+    return {"ask": said if self_approval is None else {**said, "self_approval": self_approval}}
 
 
 # --- what handlers are given: the params, under the names they have on the wire -------------------------------

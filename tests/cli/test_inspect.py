@@ -78,7 +78,15 @@ def test_guards_processes_and_extensions_are_listed_as_they_are_asked(
 
 @pytest.mark.usefixtures("here")
 def test_explain_shows_guards_and_extensions_and_why_they_are_in_or_out(capsys: pytest.CaptureFixture[str]) -> None:
-    call = {"channel": "cli", "chat": "terminal", "chat_type": "direct", "sender": "user", "thread": "", "model": ""}
+    call = {
+        "channel": "cli",
+        "chat": "terminal",
+        "chat_type": "direct",
+        "sender": "user",
+        "thread": "",
+        "model": "",
+        "agent": "",
+    }
     assert explain(None, {**call, "tool": "bash"}) == 0
     shown = capsys.readouterr().out
     stage, *lines = shown.partition("approve_tool:")[0].splitlines()

@@ -53,7 +53,7 @@ ALL = frozenset(Stage)
 
 BARE = Step("main", "main-turn-1", Inbound(Chat("cli", "1", chat_type=""), "hi"))
 ASKED = Inbound(Chat("cli", "1", "7", "group", "9"), "hi", message_id="311")
-FULL = Step("main", "main-turn-1", ASKED, extension="notes", resumed=True)
+FULL = Step("main", "main-turn-1", ASKED, extension="notes", resumed=True, kind="telegram", roles=("ops",))
 NESTED = ("meta", "context", "context.inbound", "response", "result", "messages[]", "message")
 
 

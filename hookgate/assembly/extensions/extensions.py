@@ -72,6 +72,8 @@ class Extensions:
         self.surfaces = Surfaces(joints.channels, joints.surfaces, joints.redact)
         self.tool_calls = ToolCalls(self._covers)
         self.roster = Roster(self.surfaces, self._offer, self.tool_calls.run)
+        self.asking: Callable[[Chat], Step] = self._unknown
+        """As whom somebody asks in a chat."""
         self.commands = ExtensionCommands(self.roster, self.surfaces, self._covers_chat)
         matching = any(it.match != MatchSection() for it in config.zot.extensions.values())
         self.inside: tuple[Mount, ...] = (tool_matcher(self._covers),) if matching else ()
@@ -188,8 +190,12 @@ class Extensions:
         return known is not None and known.matches(step)
 
     def _covers_chat(self, extension: str, chat: Chat) -> bool:
+        return self._covers(extension, self.asking(chat))
+
+    def _unknown(self, chat: Chat) -> Step:
+        """Before there is anybody who knows more."""
         agent = self._config.agent
-        return self._covers(extension, Step(agent.name, "", Inbound(chat, ""), model=agent.model))
+        return Step(agent.name, "", Inbound(chat, ""), model=agent.model)
 
     def _offer(self, extension: str, rank: int, tools: Sequence[Tool]) -> None:
         self._tools.offer(extension, rank, tools)

@@ -43,9 +43,11 @@ def _step(config: Config, match: MatchSection) -> Step:
         _covered(match.chats, ("terminal",)),
         _covered(match.senders, ("user",)),
         _covered(match.chat_types, ("direct",)),
+        _covered(match.threads, ("",)),
     )
-    model = _covered(match.models, (config.agent.model or MODEL,))
-    return Step(config.agent.name, "turn-doctor", Inbound(chat, WORDS), model=model)
+    model, role = _covered(match.models, (config.agent.model or MODEL,)), _covered(match.roles, ("",))
+    roles = (role,) if role else ()
+    return Step(config.agent.name, "turn-doctor", Inbound(chat, WORDS), model=model, roles=roles)
 
 
 def _tool(config: Config, match: MatchSection) -> ToolSpec:

@@ -33,13 +33,17 @@ def hooks_list(config_file: Path | None, control: Path | None, as_json: bool) ->
 @click.option("--chat-type", default="direct", show_default=True)
 @click.option("--sender", default="user", show_default=True)
 @click.option("--thread", default="")
+@click.option(
+    "--role", default=None, help="That the sender has, instead of those of [people]; several between commas."
+)
+@click.option("--agent", default="", help="Instead of the one that answers in that chat.")
 @click.option("--tool", default="", help="A tool call of this name.")
 @click.option("--model", default="", help="Instead of agent.model.")
-def hooks_explain(config_file: Path | None, **call: str) -> None:
+def hooks_explain(config_file: Path | None, role: str | None, **call: str) -> None:
     """Which hooks a call would pass, in order, and why each is in or out."""
     from hookgate.cli.hooks.inspect import explain
 
-    guarded(lambda: explain(config_file, call))
+    guarded(lambda: explain(config_file, call, role))
 
 
 @hooks.command(name="check")

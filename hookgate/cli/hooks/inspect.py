@@ -14,6 +14,7 @@ from hookgate.assembly.hooks.opening import plans
 from hookgate.assembly.tools.opening import all_rules
 from hookgate.cli.printing import counted, say, table
 from hookgate.config import ConfigError
+from hookgate.mistakes import close
 from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.values import Step
@@ -164,13 +165,13 @@ class _Case:
     tool: str
 
 
-def explain(config_file: Path | None, call: Mapping[str, str]) -> int:
+def explain(config_file: Path | None, call: Mapping[str, str], roles: str | None = None) -> int:
     """The chain of each stage that such a call passes, in order, and why each hook is in or out. Without a tool it is
-    about a message."""
+    about a message. `roles` None: those that the configuration gives the sender."""
     from hookgate.assembly.hooks.hook_order import chain
 
     config, file = configuration.load(config_file)
-    case = _case(config, call)
+    case = _case(config, call, roles)
     laid = chain(config, file.parent)
     for stage in _TOOL_STAGES if case.tool else [stage for stage in Stage if stage not in _TOOL_STAGES]:
         say(f"{stage}:")
@@ -187,10 +188,19 @@ def explain(config_file: Path | None, call: Mapping[str, str]) -> int:
 _TOOL_STAGES = [Stage.BEFORE_TOOL, Stage.APPROVE_TOOL, Stage.AFTER_TOOL]
 
 
-def _case(config: Config, call: Mapping[str, str]) -> _Case:
+def _case(config: Config, call: Mapping[str, str], roles: str | None) -> _Case:
+    from hookgate.approvals.people import People, requester
+    from hookgate.assembly.agents import Routes
+    from hookgate.assembly.hooks.opening import people
+
     chat = Chat(call["channel"], call["chat"], call["sender"], call["chat_type"], call["thread"])
-    model = call["model"] or config.agent.model
-    return _Case(Step(config.agent.name, "", Inbound(chat, ""), model=model), call["tool"])
+    agent = call["agent"] or Routes(config)(chat)
+    if agent not in (config.agent.name, *config.agents):
+        raise ConfigError(f"there is no agent {agent!r}{close(agent, (config.agent.name, *config.agents))}")
+    section = config.agents.get(agent)
+    model = call["model"] or (section.model if section is not None and section.model else config.agent.model)
+    known = People(people(config)).roles(requester(chat)) if roles is None else tuple(filter(None, roles.split(",")))
+    return _Case(Step(agent, "", Inbound(chat, ""), model=model, roles=known), call["tool"])
 
 
 def _explained(links: Sequence[Link], stage: Stage, case: _Case) -> list[str]:

@@ -116,7 +116,7 @@ async def _call(runtime: Runtime, flags: CallFlags, results: list[ToolResult]) -
     agent = runtime.agent
     snapshot = agent.selection.of(agent.registry.snapshot(), flags.channel)
     chat = Chat(flags.channel, flags.chat, flags.sender)
-    step = Step(agent.name, "tools-call", Inbound(chat, TEXT), model=agent.model)
+    step = agent.step("tools-call", Inbound(chat, TEXT))
     request = await _effective(runtime, step, snapshot, flags.name)
     proposed = ProposedCall("call_1", flags.name, flags.arguments)
 

@@ -85,7 +85,7 @@ def _between(gateway: Gateway, claim: Claim, shown: Shown, errand: Errand) -> Ba
     call_context.session.set(chat.session_key)
     snapshot = agent.selection.of(agent.registry.snapshot(), chat.channel)
     turn_id = f"{agent.name}-turn-{next(agent.numbers)}"
-    step = Step(agent.name, turn_id, Inbound(chat, ""), model=agent.model, extension=errand.extension)
+    step = agent.step(turn_id, Inbound(chat, ""), extension=errand.extension)
     request = LLMRequest(agent.model, (), shown(step, snapshot.specs), agent.options)
     return Batch(
         agent, gateway.outlet(chat), claim, step, agent.gate.offered(step, request), snapshot, gateway.journal

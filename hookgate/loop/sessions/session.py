@@ -150,7 +150,7 @@ class Session:
 
     def _open(self, chat: Chat) -> None:
         if self._opened is None:
-            self._opened = Step(self.agent.name, "", Inbound(chat, ""), model=self.agent.model)
+            self._opened = self.agent.step("", Inbound(chat, ""))
             self.agent.gate.events.emit(SessionBegan(self.key), self._opened)
 
     async def _do(self, job: Job) -> End:
@@ -274,7 +274,7 @@ class Session:
         await self._end(transcript, "dropped", read, [*left, *outbox])
 
     async def _compact(self, job: Compaction, transcript: Transcript) -> End:
-        step = Step(self.agent.name, self._turn_id(), Inbound(job.chat, ""), model=self.agent.model)
+        step = self.agent.step(self._turn_id(), Inbound(job.chat, ""))
         end, line = await compacted(self.agent, transcript, step)
         await self._end(transcript, "answered", (), [line])
         return end

@@ -97,13 +97,19 @@ class Refuse:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A person must decide."""
+    """A person must decide, or so many. `self_approval` None: whoever the turn answers may, where one is enough."""
 
     action: ClassVar[str] = "ask"
     title: str = ""
     text: str = ""
     approvers: tuple[str, ...] = ()
     ttl_s: float | None = None
+    required: int = 1
+    self_approval: bool | None = None
+
+    @property
+    def may_self_approve(self) -> bool:
+        return self.required == 1 if self.self_approval is None else self.self_approval
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,5 +227,6 @@ def _parse_approval(members: dict[str, Any]) -> Answer:
         return Refuse(approval.reason or "")
     if approval.ask is not None:
         ask = approval.ask
-        return Ask(ask.title or "", ask.text or "", ask.approvers or (), ask.ttl_s)
+        said = (ask.title or "", ask.text or "", ask.approvers or (), ask.ttl_s)
+        return Ask(*said, ask.required or 1, ask.self_approval)
     return Approve()

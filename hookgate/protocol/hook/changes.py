@@ -195,6 +195,8 @@ class AskPatch(Patch):
     text: str | None = None
     approvers: Texts | None = None
     ttl_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    required: Annotated[int, Field(ge=1, le=100)] | None = None
+    self_approval: bool | None = None
 
 
 class ApprovalPatch(Patch):

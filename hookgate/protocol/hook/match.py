@@ -1,4 +1,4 @@
-"""Which calls and events a hook sees: globs over channel, chat, sender, tool, model and agent. Pure."""
+"""Which calls and events a hook sees: globs over channel, chat, thread, sender, role, tool, model, agent. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from functools import cached_property
 from hookgate.protocol.events.payloads import INSIDE, ON_DEMAND, PAYLOADS
 from hookgate.protocol.values import Step
 
-CRITERIA = ("channels", "chats", "chat_types", "senders", "tools", "models", "agents")
+CRITERIA = ("channels", "chats", "chat_types", "threads", "senders", "roles", "tools", "models", "agents")
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,8 @@ def _compiled(patterns: Iterable[str]) -> re.Pattern[str] | None:
 
 @dataclass(frozen=True)
 class Matcher:
-    """All criteria must cover; a criterion about something the call does not have (a tool, say) does not count."""
+    """All criteria must cover; a criterion about something the call does not have (a tool, say) does not count. Of
+    several roles one is enough to be covered, and one to be excluded."""
 
     criteria: Mapping[str, Globs] = field(default_factory=dict[str, Globs])
 
@@ -52,30 +53,36 @@ class Matcher:
     def mismatch(self, step: Step | None, tool: str = "", model: str = "") -> str | None:
         """The first criterion that keeps a call out, in words; None where it matches."""
         for name, globs in self.criteria.items():
-            value = _subject(name, step, tool, model)
-            if value is not None and not globs.covers(value):
-                return f"{name} = {list(globs.patterns)} does not cover {value!r}"
+            values = _subject(name, step, tool, model)
+            if values is not None and not globs.covers(*values):
+                return f"{name} = {list(globs.patterns)} does not cover {', '.join(map(repr, values))}"
         return None
 
 
-def _subject(criterion: str, step: Step | None, tool: str, model: str) -> str | None:
+def _subject(criterion: str, step: Step | None, tool: str, model: str) -> tuple[str, ...] | None:
     match criterion:
         case "tools":
-            return tool or None
+            value = tool or None
         case "models":
-            return model or (step.model if step else "") or None
+            value = model or (step.model if step else "") or None
         case _ if step is None:
-            return None
+            value = None
+        case "roles":
+            # For nobody's roles an empty one stands: nothing excludes it, and of what is included only `*`.
+            return step.roles or ("",)
         case "channels":
-            return step.chat.channel
+            value = step.chat.channel
         case "chats":
-            return step.chat.chat_id
+            value = step.chat.chat_id
         case "chat_types":
-            return step.chat.chat_type
+            value = step.chat.chat_type
+        case "threads":
+            value = step.chat.thread
         case "senders":
-            return step.chat.sender
+            value = step.chat.sender
         case _:
-            return step.agent
+            value = step.agent
+    return None if value is None else (value,)
 
 
 @dataclass(frozen=True)

@@ -43,10 +43,12 @@ def inbound_members(step: Step) -> dict[str, object]:
     chat = step.chat
     members = {
         "channel": chat.channel,
+        "kind": step.kind,
         "chat_id": chat.chat_id,
         "chat_type": chat.chat_type,
         "topic_id": chat.thread,
         "sender_id": chat.sender,
+        "roles": step.roles,
         "message_id": step.inbound.message_id,
     }
     return {name: value for name, value in members.items() if value}

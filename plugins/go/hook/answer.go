@@ -96,11 +96,15 @@ type Approval struct {
 }
 
 // Question is what a person is asked. Approvers empty: whoever asked for the tool. TTLSeconds 0: hookgate's default.
+// Required: how many people have to agree, 0 is one. SelfApproval nil: whoever asked may be one of them where one is
+// enough.
 type Question struct {
-	Title      string   `json:"title,omitempty"`
-	Text       string   `json:"text,omitempty"`
-	Approvers  []string `json:"approvers,omitempty"`
-	TTLSeconds float64  `json:"ttl_s,omitempty"`
+	Title        string   `json:"title,omitempty"`
+	Text         string   `json:"text,omitempty"`
+	Approvers    []string `json:"approvers,omitempty"`
+	TTLSeconds   float64  `json:"ttl_s,omitempty"`
+	Required     int      `json:"required,omitempty"`
+	SelfApproval *bool    `json:"self_approval,omitempty"`
 }
 
 // Approve lets the tool run, unless another approver refuses or a rule wants a person.

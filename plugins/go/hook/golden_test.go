@@ -100,7 +100,7 @@ func TestEveryApprovalHasItsShapeOnTheWire(t *testing.T) {
 		{Refuse("too late"), `{"approved":false,"reason":"too late"}`},
 		{Approval{}, `{"approved":false}`},
 		{Ask(Question{}), `{"ask":{}}`},
-		{Ask(Question{"Deploy?", "to production", []string{"42"}, 60}), `{"ask":{"title":"Deploy?","text":"to production","approvers":["42"],"ttl_s":60}}`},
+		{Ask(Question{"Deploy?", "to production", []string{"42"}, 60, 2, new(bool)}), `{"ask":{"title":"Deploy?","text":"to production","approvers":["42"],"ttl_s":60,"required":2,"self_approval":false}}`},
 	}
 	for _, c := range cases {
 		h := newHook("test")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from hookgate.protocol.chat import Chat, Inbound
@@ -10,7 +12,7 @@ from hookgate.protocol.hook.match import CRITERIA, Globs, Matcher, Observed, unk
 from hookgate.protocol.values import Step
 
 CHAT = Chat("telegram", "-42", sender="501", chat_type="group", thread="7")
-STEP = Step("main", "t", Inbound(CHAT, "x"), model="openai/gpt-4o")
+STEP = Step("main", "t", Inbound(CHAT, "x"), model="openai/gpt-4o", roles=("ops",))
 
 
 @pytest.mark.parametrize(
@@ -48,7 +50,9 @@ MATCHING = {
     "channels": "telegram",
     "chats": "-42",
     "chat_types": "group",
+    "threads": "7",
     "senders": "501",
+    "roles": "ops",
     "tools": "bash",
     "models": "openai/*",
     "agents": "main",
@@ -84,6 +88,13 @@ def test_an_unknown_sender_is_not_covered_by_a_list_of_senders() -> None:
     nobody = Step("main", "t", Inbound(Chat("telegram", "1"), "x"))
     assert not _matcher(senders=["501"]).matches(nobody)
     assert _matcher(senders=["!501"]).matches(nobody)
+
+
+def test_one_role_is_enough_and_one_that_is_excluded_too_many() -> None:
+    both, none = replace(STEP, roles=("guest", "ops")), replace(STEP, roles=())
+    assert [_matcher(roles=["ops"]).matches(it) for it in (both, none)] == [True, False]
+    assert [_matcher(roles=["!guest"]).matches(it) for it in (both, none)] == [False, True]
+    assert _matcher(roles=["dev"]).mismatch(both) == "roles = ['dev'] does not cover 'guest', 'ops'"
 
 
 def test_the_model_of_the_request_beats_the_one_of_the_step() -> None:
