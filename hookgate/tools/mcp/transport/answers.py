@@ -5,14 +5,18 @@ The SDK leaves a stream of events as soon as it has its answer, which under trio
 
 from __future__ import annotations
 
+import re
+from codecs import getincrementaldecoder
+from collections.abc import AsyncIterator
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import trio
+from httpx_sse import EventSource, ServerSentEvent
 
 from hookgate.protocol.codec import decode, encode
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.framing import MAX_MESSAGE_BYTES
-from hookgate.tools.mcp.transport.events import Event, Events, TooLong
 from hookgate.tools.mcp.transport.lines import PARSE_ERROR
 from hookgate.tools.mcp.transport.tap import Tap
 
@@ -28,6 +32,11 @@ CLOSE_S = 5.0
 RESUME_S = 1.0
 MAX_RESUMES = 3
 """Streams in a row that say nothing new before the rest of an answer is given up."""
+
+# Both come back to the server or decide how long it is waited for: what no header and no clock can hold is left out.
+_NAME = re.compile(r"[\x20-\x7e]{1,1000}")
+_LONGEST_RETRY_MS = 10**9
+_utf8 = getincrementaldecoder("utf-8")
 
 
 class Beside(Protocol):
@@ -136,18 +145,18 @@ class _Stream:
     def __init__(self, request: httpx2.Request, tap: Tap, beside: Beside) -> None:
         self._request, self._tap, self._beside = request, tap, beside
         self._answer: dict[str, Any] | None = None
-        self._last = Event()
-        self._too_long = False
+        self._last, self._retry_s = "", RESUME_S
+        self._size = 0
         self._scope = trio.CancelScope()
 
     async def read(self, response: httpx2.Response) -> httpx2.Response:
         await self._read_one(response)
         idle = 0
-        while not self._done and self._last.id and idle < MAX_RESUMES:
-            known = self._last.id
-            await trio.sleep(int(self._last.retry) / 1000 if self._last.retry else RESUME_S)
+        while not self._done and self._last and idle < MAX_RESUMES:
+            known = self._last
+            await trio.sleep(self._retry_s)
             await self._resume()
-            idle = idle + 1 if self._last.id == known else 0
+            idle = idle + 1 if self._last == known else 0
         if self._too_long:
             return refusal(self._request, PARSE_ERROR, _TOO_LONG)
         return self._answered(response)
@@ -156,11 +165,15 @@ class _Stream:
     def _done(self) -> bool:
         return self._answer is not None or self._too_long
 
+    @property
+    def _too_long(self) -> bool:
+        return self._size > MAX_MESSAGE_BYTES
+
     async def _resume(self) -> None:
         import httpx2
 
         try:
-            response = await self._beside.resume(self._last.id)
+            response = await self._beside.resume(self._last)
         except httpx2.TransportError:
             return
         try:
@@ -174,28 +187,31 @@ class _Stream:
         """To its end, or a moment beyond the answer."""
         import httpx2
 
-        events = Events(MAX_MESSAGE_BYTES)
-        self._scope = trio.CancelScope()
+        self._scope, self._size = trio.CancelScope(), 0
+        # Of a response, httpx-sse uses these two alone.
+        body = SimpleNamespace(headers={"content-type": "text/event-stream"}, aiter_text=lambda: self._text(response))
         try:
             with self._scope:
-                async for part in cast("httpx2.AsyncByteStream", response.stream):
-                    await self._take_all(events, part)
+                async for event in EventSource(cast("Any", body)).aiter_sse():
+                    self._size = 0
+                    await self._take(event)
         except httpx2.TransportError:
             pass
 
-    async def _take_all(self, events: Events, part: bytes) -> None:
-        try:
-            found = events.feed(part)
-        except TooLong:
-            self._too_long = True
-            self._scope.cancel()
-            return
-        for event in found:
-            await self._take(event)
+    async def _text(self, response: httpx2.Response) -> AsyncIterator[str]:
+        decoder = _utf8("replace")
+        async for part in cast("httpx2.AsyncByteStream", response.stream):
+            self._size += len(part)
+            if self._too_long:
+                self._scope.cancel()
+            elif text := decoder.decode(part):
+                yield text
 
-    async def _take(self, event: Event) -> None:
-        self._last.id, self._last.retry = event.id or self._last.id, event.retry or self._last.retry
-        if event.kind != "message" or not event.data:
+    async def _take(self, event: ServerSentEvent) -> None:
+        self._last = event.id if _NAME.fullmatch(event.id) else self._last
+        if event.retry is not None and 0 <= event.retry < _LONGEST_RETRY_MS:
+            self._retry_s = event.retry / 1000
+        if event.event != "message" or not event.data:
             return
         message = members(event.data)
         if "method" in message:

@@ -9,11 +9,13 @@ import trio
 
 
 class Ending:
-    """The first reason counts. `on_end` is called before anybody who waits is woken."""
+    """The first reason counts. `on_end` is called before anybody who waits is woken. `foreseen`: the reason, where
+    what can be read ends."""
 
     def __init__(self, on_end: Callable[[], None]) -> None:
         self.event = trio.Event()
         self.reason = ""
+        self.foreseen = "the connection was closed"
         self._on_end = on_end
 
     def end(self, reason: str) -> None:

@@ -1,20 +1,22 @@
-"""An MCP server as a child process: started without a shell, read with a cap, stopped with its whole group.
+"""An MCP server as a child process: the SDK's two streams on one side, its pipes on the other. Knows no tool.
 
-Knows no tool. The SDK's own stdio transport is not used: its lines have no limit, it looks at the environment, and
-children of a server that ends by itself outlive it.
+The SDK's own stdio transport is not used: its lines have no limit, it looks at the environment, and children of a
+server that ends by itself outlive it.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager, suppress
+import math
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import structlog
 import trio
 
-from hookgate.processes import group
+from hookgate.processes.child import Child, open_child
+from hookgate.processes.outbox import Outbox
+from hookgate.processes.pipes import STDERR_LINES_PER_S, TakeLines, open_pipes
 from hookgate.tools.mcp.asked import plain
 from hookgate.tools.mcp.server import ConnectFailed, ServerSpec
 from hookgate.tools.mcp.transport.ending import Flood
@@ -28,13 +30,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger("hookgate.mcp")
 
-READ_BYTES = 1 << 16
-STOP_S = 10.0
-"""Beyond this not even a killed process has gone: the kernel holds it."""
-DRAIN_S = 0.3
-"""How long the last words of an ended process are waited for, and the exit status after the last words."""
-STDERR_LINES_PER_S = 50
-STDERR_LINE_BYTES = 2048
+MAX_TO_SEND = 64
 
 
 @asynccontextmanager
@@ -46,126 +42,81 @@ async def open_stdio(spec: ServerSpec, tap: Tap) -> AsyncGenerator[TransportStre
     """
     import anyio
 
-    process = await _start(spec)
-    child = _Child(process, tap)
-    incoming, received = anyio.create_memory_object_stream["SessionMessage | Exception"](0)
-    outgoing, to_send = anyio.create_memory_object_stream["SessionMessage"](64)
-    try:
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(child.run_reader, incoming)
-            nursery.start_soon(child.run_writer, to_send)
-            nursery.start_soon(child.run_watch, incoming.close)
-            nursery.start_soon(child.run_stderr)
-            try:
-                yield ReadTap(received, tap), WriteTap(outgoing, tap)
-            finally:
-                with trio.move_on_after(STOP_S, shield=True):
-                    await child.stop()
-                nursery.cancel_scope.cancel()
-    finally:
-        for stream in (incoming, received, outgoing, to_send):
-            stream.close()
-        with trio.move_on_after(STOP_S, shield=True):
-            await _close_pipes(process)
-
-
-async def _start(spec: ServerSpec) -> trio.Process:
     if spec.recheck is not None and (refused := await spec.recheck()):
         raise ConnectFailed(refused)
     try:
-        return await trio.lowlevel.open_process(
-            list(spec.command),
-            stdin=-1,
-            stdout=-1,
-            stderr=-1,
-            cwd=spec.directory,
-            env=dict(spec.environment),
-            start_new_session=True,
-        )
+        pipes = await open_pipes(spec.command, spec.directory or ".", spec.environment)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise ConnectFailed(f"it cannot be started: {spec.command[0]}: {reason}") from None
+    # What is read has been weighed by then, so that no more waits than a flood may have.
+    incoming, received = anyio.create_memory_object_stream["SessionMessage | Exception"](math.inf)
+    outgoing, to_send = anyio.create_memory_object_stream["SessionMessage"](MAX_TO_SEND)
+    child = Child(pipes)
+    try:
+        async with open_child(child, _Server(child, tap, incoming, to_send), _logged(spec.name)):
+            yield ReadTap(received, tap, judged=True), WriteTap(outgoing, tap)
+    finally:
+        for stream in (incoming, received, outgoing, to_send):
+            stream.close()
 
 
-async def _close_pipes(process: trio.Process) -> None:
-    for stream in (process.stdin, process.stdout, process.stderr):
-        if stream is not None:
-            await stream.aclose()
+class _Server:
+    """The conversation with its process, which the SDK holds: here its messages are only passed on."""
 
+    def __init__(
+        self,
+        child: Child,
+        tap: Tap,
+        incoming: MemoryObjectSendStream[SessionMessage | Exception],
+        to_send: MemoryObjectReceiveStream[SessionMessage],
+    ) -> None:
+        self._child, self._tap = child, tap
+        self._incoming, self._to_send = incoming, to_send
+        self._lines = Lines(tap)
+        self._outbox = Outbox[bytes](child.pipes.stdin, lambda event, _dropped: event, child.cut)
 
-class _Child:
-    def __init__(self, process: trio.Process, tap: Tap) -> None:
-        # It was started with three pipes.
-        assert process.stdin is not None  # noqa: S101
-        assert process.stdout is not None  # noqa: S101
-        assert process.stderr is not None  # noqa: S101
-        self._process, self._tap = process, tap
-        self._stdin, self._stdout, self._stderr = process.stdin, process.stdout, process.stderr
-        self._read_all = trio.Event()
-        self._last_words: deque[str] = deque(maxlen=3)
-
-    async def run_reader(self, incoming: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
-        """Until its stdout ends. The process is then given a moment to say why by its exit."""
-        import anyio
+    def take(self, data: bytes) -> int:
+        """The tap knows better than a count of bytes what is a flood."""
         from mcp.shared.message import SessionMessage
 
-        lines = Lines(self._tap)
-        # Closed by ourselves: the connection has ended already, and `incoming` with it.
-        gone = (trio.ClosedResourceError, trio.BrokenResourceError)
-        with suppress(*gone, anyio.ClosedResourceError, anyio.BrokenResourceError):
-            while (data := await self._stdout.receive_some(READ_BYTES)) and not self._tap.ending.event.is_set():
-                for message in lines.feed(bytes(data)):
-                    await incoming.send(SessionMessage(message))
-        self._read_all.set()
-        with trio.move_on_after(DRAIN_S):
-            await self._process.wait()
-        self._end("it closed its stdout")
-        incoming.close()
+        for message in self._lines.feed(data):
+            if self._tap.passes(message):
+                self._incoming.send_nowait(SessionMessage(message))
+        if self._tap.ending.event.is_set():
+            self._child.end(self._tap.ending.reason)
+        return 0
 
-    async def run_watch(self, close: Callable[[], None]) -> None:
-        """A grandchild may hold the pipe open after the process is gone, so its exit is watched apart."""
-        await self._process.wait()
-        with trio.move_on_after(DRAIN_S):
-            await self._read_all.wait()
-        self._end("it ended")
-        close()
+    def abandon(self, reason: str) -> None:
+        """The SDK reads what has come until then, and with it the end."""
+        words = self._child.last_words[-1:]
+        self._tap.ending.foreseen = reason + "".join(f" (its last words: {plain(it[:200].strip())})" for it in words)
+        self._incoming.close()
+        self._outbox.close()
 
-    async def run_writer(self, to_send: MemoryObjectReceiveStream[SessionMessage]) -> None:
-        """Alone at its stdin: no caller's deadline may cut a line in half."""
-        async for item in to_send:
-            text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
-            try:
-                await self._stdin.send_all(text.encode("utf-8", "replace") + b"\n")
-            except (trio.BrokenResourceError, trio.ClosedResourceError):
-                # Its exit, which usually comes with this, gives the better reason.
-                with trio.move_on_after(DRAIN_S):
-                    await self._process.wait()
-                self._end("it closed its stdin")
-                return
+    async def run_writer(self) -> None:
+        """What waits for a pipe that is full waits in the SDK's stream, where it is bounded."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._outbox.run)
+            async for item in self._to_send:
+                text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+                self._outbox.send([text.encode("utf-8", "replace") + b"\n"])
+                await self._outbox.emptied()
 
-    async def run_stderr(self) -> None:
-        """Drained always: a full pipe would stop the server."""
-        over, rest = Flood(STDERR_LINES_PER_S, 1.0), b""
-        with suppress(trio.ClosedResourceError, trio.BrokenResourceError):
-            while data := await self._stderr.receive_some(READ_BYTES):
-                *complete, rest = (rest + data).split(b"\n")
-                rest = rest[:STDERR_LINE_BYTES]
-                for line in complete:
-                    self._take_stderr(line, over)
+    async def introduce(self) -> str | None:
+        """The SDK shakes hands."""
+        return None
 
-    def _take_stderr(self, line: bytes, over: Flood) -> None:
-        text = line[:STDERR_LINE_BYTES].decode("utf-8", "replace").strip()
-        if text:
-            self._last_words.append(text)
-            if not over.over():
-                log.info("mcp_stderr", connection=self._tap.name, line=text)
+    async def leave(self) -> None:
+        """Without a word: closing its stdin says it."""
 
-    async def stop(self) -> None:
-        await self._stdin.aclose()
-        await group.stop(self._process)
 
-    def _end(self, reason: str) -> None:
-        status = self._process.returncode
-        reason = reason if status is None else group.exit_text(status)
-        words = f" (its last words: {plain(self._last_words[-1][:200])})" if self._last_words else ""
-        self._tap.ending.end(reason + words)
+def _logged(name: str) -> TakeLines:
+    over = Flood(STDERR_LINES_PER_S, 1.0)
+
+    def take(lines: Sequence[bytes]) -> None:
+        for line in lines:
+            if (text := line.decode("utf-8", "replace").strip()) and not over.over():
+                log.info("mcp_stderr", connection=name, line=text)
+
+    return take

@@ -113,10 +113,10 @@ class Tap:
 
 
 class ReadTap:
-    """The read half of a transport, as the SDK sees it."""
+    """The read half of a transport, as the SDK sees it. `judged`: the tap has seen what comes."""
 
-    def __init__(self, inner: ReadStream[SessionMessage | Exception], tap: Tap) -> None:
-        self._inner, self._tap = inner, tap
+    def __init__(self, inner: ReadStream[SessionMessage | Exception], tap: Tap, *, judged: bool = False) -> None:
+        self._inner, self._tap, self._judged = inner, tap, judged
 
     async def receive(self) -> SessionMessage | Exception:
         import anyio
@@ -125,11 +125,11 @@ class ReadTap:
             try:
                 item = await self._inner.receive()
             except (anyio.EndOfStream, anyio.ClosedResourceError):
-                self._tap.ending.end("the connection was closed")
+                self._tap.ending.end(self._tap.ending.foreseen)
                 raise
             if isinstance(item, Exception):
                 self._tap.junk(str(item))
-            elif self._tap.passes(item.message):
+            elif self._judged or self._tap.passes(item.message):
                 return item
 
     async def aclose(self) -> None:

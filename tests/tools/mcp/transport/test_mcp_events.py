@@ -1,4 +1,4 @@
-"""Server-sent events out of bytes, and streams of events as answers to a call."""
+"""Streams of events as answers to a call."""
 
 from __future__ import annotations
 
@@ -7,62 +7,12 @@ from typing import Any
 
 import pytest
 import trio
-from hypothesis import given
-from hypothesis import strategies as st
+import trio.testing
 
-from hookgate.tools.mcp.transport.events import Event, Events, TooLong
 from tests.tools.mcp.benches import opened
 from tests.tools.mcp.web import Asked, reply, serving
 
 STREAM = b"Content-Type: text/event-stream\r\nConnection: close\r\n\r\n"
-
-
-def events(*chunks: bytes) -> list[Event]:
-    feed = Events(1000)
-    return [event for chunk in chunks for event in feed.feed(chunk)]
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (b"data: one\n\n", [Event("one")]),
-        (b"data:one\r\n\r\n", [Event("one")]),
-        (b"data: one\r\rdata: two\r\r\n", [Event("one"), Event("two")]),
-        (b"data: one\ndata: two\n\n", [Event("one\ntwo")]),
-        (b"event: endpoint\nid: 7\nretry: 10\ndata\n\n", [Event("", "endpoint", "7", "10")]),
-        (b": a comment\n\n\n\n", []),
-        ("data: \u2028é\n\n".encode(), [Event("\u2028é")]),
-        (b"data: cut", []),
-        (b"\xff\n\n", []),
-        ("id: é\ndata: one\n\n".encode(), [Event("one")]),
-        (b"id: \x1b[2J\nretry: " + b"9" * 400 + b"\ndata: one\n\n", [Event("one")]),
-        (b"id: \0\nretry: -1\ndata: one\n\n", [Event("one")]),
-    ],
-)
-def test_events_are_read(text: bytes, expected: list[Event]) -> None:
-    assert events(text) == expected
-
-
-@given(st.integers(0, 40))
-def test_an_event_may_come_in_pieces(cut: int) -> None:
-    text = b"id: 1\r\ndata: one\r\n\r\nid: 2\r\ndata: two\r\n\r\n"
-    assert events(text[:cut], text[cut:]) == [Event("one", id="1"), Event("two", id="2")]
-
-
-def test_an_event_that_is_too_long_is_refused() -> None:
-    with pytest.raises(TooLong):
-        events(b"data: ", *[b"x" * 100] * 10)
-
-
-def test_an_event_of_very_many_lines_is_read_in_one_go() -> None:
-    """To whoever copies what there is with each line it is the work of many minutes."""
-    feed = Events(16 << 20)
-    assert feed.feed(b"data:\n" * 2_000_000) == []
-    assert [len(event.data or "") for event in feed.feed(b"\n")] == [1_999_999]
-
-
-def test_many_events_together_may_be_longer() -> None:
-    assert len(events(*[b"data: " + b"x" * 500 + b"\n\n"] * 10)) == 10
 
 
 def sse(*messages: dict[str, Any], identity: str = "") -> bytes:
@@ -103,7 +53,10 @@ async def test_an_answer_counts_although_the_stream_stays_open() -> None:
     async def open_ended(asked: Asked, stream: trio.SocketStream) -> bool:
         if calls(asked):
             await start(stream)
-            await stream.send_all(sse(result(asked)))
+            answer = b": soon\r\n\r\n" + sse(result(asked)).replace(b"\n", b"\r\n")
+            for piece in (answer[:30], answer[30:]):
+                await stream.send_all(piece)
+                await trio.testing.wait_all_tasks_blocked(0.01)
             await trio.sleep_forever()
         return calls(asked)
 
