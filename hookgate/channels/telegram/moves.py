@@ -8,7 +8,7 @@ from typing import cast
 import structlog
 import trio
 
-from hookgate.channels.telegram.incoming.updates import Said
+from hookgate.channels.platforms.said import Said
 from hookgate.protocol.codec import decode, encode
 from hookgate.protocol.journal.interfaces import Holds
 

@@ -7,15 +7,12 @@ from typing import Any
 import pytest
 
 from hookgate.channels.platforms.asking import Pressed
+from hookgate.channels.platforms.said import Attachment, Said, Skipped, named
 from hookgate.channels.telegram.incoming.updates import (
-    Attachment,
     Heard,
     Moved,
     Reader,
-    Said,
-    Skipped,
     joined,
-    named,
 )
 from hookgate.channels.telegram.wire import Me
 from hookgate.protocol.chat import Chat

@@ -15,16 +15,9 @@ import trio
 
 from hookgate.channels.platforms.asking import Pressed
 from hookgate.channels.platforms.parts import PlatformParts
+from hookgate.channels.platforms.said import Attachment, Said, Skipped
 from hookgate.channels.telegram.api import Api, ApiFailed
-from hookgate.channels.telegram.incoming.updates import (
-    Attachment,
-    Moved,
-    Reader,
-    Said,
-    Skipped,
-    joined,
-    number,
-)
+from hookgate.channels.telegram.incoming.updates import Moved, Reader, joined, number
 from hookgate.channels.telegram.moves import Moves
 from hookgate.channels.telegram.wire import FilePath
 from hookgate.protocol.catalog import StoreFailed

@@ -3,7 +3,6 @@ connection, no clock and no rule about who is heard."""
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import cast
@@ -11,54 +10,15 @@ from typing import cast
 from pydantic import ValidationError
 
 from hookgate.channels.platforms.asking import Pressed
+from hookgate.channels.platforms.said import MAX_NAME, Attachment, Said, Skipped, clean, named, problems
 from hookgate.channels.platforms.units import units
 from hookgate.channels.telegram.entities import cut, without
 from hookgate.channels.telegram.wire import CallbackQuery, Content, Entity, FileOf, Me, Message, Replied, Update
-from hookgate.protocol.chat import Chat, Inbound
+from hookgate.protocol.chat import Chat
 
 KINDS = ("message", "callback_query")
 """Those that are asked for."""
 MAX_QUOTED = 1000
-MAX_NAME = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Attachment:
-    """`name`: what its sender calls it; `size` in bytes, 0: nobody said."""
-
-    file_id: str
-    kind: str
-    name: str = ""
-    size: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """`album`: what belongs together has the same; empty: it stands alone. `mentioned`, `reply_to_bot`: as in
-    Inbound."""
-
-    chat: Chat
-    text: str
-    message_id: str
-    attachments: tuple[Attachment, ...] = ()
-    album: str = ""
-    mentioned: bool = False
-    reply_to_bot: bool = False
-
-    @property
-    def is_meant(self) -> bool:
-        return self.mentioned or self.reply_to_bot or self.chat.chat_type == "direct"
-
-    @property
-    def stops(self) -> bool:
-        """It means what runs, not what was said before it."""
-        return self.text == "/stop" and not self.attachments
-
-    @property
-    def inbound(self) -> Inbound:
-        """Without its files."""
-        meant = (self.mentioned, self.reply_to_bot)
-        return Inbound(self.chat, self.text, (), self.message_id, 0, *meant, self.album)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +27,6 @@ class Moved:
 
     old: int
     new: int
-
-
-@dataclass(frozen=True, slots=True)
-class Skipped:
-    """`odd`: nobody expected that."""
-
-    why: str
-    odd: bool = False
 
 
 Heard = Said | Pressed | Moved | Skipped
@@ -92,7 +44,7 @@ class Reader:
         try:
             update = Update.model_validate(raw)
         except ValidationError as error:
-            return Skipped(_problems(error), odd=True)
+            return Skipped(f"an update that cannot be read: {problems(error)}", odd=True)
         if update.callback_query is not None:
             return _pressed(update.callback_query)
         if update.message is not None:
@@ -138,7 +90,7 @@ class Reader:
             elif self._mentions(entity, word):
                 named = True
                 text = without(text, 0, entity.length).lstrip() if entity.offset == 0 else text
-        return named, _clean(text)
+        return named, clean(text)
 
     def _mentions(self, entity: Entity, word: str) -> bool:
         if entity.type == "text_mention":
@@ -160,7 +112,7 @@ class Reader:
         quoted = message.quote.text if message.quote is not None else replied.text or replied.caption
         if not quoted or (by_me and message.quote is None):
             return ""
-        shown = _clean(quoted[:MAX_QUOTED]) + ("..." if len(quoted) > MAX_QUOTED else "")
+        shown = clean(quoted[:MAX_QUOTED]) + ("..." if len(quoted) > MAX_QUOTED else "")
         name = "you" if by_me else named(replied.sender.first_name) or "somebody"
         return "\n".join((f"[in reply to {name}]", *(f"> {line}" for line in shown.splitlines())))
 
@@ -230,24 +182,6 @@ def joined(album: tuple[Said, ...]) -> Said:
     attachments = tuple(file for it in parts for file in it.attachments)
     meant = any(it.is_meant for it in parts)
     return replace(parts[0], text=text, attachments=attachments, mentioned=meant)
-
-
-def named(name: str) -> str:
-    """Somebody's own word among ours: one line, nothing that cannot be seen, no bracket that could end ours."""
-    spaced = name.replace("\n", " ").replace("\t", " ")
-    shown = "".join(char for char in spaced if not unicodedata.category(char).startswith("C"))
-    cleaned = " ".join(shown.translate({ord("["): "(", ord("]"): ")"}).split())
-    return cleaned if len(cleaned) <= MAX_NAME else f"{cleaned[:MAX_NAME]}..."
-
-
-def _clean(text: str) -> str:
-    """As it was written, but for control characters: joiners and marks of direction belong to scripts and emoji."""
-    return "".join(char for char in text if char in "\n\t" or unicodedata.category(char) != "Cc").strip()
-
-
-def _problems(error: ValidationError) -> str:
-    found = (f"{'.'.join(map(str, it['loc']))}: {it['type']}" for it in error.errors(include_input=False))
-    return "an update that cannot be read: " + "; ".join(found)[:300]
 
 
 def number(raw: object) -> int:
