@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from hookgate.cli.exits import guarded
-from hookgate.cli.options import config_option, control_option
+from hookgate.cli.options import config_option, control_option, json_option
 
 if TYPE_CHECKING:
     from hookgate.operations.channels import ChannelStatus
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 @click.command()
 @config_option
 @control_option
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@json_option
 def channels(config_file: Path | None, control: Path | None, as_json: bool) -> None:
     """Each channel of the running gateway: receiving, degraded or down, since when and why."""
     guarded(lambda: _list(config_file, control, as_json=as_json))
@@ -29,29 +28,20 @@ def channels(config_file: Path | None, control: Path | None, as_json: bool) -> N
 
 def _list(config_file: Path | None, control: Path | None, *, as_json: bool) -> int:
     from hookgate import config as configuration
-    from hookgate.cli.printing import say, table
-    from hookgate.cli.running import running_for
-    from hookgate.control.client import NothingRunning, call, read_rows
+    from hookgate.cli.printing import say_rows, table
+    from hookgate.cli.running import asked, running_for
+    from hookgate.control.client import NothingRunning
     from hookgate.operations.channels import ChannelStatus, configured_channels
-    from hookgate.protocol.codec import encode
 
     try:
         found = running_for("channels.list", config_file, control)
-        if as_json:
-            found.tell()
-        rows, title = read_rows(ChannelStatus, call(found.path, "channels.list")), found.title
+        rows, title = asked("channels.list", ChannelStatus, found, tell=as_json)
     except NothingRunning:
         if control is not None:
             raise
         rows = configured_channels(configuration.load(config_file)[0])
         title = "No hookgate is running; this is what the configuration would open."
-    if as_json:
-        say(encode([asdict(row) for row in rows]).decode())
-        return 0
-    say(title)
-    for line in table(_cells(rows)):
-        say(line)
-    return 0
+    return say_rows(rows, lambda: [title, *table(_cells(rows))], as_json=as_json)
 
 
 def _cells(rows: Iterable[ChannelStatus]) -> Iterator[tuple[str, ...]]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import cast
 
-from hookgate.cli.printing import say
+from hookgate.cli.printing import say_json
 from hookgate.cli.running import running_for
 from hookgate.config import ConfigError
 from hookgate.control.client import call
-from hookgate.protocol.codec import decode, encode
+from hookgate.protocol.codec import decode
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.values import JsonObject
 
@@ -24,5 +24,4 @@ def call_gateway(method: str, params: str, config_file: Path | None, control: Pa
         raise ConfigError('the params must be a JSON object, for example {"session": "cli:terminal"}')
     found = running_for(method, config_file, control)
     found.tell()
-    say(encode(call(found.path, method, cast("JsonObject", given))).decode())
-    return 0
+    return say_json(call(found.path, method, cast("JsonObject", given)))

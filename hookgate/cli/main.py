@@ -14,7 +14,7 @@ from hookgate.cli.ext.commands import ext
 from hookgate.cli.hooks.commands import hooks
 from hookgate.cli.journal.commands import sessions, store, where
 from hookgate.cli.mcp.commands import mcp
-from hookgate.cli.options import FILE, FOLDER, config_option, control_option
+from hookgate.cli.options import FILE, FOLDER, config_option, control_option, json_option
 from hookgate.cli.people.commands import approvals, audit, people
 from hookgate.cli.tools.commands import tools
 
@@ -141,7 +141,7 @@ def init(folder: Path, force: bool, gateway: bool) -> None:
 @config_option
 @click.option("--online", is_flag=True, help="Ask each provider one tiny question too.")
 @click.option("-e", "--ext", multiple=True, type=FOLDER, help="Look at the extension in this folder too.")
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@json_option
 def doctor(config_file: Path | None, **more: Any) -> None:  # noqa: ANN401 - flags of several kinds
     """What is there, what is missing, and what to type.
 

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from math import inf
+from typing import TYPE_CHECKING
 
 from hookgate.channels.printable import one_line, printable
+from hookgate.protocol.codec import encode
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 LONGEST_COLUMN = 28
 """Of what stands before the last column, in a chat; a longer cell is whole, and moves its own row alone."""
@@ -18,6 +24,21 @@ NARROWEST = 20
 
 def say(line: str) -> None:
     sys.stdout.write(line + "\n")
+
+
+def say_json(value: object) -> int:
+    """One line for programs; the exit status."""
+    say(encode(value).decode())
+    return 0
+
+
+def say_rows(rows: Sequence[DataclassInstance], lines: Callable[[], Iterable[str]], *, as_json: bool) -> int:
+    """What an operation has listed: as JSON for programs, else as these lines; the exit status."""
+    if as_json:
+        return say_json([asdict(row) for row in rows])
+    for line in lines():
+        say(line)
+    return 0
 
 
 def failed(line: str) -> int:

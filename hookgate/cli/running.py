@@ -10,12 +10,14 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from hookgate import config as configuration
 from hookgate.channels.printable import printable
 from hookgate.config import ConfigError
-from hookgate.control.client import ControlFailed, NothingRunning, call, find_socket, live_sockets
+from hookgate.control.client import ControlFailed, NothingRunning, call, find_socket, live_sockets, read_rows
+
+T = TypeVar("T")
 
 ABOUT_S = 5.0
 """One that is stuck must not keep the others from being asked."""
@@ -102,20 +104,32 @@ def running_for(method: str, config_file: Path | None, control: Path | None) -> 
     )
 
 
-def ours(config_file: Path | None, control: Path | None, looks: str = "") -> Path | None:
-    """The control socket of the gateway that keeps what this configuration keeps; another's has another catalog, as
-    a rule. `looks`: of several the one that can be asked this, which changes nothing. Raises NothingRunning where it
-    was named and nobody listens."""
+def asked(method: str, shape: type[T], found: Running, *, tell: bool) -> tuple[tuple[T, ...], str]:
+    """The rows that this one answers with, and its title; `tell`: on stderr, since the title is not printed."""
+    if tell:
+        found.tell()
+    return read_rows(shape, call(found.path, method)), found.title
+
+
+def running_or_none(config_file: Path | None, control: Path | None) -> Running | None:
+    """As `running`; None where none runs. Raises NothingRunning where it was named and nobody listens."""
     try:
-        if looks and control is None:
-            here = _here(config_file)
-            return next((it.path for it in _all(here) if not it.strange and looks in it.looks), None)
-        found = running(config_file, control)
+        return running(config_file, control)
     except NothingRunning:
         if control is not None:
             raise
         return None
-    return None if found.strange else found.path
+
+
+def ours(config_file: Path | None, control: Path | None, looks: str = "") -> Path | None:
+    """The control socket of the gateway that keeps what this configuration keeps; another's has another catalog, as
+    a rule. `looks`: of several the one that can be asked this, which changes nothing. Raises NothingRunning where it
+    was named and nobody listens."""
+    if looks and control is None:
+        here = _here(config_file)
+        return next((it.path for it in _all(here) if not it.strange and looks in it.looks), None)
+    found = running_or_none(config_file, control)
+    return None if found is None or found.strange else found.path
 
 
 def _all(here: Home) -> Iterator[Running]:

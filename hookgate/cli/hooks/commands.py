@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from hookgate.cli.exits import guarded, run
-from hookgate.cli.options import config_option, control_option
+from hookgate.cli.options import config_option, control_option, json_option
 
 
 @click.group()
@@ -18,7 +18,7 @@ def hooks() -> None:
 @hooks.command(name="list")
 @config_option
 @control_option
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@json_option
 def hooks_list(config_file: Path | None, control: Path | None, as_json: bool) -> None:
     """State, pid, restarts, calls and times of the running gateway's hooks; else what the config would start."""
     from hookgate.cli.hooks.inspect import list_hooks
@@ -50,7 +50,7 @@ def hooks_explain(config_file: Path | None, role: str | None, **call: str) -> No
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 @click.option("--dir", "directory", type=click.Path(exists=True, file_okay=False), default=".", help="Where it runs.")
 @click.option("--env", multiple=True, metavar="NAME=VALUE", help="For the hook; may be repeated.")
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@json_option
 def hooks_check(command: tuple[str, ...], directory: str, env: tuple[str, ...], as_json: bool) -> None:
     """Put somebody's hook to the test: hookgate hooks check -- COMMAND..."""
     from hookgate.cli.hooks.check import check_command

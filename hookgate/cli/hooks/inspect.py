@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hookgate import config as configuration
 from hookgate.assembly.hooks.opening import plans
 from hookgate.assembly.tools.opening import all_rules
-from hookgate.cli.printing import counted, say, table
+from hookgate.cli.printing import counted, say, say_rows, table
 from hookgate.config import ConfigError
 from hookgate.mistakes import close
 from hookgate.protocol.chat import Chat, Inbound
@@ -109,30 +109,17 @@ LATER = "known when running"
 
 
 def list_hooks(config_file: Path | None, control: Path | None, *, as_json: bool) -> int:
-    from hookgate.cli.running import running
-    from hookgate.control.client import NothingRunning, call, read_rows
+    from hookgate.cli.running import asked, running_or_none
     from hookgate.operations.hooks import HookStatus, planned_hooks
 
-    try:
-        found = running(config_file, control)
-        if as_json:
-            found.tell()
-        rows, where = read_rows(HookStatus, call(found.path, "hooks.list")), found.title
-    except NothingRunning:
-        if control is not None:
-            raise
+    found = running_or_none(config_file, control)
+    if found is not None:
+        rows, where = asked("hooks.list", HookStatus, found, tell=as_json)
+    else:
         config, file = configuration.load(config_file)
         rows = planned_hooks(config, file.parent)
         where = "No hookgate is running; this is what the configuration would start."
-    if as_json:
-        from hookgate.protocol.codec import encode
-
-        say(encode([asdict(row) for row in rows]).decode())
-        return 0
-    say(where)
-    for line in laid_out(rows):
-        say(line)
-    return 0
+    return say_rows(rows, lambda: [where, *laid_out(rows)], as_json=as_json)
 
 
 def laid_out(rows: Sequence[HookStatus]) -> list[str]:

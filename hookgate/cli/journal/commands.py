@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from hookgate.cli.exits import guarded, run
-from hookgate.cli.options import FILE, config_option, yes_option
+from hookgate.cli.options import FILE, config_option, json_option, yes_option
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def sessions() -> None:
 
 @sessions.command(name="list")
 @journal_option
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@json_option
 def sessions_list(place: Place, as_json: bool) -> None:
     """Each with how much it holds, what in it is unfinished, and when it last moved."""
     from hookgate.cli.journal.conversations import list_sessions
@@ -127,7 +127,7 @@ def sessions_forget(id_: str, yes: bool, place: Place) -> None:
 @click.command()
 @click.argument("message", default="", metavar="[MESSAGE_ID]")
 @journal_option
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@json_option
 def where(message: str, place: Place, as_json: bool) -> None:
     """Where a message is, and the way it came, each step with its time; the id may be cut short.
 

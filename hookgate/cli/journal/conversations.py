@@ -14,9 +14,8 @@ from hookgate.channels.printable import printable
 from hookgate.channels.terminal import NAME as CHANNEL
 from hookgate.cli.journal.commands import Place
 from hookgate.cli.journal.file import journal_of, write_lines
-from hookgate.cli.printing import counted, say, table
+from hookgate.cli.printing import counted, say, say_json, table
 from hookgate.program.endings import FAILED
-from hookgate.protocol.codec import encode
 
 if TYPE_CHECKING:
     from hookgate.protocol.journal.values import Entry
@@ -28,13 +27,9 @@ def list_sessions(place: Place, *, as_json: bool) -> int:
     places = [(place.session, journal_of(place)), *(() if place.session else _kept(place))]
     rows = [(name, row) for name, file in places for row in _rows(file, alone=len(places) == 1)]
     if as_json:
-        shown = [{"id": row.conversation.id, **asdict(row), "kept_as": name} for name, row in rows]
-        say(encode(shown).decode())
-        return 0
-    for line in table(_listed(name, row) for name, row in rows):
+        return say_json([{"id": row.conversation.id, **asdict(row), "kept_as": name} for name, row in rows])
+    for line in table(_listed(name, row) for name, row in rows) or ["no conversation is stored"]:
         say(line)
-    if not rows:
-        say("no conversation is stored")
     return 0
 
 

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 from hookgate.channels.printable import printable
 from hookgate.cli.journal.commands import Place
 from hookgate.cli.journal.file import journal_of
-from hookgate.cli.printing import failed, moment, say, table
+from hookgate.cli.printing import failed, moment, say, say_json, table
 from hookgate.operations.messages import whole_id
 from hookgate.program.endings import FAILED
-from hookgate.protocol.codec import encode
 
 if TYPE_CHECKING:
     from hookgate.protocol.journal.views import Whereabouts
@@ -29,7 +28,7 @@ def show_messages(message: str, place: Place, *, as_json: bool) -> int:
     with open_look(file) as tables:
         found = find_messages(tables, whole_id(message))
     if as_json:
-        say(encode([{**asdict(it), "conversation": it.conversation.id} for it in found]).decode())
+        say_json([{**asdict(it), "conversation": it.conversation.id} for it in found])
     for it in () if as_json else found:
         for line in _lines(it):
             say(printable(line))

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from hookgate.cli.exits import guarded
-from hookgate.cli.options import config_option, control_option, yes_option
+from hookgate.cli.options import config_option, control_option, json_option, yes_option
 
 
 @click.group()
@@ -18,7 +18,7 @@ def mcp() -> None:
 @mcp.command(name="list")
 @config_option
 @control_option
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@json_option
 def mcp_list(config_file: Path | None, control: Path | None, as_json: bool) -> None:
     """The running gateway's connections; else what is configured and kept."""
     from hookgate.cli.mcp.kept import list_connections

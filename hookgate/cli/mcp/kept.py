@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from hookgate import config as configuration
 from hookgate.assembly.logs.opening import set_up_logs
 from hookgate.assembly.tools.opening import More
-from hookgate.channels.printable import named, printable
+from hookgate.channels.printable import named, one_line
 from hookgate.channels.question import Part, Question, measured
 from hookgate.cli.agreeing import agreed, yes_or_no
-from hookgate.cli.printing import failed, say
-from hookgate.cli.running import Running, ours, running
+from hookgate.cli.printing import failed, say, say_rows
+from hookgate.cli.running import asked, ours, running_or_none
 from hookgate.cli.tools.store import open_kept
 from hookgate.config import Config
-from hookgate.control.client import NothingRunning, call, read_rows
+from hookgate.control.client import call, read_rows
 from hookgate.operations import mcp
 from hookgate.operations.mcp import OPERATOR, Approved, Shown
 from hookgate.operations.refused import OperationRefused
@@ -35,26 +35,16 @@ HERE = "No hookgate is running; this is what is configured and kept."
 
 def list_connections(config_file: Path | None, control: Path | None, *, as_json: bool) -> int:
     """Raises ConfigError, StoreFailed, ControlFailed, and NothingRunning for an explicit `control`."""
-    from hookgate.protocol.codec import encode
     from hookgate.tools.mcp.overview import ConnectionStatus
 
-    found = _running(config_file, control)
+    found = running_or_none(config_file, control)
     if found is not None:
-        if as_json:
-            found.tell()
-        rows, where = read_rows(ConnectionStatus, call(found.path, "mcp.list")), found.title
+        rows, where = asked("mcp.list", ConnectionStatus, found, tell=as_json)
     else:
         config, _file = configuration.load(config_file)
         rows, where = _run(lambda: _rows(config)), HERE
-    if as_json:
-        say(encode([asdict(row) for row in rows]).decode())
-        return 0
-    say(where)
-    for row in rows:
-        say(printable(row.line(person=True)).replace("\n", " "))
-    if not rows:
-        say("no connections")
-    return 0
+    lines = [one_line(row.line(person=True)) for row in rows] or ["no connections"]
+    return say_rows(rows, lambda: [where, *lines], as_json=as_json)
 
 
 def approve_connection(name: str, config_file: Path | None, control: Path | None, *, yes: bool) -> int:
@@ -213,16 +203,6 @@ def _run(command: Callable[[], Awaitable[Any]]) -> Any:  # noqa: ANN401 - what t
     import trio
 
     return trio.run(command)
-
-
-def _running(config_file: Path | None, control: Path | None) -> Running | None:
-    """Raises NothingRunning where it was named and nobody listens."""
-    try:
-        return running(config_file, control)
-    except NothingRunning:
-        if control is not None:
-            raise
-        return None
 
 
 def _question(verb: str, name: str, text: str) -> Question:

@@ -10,7 +10,7 @@ import click
 
 from hookgate.cli.exits import guarded
 from hookgate.cli.journal.commands import Place, journal_option
-from hookgate.cli.options import config_option, control_option
+from hookgate.cli.options import config_option, control_option, json_option
 
 if TYPE_CHECKING:
     from hookgate.protocol.values import Json
@@ -24,7 +24,7 @@ def approvals() -> None:
 @approvals.command(name="list")
 @config_option
 @control_option
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@json_option
 def approvals_list(config_file: Path | None, control: Path | None, as_json: bool) -> None:
     """What waits in the running hookgate; where none runs, what is stored."""
     from hookgate.cli.people.deciding import list_waiting
@@ -82,7 +82,7 @@ def people() -> None:
 @people.command(name="list")
 @config_option
 @control_option
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@json_option
 def people_list(config_file: Path | None, control: Path | None, as_json: bool) -> None:
     """The configuration's people, those who were let in, and strangers who wait with a code."""
     from hookgate.cli.people.guests import list_people

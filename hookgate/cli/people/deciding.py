@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,9 +11,9 @@ import trio
 from hookgate.channels.printable import printable
 from hookgate.cli.journal.commands import Place
 from hookgate.cli.journal.file import journal_of
-from hookgate.cli.printing import failed, say, table
-from hookgate.cli.running import running_for
-from hookgate.control.client import NothingRunning, call, read_rows
+from hookgate.cli.printing import failed, say, say_rows, table
+from hookgate.cli.running import asked, running_for
+from hookgate.control.client import NothingRunning, call
 from hookgate.operations.approvals import Waiting, decide, waiting_rows
 from hookgate.program.endings import FAILED
 from hookgate.protocol.approval import GRANTS, OPERATOR, Outcome
@@ -34,15 +34,8 @@ class Said:
 def list_waiting(config_file: Path | None, control: Path | None, *, as_json: bool) -> int:
     """Raises ConfigError, ControlFailed and StoreFailed, as both do."""
     waiting = _waiting(config_file, control)
-    if as_json:
-        say(encode([asdict(it) for it in waiting]).decode())
-        return 0
     rows = ((it.request, it.session, it.tool, encode(it.arguments).decode()) for it in waiting)
-    for line in table(rows):
-        say(line)
-    if not waiting:
-        say("nothing waits for people")
-    return 0
+    return say_rows(waiting, lambda: table(rows) or ["nothing waits for people"], as_json=as_json)
 
 
 def decide_request(said: Said, config_file: Path | None, control: Path | None) -> int:
@@ -74,8 +67,7 @@ def _waiting(config_file: Path | None, control: Path | None) -> tuple[Waiting, .
             raise
         with open_look(file) as tables:
             return waiting_rows(it.request for it in open_requests(tables))
-    running.tell()
-    return read_rows(Waiting, call(running.path, "approvals.pending", {}))
+    return asked("approvals.pending", Waiting, running, tell=True)[0]
 
 
 async def _decide_stored(file: Path, said: Said) -> Outcome:

@@ -15,7 +15,7 @@ from hookgate.assembly.hooks.opening import listed, people
 from hookgate.channels.printable import printable
 from hookgate.cli.journal.commands import Place
 from hookgate.cli.journal.file import journal_of
-from hookgate.cli.printing import failed, moment, say, table
+from hookgate.cli.printing import failed, moment, say, say_json, table
 from hookgate.cli.running import ours
 from hookgate.control.client import call, read_rows
 from hookgate.control.gateway import people_methods
@@ -78,13 +78,9 @@ def list_people(config_file: Path | None, control: Path | None, *, as_json: bool
     asked = Asked(config_file, control)
     known, codes = asked.rows(Known, LIST), asked.rows(OpenCode, CODES)
     if as_json:
-        told = {"people": [asdict(it) for it in known], "codes": [asdict(it) for it in codes]}
-        say(encode(told).decode())
-        return 0
-    for line in table([*map(_row, known), *_waiting(codes)]):
+        return say_json({"people": [asdict(it) for it in known], "codes": [asdict(it) for it in codes]})
+    for line in table([*map(_row, known), *_waiting(codes)]) or ["nobody is known"]:
         say(printable(line))
-    if not known and not codes:
-        say("nobody is known")
     return 0
 
 

@@ -8,7 +8,7 @@ from typing import IO, Literal
 import click
 
 from hookgate.cli.exits import guarded, run
-from hookgate.cli.options import config_option, control_option, yes_option
+from hookgate.cli.options import config_option, control_option, json_option, yes_option
 
 everywhere_option = click.option("--everywhere", is_flag=True, help="In all workspaces, not in this one alone.")
 
@@ -21,7 +21,7 @@ def tools() -> None:
 @tools.command(name="list")
 @config_option
 @control_option
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@json_option
 def tools_list(config_file: Path | None, control: Path | None, as_json: bool) -> None:
     """The running gateway's tools; else those that the configuration would register, started without a model."""
     from hookgate.cli.tools.listing import list_tools
@@ -33,7 +33,7 @@ def tools_list(config_file: Path | None, control: Path | None, as_json: bool) ->
 @click.argument("name")
 @config_option
 @control_option
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@json_option
 def tools_show(name: str, config_file: Path | None, control: Path | None, as_json: bool) -> None:
     """One tool: its description, schema, flags, provider and preference."""
     from hookgate.cli.tools.listing import show_tool

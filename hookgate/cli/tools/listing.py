@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 import signal
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 
-from hookgate.cli.printing import say, table
-from hookgate.cli.running import running
-from hookgate.control.client import NothingRunning, call, read_rows
+from hookgate.cli.printing import say, say_rows, table
+from hookgate.cli.running import asked, running_or_none
 from hookgate.operations import tools
 from hookgate.operations.tools import Listed
 
@@ -21,13 +19,7 @@ COLUMNS = ("name", "provider", "version", "flags", "shadowed by")
 def list_tools(config_file: Path | None, control: Path | None, *, as_json: bool) -> int:
     """Raises ConfigError, RequiredHookFailed, ControlFailed, and NothingRunning for an explicit `control`."""
     rows, where = _rows(config_file, control, as_json=as_json)
-    if as_json:
-        say(_json(rows))
-        return 0
-    say(where)
-    for line in _table(rows):
-        say(line)
-    return 0
+    return say_rows(rows, lambda: [where, *_table(rows)], as_json=as_json)
 
 
 def show_tool(name: str, config_file: Path | None, control: Path | None, *, as_json: bool) -> int:
@@ -41,24 +33,13 @@ def show_tool(name: str, config_file: Path | None, control: Path | None, *, as_j
         close = get_close_matches(name, [row.name for row in rows])
         say(f"there is no tool {name!r}" + (f"; close: {', '.join(dict.fromkeys(close))}" if close else ""))
         return 1
-    if as_json:
-        say(_json(found))
-        return 0
-    for number, row in enumerate(found):
-        say(("\n" if number else "") + "\n".join(_described(row)))
-    return 0
+    return say_rows(found, lambda: ["\n\n".join("\n".join(_described(row)) for row in found)], as_json=as_json)
 
 
 def _rows(config_file: Path | None, control: Path | None, *, as_json: bool) -> tuple[Sequence[Listed], str]:
-    try:
-        found = running(config_file, control)
-    except NothingRunning:
-        if control is not None:
-            raise
-    else:
-        if as_json:
-            found.tell()
-        return read_rows(Listed, call(found.path, "tools.list")), found.title
+    found = running_or_none(config_file, control)
+    if found is not None:
+        return asked("tools.list", Listed, found, tell=as_json)
     import trio
 
     return trio.run(_started_rows, config_file), HERE
@@ -75,12 +56,6 @@ async def _started_rows(config_file: Path | None) -> Sequence[Listed]:
 
 
 # --- for people ---------------------------------------------------------------------------------------------
-
-
-def _json(rows: Sequence[Listed]) -> str:
-    from hookgate.protocol.codec import encode
-
-    return encode([asdict(row) for row in rows]).decode()
 
 
 def _table(rows: Sequence[Listed]) -> list[str]:
