@@ -184,7 +184,7 @@ async def _open_telegram(
     stack: AsyncExitStack, name: str, section: ChannelSection, desk: Desk, opened: OpenChannels
 ) -> None:
     from hookgate.channels.platforms.parts import PlatformParts
-    from hookgate.channels.telegram.channel import OBSERVED
+    from hookgate.channels.platforms.typing import OBSERVED
     from hookgate.channels.telegram.opening import open_telegram
     from hookgate.channels.telegram.settings import API_URL, TelegramSettings
 

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from hookgate.protocol.chat import Chat, Inbound
 
 MAX_NAME = 100
+MAX_QUOTED = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,12 @@ def named(name: str) -> str:
 def clean(text: str) -> str:
     """As it was written, but for control characters: joiners and marks of direction belong to scripts and emoji."""
     return "".join(char for char in text if char in "\n\t" or unicodedata.category(char) != "Cc").strip()
+
+
+def quoted(text: str, head: str) -> str:
+    """What somebody else has said, below a line that says so."""
+    shown = clean(text[:MAX_QUOTED]) + ("..." if len(text) > MAX_QUOTED else "")
+    return "\n".join((f"[{head}]", *(f"> {line}" for line in shown.splitlines())))
 
 
 def problems(error: ValidationError) -> str:

@@ -5,25 +5,24 @@ What the model writes is shown by messages that are edited, at the pace that the
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from functools import partial
 
 from hookgate.channels.platforms.asking import Asking
 from hookgate.channels.platforms.files import read_files
+from hookgate.channels.platforms.outgoing import Begun, replied_to, written
 from hookgate.channels.platforms.requests import CONNECT_S
+from hookgate.channels.platforms.typing import Typing
 from hookgate.channels.telegram.api import CALL_S, UPLOAD_S
 from hookgate.channels.telegram.connection import Connection
 from hookgate.channels.telegram.incoming.inbox import MAX_FILE
 from hookgate.channels.telegram.outgoing.files import MAX_CAPTION, FileCall, file_calls
 from hookgate.channels.telegram.outgoing.formatting import formatted
 from hookgate.channels.telegram.outgoing.messages import Messages, Text
-from hookgate.channels.telegram.outgoing.typing import Typing
 from hookgate.protocol.approval import ApprovalRequest, Decide
 from hookgate.protocol.channel import ChannelLimits, ChannelState, Undelivered
 from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.events.event import Event
-from hookgate.protocol.events.payloads import TurnEnd, TurnStart
 from hookgate.protocol.media import MediaStore
 
 # The platform takes 4096 units; what is left is for a mark, or a word about a topic that is gone.
@@ -37,10 +36,6 @@ LIMITS = ChannelLimits(
     # One upload ends by itself before that; those of a message that have arrived are not sent again.
     media_s=UPLOAD_S + CALL_S + CONNECT_S,
 )
-OBSERVED = (TurnStart.kind, TurnEnd.kind)
-MARKS = {"answer": "", "output": "", "notice": "\u2139\ufe0f ", "error": "⚠️ "}
-UNFINISHED = 1000
-"""Messages of several calls that broke off in the middle: their beginnings are not sent again."""
 
 
 class TelegramChannel:
@@ -52,7 +47,7 @@ class TelegramChannel:
         self.name = name
         self._messages, self._asking, self._typing = messages, asking, typing
         self._connection, self._media = connection, media
-        self._begun: OrderedDict[str, list[str]] = OrderedDict()
+        self._begun = Begun()
 
     @property
     def state(self) -> ChannelState:
@@ -63,28 +58,22 @@ class TelegramChannel:
     async def send(self, outbound: Outbound, key: str) -> str:
         """The receipt: the ids of its messages."""
         files, notes = await read_files(self._media, outbound.media, LIMITS.media_out)
-        text = _said(outbound, notes)
+        text = _formatted(written(outbound, notes))
         calls = tuple(file_calls(files))
         caption = text if text.plain and len(calls) == 1 and text.fits(MAX_CAPTION) else None
-        chat, quoted = outbound.chat, _quoted(outbound)
+        chat, quoted = outbound.chat, replied_to(outbound)
         steps = list[Callable[[], Awaitable[str]]]()
         if text.plain and caption is None:
             steps.append(partial(self._messages.post, chat, text, reply_to=quoted))
         for call in calls:
             steps.append(partial(self._sent, chat, call, caption, "" if steps else quoted))
-        done = self._begun.setdefault(key, [])
-        for step in steps[len(done) :]:
-            done.append(await step())
-        self._begun.pop(key, None)
-        while len(self._begun) > UNFINISHED:
-            self._begun.popitem(last=False)
-        return " ".join(filter(None, done))
+        return await self._begun.go_on(key, steps)
 
     async def edit(self, outbound: Outbound, receipt: str) -> None:
         first = receipt.partition(" ")[0]
         if not first.isdecimal():
             raise Undelivered("Telegram has not said which message that is", final=True)
-        await self._messages.edit(outbound.chat, int(first), _said(outbound, ()))
+        await self._messages.edit(outbound.chat, int(first), _formatted(written(outbound)))
 
     async def _sent(self, chat: Chat, call: FileCall, caption: Text | None, quoted: str) -> str:
         try:
@@ -114,21 +103,8 @@ class TelegramChannel:
     # --- what happens ---
 
     def hear(self, event: Event) -> None:
-        step = event.step
-        if step is None or step.chat.channel != self.name or step.parent_turn_id:
-            return
-        if isinstance(event.payload, TurnStart):
-            self._typing.begin(step.chat)
-        elif isinstance(event.payload, TurnEnd):
-            self._typing.end(step.chat)
+        self._typing.hear(event)
 
 
-def _quoted(outbound: Outbound) -> str:
-    """In a group it is shown what is answered; in a chat with one person that is plain."""
-    quotes = outbound.chat.chat_type != "direct" and outbound.kind in ("answer", "error")
-    return outbound.in_reply_to if quotes else ""
-
-
-def _said(outbound: Outbound, notes: Sequence[str]) -> Text:
-    written = "\n".join(filter(None, (f"{MARKS[outbound.kind]}{outbound.text}" if outbound.text else "", *notes)))
-    return Text(formatted(written), written)
+def _formatted(text: str) -> Text:
+    return Text(formatted(text), text)

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from hookgate.channels.platforms.asking import Asking
 from hookgate.channels.platforms.parts import PlatformParts
+from hookgate.channels.platforms.typing import Typing
 from hookgate.channels.telegram.api import Api, ApiFailed, open_api
 from hookgate.channels.telegram.channel import TelegramChannel
 from hookgate.channels.telegram.connection import Connection
@@ -24,7 +25,6 @@ from hookgate.channels.telegram.incoming.webhook import Webhook
 from hookgate.channels.telegram.moves import Moves
 from hookgate.channels.telegram.outgoing.cards import TelegramCards
 from hookgate.channels.telegram.outgoing.messages import Messages
-from hookgate.channels.telegram.outgoing.typing import Typing
 from hookgate.channels.telegram.settings import TelegramSettings
 from hookgate.channels.telegram.wire import Me
 from hookgate.protocol.catalog import StoreFailed
@@ -38,6 +38,8 @@ PRIVACY = (
 )
 _COMMAND = re.compile(r"[a-z0-9_]{1,32}")
 MAX_COMMANDS, MAX_HELP = 100, 256
+TYPING_S = 4.5
+"""The platform shows it for five seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,8 @@ async def open_telegram(settings: TelegramSettings, parts: PlatformParts) -> Asy
     connection = Connection(settings)
     moves = Moves(settings.name, parts.journal.holds)
     async with open_api(settings.api_url, settings.token) as api, trio.open_nursery() as nursery:
-        messages, typing = Messages(api, moves), Typing(api, moves)
+        messages = Messages(api, moves)
+        typing = Typing(settings.name, messages.show_typing, TYPING_S)
         asking = Asking(settings.name, TelegramCards(api, messages), parts)
         await moves.load()
         await asking.load()

@@ -10,7 +10,7 @@ from typing import cast
 from pydantic import ValidationError
 
 from hookgate.channels.platforms.asking import Pressed
-from hookgate.channels.platforms.said import MAX_NAME, Attachment, Said, Skipped, clean, named, problems
+from hookgate.channels.platforms.said import MAX_NAME, Attachment, Said, Skipped, clean, named, problems, quoted
 from hookgate.channels.platforms.units import units
 from hookgate.channels.telegram.entities import cut, without
 from hookgate.channels.telegram.wire import CallbackQuery, Content, Entity, FileOf, Me, Message, Replied, Update
@@ -18,7 +18,6 @@ from hookgate.protocol.chat import Chat
 
 KINDS = ("message", "callback_query")
 """Those that are asked for."""
-MAX_QUOTED = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +108,10 @@ class Reader:
         if replied is None or replied.forum_topic_created is not None or replied.sender is None:
             return ""
         by_me = self._is_by_me(replied)
-        quoted = message.quote.text if message.quote is not None else replied.text or replied.caption
-        if not quoted or (by_me and message.quote is None):
+        said = message.quote.text if message.quote is not None else replied.text or replied.caption
+        if not said or (by_me and message.quote is None):
             return ""
-        shown = clean(quoted[:MAX_QUOTED]) + ("..." if len(quoted) > MAX_QUOTED else "")
-        name = "you" if by_me else named(replied.sender.first_name) or "somebody"
-        return "\n".join((f"[in reply to {name}]", *(f"> {line}" for line in shown.splitlines())))
+        return quoted(said, f"in reply to {'you' if by_me else named(replied.sender.first_name) or 'somebody'}")
 
 
 def _chat(channel: str, message: Message, sender: str) -> Chat:
@@ -182,6 +179,11 @@ def joined(album: tuple[Said, ...]) -> Said:
     attachments = tuple(file for it in parts for file in it.attachments)
     meant = any(it.is_meant for it in parts)
     return replace(parts[0], text=text, attachments=attachments, mentioned=meant)
+
+
+def _problems(error: ValidationError) -> str:
+    found = (f"{'.'.join(map(str, it['loc']))}: {it['type']}" for it in error.errors(include_input=False))
+    return "an update that cannot be read: " + "; ".join(found)[:300]
 
 
 def number(raw: object) -> int:

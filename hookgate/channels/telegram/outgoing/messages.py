@@ -85,6 +85,13 @@ class Messages:
             if not error.says("message is not modified"):
                 raise undelivered(error) from None
 
+    async def show_typing(self, chat: Chat) -> None:
+        params: dict[str, object] = {"chat_id": self._moves.current(chat.chat_id), "action": "typing"}
+        try:
+            await self._api.call("sendChatAction", {**params, **_thread(chat)})
+        except ApiFailed as error:
+            raise undelivered(error) from None
+
     async def _send(
         self,
         method: str,
@@ -93,7 +100,7 @@ class Messages:
         text: Text | None,
         uploads: Sequence[Upload] = (),
     ) -> str:
-        thread: dict[str, object] = {"message_thread_id": int(chat.thread)} if chat.thread.isdecimal() else {}
+        thread = _thread(chat)
         try:
             try:
                 result = await self._formatted(method, chat, {**params, **thread}, text, uploads)
@@ -131,6 +138,10 @@ class Messages:
             moved_to = error.moved_to
         await self._moves.note(current, moved_to)
         return await self._api.call(method, {"chat_id": moved_to, **params}, uploads)
+
+
+def _thread(chat: Chat) -> dict[str, object]:
+    return {"message_thread_id": int(chat.thread)} if chat.thread.isdecimal() else {}
 
 
 def undelivered(error: ApiFailed) -> Undelivered:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 import trio
 
-from hookgate.channels.telegram.api import Api, ApiFailed
-from hookgate.channels.telegram.moves import Moves
+from hookgate.protocol.channel import Undelivered
 from hookgate.protocol.chat import Chat
+from hookgate.protocol.events.event import Event
+from hookgate.protocol.events.payloads import TurnEnd, TurnStart
 
-EVERY_S = 4.5
-"""The platform shows it for five seconds."""
+OBSERVED = (TurnStart.kind, TurnEnd.kind)
 LONGEST_S = 600.0
 """A turn that takes longer is no news any more."""
 
@@ -24,11 +25,23 @@ class _Turn:
 
 
 class Typing:
-    def __init__(self, api: Api, moves: Moves) -> None:
-        self._api, self._moves = api, moves
+    """`show` raises Undelivered; what it shows lasts a little longer than `every_s`."""
+
+    def __init__(self, channel: str, show: Callable[[Chat], Awaitable[object]], every_s: float) -> None:
+        self._channel, self._show_in, self._every_s = channel, show, every_s
         self._turns: dict[str, _Turn] = {}
         self._begun = trio.Event()
         self._not_before = 0.0
+
+    def hear(self, event: Event) -> None:
+        """Turns of the channel's chats."""
+        step = event.step
+        if step is None or step.chat.channel != self._channel or step.parent_turn_id:
+            return
+        if isinstance(event.payload, TurnStart):
+            self.begin(step.chat)
+        elif isinstance(event.payload, TurnEnd):
+            self.end(step.chat)
 
     def begin(self, chat: Chat) -> None:
         self._turns[chat.session_key] = _Turn(chat, trio.current_time() + LONGEST_S)
@@ -45,7 +58,7 @@ class Typing:
                 if turn.until < now:
                     self.end(turn.chat)
                 elif turn.at <= now >= self._not_before and key in self._turns:
-                    turn.at = now + EVERY_S
+                    turn.at = now + self._every_s
                     await self._show(turn.chat)
             next_at = min((it.at for it in self._turns.values()), default=now + LONGEST_S)
             with trio.move_on_at(max(next_at, self._not_before)):
@@ -53,10 +66,7 @@ class Typing:
                 self._begun = trio.Event()
 
     async def _show(self, chat: Chat) -> None:
-        params: dict[str, object] = {"chat_id": self._moves.current(chat.chat_id), "action": "typing"}
-        if chat.thread.isdecimal():
-            params["message_thread_id"] = int(chat.thread)
         try:
-            await self._api.call("sendChatAction", params)
-        except ApiFailed as error:
-            self._not_before = trio.current_time() + (error.retry_after_s or EVERY_S)
+            await self._show_in(chat)
+        except Undelivered as error:
+            self._not_before = trio.current_time() + (error.retry_after_s or self._every_s)
