@@ -181,11 +181,6 @@ def joined(album: tuple[Said, ...]) -> Said:
     return replace(parts[0], text=text, attachments=attachments, mentioned=meant)
 
 
-def _problems(error: ValidationError) -> str:
-    found = (f"{'.'.join(map(str, it['loc']))}: {it['type']}" for it in error.errors(include_input=False))
-    return "an update that cannot be read: " + "; ".join(found)[:300]
-
-
 def number(raw: object) -> int:
     """Of an update, however broken the rest of it is; 0: it has none."""
     found = cast("dict[str, object]", raw).get("update_id") if isinstance(raw, dict) else None
