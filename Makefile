@@ -13,7 +13,7 @@ $(shell rm -rf $(VENV))
 endif
 endif
 
-.PHONY: demo telling test crash lint bench fuzz mutate pictures format plugins tools mcp-servers clean $(VENV)/.go
+.PHONY: demo telling test crash chaos lint bench fuzz mutate pictures format plugins tools mcp-servers clean $(VENV)/.go
 
 demo: $(if $(wildcard $(VENV)/.run),,telling) $(VENV)/.run plugins
 	@$(BIN)/hookgate demo
@@ -28,6 +28,10 @@ test: $(VENV)/.dev $(VENV)/.go $(VENV)/.mcp $(VENV)/.axe $(VENV)/.telegram tools
 # A gateway killed at a thousand points, each time looked at once it has come to rest: half an hour.
 crash: $(VENV)/.dev
 	$(BIN)/python -m tests.crash
+
+# Each chat platform's fake behind a network that cuts, delays and refuses, with a gateway that is killed: five minutes.
+chaos: $(VENV)/.dev
+	$(BIN)/python -m tests.chaos
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check hookgate tests plugins benchmarks fuzz examples

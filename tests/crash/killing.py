@@ -81,7 +81,7 @@ class Scene:
                     nursery.cancel_scope.cancel()
         finally:
             with trio.CancelScope(shield=True):
-                _kill(process, guardian=True)
+                kill(process, guardian=True)
                 await process.wait()
                 await none_left(self.config)
         self._note(process, death)
@@ -121,11 +121,11 @@ class Scene:
         if death.how == "while it drains":
             process.send_signal(signal.SIGTERM)
             await trio.sleep(self.chance.random() * 0.1)
-        _kill(process, guardian=death.how == "with its guardian")
+        kill(process, guardian=death.how == "with its guardian")
 
     async def _live(self, process: trio.Process, messages: int, death: Death, gone: trio.Event) -> None:
         people = People(self.books, self._cookies, self.chance, all_is_decided=death.how == "never")
-        if not (address := await _address(process)):
+        if not (address := await address_of(process)):
             return
         async with people.at(address), trio.open_nursery() as nursery:
             if death.how in TIMED:
@@ -135,7 +135,7 @@ class Scene:
                 await people.look()
                 process.send_signal(signal.SIGTERM)
             elif self._rested:
-                _kill(process)
+                kill(process)
             nursery.cancel_scope.cancel()
 
     def _note(self, process: trio.Process, death: Death) -> None:
@@ -168,7 +168,7 @@ class Scene:
         return again
 
 
-async def _address(process: trio.Process) -> str:
+async def address_of(process: trio.Process) -> str:
     """Empty: it died before."""
     assert process.stdout is not None
     shown = b""
@@ -179,7 +179,7 @@ async def _address(process: trio.Process) -> str:
     return found[1].decode()
 
 
-def _kill(process: trio.Process, *, guardian: bool = False) -> None:
+def kill(process: trio.Process, *, guardian: bool = False) -> None:
     """The gateway itself, whose guardian then ends what it leaves behind; or both at once, with nobody to do that."""
     below = list(children(process.pid)) if process.poll() is None else []
     for pid in below:

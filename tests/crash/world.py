@@ -47,19 +47,21 @@ enabled = false
 shell = "off"
 [tools]
 enabled = ["bash"]
-[channels.web]
-kind = "web"
-[channels.web.users]
-{users}
-[hooks.processes.guard]
+{chats}[hooks.processes.guard]
 command = ["{python}", "-S", "-E", "{folder}/guard.py", "{folder}/work"]
-intercept = ["on_message", "before_tool", "before_send"]
+intercept = {stages}
 on_failure = "deny"
 [hooks.processes.worker]
 command = ["{python}", "-S", "-E", "{folder}/worker.py", "{folder}/work"]
 intercept = ["before_tool"]
 on_failure = "deny"
 match = {{ tools = ["append"] }}
+"""
+PAGE = """\
+[channels.web]
+kind = "web"
+[channels.web.users]
+{users}
 [[approvals]]
 name = "own"
 tools = ["bash"]
@@ -126,15 +128,18 @@ COMMAND = 'file=$(mktemp effects/{name}.XXXXXXXXXX) && sync "$file"'
 """The same, by a command of the shell."""
 
 
-def furnish(folder: Path, model: str) -> Path:
-    """All of it in this folder; the configuration's file."""
+def furnish(folder: Path, model: str, chats: str = "", *stages: str) -> Path:
+    """All of it in this folder; the configuration's file. `chats`: channels and whom to ask, else those of the page.
+    `stages`: where the guard stands, else everywhere."""
     for name in ("disk", "work/effects", "work/passed"):
         (folder / name).mkdir(parents=True)
     (folder / "guard.py").write_text(GUARD)
     (folder / "worker.py").write_text(WORKER)
-    users = "\n".join(f'{user} = "{_HASH}"' for user in USERS)
+    page = PAGE.format(users="\n".join(f'{user} = "{_HASH}"' for user in USERS))
+    named = json.dumps(stages or ("on_message", "before_tool", "before_send"))
     file = folder / "hookgate.toml"
-    file.write_text(CONFIG.format(folder=folder, model=model, users=users, python=sys.executable))
+    given = {"folder": folder, "model": model, "python": sys.executable, "chats": chats or page, "stages": named}
+    file.write_text(CONFIG.format(**given))
     return file
 
 

@@ -18,7 +18,7 @@ import trio
 from starlette.requests import Request
 from starlette.responses import Response
 
-from hookgate.channels.web.server import Receive, Scope, Send, serve_http
+from hookgate.channels.web.server import App, Receive, Scope, Send, serve_http
 from tests.channels.telegram.schema import problems, types_of
 
 TOKEN = "123456:AAfakeTOKENfakeTOKENfakeTOKENfake12"
@@ -407,12 +407,15 @@ def _json(value: object, status: int = 200) -> Response:
 
 
 @asynccontextmanager
-async def open_fake(listen: str = "127.0.0.1:0") -> AsyncGenerator[FakeTelegram]:
-    fake, stop, addresses = FakeTelegram(), trio.Event(), list[str]()
+async def open_fake(
+    listen: str = "127.0.0.1:0", fake: FakeTelegram | None = None, app: App | None = None
+) -> AsyncGenerator[FakeTelegram]:
+    """`app`: what stands before it, else nothing."""
+    fake, stop, addresses = fake or FakeTelegram(), trio.Event(), list[str]()
     async with trio.open_nursery() as nursery:
 
         async def serve(task_status: trio.TaskStatus[str]) -> None:
-            await serve_http(fake.app, listen, started=task_status.started, stop=stop)
+            await serve_http(app or fake.app, listen, started=task_status.started, stop=stop)
 
         addresses.append(await nursery.start(serve))
         fake.url = f"http://{addresses[0]}"

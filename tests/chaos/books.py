@@ -1,0 +1,131 @@
+"""What people said and were asked under chaos, and what stands in their chats once it is quiet again."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic
+
+from hookgate.store.journal.operators.looking import check, open_look
+from tests.chaos.platform import Platform, Read
+from tests.crash.people import UNFINISHED, WAITING
+from tests.crash.world import Effects, effects
+
+WORDS = tuple(f" word{number}" for number in range(30))
+"""Of an answer that is read while it is written."""
+NOTICE = "\u2139\ufe0f "
+"""Before what a hook lets people know."""
+GIVEN_UP = "I broke off three times"
+"""What people read of a message under which the gateway was killed too often."""
+_ENDS = re.compile(rf"({NOTICE}dropped|done) (\d+)")
+
+
+@dataclass
+class Said:
+    kind: str
+    key: str
+    chat: str
+    at: float = field(default_factory=monotonic)
+
+    @property
+    def text(self) -> str:
+        return f"{self.kind} {self.key}"
+
+    @property
+    def call(self) -> str:
+        return f"{self.kind}-{self.key}"
+
+    @property
+    def allowed(self) -> bool:
+        return int(self.key) % 2 == 0
+
+    @property
+    def answer(self) -> str:
+        if self.kind == "spam":
+            return f"{NOTICE}dropped {self.key}"
+        return f"done {self.key}" + "".join(WORDS if self.kind == "tell" else ())
+
+
+@dataclass
+class Books:
+    """`deaths`: when the gateway was killed. `stood`: when each message was first seen in its chat."""
+
+    platform: Platform
+    said: dict[str, Said] = field(default_factory=dict[str, Said])
+    deaths: list[float] = field(default_factory=list[float])
+    stood: dict[str, float] = field(default_factory=dict[str, float])
+
+    def look(self) -> None:
+        for chat in self.platform.chats:
+            for it in self.platform.read(chat):
+                self.stood.setdefault(it.id, monotonic())
+
+    def settled(self, folder: Path) -> bool:
+        """Whether everything that was said has come in, to its end, and to its chat."""
+        with open_look(folder / "disk" / "journal.db") as tables:
+            accepted = tables.one("SELECT count(*) FROM messages WHERE kind = 'message'")
+            return accepted == (len(self.said),) and tables.one(WAITING + UNFINISHED, 0) == (0,)
+
+    def problems(self, folder: Path) -> list[str]:
+        with open_look(folder / "disk" / "journal.db") as tables:
+            damaged = check(tables).mistakes
+        return [
+            *self.platform.wrong,
+            *damaged,
+            *(problem for chat in self.platform.chats for problem in self._of_chat(chat)),
+            *self._of_effects(effects(folder)),
+        ]
+
+    def _of_chat(self, chat: str) -> Iterator[str]:
+        read = self.platform.read(chat)
+        ends = deque(dict.fromkeys(it.text for it in read if it.text in self._answers or GIVEN_UP in it.text))
+        for said in (it for it in self.said.values() if it.chat == chat):
+            if ends and (ends[0] == said.answer or GIVEN_UP in ends[0]):
+                ends.popleft()
+            else:
+                yield f"{chat} reads no answer to {said.text}, but {list(ends)[:1]}"
+        for before, again in _repeated(read):
+            if not self._is_excused(before, again):
+                yield f"{chat} reads this again: {again}, after {before}"
+
+    @property
+    def _answers(self) -> set[str]:
+        return {it.answer for it in self.said.values()}
+
+    def _is_excused(self, before: Read, again: Read) -> bool:
+        """Nobody could tell the gateway, or the one that was told has died since."""
+        died = any(self.stood[before.id] - 1 <= it <= self.stood[again.id] for it in self.deaths)
+        return died or (self.platform.repeats and not before.heard)
+
+    def _of_effects(self, seen: Effects) -> Iterator[str]:
+        by_call = {it.call: it for it in self.said.values()}
+        for call, times in seen.ran.items():
+            if times > 1:
+                yield f"ran {times} times: {call}"
+            if call not in seen.passed:
+                yield f"the hook was passed over: {call}"
+            if call.startswith("never") or (call.startswith("careful") and not by_call[call].allowed):
+                yield f"nobody allowed it: {call}"
+        if not self.deaths:
+            for said in self.said.values():
+                if (said.kind == "append" or (said.kind == "careful" and said.allowed)) and not seen.ran[said.call]:
+                    yield f"answered, and never ran: {said.text}"
+
+    @property
+    def totals(self) -> Counter[str]:
+        questions = sum(it.kind == "careful" for it in self.said.values())
+        return Counter({"messages": len(self.said), "questions": questions, "deaths": len(self.deaths)})
+
+
+def _repeated(read: list[Read]) -> Iterator[tuple[Read, Read]]:
+    """An answer of which a part or all stands there twice."""
+    last = dict[str, Read]()
+    for it in read:
+        found = _ENDS.match(it.text)
+        if found and found[2] in last:
+            yield last[found[2]], it
+        if found:
+            last[found[2]] = it

@@ -1,0 +1,52 @@
+"""A chat platform as chaos has it: people who write and press buttons there, what they read, and the way to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from tests.chaos.unrest import Unrest
+
+
+@dataclass(frozen=True)
+class Card:
+    """A question with live buttons. `id`: the platform's of its message."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Read:
+    """What stands in a chat. `heard`: whether the gateway was told that it stands there."""
+
+    id: str
+    text: str
+    heard: bool
+
+
+class Platform(Protocol):
+    """`sections`: of the configuration; `variables`: of the environment, secrets. `repeats`: whether what was sent
+    and not confirmed may stand there twice, since the platform knows no key by which it could tell."""
+
+    unrest: Unrest
+    repeats: bool
+
+    @property
+    def sections(self) -> str: ...
+    @property
+    def variables(self) -> dict[str, str]: ...
+    @property
+    def chats(self) -> tuple[str, ...]: ...
+    @property
+    def wrong(self) -> list[str]:
+        """What was wrong with the gateway's requests."""
+        ...
+
+    def say(self, chat: str, text: str) -> None: ...
+    def read(self, chat: str) -> list[Read]: ...
+    def cards(self) -> list[Card]: ...
+    def press(self, card: Card, *, allow: bool) -> None: ...
+    def disturb(self) -> None:
+        """What the platform itself does to those who receive: once more, in another order, by another connection."""
+        ...

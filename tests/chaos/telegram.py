@@ -1,0 +1,92 @@
+"""Telegram under chaos: six people with a private chat each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from random import Random
+from typing import Any
+
+from starlette.responses import Response
+
+from tests.channels.telegram.fake import ANN, TOKEN, FakeTelegram, open_fake
+from tests.chaos.platform import Card, Read
+from tests.chaos.unrest import Unrest
+
+CHATS = tuple(str(number) for number in range(7, 13))
+CONFLICTS = 0.1
+SECTIONS = """\
+[channels.telegram]
+kind = "telegram"
+token_env = "TELEGRAM_TOKEN"
+base_url = "{url}"
+allow = {allow}
+"""
+
+
+class Telegram:
+    """`getUpdates` confirms nothing that was not heard, so what breaks off comes again by itself."""
+
+    repeats = True
+    chats = CHATS
+
+    def __init__(self, chance: Random) -> None:
+        self.fake = FakeTelegram()
+        self.unrest = Unrest(self.fake.app, chance, _too_many, self._not_heard)
+        self._chance, self._unheard = chance, set[str]()
+
+    @property
+    def sections(self) -> str:
+        return SECTIONS.format(url=self.fake.url, allow=json.dumps(CHATS))
+
+    @property
+    def variables(self) -> dict[str, str]:
+        return {"TELEGRAM_TOKEN": TOKEN}
+
+    @property
+    def wrong(self) -> list[str]:
+        return self.fake.wrong
+
+    def say(self, chat: str, text: str) -> None:
+        self.fake.say(text, user=_user(chat))
+
+    def read(self, chat: str) -> list[Read]:
+        sent = [(f"{chat}/{it['message_id']}", it) for it in self.fake.sent(int(chat))]
+        return [Read(id_, it.get("text", ""), id_ not in self._unheard) for id_, it in sent]
+
+    def cards(self) -> list[Card]:
+        every = [(chat, it) for chat in CHATS for it in self.fake.sent(int(chat)) if "reply_markup" in it]
+        return [Card(f"{chat}/{it['message_id']}", it["text"]) for chat, it in every]
+
+    def press(self, card: Card, *, allow: bool) -> None:
+        chat, id_ = card.id.split("/")
+        message = self.fake.messages[int(chat), int(id_)]
+        self.fake.press(message, "Allow" if allow else "Deny", _user(chat))
+
+    def disturb(self) -> None:
+        """Somebody else receives with the same token, for a moment."""
+        if self.fake.poll is not None and self._chance.random() < CONFLICTS:
+            self.fake.poll.cancel()
+
+    def _not_heard(self, body: bytes) -> None:
+        result = json.loads(body).get("result")
+        for it in result if isinstance(result, list) else [result]:
+            if isinstance(it, dict) and "message_id" in it:
+                self._unheard.add(f"{it['chat']['id']}/{it['message_id']}")
+
+
+def _user(chat: str) -> dict[str, Any]:
+    return {**ANN, "id": int(chat), "first_name": f"Person {chat}"}
+
+
+def _too_many() -> Response:
+    body = {"ok": False, "error_code": 429, "description": "Too Many Requests: retry after 1"}
+    return Response(json.dumps({**body, "parameters": {"retry_after": 1}}), 429, media_type="application/json")
+
+
+@asynccontextmanager
+async def open_telegram(chance: Random) -> AsyncGenerator[Telegram]:
+    telegram = Telegram(chance)
+    async with open_fake(fake=telegram.fake, app=telegram.unrest):
+        yield telegram
