@@ -54,7 +54,7 @@ async def test_the_kinds_of_an_export_are_those_of_the_table(home: Path) -> None
 
 
 def test_the_lines_of_the_table_are_said_by_the_code() -> None:
-    files = [*(ROOT / "hookgate" / "store").glob("*.py"), *(ROOT / "hookgate" / "store" / "journal").glob("*.py")]
+    files = (ROOT / "hookgate" / "store").rglob("*.py")
     code = "".join(file.read_text() for file in files)
     assert [line for row in PAGE.one("refused").rows for line in codes(row[0]) if line not in code] == []
 
