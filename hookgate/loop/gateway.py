@@ -70,14 +70,15 @@ class Gateway:
         self._shared = shared
         shared.doors.changed.append(self._shut_out)
         self._taking_up = TakingUp(shared.journal.intake, self._take_up)
-        leads = self.agent_of, self.delivery.wake, self._enter, self._queue, self._beside, self._taking_up.failed
+        # What waits here is bounded by the queues of the sessions, and by the commands that people type.
+        self._work, self._inbox = trio.open_memory_channel[Callable[[], Awaitable[None]]](inf)
+        beside = self._work.send_nowait
+        leads = self.agent_of, self.delivery.wake, self._enter, self._queue, beside, self._taking_up.failed
         self._invoking = Invoking(shared.journal.intake, self.commands, Leading(*leads))
         self._router = router
         self._channels = channels
         self._turns = shared.slots.value
         self._stopping = False
-        # What waits here is bounded by the queues of the sessions, and by the commands that people type.
-        self._work, self._inbox = trio.open_memory_channel[Callable[[], Awaitable[None]]](inf)
 
     async def receive(self, inbound: Inbound, upstream: Upstream = NOWHERE) -> Accepted:
         """Take a message in: returns once it is stored, and queued, answered as a command, or refused. One that has
@@ -120,9 +121,9 @@ class Gateway:
     async def turn_away(self, inbound: Inbound) -> None:
         """As a stranger, whom the channel itself keeps out: it is in the books, if there are not too many of them.
         Raises StoreFailed."""
-        turned = self._shared.doors.turn_away(inbound, commands=False, counts=False)
-        if turned is not None:
-            await self._refuse(self._arrival(inbound.sound, NOWHERE), turned)
+        with self._shared.doors.judging(inbound, commands=False, counts=False) as judged:
+            if judged.turned is not None:
+                await self._refuse(self._arrival(inbound.sound, NOWHERE), judged.turned)
 
     def _shut_out(self) -> None:
         """What runs for somebody who may not talk here any more ends; what waits is refused when its turn comes."""
@@ -292,6 +293,3 @@ class Gateway:
     def _queue(self, job: Job) -> str:
         """Why it will not be done: too much waits."""
         return "" if self.session(job.work.chat).jobs.offer(job) else BUSY
-
-    def _beside(self, work: Callable[[], Awaitable[None]]) -> None:
-        self._work.send_nowait(work)

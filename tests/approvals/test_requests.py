@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
@@ -162,13 +162,15 @@ class Alone(Person):
 @pytest.mark.parametrize(
     ("person", "by", "reason"),
     [
-        (Broken(), "nobody", "the chat could not ask"),
-        (Alone(), "telegram", "this is a pipe"),
-        (Person([lambda _request: True]), "nobody", "what was asked gave no decision"),  # type: ignore[list-item]
+        (Broken, "nobody", "the chat could not ask"),
+        (Alone, "telegram", "this is a pipe"),
+        (lambda: Person([lambda _request: True]), "nobody", "what was asked gave no decision"),  # type: ignore[list-item]
     ],
 )
-async def test_who_cannot_be_asked_or_gives_no_decision_has_said_no(person: Person, by: str, reason: str) -> None:
-    house = House()
+async def test_who_cannot_be_asked_or_gives_no_decision_has_said_no(
+    person: Callable[[], Person], by: str, reason: str
+) -> None:
+    house, person = House(), person()
     with trio.fail_after(60):
         assert await house.settle([Wish("rule:a")], person) == refused(person, reason)
     decided = house.told[-1]

@@ -92,11 +92,8 @@ def _redact(_logger: object, _method: str, line: str | bytes) -> str | bytes:
 
 def _harmless(_logger: object, _method: str, event: structlog.types.EventDict) -> structlog.types.EventDict:
     """What a hook or model wrote reaches a terminal here too."""
-    return {name: _one_line(value) if isinstance(value, str) else value for name, value in event.items()}
-
-
-def _one_line(text: str) -> str:
-    return printable(text).replace("\n", "\\n")
+    texts = {name: value for name, value in event.items() if isinstance(value, str)}
+    return {**event, **{name: printable(text).replace("\n", "\\n") for name, text in texts.items()}}
 
 
 def _json(event: object, **_options: object) -> str:

@@ -55,7 +55,7 @@ async def open_mcp(config: Config, base: Path, parts: McpParts) -> AsyncGenerato
 
 def make_roster(config: Config, connections: Connections, parts: McpParts, configured: Iterable[str]) -> Roster:
     """`configured`: the names of the operator's servers that are enabled."""
-    place = Place(parts.workspace, configuration.base_environment(), _secrets(config))
+    place = Place(parts.workspace, configuration.base_environment(), _Secrets(config.guards.redaction.secret_env))
     return Roster(connections, parts.catalog, place, frozenset(configured))
 
 
@@ -96,10 +96,6 @@ class _Secrets:
     def __call__(self, name: str) -> str | None:
         found = configuration.named_secrets([name]) if name in self._names else ()
         return found[0] if found else None
-
-
-def _secrets(config: Config) -> _Secrets:
-    return _Secrets(config.guards.redaction.secret_env)
 
 
 def approval_rules() -> tuple[Rule, ...]:

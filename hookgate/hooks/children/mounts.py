@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 
 import structlog
 import trio
@@ -121,9 +120,9 @@ class Mounts:
         `publish` is called in the step in which the gate takes the new hooks, and not where the reload fails: nobody
         meets the one without the other.
         """
-        if not callable(wanted):
-            return await self._asked(_Wish(partial(_whatever_runs, wanted), publish=publish))
-        return await self._asked(_Wish(wanted, publish=publish))
+        # What runs makes no difference to a set that is known.
+        plans = wanted if callable(wanted) else lambda _running: wanted
+        return await self._asked(_Wish(plans, publish=publish))
 
     async def restart(self, name: str) -> Changes:
         """A new process for a hook that runs, though nothing differs: its program may. Raises ReloadFailed, also for
@@ -232,10 +231,6 @@ async def open_mounts(mounts: Mounts, plans: Sequence[Plan], *, wait: bool = Tru
 def _same(before: dict[str, _Running], plan: Plan) -> bool:
     old = before.get(plan.name)
     return old is not None and old.plan.spec == plan.spec
-
-
-def _whatever_runs(plans: Sequence[Plan], _running: tuple[Plan, ...]) -> Sequence[Plan]:
-    return plans
 
 
 async def _problem(running: _Running) -> str | None:
