@@ -121,7 +121,7 @@ class Mounts:
         meets the one without the other.
         """
         # What runs makes no difference to a set that is known.
-        plans = wanted if callable(wanted) else lambda _running: wanted
+        plans: Wanted = wanted if callable(wanted) else lambda _running: wanted
         return await self._asked(_Wish(plans, publish=publish))
 
     async def restart(self, name: str) -> Changes:
