@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 import trio
 
-from hookgate.approvals.people import People, Person
+from hookgate.approvals.people import Person
 from hookgate.loop.doors.door import Door
 from hookgate.loop.doors.doors import SHUT_OUT, STRANGER, Doors
 from hookgate.loop.doors.guests import Guests
@@ -32,11 +32,7 @@ async def house(make: MakeBench, *steps: object, **parts: object) -> tuple[Bench
     doors.adopt({"test": Door(("ann", "bob"), pairing=True)}, guests.people)
     made = make(*steps, journal=journal, doors=doors, guests=guests, **parts)
 
-    def known(people: People) -> None:
-        doors.people = people
-        made.gateway.shut_out()
-
-    guests.tell = known
+    guests.tell = doors.know
     return made, guests
 
 
