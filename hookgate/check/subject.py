@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Collection, Mapping
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -13,13 +13,12 @@ import trio
 from hookgate.check.mailbox import Answered, Heard, Mailbox
 from hookgate.processes import group
 from hookgate.processes.group import exit_text
-from hookgate.processes.pipes import Pipes, open_pipes
+from hookgate.processes.pipes import Pipes, Stderr, open_pipes
 
 READ_BYTES = 1 << 20
 LAST_READS = 64
 """What an ended process left in the pipe is less; a grandchild may write there for ever."""
 STDERR_LINES = 20
-STDERR_LINE_BYTES = 4096
 EXIT_WAIT_S = 0.5
 END_WAIT_S = 0.3
 """A hook is asked to leave politely; whether it does so in time is a check of its own."""
@@ -52,14 +51,14 @@ async def open_subject(start: Start, heard: Heard, patience_s: float) -> AsyncGe
     hook = Subject(pipes, Mailbox(heard), patience_s)
     try:
         async with trio.open_nursery() as nursery:
-            for run in (hook.run_reader, hook.run_watch, hook.run_stderr):
+            for run in (hook.run_reader, hook.run_watch, hook.errors.run):
                 nursery.start_soon(run)
             try:
                 yield hook
             finally:
                 with trio.CancelScope(shield=True):
                     await _end(pipes)
-                    await hook.drain_stderr()
+                    hook.errors.drain()
                 nursery.cancel_scope.cancel()
     finally:
         pipes.close()
@@ -82,7 +81,7 @@ class Subject:
         self._news = trio.Event()
         self._gone = ""
         self._stderr: deque[str] = deque(maxlen=STDERR_LINES)
-        self._stderr_ended = trio.Event()
+        self.errors = Stderr(pipes.stderr, self._hear)
 
     @property
     def stderr(self) -> tuple[str, ...]:
@@ -166,25 +165,8 @@ class Subject:
                 break
         self._end(exit_text(status))
 
-    async def run_stderr(self) -> None:
-        """Drained always, kept by the line; the rest of a line that never ends is cut."""
-        tail = b""
-        while True:
-            await trio.lowlevel.wait_readable(self.pipes.stderr)
-            try:
-                data = os.read(self.pipes.stderr, READ_BYTES)
-            except BlockingIOError:
-                continue
-            *lines, tail = (tail + data).split(b"\n")
-            tail = tail[:STDERR_LINE_BYTES]
-            self._stderr.extend(line.decode("utf-8", "replace") for line in (lines if data else (tail,)) if line)
-            if not data:
-                return self._stderr_ended.set()
-
-    async def drain_stderr(self) -> None:
-        """Until stderr ended; a process that left the group may hold it for ever."""
-        with trio.move_on_after(END_WAIT_S):
-            await self._stderr_ended.wait()
+    def _hear(self, lines: Sequence[bytes]) -> None:
+        self._stderr.extend(line.decode("utf-8", "replace") for line in lines if line)
 
     def _read(self) -> bytes | None:
         try:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sys
 import termios
+from collections.abc import Awaitable, Callable
 
 from hookgate.channels.dialogue import YES_OR_NO, Dialogue
 from hookgate.channels.printable import one_line
 from hookgate.channels.question import Question
 from hookgate.cli.printing import failed, screen_size
 
+Put = Callable[[Dialogue], Awaitable[str | None]]
+"""Asks a person; None where nobody can answer any more."""
 NOBODY = "nobody can be asked here; --yes does it without a question"
 
 

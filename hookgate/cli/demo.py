@@ -17,6 +17,7 @@ from hookgate.assembly.logs.opening import set_up_logs
 from hookgate.assembly.logs.sinks import trace
 from hookgate.assembly.settings import Ports, Settings
 from hookgate.channels.terminal import Terminal
+from hookgate.cli.printing import write
 from hookgate.cli.terminal.chat import CHAT, converse, seated
 from hookgate.cli.terminal.keyboard import open_keyboard
 from hookgate.config import Config, ConfigError
@@ -119,8 +120,3 @@ def _summary(tally: Tally, events: Path) -> int:
         f"{tally.answered} answered by hooks, {tally.executed} executed. The observer wrote {lines} events.\n"
     )
     return 0 if tally.balanced and lines else 1
-
-
-def write(text: str) -> None:
-    sys.stdout.write(text)
-    sys.stdout.flush()

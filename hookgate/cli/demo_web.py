@@ -9,7 +9,8 @@ import trio
 from hookgate.assembly.logs.opening import set_up_logs
 from hookgate.assembly.settings import Settings
 from hookgate.channels.web.settings import OWNER
-from hookgate.cli.demo import HERE, demo_config, stage, write
+from hookgate.cli.demo import HERE, demo_config, stage
+from hookgate.cli.printing import write
 from hookgate.program.signals import open_until_signal
 from hookgate.program.starting import begun
 from hookgate.protocol.chat import Chat, Inbound

@@ -22,6 +22,12 @@ NARROWEST = 20
 """Of the last column, in characters; below that nothing is wrapped."""
 
 
+def write(text: str) -> None:
+    """To stdout, at once."""
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
 def say(line: str) -> None:
     sys.stdout.write(line + "\n")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import trio
@@ -15,13 +14,11 @@ from hookgate.assembly.keeping.seals import Seals
 from hookgate.channels.dialogue import YES_OR_NO, Dialogue
 from hookgate.channels.printable import one_line, printable
 from hookgate.channels.question import Part, Question
-from hookgate.cli.agreeing import agreed, yes_or_no
+from hookgate.cli.agreeing import Put, agreed, yes_or_no
 from hookgate.cli.printing import say
 
 QUESTION = yes_or_no("Go by them as they are now?")
 HEAD = "These files guard hookgate, and changed while a command of a tool was running:"
-Put = Callable[[Dialogue], Awaitable[str | None]]
-"""Asks a person; None where nobody can answer any more."""
 
 
 async def ask_about_changes(keeping: Keeping, put: Put) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -34,6 +34,8 @@ class Command:
     """What to run, where, with which environment (all of it), for how many seconds at most.
 
     `guarded`: it dies with hookgate, however hookgate ends. That costs a second process, so it is for long ones.
+    `given` is its stdin, of one that is not guarded. Without `errors` its stderr goes nowhere, else where its stdout
+    goes. `grace_s`: between SIGTERM and SIGKILL, where it is cut short.
     """
 
     argv: Sequence[str]
@@ -41,6 +43,9 @@ class Command:
     environment: Mapping[str, str]
     timeout_s: float
     guarded: bool = False
+    given: bytes = b""
+    errors: bool = True
+    grace_s: float = TERM_GRACE_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +89,9 @@ async def run_command(command: Command, capture: Output, reins: Reins | None = N
     async with process.stdin or nullcontext(), process.stdout as output, trio.open_nursery() as nursery:
         drained = trio.Event()
         nursery.start_soon(_drain, output, capture, drained)
-        cut_short = await _wait(process, reins.scope)
+        if command.given and process.stdin is not None:
+            nursery.start_soon(_feed, process.stdin, command.given)
+        cut_short = await _wait(process, reins.scope, command.grace_s)
         with trio.move_on_after(_DRAIN_DEADLINE_S):
             await drained.wait()
         nursery.cancel_scope.cancel()
@@ -100,22 +107,29 @@ async def _opened(command: Command) -> trio.Process:
         [*guard, *command.argv],
         cwd=command.cwd,
         env=dict(command.environment),
-        stdin=subprocess.PIPE if command.guarded else subprocess.DEVNULL,
+        stdin=subprocess.PIPE if command.guarded or command.given else subprocess.DEVNULL,
         stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
+        stderr=subprocess.STDOUT if command.errors else subprocess.DEVNULL,
         start_new_session=True,
     )
 
 
-async def _wait(process: trio.Process, scope: trio.CancelScope) -> bool:
+async def _feed(stream: trio.abc.SendStream, given: bytes) -> None:
+    # It need not read what it does not want.
+    with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+        await stream.send_all(given)
+    await stream.aclose()
+
+
+async def _wait(process: trio.Process, scope: trio.CancelScope, grace_s: float) -> bool:
     """True if the scope cut it short. However it is left, the group has ended."""
     try:
         with scope:
             await process.wait()
         return scope.cancelled_caught
     finally:
-        with trio.move_on_after(TERM_GRACE_S + _REAP_DEADLINE_S, shield=True):
-            await group.end(process, TERM_GRACE_S)
+        with trio.move_on_after(grace_s + _REAP_DEADLINE_S, shield=True):
+            await group.end(process, grace_s)
 
 
 async def _drain(output: trio.abc.ReceiveStream, capture: Output, drained: trio.Event) -> None:

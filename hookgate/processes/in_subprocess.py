@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar, cast
 
-import trio
+from hookgate.processes.command import Command
+from hookgate.processes.once import run_once
 
 T = TypeVar("T")
 
@@ -18,6 +18,7 @@ _CHILD = (
     "import pickle, sys; sys.path += sys.argv[1:]; "
     "sys.stdout.buffer.write(pickle.dumps(pickle.load(sys.stdin.buffer)()))"
 )
+MAX_RESULT_BYTES = 64 << 20
 _PACKAGE = Path(__file__).parents[2]
 
 
@@ -28,11 +29,13 @@ class Unfinished(Exception):
 async def run_apart(function: Callable[[], T], timeout_s: float) -> T:
     """What the function returns; it and its arguments must be picklable. Raises Unfinished. A cancelled one ends."""
     # -P: nothing of the working directory, which a model may write to, is ever imported.
-    command = [sys.executable, "-P", "-c", _CHILD, str(_PACKAGE)]
+    argv = [sys.executable, "-P", "-c", _CHILD, str(_PACKAGE)]
+    # Without an environment: other processes of this user could read hookgate's keys there.
+    command = Command(argv, Path("/"), {}, timeout_s)
     try:
-        with trio.fail_after(timeout_s):
-            # Without an environment: other processes of this user could read hookgate's keys there.
-            done = await trio.run_process(command, stdin=pickle.dumps(function), capture_stdout=True, env={})
-    except (trio.TooSlowError, subprocess.CalledProcessError, OSError) as error:
-        raise Unfinished(type(error).__name__) from error
-    return cast("T", pickle.loads(done.stdout))  # noqa: S301 - written by the child just above
+        printed = await run_once(command, pickle.dumps(function), MAX_RESULT_BYTES)
+    except OSError as error:
+        raise Unfinished(str(error)) from error
+    if printed.status != 0 or printed.overflowed:
+        raise Unfinished("its time is up" if printed.status is None else f"status {printed.status}")
+    return cast("T", pickle.loads(printed.output))  # noqa: S301 - written by the child just above

@@ -17,6 +17,7 @@ from hookgate.cli.terminal.trust import introduce
 from hookgate.extensions import trust
 from hookgate.extensions.trust import Trust, digest
 from hookgate.hooks.zot.spec import ExtensionSpec
+from hookgate.processes import deadlines
 from hookgate.processes.child import NotAgain
 from hookgate.processes.deadlines import Deadlines
 from hookgate.sections import Config
@@ -80,12 +81,9 @@ async def test_after_a_question_all_is_looked_at_again(here: Here) -> None:
 
 @asynccontextmanager
 async def open_deadlines() -> AsyncGenerator[Deadlines]:
-    deadlines = Deadlines()
     with trio.fail_after(DEADLINE_S):
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(deadlines.run)
-            yield deadlines
-            nursery.cancel_scope.cancel()
+        async with deadlines.open_deadlines() as table:
+            yield table
 
 
 async def test_one_that_has_changed_is_not_started_again_until_it_is_what_it_was(here: Here, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from hookgate.loop.sessions.transcript import Transcript
 from hookgate.loop.slots import Slot
 from hookgate.loop.turn import run_turn
 from hookgate.loop.turn_state import Turn
-from hookgate.processes.deadlines import Deadlines
+from hookgate.processes.deadlines import open_deadlines
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide
 from hookgate.protocol.channel import PRESENT, UNLIMITED, ChannelPolicy
 from hookgate.protocol.chat import Chat, Inbound, Outbound
@@ -92,14 +92,10 @@ async def play(program: Path, hear: Callable[[Event], None]) -> tuple[list[str],
     """One turn with `program` as the hook: the lines that the hook was sent, and what the chat saw."""
     seen, gate, channel = program.with_suffix(".lines"), Gate(), Telegram()
     with trio.fail_after(DEADLINE_S):
-        async with trio.open_nursery() as nursery:
-            deadlines = Deadlines()
-            nursery.start_soon(deadlines.run)
-            async with open_process(_spec(program, seen), deadlines) as hook:
-                watcher = Mount(InsideHook("watcher", hear=hear), Rules(observe=Observed(("*",)), inside=True))
-                gate.mount([watcher, Mount(hook, Rules(V1_STAGES, Observed(OBSERVES)))])
-                await _answer(_agent(gate), channel)
-            nursery.cancel_scope.cancel()
+        async with open_deadlines() as deadlines, open_process(_spec(program, seen), deadlines) as hook:
+            watcher = Mount(InsideHook("watcher", hear=hear), Rules(observe=Observed(("*",)), inside=True))
+            gate.mount([watcher, Mount(hook, Rules(V1_STAGES, Observed(OBSERVES)))])
+            await _answer(_agent(gate), channel)
     return seen.read_text(encoding="utf-8").splitlines(), channel.sent
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import trio
 
 from hookgate.hooks.children.process import HookProcess, ProcessSpec, open_process
-from hookgate.processes.deadlines import Deadlines
+from hookgate.processes.deadlines import open_deadlines
 from hookgate.protocol.hook.answers import Answer, Respond
 from hookgate.protocol.hook.stages import MESSAGE_STAGES, Question, Stage
 from hookgate.protocol.interfaces import Hook
@@ -60,15 +60,6 @@ async def told(hook: Hook, do: str, **arguments: Any) -> Any:
 async def alive(child: HookProcess) -> None:
     """The child still answers."""
     assert await told(child, "where") is not None
-
-
-@asynccontextmanager
-async def open_deadlines() -> AsyncGenerator[Deadlines]:
-    deadlines = Deadlines()
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(deadlines.run)
-        yield deadlines
-        nursery.cancel_scope.cancel()
 
 
 @asynccontextmanager

@@ -15,7 +15,7 @@ from hookgate import config as configuration
 from hookgate.approvals.rules import Rule
 from hookgate.assembly.keeping.kept import hidden_paths
 from hookgate.hooks.children.process import HelloFailed, HookProcess, ProcessSpec, open_process
-from hookgate.processes.deadlines import Deadlines
+from hookgate.processes.deadlines import Deadlines, open_deadlines
 from hookgate.protocol.approval import Lasting
 from hookgate.protocol.catalog import Catalog
 from hookgate.protocol.chat import Chat, Inbound
@@ -72,11 +72,8 @@ class _HookToolProcess:
 @asynccontextmanager
 async def open_tool_processes() -> AsyncGenerator[OpenToolProcess]:
     """What starts tool processes, for as long as it is open; each is closed by who opened it."""
-    deadlines = Deadlines()
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(deadlines.run)
+    async with open_deadlines() as deadlines:
         yield partial(_open_tool_process, deadlines)
-        nursery.cancel_scope.cancel()
 
 
 @asynccontextmanager

@@ -18,7 +18,7 @@ from hookgate.hooks.children.process import HookProcess, open_process
 from hookgate.hooks.decision import fitting
 from hookgate.hooks.rules import Rules
 from hookgate.processes.child import HelloFailed
-from hookgate.processes.deadlines import Deadlines
+from hookgate.processes.deadlines import Deadlines, open_deadlines
 from hookgate.protocol.hook.answers import Failed
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.sections.hooks import HookSection
@@ -30,17 +30,13 @@ APPROVER_S = 15.0
 async def hooks(it: Examined) -> list[Finding]:
     """One finding each, in the order of the file."""
     found: dict[str, Finding] = {}
-    deadlines = Deadlines()
 
-    async def one(name: str, section: HookSection) -> None:
+    async def one(deadlines: Deadlines, name: str, section: HookSection) -> None:
         found[name] = await _Trial(it, name, section).run(deadlines)
 
-    async with trio.open_nursery() as around:
-        around.start_soon(deadlines.run)
-        async with trio.open_nursery() as starts:
-            for name, section in it.config.hooks.processes.items():
-                starts.start_soon(one, name, section)
-        around.cancel_scope.cancel()
+    async with open_deadlines() as deadlines, trio.open_nursery() as starts:
+        for name, section in it.config.hooks.processes.items():
+            starts.start_soon(one, deadlines, name, section)
     return [found[name] for name in it.config.hooks.processes]
 
 

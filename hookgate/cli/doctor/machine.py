@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import platform
-import subprocess
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 
 import trio
 
@@ -13,6 +13,8 @@ from hookgate import __version__
 from hookgate import config as configuration
 from hookgate.cli.doctor.finding import Examined, Finding, failing, note, ok
 from hookgate.cli.doctor.packages import found, install
+from hookgate.processes.command import Command
+from hookgate.processes.once import run_once
 from hookgate.tools.mcp.transport import sdk
 
 PATIENCE_S = 10.0
@@ -49,20 +51,11 @@ async def _program(name: str) -> Finding:
 
 async def _version(path: str, question: str) -> str:
     """The first line of what it says of itself; empty where it says nothing, or fails."""
-    environment = configuration.base_environment()
-    with trio.move_on_after(PATIENCE_S):
-        try:
-            ended = await trio.run_process(
-                [path, question],
-                capture_stdout=True,
-                stderr=subprocess.DEVNULL,
-                stdin=subprocess.DEVNULL,
-                env=environment,
-            )
-        except (OSError, subprocess.CalledProcessError):
-            return ""
-        return ended.stdout.decode("utf-8", "replace").strip().partition("\n")[0]
-    return ""
+    try:
+        printed = await run_once(Command([path, question], Path.cwd(), configuration.base_environment(), PATIENCE_S))
+    except OSError:
+        return ""
+    return printed.output.decode("utf-8", "replace").strip().partition("\n")[0] if printed.status == 0 else ""
 
 
 def _extra(it: Examined) -> Finding:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import subprocess
 from contextlib import AsyncExitStack
-
-import trio
+from pathlib import Path
 
 from hookgate import config as configuration
 from hookgate.assembly.settings import ExtensionFlags, Settings
@@ -14,6 +12,8 @@ from hookgate.cli.doctor.finding import Examined, Finding, broken, note, ok
 from hookgate.cli.doctor.packages import found, install
 from hookgate.config import ConfigError
 from hookgate.loop.execution_policy import Unredacted
+from hookgate.processes.command import Command
+from hookgate.processes.once import run_once
 from hookgate.tools.errors import SandboxUnavailable
 from hookgate.tools.shell.sandbox import Sandbox
 
@@ -55,16 +55,12 @@ async def _remedy() -> str:
 
 async def _complaint(bwrap: str) -> str:
     """What bubblewrap says of the least that is asked of it."""
-    with trio.move_on_after(PATIENCE_S):
-        try:
-            ended = await trio.run_process(
-                [bwrap, "--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "/bin/true"],
-                stdin=subprocess.DEVNULL,
-                capture_stderr=True,
-                check=False,
-                env=configuration.base_environment(),
-            )
-        except OSError as error:
-            return str(error.strerror)
-        return ended.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-    return f"no end within {PATIENCE_S:g} s"
+    argv = [bwrap, "--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "/bin/true"]
+    try:
+        command = Command(argv, Path.cwd(), configuration.base_environment(), PATIENCE_S)
+        printed = await run_once(command, errors=True)
+    except OSError as error:
+        return str(error.strerror)
+    if printed.status is None:
+        return f"no end within {PATIENCE_S:g} s"
+    return printed.output.decode("utf-8", "replace").strip().rpartition("\n")[2]

@@ -24,7 +24,7 @@ from hookgate.hooks.zot.roster import Roster
 from hookgate.hooks.zot.spec import ExtensionSpec
 from hookgate.loop.commands.table import RESERVED as OUR_COMMANDS
 from hookgate.processes.child import HelloFailed
-from hookgate.processes.deadlines import Deadlines
+from hookgate.processes.deadlines import Deadlines, open_deadlines
 from hookgate.processes.last_words import Redact, ended
 from hookgate.program.endings import FAILED
 from hookgate.protocol.chat import Chat
@@ -138,17 +138,14 @@ def conflicts(visited: Iterable[Visit]) -> Iterator[str]:
 async def _tried(specs: Sequence[ExtensionSpec], redact: Redact) -> dict[str, Started]:
     """By extension."""
     started: dict[str, Started] = {}
-    deadlines, roster = Deadlines(), Roster(_Nobody(), _nothing)
+    roster = Roster(_Nobody(), _nothing)
 
-    async def one(spec: ExtensionSpec) -> None:
+    async def one(deadlines: Deadlines, spec: ExtensionSpec) -> None:
         started[spec.name] = await _start(replace(spec, roster=roster), deadlines, redact)
 
-    async with trio.open_nursery() as around:
-        around.start_soon(deadlines.run)
-        async with trio.open_nursery() as starts:
-            for spec in specs:
-                starts.start_soon(one, spec)
-        around.cancel_scope.cancel()
+    async with open_deadlines() as deadlines, trio.open_nursery() as starts:
+        for spec in specs:
+            starts.start_soon(one, deadlines, spec)
     return started
 
 

@@ -27,7 +27,7 @@ from hookgate.channels.panels import PanelView
 from hookgate.channels.printable import printable
 from hookgate.channels.surface import TerminalSurface
 from hookgate.channels.terminal import NAME, Terminal
-from hookgate.cli.printing import screen_size
+from hookgate.cli.printing import screen_size, write
 from hookgate.cli.terminal import extension_lines
 from hookgate.cli.terminal.commands import TerminalCommands
 from hookgate.cli.terminal.flags import Flags
@@ -101,7 +101,7 @@ async def _run_once(settings: Settings, flags: Flags) -> int:
         if channel.silent and runtime.gateway.commands.read(question) is not None:
             return 0
     if channel.answer is not None and channel.error is None:
-        _write((printable(channel.answer) if sys.stdout.isatty() else channel.answer) + "\n")
+        write((printable(channel.answer) if sys.stdout.isatty() else channel.answer) + "\n")
         return 0
     if channel.error is None:
         _to_stderr("hookgate: it was interrupted before an answer")
@@ -128,8 +128,8 @@ async def _run_interactive(settings: Settings, flags: Flags, logs: PromptLogs) -
         open_conversation_journal(settings.config, NAME, flags.keep) as journal,
         open_keyboard() as keyboard,
     ):
-        terminal = seated(_write, keyboard, piped=flags.yes_from_stdin)
-        surface = TerminalSurface(terminal, PanelView(_write, screen_size) if keyboard.person else None)
+        terminal = seated(write, keyboard, piped=flags.yes_from_stdin)
+        surface = TerminalSurface(terminal, PanelView(write, screen_size) if keyboard.person else None)
         if keyboard.person and (extensions := settings.extensions) is not None:
             await ask_about_changes(keeping_of(settings), terminal.put)
             found = await introduce(settings.config, extensions, terminal.put)
@@ -154,7 +154,7 @@ async def converse(
     prompt = Prompt(partial(prompt_text, runtime), keyboard, surface or TerminalSurface(terminal), runtime.extensions)
     commands = runtime.gateway.commands
     keyboard.words = lambda: [f"/{it.name}" for it in at_the_prompt(commands, CHAT)]
-    _write(welcome(runtime))
+    write(welcome(runtime))
     async with trio.open_nursery() as nursery:
         patience = _Patience(keyboard.person)
         put = terminal.put if keyboard.person else None
@@ -237,7 +237,7 @@ async def _run_interrupts(
                 leave.cancel()
                 return
             patience.warned = True
-            _write(f"\n· Ctrl-C again or Ctrl-D to leave\n{PROMPT}")
+            write(f"\n· Ctrl-C again or Ctrl-D to leave\n{PROMPT}")
 
 
 def _busy(runtime: Runtime) -> bool:
@@ -259,8 +259,3 @@ def seated(write: Write, keyboard: Keyboard, *, piped: bool = False) -> Terminal
         return columns, rows if keyboard.person else WHOLE
 
     return Terminal(write, ask if keyboard.person or piped else None, lambda: keyboard.prompt, size)
-
-
-def _write(text: str) -> None:
-    sys.stdout.write(text)
-    sys.stdout.flush()

@@ -9,11 +9,11 @@ import trio
 
 from hookgate.assembly.app import Runtime
 from hookgate.channels.terminal import NAME, Terminal
+from hookgate.cli.agreeing import Put
 from hookgate.cli.terminal import extension_lines
 from hookgate.cli.terminal.help import help_text
 from hookgate.cli.terminal.model import model
 from hookgate.cli.terminal.printing import connections, hooks, tools
-from hookgate.cli.terminal.trust import Put
 from hookgate.loop.commands.table import Command, Invocation, Outcome
 from hookgate.protocol.chat import Chat
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from hookgate.assembly.app import Runtime
-from hookgate.cli.terminal.trust import Put, introduce
+from hookgate.cli.agreeing import Put
+from hookgate.cli.terminal.trust import introduce
 from hookgate.loop.commands.table import LOOKS, Commands, no_command
 from hookgate.operations.extensions import reload_extensions
 from hookgate.protocol.chat import Inbound

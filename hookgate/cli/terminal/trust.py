@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Awaitable, Callable
 
 from hookgate.assembly.extensions.looking import looked
 from hookgate.assembly.settings import ExtensionFlags
 from hookgate.channels.dialogue import YES_OR_NO, Dialogue
 from hookgate.channels.printable import named, printable
 from hookgate.channels.question import Part, Question, measured
-from hookgate.cli.agreeing import yes_or_no
+from hookgate.cli.agreeing import Put, yes_or_no
 from hookgate.extensions.discovery import Found, Stranger
 from hookgate.extensions.trust import Trust
 from hookgate.sections import Config
@@ -19,8 +18,6 @@ from hookgate.sections.zot import ZotExtension
 
 RUN_IT = yes_or_no("Run it? A yes is kept until the folder changes.")
 USE_THEM = yes_or_no("Use them? A yes is kept until the folder changes.")
-Put = Callable[[Dialogue], Awaitable[str | None]]
-"""Asks a person; None where nobody can answer any more."""
 
 
 async def introduce(config: Config, flags: ExtensionFlags, put: Put) -> Found | None:

@@ -13,6 +13,7 @@ from hookgate.assembly.app import Runtime
 from hookgate.assembly.logs.sinks import trace
 from hookgate.channels.printable import printable
 from hookgate.channels.terminal import Terminal
+from hookgate.cli.printing import write
 from hookgate.cli.terminal.chat import seated
 from hookgate.cli.terminal.keyboard import open_keyboard
 from hookgate.cli.tools.started import open_without_model
@@ -109,7 +110,7 @@ async def _open_asker(flags: CallFlags) -> AsyncGenerator[_Asker]:
         yield _Asker(flags.channel, None, yes=flags.yes)
         return
     async with open_keyboard() as keyboard:
-        yield _Asker(flags.channel, seated(_to_stdout, keyboard), yes=False)
+        yield _Asker(flags.channel, seated(write, keyboard), yes=False)
 
 
 async def _call(runtime: Runtime, flags: CallFlags, results: list[ToolResult]) -> None:
@@ -143,18 +144,13 @@ def _told(results: Sequence[ToolResult]) -> int:
     if not results:
         return _failed("it was interrupted before a result")
     [result] = results
-    _to_stdout((printable(result.for_llm) if sys.stdout.isatty() else result.for_llm).rstrip("\n") + "\n")
+    write((printable(result.for_llm) if sys.stdout.isatty() else result.for_llm).rstrip("\n") + "\n")
     return 1 if result.is_error else 0
 
 
 def _failed(line: str) -> int:
     _to_stderr(" ".join(line.split()))
     return 1
-
-
-def _to_stdout(text: str) -> None:
-    sys.stdout.write(text)
-    sys.stdout.flush()
 
 
 def _to_stderr(line: str) -> None:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection
 
 from hookgate.tools.extract.judge import CUT, judge_arguments, judge_explicit, undeclared
-from hookgate.tools.extract.marks import ANOTHER, BODY, CLOSERS, FENCE_END, closing
+from hookgate.tools.extract.marks import ANOTHER, BODY, CLOSERS, FENCE_END, closing, skip
 from hookgate.tools.extract.values import Fragment, Problem
 from hookgate.tools.repair import Reading
 from hookgate.tools.repair.bounds import STRING
@@ -39,7 +39,7 @@ def _with_others(opener: re.Match[str], first: Fragment, names: Collection[str])
     """Further calls under one opener: behind a semicolon, or up to the closing tag; what is neither is prose."""
     text, tag = opener.string, closing(opener)
     end, verdict, proper = first.end, first.verdict, first
-    while (shut := tag.match(text, _blank_end(text, end)) if tag else None) is None:
+    while (shut := tag.match(text, skip(_BLANKS, text, end)) if tag else None) is None:
         another = ANOTHER.match(text, end)
         reading, after = _read_another(text, another.end()) if another else (None, end)
         if another is None or reading is None:
@@ -65,7 +65,7 @@ def _gemma(opener: re.Match[str], names: Collection[str]) -> Fragment:
     if reading is None:
         return _broken(opener, opener.end(), _UNREADABLE if piece.closed else CUT)
     found = judge_arguments(name, reading.value, reading.steps) if name in names else undeclared(name, names)
-    end = _blank_end(text, _past_closers(text, piece.end, fenced=False))
+    end = skip(_BLANKS, text, _past_closers(text, piece.end, fenced=False))
     shut = _GEMMA_END.match(text, end)
     return Fragment(opener.start(), shut.end() if shut else piece.end, (found,))
 
@@ -89,14 +89,5 @@ def _broken(opener: re.Match[str], start: int, problem: Problem) -> Fragment:
 
 def _past_closers(text: str, end: int, *, fenced: bool) -> int:
     """Past the closers that are left over, and past the fence that the body stood in."""
-    end = _match_end(CLOSERS, text, end)
-    return _match_end(CLOSERS, text, _match_end(FENCE_END, text, end)) if fenced else end
-
-
-def _blank_end(text: str, position: int) -> int:
-    return _match_end(_BLANKS, text, position)
-
-
-def _match_end(pattern: re.Pattern[str], text: str, position: int) -> int:
-    match = pattern.match(text, position)
-    return match.end() if match else position
+    end = skip(CLOSERS, text, end)
+    return skip(CLOSERS, text, skip(FENCE_END, text, end)) if fenced else end

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from hookgate.tools.extract.marks import CLOSERS, FENCE, LINE_OF_CODE
+from hookgate.tools.extract.marks import CLOSERS, FENCE, LINE_OF_CODE, skip
 from hookgate.tools.repair.spans import span
 
 _BLANKS = re.compile(r"\s*+")
@@ -47,11 +47,11 @@ def read_fence(text: str, start: int, *, deep: bool = True) -> Fence | None:
 
 def _value(text: str, opening: re.Match[str], run: str) -> tuple[int, int, str] | None:
     """Where the fence ends, where its content ends, and the bracketed piece that is all of it."""
-    start = _skip(_BLANKS, text, opening.end())
+    start = skip(_BLANKS, text, opening.end())
     if text[start : start + 1] not in ("{", "["):
         return None
     piece = span(text, start)
-    after = _skip(CLOSERS, text, piece.end)
+    after = skip(CLOSERS, text, piece.end)
     shut = re.compile(rf"[ \t]*+(?:\n\s*+)?+{run}`*+[ \t]*+(?=\n|\Z)").match(text, after) if piece.closed else None
     return (shut.end(), after, text[start : piece.end]) if shut else None
 
@@ -61,9 +61,4 @@ def _only_value(content: str) -> str:
     if bare[:1] not in ("{", "["):
         return ""
     piece = span(bare, 0)
-    return bare[: piece.end] if piece.closed and _skip(CLOSERS, bare, piece.end) == len(bare) else ""
-
-
-def _skip(pattern: re.Pattern[str], text: str, position: int) -> int:
-    match = pattern.match(text, position)
-    return match.end() if match else position
+    return bare[: piece.end] if piece.closed and skip(CLOSERS, bare, piece.end) == len(bare) else ""

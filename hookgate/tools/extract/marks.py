@@ -53,6 +53,12 @@ COUNTING = frozenset({"", "json", "tool_call"})
 """The languages of a fence whose value may be a call."""
 
 
+def skip(pattern: re.Pattern[str], text: str, position: int) -> int:
+    """Past what the pattern matches there."""
+    match = pattern.match(text, position)
+    return match.end() if match else position
+
+
 def closing(opener: re.Match[str]) -> re.Pattern[str] | None:
     """What ends a fragment of this opener's kind; None where nothing does."""
     if opener["tag"]:

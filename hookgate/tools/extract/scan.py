@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from hookgate.tools.extract.bodies import read_explicit
 from hookgate.tools.extract.fences import Fence, read_fence
 from hookgate.tools.extract.judge import CUT, judge_bare, judge_explicit, protocol_calls
-from hookgate.tools.extract.marks import CLOSERS, COUNTING, EXPLICIT, FLAT_MARK, MARK, PROTOCOL, THOUGHT, VALUE
+from hookgate.tools.extract.marks import CLOSERS, COUNTING, EXPLICIT, FLAT_MARK, MARK, PROTOCOL, THOUGHT, VALUE, skip
 from hookgate.tools.extract.quoting import starts
 from hookgate.tools.extract.values import Fragment, Mode, Problem, Verdict
 from hookgate.tools.repair import Reading
@@ -113,7 +113,7 @@ def _one_value(state: Walk, position: int) -> Verdict | None:
     if not piece.closed:
         reading = _read_cut(state, start)
         return _judge_cut(state, start, reading) if reading else None
-    if text[_skip(CLOSERS, text, piece.end) :].strip():
+    if text[skip(CLOSERS, text, piece.end) :].strip():
         return None
     reading = read_lossless(text[start : piece.end])
     return _judge(state, reading) if reading else None
@@ -162,7 +162,7 @@ def _bracket(state: Walk, mark: re.Match[str]) -> int:
     if not verdict:
         state.prose()
         return piece.end
-    end = _skip(CLOSERS, text, piece.end) if piece.closed else len(text)
+    end = skip(CLOSERS, text, piece.end) if piece.closed else len(text)
     state.call(Fragment(start, end, verdict))
     return end
 
@@ -220,8 +220,3 @@ def _transparent(state: Walk, content: str) -> Verdict:
     if any(content[end:start].strip() for end, start in zip(ends, starts, strict=True)):
         return ()
     return tuple(item for fragment in fragments for item in fragment.verdict)
-
-
-def _skip(pattern: re.Pattern[str], text: str, position: int) -> int:
-    match = pattern.match(text, position)
-    return match.end() if match else position

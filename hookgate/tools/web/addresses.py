@@ -1,8 +1,11 @@
-"""Which network addresses a tool may connect to: public ones. Judges addresses, never text. No I/O."""
+"""Which network addresses a tool may connect to: public ones. Judges addresses, never text."""
 
 from __future__ import annotations
 
+import socket
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+
+import trio
 
 # What Python calls global although it leads inside, or nowhere: NAT64, 6to4 and its relay, the old IPv4 in IPv6,
 # site-local, documentation, and the address at which every machine of Azure finds its host's services.
@@ -20,6 +23,24 @@ _NOT_PUBLIC = tuple(
         "168.63.129.16/32",
     )
 )
+
+
+class NotPublic(Exception):
+    """The host is not on the public internet."""
+
+
+async def reachable(host: str, port: int, *, allow_private: bool) -> tuple[str, ...]:
+    """The addresses of the host. One that is not public condemns them all: the name is not to be trusted.
+
+    Raises NotPublic, OSError, and UnicodeError for what cannot be the name of a host.
+    """
+    if not allow_private and is_local_name(host):
+        raise NotPublic(host)
+    found = await trio.socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    addresses = tuple(dict.fromkeys(str(entry[4][0]) for entry in found))
+    if not allow_private and not all(map(is_public, addresses)):
+        raise NotPublic(host)
+    return addresses
 
 
 def is_public(address: str) -> bool:

@@ -5,7 +5,6 @@ Knows no tool and no HTML. httpx is imported when the first page is fetched.
 
 from __future__ import annotations
 
-import socket
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ import trio
 
 from hookgate.protocol.effects import NetEffect
 from hookgate.tools.errors import ToolError
-from hookgate.tools.web.addresses import is_local_name, is_public
+from hookgate.tools.web.addresses import NotPublic, reachable
 
 if TYPE_CHECKING:
     import ssl
@@ -91,29 +90,20 @@ def _parsed(url: str) -> httpx.URL:
     return parsed
 
 
-async def _resolve(url: httpx.URL, allow_private: bool) -> list[str]:
-    """The addresses of the host. One that is not public condemns them all: the name is not to be trusted."""
-    if not allow_private and is_local_name(url.host):
-        raise _refused(url)
+async def _resolve(url: httpx.URL, allow_private: bool) -> Sequence[str]:
     try:
-        found = await trio.socket.getaddrinfo(url.host, _port(url), type=socket.SOCK_STREAM)
+        return await reachable(url.host, _port(url), allow_private=allow_private)
+    except NotPublic:
+        reason = f"{url.host} is not on the public internet, and only public addresses may be fetched"
+        raise ToolError("permission", OP, reason, denied_by="rule:public_addresses") from None
     except UnicodeError:
         raise ToolError("validation", OP, f"{url.host[:200]!r} cannot be the name of a host") from None
     except OSError as error:
         raise ToolError("transient", OP, f"{url.host}: {error}") from None
-    addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
-    if not allow_private and not all(is_public(address) for address in addresses):
-        raise _refused(url)
-    return addresses
 
 
 def _port(url: httpx.URL) -> int:
     return url.port or (443 if url.scheme == "https" else 80)
-
-
-def _refused(url: httpx.URL) -> ToolError:
-    reason = f"{url.host} is not on the public internet, and only public addresses may be fetched"
-    return ToolError("permission", OP, reason, denied_by="rule:public_addresses")
 
 
 async def _first_reachable(url: httpx.URL, addresses: Sequence[str]) -> Answer:

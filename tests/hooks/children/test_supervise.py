@@ -18,13 +18,13 @@ from structlog.testing import capture_logs
 from hookgate.hooks.children.supervise import Live, RequiredHookFailed, Restarts, SupervisedHook
 from hookgate.processes import group
 from hookgate.processes.child import NotAgain
-from hookgate.processes.deadlines import Deadlines
+from hookgate.processes.deadlines import Deadlines, open_deadlines
 from hookgate.processes.last_words import Redact
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.payloads import HookState, TurnStart
 from hookgate.protocol.hook.answers import CONTINUE, Failed
 from hookgate.protocol.hook.hello import Hello
-from tests.hooks.processes import DEADLINE_S, ask, gone, open_deadlines, spec, told
+from tests.hooks.processes import DEADLINE_S, ask, gone, spec, told
 
 QUICK = Restarts(first_delay_s=0.01, longest_delay_s=0.02, crash_limit=3, crash_window_s=60, probe_s=0.05)
 SLOW = Restarts(first_delay_s=60, longest_delay_s=60)

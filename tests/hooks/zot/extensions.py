@@ -16,6 +16,7 @@ from hookgate.hooks.zot.extension import ZotExtension
 from hookgate.hooks.zot.roster import Roster
 from hookgate.hooks.zot.spec import ExtensionSpec
 from hookgate.hooks.zot.start import open_extension
+from hookgate.processes.deadlines import open_deadlines
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.hook.answers import Answer
 from hookgate.protocol.hook.stages import Question, Stage
@@ -23,7 +24,7 @@ from hookgate.protocol.interfaces import Tool
 from hookgate.protocol.values import LLMReply, LLMRequest, Message, ToolCall, ToolResult
 from hookgate.protocol.zot.frames import Panel
 from tests.hooks.doubles import STEP
-from tests.hooks.processes import DEADLINE_S, gone, open_deadlines
+from tests.hooks.processes import DEADLINE_S, gone
 
 PROGRAM = str(Path(__file__).parents[2] / "children" / "zot_ext.py")
 REQUEST = LLMRequest("openai/gpt", (Message("system", "be kind"), Message("user", "hi")))

@@ -14,8 +14,9 @@ from hookgate.hooks.zot.spec import extension_environment
 from hookgate.hooks.zot.start import open_extension
 from hookgate.processes import group
 from hookgate.processes.child import HelloFailed
+from hookgate.processes.deadlines import open_deadlines
 from hookgate.protocol.hook.stages import Stage
-from tests.hooks.processes import DEADLINE_S, gone, living, open_deadlines, until
+from tests.hooks.processes import DEADLINE_S, gone, living, until
 from tests.hooks.zot.extensions import Theatre, open_ext, received, run, told
 
 LATER = {"type": "register_tool", "name": "later", "schema": {"type": "object"}}

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import socket
 from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address
 from urllib.parse import SplitResult, urlsplit
 
-import trio
-
 from hookgate.tools.mcp.server import ConnectFailed
-from hookgate.tools.web.addresses import is_local_name, is_public
+from hookgate.tools.web.addresses import NotPublic, reachable
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +22,15 @@ async def checked(url: str, token: str | None, allow_private: bool) -> Endpoint:
     """Raises ConnectFailed: no http(s) URL, an address that is not public, a token that others could read."""
     parts = _parts(url)
     host = str(parts.hostname)
-    if not allow_private and is_local_name(host):
-        raise _refused(host)
-    addresses = await _resolved(host, parts.port or (443 if parts.scheme == "https" else 80))
-    if not allow_private and not all(is_public(address) for address in addresses):
-        raise _refused(host)
+    try:
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        addresses = await reachable(host, port, allow_private=allow_private)
+    except NotPublic:
+        # The address itself is not told: what a name means inside is nobody's business.
+        reason = f"{host} is not on the public internet (rule public_addresses); an operator may allow it"
+        raise ConnectFailed(reason, lasting=True) from None
+    except (OSError, UnicodeError) as error:
+        raise ConnectFailed(f"{host}: {error}") from None
     if token is not None and parts.scheme != "https" and not all(map(_is_loopback, addresses)):
         raise ConnectFailed("a token is sent over https only", lasting=True)
     return Endpoint(host, addresses)
@@ -55,21 +56,6 @@ def _parts(url: str) -> SplitResult:
     if "@" in parts.netloc:
         raise ConnectFailed("the URL must not carry a user name or password", lasting=True)
     return parts
-
-
-async def _resolved(host: str, port: int) -> tuple[str, ...]:
-    try:
-        found = await trio.socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError) as error:
-        raise ConnectFailed(f"{host}: {error}") from None
-    return tuple(dict.fromkeys(str(entry[4][0]) for entry in found))
-
-
-def _refused(host: str) -> ConnectFailed:
-    # The address itself is not told: what a name means inside is nobody's business.
-    return ConnectFailed(
-        f"{host} is not on the public internet (rule public_addresses); an operator may allow it", lasting=True
-    )
 
 
 def _is_loopback(address: str) -> bool:
