@@ -12,16 +12,11 @@ import trio
 
 from hookgate.check.mailbox import Answered, Heard, Mailbox
 from hookgate.processes import group
-from hookgate.processes.group import exit_text
-from hookgate.processes.pipes import Pipes, Stderr, open_pipes
+from hookgate.processes.child import Child, open_child
+from hookgate.processes.pipes import open_pipes
 
-READ_BYTES = 1 << 20
-LAST_READS = 64
-"""What an ended process left in the pipe is less; a grandchild may write there for ever."""
 STDERR_LINES = 20
-EXIT_WAIT_S = 0.5
 END_WAIT_S = 0.3
-"""A hook is asked to leave politely; whether it does so in time is a check of its own."""
 
 
 class HookGone(Exception):
@@ -47,41 +42,22 @@ class Start:
 @asynccontextmanager
 async def open_subject(start: Start, heard: Heard, patience_s: float) -> AsyncGenerator[Subject]:
     """A started process, before any hello. Leaving ends its whole group and reaps it. Raises OSError."""
-    pipes = await open_pipes(start.command, start.directory, start.environment)
-    hook = Subject(pipes, Mailbox(heard), patience_s)
-    try:
-        async with trio.open_nursery() as nursery:
-            for run in (hook.run_reader, hook.run_watch, hook.errors.run):
-                nursery.start_soon(run)
-            try:
-                yield hook
-            finally:
-                with trio.CancelScope(shield=True):
-                    await _end(pipes)
-                    hook.errors.drain()
-                nursery.cancel_scope.cancel()
-    finally:
-        pipes.close()
-
-
-async def _end(pipes: Pipes) -> None:
-    pipes.close_stdin()
-    with trio.move_on_after(END_WAIT_S):
-        await pipes.process.wait()
-    await group.end(pipes.process, 0.0)
+    child = Child(await open_pipes(start.command, start.directory, start.environment))
+    hook = Subject(child, Mailbox(heard), patience_s)
+    async with open_child(child, hook, hook.hear):
+        yield hook
 
 
 class Subject:
     """One conversation, held by one task. `patience_s` is how long a call waits unless it says otherwise."""
 
-    def __init__(self, pipes: Pipes, mailbox: Mailbox, patience_s: float) -> None:
-        self.pipes = pipes
+    def __init__(self, child: Child, mailbox: Mailbox, patience_s: float) -> None:
+        self.pipes = child.pipes
         self.mailbox = mailbox
         self.patience_s = patience_s
+        self._child = child
         self._news = trio.Event()
-        self._gone = ""
         self._stderr: deque[str] = deque(maxlen=STDERR_LINES)
-        self.errors = Stderr(pipes.stderr, self._hear)
 
     @property
     def stderr(self) -> tuple[str, ...]:
@@ -129,54 +105,46 @@ class Subject:
             except BlockingIOError:
                 await trio.lowlevel.wait_writable(self.pipes.stdin)
             except OSError:
-                raise HookGone(await self._why_gone("it closed its stdin")) from None
+                self._child.cut("it closed its stdin")
+                await self._child.ended.wait()
+                raise HookGone(self._child.end_reason) from None
 
     async def _until(self, done: Callable[[], bool]) -> None:
         while not done():
             if self.mailbox.owed:
                 await self.write(self.mailbox.owed.pop(0))
-            elif self._gone:
-                raise HookGone(self._gone)
+            elif self._child.ended.is_set():
+                raise HookGone(self._child.end_reason)
             else:
                 self._news = trio.Event()
                 await self._news.wait()
 
-    async def _why_gone(self, otherwise: str) -> str:
-        """The exit that usually follows a closed pipe gives the better reason."""
-        with trio.move_on_after(EXIT_WAIT_S):
-            await self.pipes.process.wait()
-        status = self.pipes.process.returncode
-        return otherwise if status is None else exit_text(status)
+    # --- listening, as the child's conversation ---
 
-    # --- listening ---
-
-    async def run_reader(self) -> None:
-        while self._read() != b"":
-            if self.mailbox.heard.flooded:
-                return self._end("it floods its stdout")
-            await trio.lowlevel.wait_readable(self.pipes.stdout)
-        self._end(await self._why_gone("it closed its stdout"))
-
-    async def run_watch(self) -> None:
-        """A grandchild may hold the pipes open after the process is gone, so its exit is watched apart."""
-        status = await self.pipes.process.wait()
-        for _ in range(LAST_READS):
-            if not self._read():
-                break
-        self._end(exit_text(status))
-
-    def _hear(self, lines: Sequence[bytes]) -> None:
-        self._stderr.extend(line.decode("utf-8", "replace") for line in lines if line)
-
-    def _read(self) -> bytes | None:
-        try:
-            data = os.read(self.pipes.stdout, READ_BYTES)
-        except BlockingIOError:
-            return None
+    def take(self, data: bytes) -> int:
+        """What is a flood is counted by the line, over the whole run."""
         self.mailbox.receive(data)
         self._news.set()
-        return data
+        if self.mailbox.heard.flooded:
+            self._child.end("it floods its stdout")
+        return 0
 
-    def _end(self, reason: str) -> None:
-        self._gone = self._gone or reason
+    def hear(self, lines: Sequence[bytes]) -> None:
+        self._stderr.extend(line.decode("utf-8", "replace") for line in lines if line)
+
+    def abandon(self, reason: str) -> None:
         self._news.set()
+
+    async def run_writer(self) -> None:
+        """Whoever asks writes."""
+
+    async def introduce(self) -> str | None:
+        """To say hello is a check."""
+        return None
+
+    async def leave(self) -> None:
+        """It is asked politely; whether it goes in time is a check of its own."""
+        self.pipes.close_stdin()
+        with trio.move_on_after(END_WAIT_S):
+            await self.pipes.process.wait()
+        await group.end(self.pipes.process, 0.0)

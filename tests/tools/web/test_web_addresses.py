@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import NameOID
 from website import Names, Site, get, kind, page, reply, serving
 
+from hookgate.tools.web import addresses
 from hookgate.tools.web import fetch as module
 from hookgate.tools.web.addresses import is_public
 
@@ -81,7 +82,7 @@ async def test_addresses_that_are_not_public_are_refused_without_a_connection(si
 @pytest.fixture
 def loopback_counts_as_public(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only 127.0.0.1: so that a first hop may be reached without leaving this machine."""
-    monkeypatch.setattr(module, "is_public", lambda address: address == "127.0.0.1" or is_public(address))
+    monkeypatch.setattr(addresses, "is_public", lambda address: address == "127.0.0.1" or is_public(address))
 
 
 async def test_a_name_that_resolves_to_a_private_address_is_refused(site: Site) -> None:
