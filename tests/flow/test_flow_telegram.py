@@ -1,5 +1,4 @@
-"""One conversation by Telegram with a whole gateway: text, a stream, a tool, a yes and a no by button, a file, and a
-restart in the middle of it."""
+"""Telegram with a whole gateway: what is its own. A conversation by it is in test_flow_channels."""
 
 from __future__ import annotations
 
@@ -15,7 +14,6 @@ from hookgate import config as configuration
 from hookgate.config import ConfigError
 from hookgate.serve.run import Served
 from tests.channels.telegram.fake import ANN, BOB, TOKEN, FakeTelegram, open_fake
-from tests.channels.telegram.test_telegram_incoming import PNG, photo
 from tests.serve.gateway import configured, get, open_served
 
 STORY = "Once upon a *time* there was a gate. " * 10
@@ -23,11 +21,6 @@ SCRIPT = {
     "pace_s": 0.05,
     "steps": [
         {"when": "story", "text": f"{STORY}**The end.**"},
-        {"when": "list", "calls": [{"name": "ls", "arguments": {}}]},
-        {"when": "note", "calls": [{"name": "bash", "arguments": {"command": "echo once >> notes.txt"}}]},
-        {"on": "tool", "when": "(?s)denied|refused", "text": "Then not."},
-        {"on": "tool", "when": "(?s).*", "text": "Done:\n```\n$0\n```"},
-        {"when": "picture", "text": "I see it."},
         {"when": "hello", "text": "Hello **there**."},
     ],
 }
@@ -37,8 +30,6 @@ kind = "telegram"
 token_env = "TELEGRAM_TOKEN"
 base_url = "{url}"
 allow = ["7"]
-[[approvals]]
-tools = ["bash"]
 """
 
 
@@ -54,38 +45,18 @@ def _token(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TELEGRAM_TOKEN", TOKEN)
 
 
-async def test_a_conversation_by_telegram(tmp_path: Path) -> None:
+async def test_an_answer_is_read_while_it_is_written_and_the_menu_has_the_commands(tmp_path: Path) -> None:
     with trio.fail_after(120):
         async with open_fake() as fake:
-            fake.say("hello")
+            fake.say("tell me a story")
             async with serving(tmp_path, fake) as served:
-                await fake.until(lambda: fake.texts(7) == ["Hello there."])
-                assert (await get(served, "/ready"))[0] == 200
-                assert {"command": "stop", "description": "end what runs here"} in fake.called("setMyCommands")[0][
-                    "commands"
-                ]
+                await fake.until(lambda: fake.texts(7) and fake.texts(7)[-1].endswith("The end."), 60)
+                assert len(fake.called("editMessageText")) > 1
+                assert len(fake.sent(7)) == 1
                 assert fake.called("sendChatAction")
-                fake.say("tell me a story")
-                await fake.until(lambda: fake.texts(7)[-1].endswith("The end."), 60)
-                assert fake.texts(7)[-1] == f"{STORY.replace('*', '')}The end."
-                assert len(fake.called("editMessageText")) > 1, "it was read while it was written"
-                assert len(fake.sent(7)) == 2
-                fake.say("list what is here")
-                await fake.until(lambda: fake.texts(7)[-1].startswith("Done:"))
-                fake.say("note it")
-                await fake.until(lambda: "reply_markup" in fake.sent(7)[-1])
-            async with serving(tmp_path, fake):
-                fake.press(fake.sent(7)[-1], "Allow")
-                await fake.until(lambda: len(fake.sent(7)) == 5 and fake.texts(7)[-1].startswith("Done:"))
-                await fake.until(lambda: fake.texts(7)[-2].endswith("✅ Allowed by Ann (7)."))
-                assert (tmp_path / "notes.txt").read_text() == "once\n"
-                fake.say("note it once more")
-                await fake.until(lambda: "reply_markup" in fake.sent(7)[-1])
-                fake.press(fake.sent(7)[-1], "Deny")
-                await fake.until(lambda: fake.texts(7)[-1] == "Then not.")
-                assert (tmp_path / "notes.txt").read_text() == "once\n"
-                fake.say(photo=photo(fake, PNG), caption="a picture")
-                await fake.until(lambda: fake.texts(7)[-1] == "I see it.")
+                assert (await get(served, "/ready"))[0] == 200
+                stop = {"command": "stop", "description": "end what runs here"}
+                assert stop in fake.called("setMyCommands")[0]["commands"]
             assert fake.wrong == []
 
 
@@ -114,7 +85,7 @@ async def test_a_webhook_stands_beside_the_page_and_knows_its_secret(tmp_path: P
     more = 'mode = "webhook"\norigin = "https://bots.example.org"\n[channels.web]\nkind = "web"\n'
     with trio.fail_after(60):
         async with open_fake() as fake:
-            channel = CHANNEL.format(url=fake.url).partition("[[approvals]]")[0] + more
+            channel = CHANNEL.format(url=fake.url) + more
             settings = configured(tmp_path, channel, json.dumps(SCRIPT))
             async with open_served(settings) as served:
                 await fake.until(lambda: fake.webhook)
