@@ -8,8 +8,8 @@ import sys
 from contextlib import suppress
 
 COLLECT_EVERY = 10_000
-"""Objects that have come to stay for the time being. Python's own number, 700, makes a collection of every third
-message, and an eighth of what one costs: a turn makes few cycles, and what it holds is not to be looked at so often."""
+"""Objects that have come to stay for the time being. With Python's own number, 700, one message in three has a
+collection, and that is an eighth of what messages cost: a turn makes few cycles."""
 
 
 def begin() -> None:

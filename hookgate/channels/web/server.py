@@ -3,8 +3,10 @@ holds up more than its own connection. Knows no page and no user."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, MutableMapping
 from functools import partial
+from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import structlog
@@ -32,6 +34,7 @@ server stops; a task of each stream's own that waited for that would cost its me
 GRACE_S = 3.0
 HEAD_S = 10.0
 """For a request's head, and between two requests."""
+BODY_FOLLOWS = re.compile(rb"HTTP/1\.1 [^\0]*\r\ncontent-length: [1-9]", re.IGNORECASE)
 SEND_S = 20.0
 """For the client to take one piece of an answer."""
 LINGER_S = 2.0
@@ -45,7 +48,7 @@ async def serve_http(app: App, listen: str, *, started: Callable[[str], None], s
     listeners = await trio.open_tcp_listeners(int(port), host=host.strip("[]"))
     context, streams = WorkerContext(None), set[trio.CancelScope]()
     connection = partial(
-        _Connection, ASGIWrapper(_asgi(_Guarded(app, streams))), _config(), context, ConnectionState({})
+        _Connection, streams, ASGIWrapper(_asgi(_Guarded(app, streams))), _config(), context, ConnectionState({})
     )
     async with trio.open_nursery() as connections:
         async with trio.open_nursery() as accepting:
@@ -64,7 +67,6 @@ async def serve_http(app: App, listen: str, *, started: Callable[[str], None], s
 def _config() -> Config:
     config = Config()
     config.errorlog = None
-    config.keep_alive_timeout = HEAD_S
     config.include_server_header = False
     return config
 
@@ -87,9 +89,13 @@ class _Connection(TCPServer):
     """hypercorn's own lets anything but an OSError out, which would end the program, and waits for a client to read
     for as long as that likes."""
 
-    def __init__(self, *parts: Any) -> None:  # noqa: ANN401 - hypercorn's, handed through
+    def __init__(self, resting: set[trio.CancelScope], *parts: Any) -> None:  # noqa: ANN401 - hypercorn's
         super().__init__(*parts)
         self._alive = trio.CancelScope()
+        self._resting = resting
+        self._head = b""
+        # Which is all that hypercorn calls of it.
+        self.idle_task = _Rest(self._alive, resting, self.context)  # pyright: ignore[reportAttributeAccessIssue]
 
     async def run(self) -> None:
         try:
@@ -97,21 +103,49 @@ class _Connection(TCPServer):
                 await super().run()
         except* Exception as failed:
             log.info("connection_failed", why=_first(failed))
+        finally:
+            self._resting.discard(self._alive)
 
     async def protocol_send(self, event: Event) -> None:
         if not isinstance(event, RawData):
             await super().protocol_send(event)
             return
+        data, self._head = self._head + event.data, b""
+        if event.data and BODY_FOLLOWS.match(event.data):
+            # One call of the system for both, and the other side wakes once.
+            self._head = data
+        elif data:
+            await self._send(data)
+
+    async def _send(self, data: bytes) -> None:
         async with self.send_lock:
             try:
                 with trio.fail_after(SEND_S):
-                    await self.stream.send_all(event.data)
+                    await self.stream.send_all(data)
             except (trio.BrokenResourceError, trio.ClosedResourceError, trio.TooSlowError):
                 self._alive.cancel()
             except trio.Cancelled:
                 # What was cut in the middle is no stream of answers any more.
                 self._alive.cancel()
                 raise
+
+
+class _Rest:
+    """A connection that waits for a request ends after HEAD_S, and when the server stops. hypercorn's own begins a
+    task for each request that is over."""
+
+    def __init__(self, alive: trio.CancelScope, resting: set[trio.CancelScope], context: WorkerContext) -> None:
+        self._alive, self._resting, self._context = alive, resting, context
+
+    async def restart(self, *_task: object) -> None:
+        self._alive.deadline = trio.current_time() + HEAD_S
+        self._resting.add(self._alive)
+        if self._context.terminated.is_set():
+            self._alive.cancel()
+
+    async def stop(self) -> None:
+        self._alive.deadline = inf
+        self._resting.discard(self._alive)
 
 
 def _first(failed: BaseExceptionGroup[Exception]) -> str:

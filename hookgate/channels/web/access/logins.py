@@ -59,9 +59,11 @@ class Logins:
 
     def by_cookie(self, cookie: str) -> Login | None:
         login = self._known.get(_digest(cookie))
-        if login is None or login.until <= self._clock() or login.proof != self._proof(login.user):
-            return None
-        return login
+        return login if login is not None and self.holds(login) else None
+
+    def holds(self, login: Login) -> bool:
+        """Whether it has neither ended nor been ended."""
+        return login.id in self._known and login.until > self._clock() and login.proof == self._proof(login.user)
 
     async def by_token(self, token: str) -> str | None:
         """A new cookie, if it is the channel's token. Raises StoreFailed."""

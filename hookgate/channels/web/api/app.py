@@ -48,7 +48,8 @@ def make_app(channel: WebChannel, settings: WebSettings, parts: WebParts, logins
 
     async def events(scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive, send)
-        await tell(channel, lambda: chats.chat(request, door.admit(request)), request, send)
+        login = door.admit(request)
+        await tell(channel, chats.chat(request, login), lambda: door.keeps(login), request, send)
 
     async def page(request: Request) -> Response:
         door.check_site(request)

@@ -61,6 +61,10 @@ class Door:
             raise Shut(login, why)
         return login
 
+    def keeps(self, login: Login) -> bool:
+        """Whether who was admitted with it is still let in."""
+        return self._logins.holds(login) and not self._parts.refuses(login.user)
+
     def check_site(self, request: Request) -> None:
         host, origin = request.headers.get("host", ""), self._settings.origin
         if not is_ours(host, origin):

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import asdict
 
 import trio
 from starlette.requests import Request
 
-from hookgate.channels.web.api.asking import Refused
 from hookgate.channels.web.channel import WebChannel
 from hookgate.channels.web.feeds import Feed, Feeds
-from hookgate.channels.web.server import STREAMS, Receive, Scope, Send
+from hookgate.channels.web.server import STREAMS, Receive, Send
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.codec import encode
 
@@ -24,16 +23,15 @@ HEADERS = (
 )
 
 
-async def tell(channel: WebChannel, admit: Callable[[], Chat], request: Request, send: Send) -> None:
-    """Until the client leaves, the server stops, or `admit` does not let them in any more. Raises Refused where it
-    never has."""
-    feed = channel.feeds.of(admit())
+async def tell(channel: WebChannel, chat: Chat, stays: Callable[[], bool], request: Request, send: Send) -> None:
+    """Until the client leaves, the server stops, or whoever has asked may not stay any more."""
+    feed = channel.feeds.of(chat)
     since = request.headers.get("last-event-id") or request.query_params.get("after", "")
     streams: set[trio.CancelScope] = request.scope[STREAMS]
 
-    async def send_admitted(message: Scope) -> None:
-        admit()
-        await send(message)
+    async def send_piece(piece: bytes) -> None:
+        if stays():
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
 
     # A chat that somebody listens to keeps its feed, so from the first moment on.
     feed.listeners += 1
@@ -43,9 +41,9 @@ async def tell(channel: WebChannel, admit: Callable[[], Chat], request: Request,
             streams.add(nursery.cancel_scope)
             try:
                 nursery.start_soon(_until_gone, request.receive, nursery.cancel_scope)
-                await _tell(channel, feed, channel.feeds.cursor(since), send_admitted)
-            except Refused:
-                # Logged out, or not allowed in any more.
+                cursor = channel.feeds.cursor(since)
+                while stays():
+                    cursor = await _tell(channel, feed, cursor, send_piece)
                 nursery.cancel_scope.cancel()
             finally:
                 streams.discard(nursery.cancel_scope)
@@ -61,21 +59,22 @@ async def _until_gone(receive: Receive, scope: trio.CancelScope) -> None:
     scope.cancel()
 
 
-async def _tell(channel: WebChannel, feed: Feed, cursor: int, send: Send) -> None:
-    while True:
-        events = feed.after(cursor)
-        if events is None:
-            snapshot = await channel.snapshot(feed.chat)
-            cursor = channel.feeds.cursor(snapshot.cursor)
-            data = b"event: snapshot\ndata: %s\n\n" % encode(asdict(snapshot))
-            events = [(cursor, data)]
-        for piece in _pieces(channel.feeds, events):
-            await send({"type": "http.response.body", "body": piece, "more_body": True})
-        cursor = events[-1][0] if events else cursor
+async def _tell(channel: WebChannel, feed: Feed, cursor: int, send: Callable[[bytes], Awaitable[None]]) -> int:
+    """What has come since, or a sign of life where nothing comes. The cursor of what was told last."""
+    if feed.cursor == cursor:
         with trio.move_on_after(HEARTBEAT_S) as quiet:
             await feed.news(cursor)
         if quiet.cancelled_caught:
-            await send({"type": "http.response.body", "body": b": \n\n", "more_body": True})
+            await send(b": \n\n")
+            return cursor
+    events = feed.after(cursor)
+    if events is None:
+        snapshot = await channel.snapshot(feed.chat)
+        cursor = channel.feeds.cursor(snapshot.cursor)
+        events = [(cursor, b"event: snapshot\ndata: %s\n\n" % encode(asdict(snapshot)))]
+    for piece in _pieces(channel.feeds, events):
+        await send(piece)
+    return events[-1][0]
 
 
 def _pieces(feeds: Feeds, events: Iterable[tuple[int, bytes]]) -> Iterator[bytes]:
