@@ -14,6 +14,7 @@ from hookgate.skills.shelf import Found
 from hookgate.skills.skill import BadSkill, Skill, beside, read_skill
 from hookgate.tools import arguments
 from hookgate.tools.errors import ToolError
+from hookgate.tools.schema.objects import takes
 from hookgate.tools.schema.spec import MAX_DESCRIPTION_BYTES
 
 MAX_LISTED_FILES = 20
@@ -30,12 +31,7 @@ def skill_spec(skills: Sequence[Skill]) -> ToolSpec:
     return ToolSpec(
         name=TOOL,
         description=listing(skills),
-        parameters={
-            "type": "object",
-            "properties": {"name": {"type": "string", "description": "The skill's name, as it is listed."}},
-            "required": ["name"],
-            "additionalProperties": False,
-        },
+        parameters=takes("name", name={"type": "string", "description": "The skill's name, as it is listed."}),
         mutates=False,
         affects_workspace=False,
         access="none",

@@ -14,6 +14,7 @@ from hookgate.processes.guardian.strays import marked
 from hookgate.protocol.effects import ProcessEffect
 from hookgate.protocol.values import Fault, Json, ToolCall, ToolResult, ToolSpec
 from hookgate.tools import arguments, call_context
+from hookgate.tools.schema.objects import gives, takes
 from hookgate.tools.shell.background import Background, Job
 from hookgate.tools.shell.background_report import effect, report
 from hookgate.tools.shell.capture import Capture
@@ -54,31 +55,22 @@ SPEC = ToolSpec(
         "exit status and the time it took. Nothing keeps running when the command ends. Long output is cut; the "
         "answer then names a file with all of it."
     ),
-    parameters={
-        "type": "object",
-        "properties": _PROPERTIES,
-        "required": ["command"],
-        "additionalProperties": False,
-    },
+    parameters=takes("command", **_PROPERTIES),
     mutates=False,
     affects_workspace=True,
     # The tool keeps its own deadline; this one only has to leave it the time to kill and to report.
     timeout_s=MAX_TIMEOUT_S + 30.0,
-    output_schema={
-        "type": "object",
-        "properties": {
-            "command": {"type": "string"},
-            "exit_code": {"type": ["integer", "null"]},
-            "seconds": {"type": "number"},
-            "output": {"type": "string"},
-            "truncated": {"type": "boolean"},
-            "timed_out": {"type": "boolean"},
-        },
-        "required": ["command", "exit_code", "seconds", "output", "truncated", "timed_out"],
-    },
+    output_schema=gives(
+        command={"type": "string"},
+        exit_code={"type": ["integer", "null"]},
+        seconds={"type": "number"},
+        output={"type": "string"},
+        truncated={"type": "boolean"},
+        timed_out={"type": "boolean"},
+    ),
 )
 # In the background the object has an id and a state besides.
-WITH_BACKGROUND = replace(SPEC, parameters={**SPEC.parameters, "properties": {**_PROPERTIES, **_BACKGROUND}})
+WITH_BACKGROUND = replace(SPEC, parameters=takes("command", **_PROPERTIES, **_BACKGROUND))
 
 
 class Bash:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hookgate.protocol.values import ToolCall, ToolResult, ToolSpec
 from hookgate.tools import arguments, call_context
+from hookgate.tools.schema.objects import takes
 from hookgate.tools.shell.background import Background
 from hookgate.tools.shell.background_report import MEMBERS, effect, report
 
@@ -13,12 +14,7 @@ SPEC = ToolSpec(
         "End a command in the background with everything it has started: first politely, after 3 seconds by force. "
         "The answer has the output that nobody has read yet."
     ),
-    parameters={
-        "type": "object",
-        "properties": {"id": {"type": "string", "description": "As bash gave it, for example bg1."}},
-        "required": ["id"],
-        "additionalProperties": False,
-    },
+    parameters=takes("id", id={"type": "string", "description": "As bash gave it, for example bg1."}),
     mutates=False,
     affects_workspace=True,
     access="none",

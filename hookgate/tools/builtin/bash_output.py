@@ -5,6 +5,7 @@ from __future__ import annotations
 from hookgate.protocol.values import ToolCall, ToolResult, ToolSpec
 from hookgate.tools import arguments, call_context
 from hookgate.tools.output import OUTPUT_ARGUMENT, Form, form_of
+from hookgate.tools.schema.objects import takes
 from hookgate.tools.shell.background import Background
 from hookgate.tools.shell.background_report import MEMBERS, as_json, report
 
@@ -17,21 +18,17 @@ SPEC = ToolSpec(
         "how it ended. With wait, the answer comes as soon as it has ended, or has printed something new and then "
         "paused. Of much new output only the newest is given; the answer then names a file with all of it."
     ),
-    parameters={
-        "type": "object",
-        "properties": {
-            "id": {"type": "string", "description": "As bash gave it, for example bg1."},
-            "wait": {
-                "type": "number",
-                "minimum": 0,
-                "maximum": MAX_WAIT_S,
-                "description": "Seconds to wait at most. Default 0.",
-            },
-            "output": OUTPUT_ARGUMENT,
+    parameters=takes(
+        "id",
+        id={"type": "string", "description": "As bash gave it, for example bg1."},
+        wait={
+            "type": "number",
+            "minimum": 0,
+            "maximum": MAX_WAIT_S,
+            "description": "Seconds to wait at most. Default 0.",
         },
-        "required": ["id"],
-        "additionalProperties": False,
-    },
+        output=OUTPUT_ARGUMENT,
+    ),
     mutates=False,
     affects_workspace=False,
     access="none",

@@ -17,6 +17,7 @@ from hookgate.tools.errors import ToolError
 from hookgate.tools.files.files import opened, replace, version
 from hookgate.tools.files.observe_paths import shown_path
 from hookgate.tools.files.workspace import Workspace
+from hookgate.tools.schema.objects import gives, takes
 
 MAX_FILE_BYTES = 16 * 1024 * 1024
 
@@ -26,34 +27,24 @@ SPEC = ToolSpec(
         "Replace exact pieces of a file of the workspace. Every oldText must occur exactly once in the file as it "
         "is now; all edits of a call apply together or not at all. The answer is a diff."
     ),
-    parameters={
-        "type": "object",
-        "properties": {
-            "path": {"type": "string", "description": "The file, relative to the workspace or absolute inside it."},
-            "edits": {
-                "type": "array",
-                "description": "The replacements; they must not overlap.",
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "oldText": {"type": "string", "description": "What stands there now, blanks included."},
-                        "newText": {"type": "string", "description": "What shall stand there instead."},
-                    },
-                    "required": ["oldText", "newText"],
-                    "additionalProperties": False,
-                },
-            },
+    parameters=takes(
+        "path",
+        "edits",
+        path={"type": "string", "description": "The file, relative to the workspace or absolute inside it."},
+        edits={
+            "type": "array",
+            "description": "The replacements; they must not overlap.",
+            "items": takes(
+                "oldText",
+                "newText",
+                oldText={"type": "string", "description": "What stands there now, blanks included."},
+                newText={"type": "string", "description": "What shall stand there instead."},
+            ),
         },
-        "required": ["path", "edits"],
-        "additionalProperties": False,
-    },
+    ),
     mutates=True,
     affects_workspace=True,
-    output_schema={
-        "type": "object",
-        "properties": {"path": {"type": "string"}, "bytes": {"type": "integer"}},
-        "required": ["path", "bytes"],
-    },
+    output_schema=gives(path={"type": "string"}, bytes={"type": "integer"}),
 )
 
 

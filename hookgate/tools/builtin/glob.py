@@ -6,10 +6,11 @@ import trio
 
 from hookgate.protocol.values import ToolCall, ToolResult
 from hookgate.tools import arguments
-from hookgate.tools.builtin.finding import SHOW_HIDDEN, SHOW_IGNORED, finding_spec
+from hookgate.tools.builtin.finding import SHOW_HIDDEN, SHOW_IGNORED, TRUNCATED, finding_spec
 from hookgate.tools.errors import ToolError
 from hookgate.tools.files.workspace import Workspace
-from hookgate.tools.output import Form, Items, form_of, result
+from hookgate.tools.output import OUTPUT_ARGUMENT, Form, Items, form_of, result
+from hookgate.tools.schema.objects import gives, takes
 from hookgate.tools.search.query import Entry, Found, Query
 from hookgate.tools.search.search import search, target
 from hookgate.tools.search.walk import shown
@@ -26,41 +27,31 @@ SPEC = finding_spec(
         "Names that begin with a dot only where the pattern has such a name, or with show_hidden. What .gitignore "
         "files of the workspace leave out is left out. Links are listed, not followed."
     ),
-    arguments={
-        "properties": {
-            "pattern": {"type": "string", "maxLength": 1000, "description": "For example src/**/*.{ts,tsx}."},
-            "path": {"type": "string", "description": "The folder to search; the workspace itself if left out."},
-            "show_hidden": SHOW_HIDDEN,
-            "show_ignored": SHOW_IGNORED,
-            "max_results": {
-                "type": "integer",
-                "minimum": 1,
-                "maximum": MAX_LINES,
-                "description": f"How many paths to list; all are counted. Default {DEFAULT_RESULTS}.",
-            },
+    arguments=takes(
+        "pattern",
+        pattern={"type": "string", "maxLength": 1000, "description": "For example src/**/*.{ts,tsx}."},
+        path={"type": "string", "description": "The folder to search; the workspace itself if left out."},
+        show_hidden=SHOW_HIDDEN,
+        show_ignored=SHOW_IGNORED,
+        max_results={
+            "type": "integer",
+            "minimum": 1,
+            "maximum": MAX_LINES,
+            "description": f"How many paths to list; all are counted. Default {DEFAULT_RESULTS}.",
         },
-        "required": ["pattern"],
-    },
-    found={
-        "properties": {
-            "pattern": {"type": "string"},
-            "root": {"type": "string"},
-            "matches": {"type": "integer"},
-            "skipped": {"type": "integer"},
-            "entries": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "path": {"type": "string"},
-                        "type": {"enum": ["file", "folder", "link", "other"]},
-                    },
-                    "required": ["path", "type"],
-                },
-            },
+        output=OUTPUT_ARGUMENT,
+    ),
+    found=gives(
+        pattern={"type": "string"},
+        root={"type": "string"},
+        matches={"type": "integer"},
+        skipped={"type": "integer"},
+        entries={
+            "type": "array",
+            "items": gives(path={"type": "string"}, type={"enum": ["file", "folder", "link", "other"]}),
         },
-        "required": ["pattern", "root", "matches", "skipped", "entries"],
-    },
+        truncated=TRUNCATED,
+    ),
 )
 
 

@@ -8,10 +8,11 @@ import trio
 
 from hookgate.protocol.values import Json, ToolCall, ToolResult
 from hookgate.tools import arguments
-from hookgate.tools.builtin.finding import SHOW_HIDDEN, SHOW_IGNORED, finding_spec
+from hookgate.tools.builtin.finding import SHOW_HIDDEN, SHOW_IGNORED, TRUNCATED, finding_spec
 from hookgate.tools.builtin.glob import names_hidden
 from hookgate.tools.files.workspace import Workspace
-from hookgate.tools.output import Form, Items, form_of, result
+from hookgate.tools.output import OUTPUT_ARGUMENT, Form, Items, form_of, result
+from hookgate.tools.schema.objects import gives, takes
 from hookgate.tools.search.lines import MORE, SHOWN_CHARS
 from hookgate.tools.search.query import Found, Query
 from hookgate.tools.search.search import ripgrep, search, target
@@ -31,54 +32,45 @@ SPEC = finding_spec(
         "show_ignored; a file named as path always. Binary files are left out, links not followed, lines cut at "
         f"{SHOWN_CHARS} characters."
     ),
-    arguments={
-        "properties": {
-            "pattern": {"type": "string", "maxLength": 2000, "description": r"For example ^class \w+\(Model\)."},
-            "path": {"type": "string", "description": "A folder or file; the workspace itself if left out."},
-            "glob": {
-                "type": "string",
-                "maxLength": 1000,
-                "description": (
-                    "Only files of this name, in any folder (*.py, *.{ts,tsx}); with a slash in it, of this path "
-                    "below the folder (src/**/*.py). A ! before it: all but those."
-                ),
-            },
-            "literal": {"type": "boolean", "description": "The pattern is plain text. Default false."},
-            "ignore_case": {"type": "boolean", "description": "Default false."},
-            "show_hidden": SHOW_HIDDEN,
-            "show_ignored": SHOW_IGNORED,
-            "max_results": {
-                "type": "integer",
-                "minimum": 1,
-                "maximum": MAX_RESULTS,
-                "description": f"After so many lines the search stops. Default {DEFAULT_RESULTS}.",
-            },
+    arguments=takes(
+        "pattern",
+        pattern={"type": "string", "maxLength": 2000, "description": r"For example ^class \w+\(Model\)."},
+        path={"type": "string", "description": "A folder or file; the workspace itself if left out."},
+        glob={
+            "type": "string",
+            "maxLength": 1000,
+            "description": (
+                "Only files of this name, in any folder (*.py, *.{ts,tsx}); with a slash in it, of this path "
+                "below the folder (src/**/*.py). A ! before it: all but those."
+            ),
         },
-        "required": ["pattern"],
-    },
-    found={
-        "properties": {
-            "pattern": {"type": "string"},
-            "path": {"type": "string"},
-            "glob": {"type": "string"},
-            "hits": {"type": "integer"},
-            "max_results": {"type": "integer"},
-            "skipped": {"type": "integer"},
-            "matches": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "path": {"type": "string"},
-                        "line": {"type": "integer"},
-                        "text": {"type": "string"},
-                    },
-                    "required": ["path", "line", "text"],
-                },
-            },
+        literal={"type": "boolean", "description": "The pattern is plain text. Default false."},
+        ignore_case={"type": "boolean", "description": "Default false."},
+        show_hidden=SHOW_HIDDEN,
+        show_ignored=SHOW_IGNORED,
+        max_results={
+            "type": "integer",
+            "minimum": 1,
+            "maximum": MAX_RESULTS,
+            "description": f"After so many lines the search stops. Default {DEFAULT_RESULTS}.",
         },
-        "required": ["pattern", "hits", "max_results", "skipped", "matches"],
-    },
+        output=OUTPUT_ARGUMENT,
+    ),
+    found=gives(
+        "path",
+        "glob",
+        pattern={"type": "string"},
+        path={"type": "string"},
+        glob={"type": "string"},
+        hits={"type": "integer"},
+        max_results={"type": "integer"},
+        skipped={"type": "integer"},
+        matches={
+            "type": "array",
+            "items": gives(path={"type": "string"}, line={"type": "integer"}, text={"type": "string"}),
+        },
+        truncated=TRUNCATED,
+    ),
 )
 
 

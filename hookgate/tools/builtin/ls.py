@@ -8,39 +8,33 @@ import trio
 
 from hookgate.protocol.values import ToolCall, ToolResult
 from hookgate.tools import arguments
-from hookgate.tools.builtin.finding import SHOW_HIDDEN, finding_spec
+from hookgate.tools.builtin.finding import SHOW_HIDDEN, TRUNCATED, finding_spec
 from hookgate.tools.files.listing import Listed, listing
 from hookgate.tools.files.workspace import Place, Workspace
-from hookgate.tools.output import EMPTY, Form, Items, as_object, form_of, result
+from hookgate.tools.output import EMPTY, OUTPUT_ARGUMENT, Form, Items, as_object, form_of, result
+from hookgate.tools.schema.objects import gives, takes
 
 SPEC = finding_spec(
     name="ls",
     description="List a folder of the workspace: one sorted name a line, folders with a slash at the end.",
-    arguments={
-        "properties": {
-            "path": {"type": "string", "description": "The folder; the workspace itself if left out."},
-            "show_hidden": SHOW_HIDDEN,
+    arguments=takes(
+        path={"type": "string", "description": "The folder; the workspace itself if left out."},
+        show_hidden=SHOW_HIDDEN,
+        output=OUTPUT_ARGUMENT,
+    ),
+    found=gives(
+        path={"type": "string"},
+        count={"type": "integer"},
+        entries={
+            "type": "array",
+            "items": gives(
+                name={"type": "string"},
+                type={"enum": ["file", "folder", "link", "other"]},
+                size={"type": ["integer", "null"]},
+            ),
         },
-    },
-    found={
-        "properties": {
-            "path": {"type": "string"},
-            "count": {"type": "integer"},
-            "entries": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "name": {"type": "string"},
-                        "type": {"enum": ["file", "folder", "link", "other"]},
-                        "size": {"type": ["integer", "null"]},
-                    },
-                    "required": ["name", "type", "size"],
-                },
-            },
-        },
-        "required": ["path", "count", "entries"],
-    },
+        truncated=TRUNCATED,
+    ),
 )
 
 

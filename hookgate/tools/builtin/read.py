@@ -14,6 +14,7 @@ from hookgate.tools import arguments
 from hookgate.tools.errors import ToolError
 from hookgate.tools.files.files import opened
 from hookgate.tools.files.workspace import Workspace
+from hookgate.tools.schema.objects import takes
 from hookgate.tools.text import MAX_BYTES, MAX_LINES, head
 
 # What the model services accept for one picture.
@@ -29,16 +30,12 @@ SPEC = ToolSpec(
         "Read a file of the workspace: text as it is, without line numbers, or a picture (png, jpg, gif, webp). "
         f"At most {MAX_LINES} lines or {MAX_BYTES // 1024} KiB at once; use offset and limit for the rest."
     ),
-    parameters={
-        "type": "object",
-        "properties": {
-            "path": {"type": "string", "description": "The file, relative to the workspace or absolute inside it."},
-            "offset": {"type": "integer", "minimum": 1, "description": "First line to read, counted from 1."},
-            "limit": {"type": "integer", "minimum": 1, "description": "How many lines to read."},
-        },
-        "required": ["path"],
-        "additionalProperties": False,
-    },
+    parameters=takes(
+        "path",
+        path={"type": "string", "description": "The file, relative to the workspace or absolute inside it."},
+        offset={"type": "integer", "minimum": 1, "description": "First line to read, counted from 1."},
+        limit={"type": "integer", "minimum": 1, "description": "How many lines to read."},
+    ),
     mutates=False,
     affects_workspace=False,
     pure=True,

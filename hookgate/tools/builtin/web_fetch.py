@@ -13,6 +13,7 @@ from hookgate.protocol.values import ToolCall, ToolResult, ToolSpec
 from hookgate.tools import arguments
 from hookgate.tools.errors import ToolError
 from hookgate.tools.failures import failed
+from hookgate.tools.schema.objects import takes
 from hookgate.tools.text import uncut
 
 if TYPE_CHECKING:
@@ -33,20 +34,16 @@ SPEC = ToolSpec(
         "Fetch a page of the public internet over http or https: its final address, title and text; JSON and "
         "plain text come as they are."
     ),
-    parameters={
-        "type": "object",
-        "properties": {
-            "url": {"type": "string", "description": "The address, with http:// or https://."},
-            "max_chars": {
-                "type": "integer",
-                "minimum": 1,
-                "maximum": MAX_CHARS,
-                "description": f"How much of the text to return. Default {DEFAULT_CHARS}.",
-            },
+    parameters=takes(
+        "url",
+        url={"type": "string", "description": "The address, with http:// or https://."},
+        max_chars={
+            "type": "integer",
+            "minimum": 1,
+            "maximum": MAX_CHARS,
+            "description": f"How much of the text to return. Default {DEFAULT_CHARS}.",
         },
-        "required": ["url"],
-        "additionalProperties": False,
-    },
+    ),
     mutates=False,
     affects_workspace=False,
 )

@@ -14,6 +14,7 @@ from hookgate.tools.errors import ToolError
 from hookgate.tools.files.files import replace
 from hookgate.tools.files.observe_paths import shown_path
 from hookgate.tools.files.workspace import Workspace
+from hookgate.tools.schema.objects import gives, takes
 
 SPEC = ToolSpec(
     name="write",
@@ -21,22 +22,15 @@ SPEC = ToolSpec(
         "Write a file of the workspace: folders are made as needed, an existing file is overwritten. "
         "The answer is the content that was written. Use edit to change part of a file."
     ),
-    parameters={
-        "type": "object",
-        "properties": {
-            "path": {"type": "string", "description": "The file, relative to the workspace or absolute inside it."},
-            "content": {"type": "string", "description": "Everything that the file shall hold."},
-        },
-        "required": ["path", "content"],
-        "additionalProperties": False,
-    },
+    parameters=takes(
+        "path",
+        "content",
+        path={"type": "string", "description": "The file, relative to the workspace or absolute inside it."},
+        content={"type": "string", "description": "Everything that the file shall hold."},
+    ),
     mutates=True,
     affects_workspace=True,
-    output_schema={
-        "type": "object",
-        "properties": {"path": {"type": "string"}, "bytes": {"type": "integer"}},
-        "required": ["path", "bytes"],
-    },
+    output_schema=gives(path={"type": "string"}, bytes={"type": "integer"}),
 )
 
 

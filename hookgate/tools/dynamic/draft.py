@@ -10,6 +10,7 @@ from typing import Any, Literal, cast
 from hookgate.protocol.values import Json, JsonObject, ToolCall
 from hookgate.tools import arguments
 from hookgate.tools.errors import ToolError
+from hookgate.tools.schema.objects import takes
 
 Returns = Literal["text", "json"]
 
@@ -82,7 +83,7 @@ def _requires(call: ToolCall) -> tuple[str, ...]:
 def _parameters(given: Json) -> JsonObject:
     match given:
         case None:
-            return {"type": "object", "properties": {}, "additionalProperties": False}
+            return takes()
         case Mapping():
             return _as_object_schema(given)
         case list() | tuple():

@@ -9,20 +9,17 @@ from hookgate.tools import arguments
 from hookgate.tools.dynamic.draft import MAX_BODY_BYTES, NAME_PATTERN, NEW_TOOL, TYPES, read_draft
 from hookgate.tools.dynamic.identity import CALL_TIMEOUT_S
 from hookgate.tools.dynamic.workshop import UNREGISTER_TOOL, Workshop
+from hookgate.tools.schema.objects import takes
 
 _NAME = {"type": "string", "pattern": NAME_PATTERN, "description": "2 to 64 of a-z, 0-9 and _, a letter first."}
-_ARGUMENT = {
-    "type": "object",
-    "properties": {
-        "name": {"type": "string"},
-        "type": {"type": "string", "enum": list(TYPES)},
-        "description": {"type": "string"},
-        "required": {"type": "boolean"},
-        "default": {},
-    },
-    "required": ["name"],
-    "additionalProperties": False,
-}
+_ARGUMENT = takes(
+    "name",
+    name={"type": "string"},
+    type={"type": "string", "enum": list(TYPES)},
+    description={"type": "string"},
+    required={"type": "boolean"},
+    default={},
+)
 
 NEW_TOOL_SPEC = ToolSpec(
     name=NEW_TOOL,
@@ -32,52 +29,45 @@ NEW_TOOL_SPEC = ToolSpec(
         f"{CALL_TIMEOUT_S:g} seconds a call, without network and without writing files where the machine can keep it "
         "from that; do not rely on anything being kept between calls."
     ),
-    parameters={
-        "type": "object",
-        "properties": {
-            "name": _NAME,
-            "description": {"type": "string", "minLength": 1, "description": "What it does and when to use it."},
-            "body": {
-                "type": "string",
-                "minLength": 1,
-                "maxLength": MAX_BODY_BYTES,
-                "description": (
-                    "The body of `async def run(args)`: args is a dict, what it returns is the result. Import what "
-                    "you use from the standard library. Print only to debug."
-                ),
-            },
-            "args": {
-                "type": ["object", "array"],
-                "items": _ARGUMENT,
-                "description": "The arguments: a JSON Schema of type object, or a list of them. None if left out.",
-            },
-            "returns": {
-                "type": "string",
-                "enum": ["text", "json"],
-                "description": "Whether it returns text (the default) or a JSON value.",
-            },
-            "requires": {
-                "type": "array",
-                "items": {"type": "string"},
-                "description": "Installed packages that it imports; only what the operator allows.",
-            },
-            "replace": {"type": "boolean", "description": "Put it in the place of a tool of this name."},
+    parameters=takes(
+        "name",
+        "description",
+        "body",
+        name=_NAME,
+        description={"type": "string", "minLength": 1, "description": "What it does and when to use it."},
+        body={
+            "type": "string",
+            "minLength": 1,
+            "maxLength": MAX_BODY_BYTES,
+            "description": (
+                "The body of `async def run(args)`: args is a dict, what it returns is the result. Import what "
+                "you use from the standard library. Print only to debug."
+            ),
         },
-        "required": ["name", "description", "body"],
-        "additionalProperties": False,
-    },
+        args={
+            "type": ["object", "array"],
+            "items": _ARGUMENT,
+            "description": "The arguments: a JSON Schema of type object, or a list of them. None if left out.",
+        },
+        returns={
+            "type": "string",
+            "enum": ["text", "json"],
+            "description": "Whether it returns text (the default) or a JSON value.",
+        },
+        requires={
+            "type": "array",
+            "items": {"type": "string"},
+            "description": "Installed packages that it imports; only what the operator allows.",
+        },
+        replace={"type": "boolean", "description": "Put it in the place of a tool of this name."},
+    ),
     # It touches no file of the workspace, so nobody has to wait for it.
     access="none",
 )
 UNREGISTER_TOOL_SPEC = ToolSpec(
     name=UNREGISTER_TOOL,
     description="Remove a tool that was added with new_tool. Its code stays on disk.",
-    parameters={
-        "type": "object",
-        "properties": {"name": _NAME},
-        "required": ["name"],
-        "additionalProperties": False,
-    },
+    parameters=takes("name", name=_NAME),
     access="none",
 )
 

@@ -17,6 +17,7 @@ from hookgate.protocol.values import JsonObject, ToolCall
 from hookgate.tools.errors import ToolError
 from hookgate.tools.mcp.server import NAME
 from hookgate.tools.mcp.transport.endpoint import url_problem
+from hookgate.tools.schema.objects import takes
 
 OP = "mcp_connect"
 SECRET = "secret:"  # noqa: S105 - the prefix of a name
@@ -49,25 +50,22 @@ class Asked:
         return {"command": list(self.command), "env": dict(self.env)} if self.command else {"url": self.url}
 
 
-SCHEMA: JsonObject = {
-    "type": "object",
-    "properties": {
-        "name": {"type": "string", "pattern": NAME, "description": "Short name; it prefixes the server's tools."},
-        "transport": {"type": "string", "enum": ["stdio", "http"]},
-        "command": {"type": "string", "minLength": 1, "description": "stdio: absolute path of the program."},
-        "args": {"type": "array", "items": {"type": "string"}, "maxItems": 100, "description": "stdio: arguments."},
-        "env": {
-            "type": "object",
-            "additionalProperties": {"type": "string"},
-            "maxProperties": 50,
-            "description": "stdio: environment variables; a value may be secret:NAME.",
-        },
-        "base_url": {"type": "string", "minLength": 1, "description": "http: the server's URL."},
-        "auth_token": {"type": "string", "description": "http: secret:NAME of a token that the operator has set."},
+SCHEMA = takes(
+    "name",
+    "transport",
+    name={"type": "string", "pattern": NAME, "description": "Short name; it prefixes the server's tools."},
+    transport={"type": "string", "enum": ["stdio", "http"]},
+    command={"type": "string", "minLength": 1, "description": "stdio: absolute path of the program."},
+    args={"type": "array", "items": {"type": "string"}, "maxItems": 100, "description": "stdio: arguments."},
+    env={
+        "type": "object",
+        "additionalProperties": {"type": "string"},
+        "maxProperties": 50,
+        "description": "stdio: environment variables; a value may be secret:NAME.",
     },
-    "required": ["name", "transport"],
-    "additionalProperties": False,
-}
+    base_url={"type": "string", "minLength": 1, "description": "http: the server's URL."},
+    auth_token={"type": "string", "description": "http: secret:NAME of a token that the operator has set."},
+)
 
 
 def read_asked(arguments: JsonObject) -> Asked:

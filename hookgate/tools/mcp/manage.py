@@ -14,6 +14,7 @@ from hookgate.tools.mcp.asked import SCHEMA, read_asked
 from hookgate.tools.mcp.overview import overview
 from hookgate.tools.mcp.roster import Roster
 from hookgate.tools.mcp.server import NAME
+from hookgate.tools.schema.objects import takes
 
 # Starting a program that is downloaded first takes its time; its handshake has a limit of its own.
 CONNECT_TIMEOUT_S = 90.0
@@ -60,12 +61,7 @@ class McpDisconnect:
         self.spec = ToolSpec(
             "mcp_disconnect",
             "End an MCP connection that mcp_connect made and remove its tools. A person is asked first.",
-            {
-                "type": "object",
-                "properties": {"name": {"type": "string", "pattern": NAME}},
-                "required": ["name"],
-                "additionalProperties": False,
-            },
+            takes("name", name={"type": "string", "pattern": NAME}),
             access="none",
         )
 
@@ -84,7 +80,7 @@ class McpList:
         self.spec = ToolSpec(
             "mcp_list",
             "List the MCP connections: state, tools, last error.",
-            {"type": "object", "properties": {}, "additionalProperties": False},
+            takes(),
             mutates=False,
             affects_workspace=False,
             access="none",

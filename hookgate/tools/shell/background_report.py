@@ -5,6 +5,7 @@ from __future__ import annotations
 from hookgate.protocol.codec import encode
 from hookgate.protocol.effects import ProcessEffect
 from hookgate.protocol.values import Json, JsonObject
+from hookgate.tools.schema.objects import gives
 from hookgate.tools.shell.background import Job
 from hookgate.tools.shell.background_output import News
 from hookgate.tools.text import MAX_BYTES, cut
@@ -12,20 +13,16 @@ from hookgate.tools.text import MAX_BYTES, cut
 # Of a command line that the model has written itself and only has to recognise.
 _LINE_BYTES, _LINE_LINES = 400, 4
 
-MEMBERS: JsonObject = {
-    "type": "object",
-    "properties": {
-        "id": {"type": "string"},
-        "command": {"type": "string"},
-        "state": {"enum": ["running", "exited", "killed", "timed out"]},
-        "exit_code": {"type": ["integer", "null"]},
-        "seconds": {"type": "number"},
-        "output": {"type": "string"},
-        "truncated": {"type": "boolean"},
-        "timed_out": {"type": "boolean"},
-    },
-    "required": ["id", "command", "state", "exit_code", "seconds", "output", "truncated", "timed_out"],
-}
+MEMBERS: JsonObject = gives(
+    id={"type": "string"},
+    command={"type": "string"},
+    state={"enum": ["running", "exited", "killed", "timed out"]},
+    exit_code={"type": ["integer", "null"]},
+    seconds={"type": "number"},
+    output={"type": "string"},
+    truncated={"type": "boolean"},
+    timed_out={"type": "boolean"},
+)
 """The schema of the object that tells of a process."""
 
 
