@@ -42,10 +42,6 @@ class Redactor:
         """The same value without secrets: numbers, booleans and null stay; nothing found, the very same object."""
         return self._value(value, 0)
 
-    def member(self, key: str, value: Json) -> Json:
-        """A value as it stands under a key."""
-        return self._member(key, value, 0)
-
     def held_from(self, text: str) -> int:
         """For a text that is still coming: from where on it must be held back, `len(text)` if nothing must.
 

@@ -14,7 +14,6 @@ from types import MappingProxyType
 from hookgate.protocol.interfaces import Tool
 from hookgate.protocol.values import ToolSpec
 from hookgate.tools.errors import NameConflict
-from hookgate.tools.failures import close_names
 from hookgate.tools.listeners import Listeners
 from hookgate.tools.schema.spec import check_spec
 
@@ -38,10 +37,6 @@ class Snapshot:
 
     def spec(self, name: str) -> ToolSpec | None:
         return self._by_name.get(name)
-
-    def close_names(self, name: str) -> tuple[str, ...]:
-        """Up to three names that the model may have meant."""
-        return close_names(name, self.tools)
 
     @cached_property
     def _by_name(self) -> dict[str, ToolSpec]:

@@ -17,6 +17,7 @@ from subprocess import PIPE, STDOUT, CompletedProcess
 import trio
 
 from tests.cli.window import Window
+from tests.model_server import Answer, ModelServer, open_model_server
 from tests.preloaded import preloaded
 from tests.processes import none_left as none_left
 from tests.processes import processes_of as processes_of
@@ -151,6 +152,23 @@ async def open_terminal(
     stream = trio.lowlevel.FdStream(ours)
     async with stream, _watched(process, Screen(process, stream, stream, terminal=ours)) as screen:
         yield screen
+
+
+@asynccontextmanager
+async def open_chat(folder: Path, *answers: Answer, more: str = "") -> AsyncGenerator[tuple[ModelServer, Screen]]:
+    """A chat on a terminal with a model that gives these answers, and `more` in its configuration."""
+    async with (
+        open_model_server(*answers) as server,
+        open_terminal(configured(folder, server.base_url, more), "chat") as screen,
+    ):
+        yield server, screen
+
+
+async def leaves(screen: Screen, folder: Path) -> None:
+    await screen.line("/quit")
+    assert await screen.ends() == 0
+    await none_left(folder)
+    assert "Traceback" not in screen.shown
 
 
 @asynccontextmanager

@@ -16,7 +16,9 @@ from tests.cli.program import (
     Screen,
     configured,
     hook,
+    leaves,
     none_left,
+    open_chat,
     open_fifo,
     open_pipes,
     open_terminal,
@@ -166,10 +168,7 @@ async def test_sigterm_in_the_middle_of_a_turn_ends_it_cleanly(tmp_path: Path) -
 
 async def test_a_conversation_on_a_terminal_streams_and_ctrl_d_leaves(tmp_path: Path) -> None:
     guard = hook(tmp_path, "guard", 'intercept = ["before_tool"]\non_failure = "deny"')
-    async with (
-        open_model_server(says("Good ", "morning."), says("Again.")) as server,
-        open_terminal(configured(tmp_path, server.base_url, guard), "chat") as screen,
-    ):
+    async with open_chat(tmp_path, says("Good ", "morning."), says("Again."), more=guard) as (_server, screen):
         await screen.line("hello")
         await screen.sees("Good morning.")
         await screen.line("hello again")
@@ -202,18 +201,14 @@ async def test_ctrl_c_ends_the_turn_and_kills_what_it_runs_and_the_chat_goes_on(
 
 
 async def test_ctrl_c_ends_a_model_call(tmp_path: Path) -> None:
-    async with (
-        open_model_server(hang(says("I was "), 2), says("Still here.")) as server,
-        open_terminal(configured(tmp_path, server.base_url), "chat") as screen,
-    ):
+    async with open_chat(tmp_path, hang(says("I was "), 2), says("Still here.")) as (_server, screen):
         await screen.line("go")
         await screen.sees("I was")
         await screen.type("\x03")
         await screen.sees("Stopped.")
         await screen.line("hello?")
         await screen.sees("Still here.")
-        await screen.line("/quit")
-        await left_cleanly(screen, tmp_path)
+        await leaves(screen, tmp_path)
 
 
 async def test_ctrl_c_twice_at_the_prompt_leaves(tmp_path: Path) -> None:
@@ -253,59 +248,44 @@ async def test_the_approval_question_takes_once_session_and_no(
     tmp_path: Path, answers: list[str], made: list[str], asked: int
 ) -> None:
     wanted = calls(("1", "bash", '{"command": "touch a"}'), ("2", "bash", '{"command": "touch b"}'))
-    async with (
-        open_model_server(wanted, says("Done.")) as server,
-        open_terminal(configured(tmp_path, server.base_url, RULE), "chat") as screen,
-    ):
+    async with open_chat(tmp_path, wanted, says("Done."), more=RULE) as (_server, screen):
         await screen.line("go")
         for answer in answers:
             await screen.sees("allow? [y]es once, [s]ession, [n]o:")
             await screen.type(f"{answer}\r")
         await screen.sees("Done.")
-        await screen.line("/quit")
-        await left_cleanly(screen, tmp_path)
+        await leaves(screen, tmp_path)
     assert [name for name in ("a", "b") if (tmp_path / name).exists()] == made
     assert screen.shown.count("? Run bash?  (rule:shell asks)") == asked
 
 
 @with_and_without("bwrap")
 async def test_ctrl_c_at_the_approval_question_ends_the_turn_and_runs_nothing(tmp_path: Path) -> None:
-    async with (
-        open_model_server(bash("touch made"), says("Still here.")) as server,
-        open_terminal(configured(tmp_path, server.base_url, RULE), "chat") as screen,
-    ):
+    async with open_chat(tmp_path, bash("touch made"), says("Still here."), more=RULE) as (_server, screen):
         await screen.line("go")
         await screen.sees("allow?")
         await screen.type("\x03")
         await screen.sees("Stopped.")
         await screen.line("hello?")
         await screen.sees("Still here.")
-        await screen.line("/quit")
-        await left_cleanly(screen, tmp_path)
+        await leaves(screen, tmp_path)
     assert not (tmp_path / "made").exists()
 
 
 async def test_ctrl_d_at_the_approval_question_is_a_no(tmp_path: Path) -> None:
-    async with (
-        open_model_server(bash("touch made"), says("I may not.")) as server,
-        open_terminal(configured(tmp_path, server.base_url, RULE), "chat") as screen,
-    ):
+    async with open_chat(tmp_path, bash("touch made"), says("I may not."), more=RULE) as (_server, screen):
         await screen.line("go")
         await screen.sees("allow?")
         await screen.type("\x04")
         await screen.sees("I may not.")
-        await screen.line("/quit")
-        await left_cleanly(screen, tmp_path)
+        await leaves(screen, tmp_path)
     assert not (tmp_path / "made").exists()
 
 
 @pytest.mark.parametrize("moment", ["prompt", "question"])
 async def test_sigterm_on_a_terminal_ends_it_cleanly(tmp_path: Path, moment: str) -> None:
     guard = hook(tmp_path, "guard", 'intercept = ["before_tool"]\non_failure = "deny"')
-    async with (
-        open_model_server(bash("touch made")) as server,
-        open_terminal(configured(tmp_path, server.base_url, guard + RULE), "chat") as screen,
-    ):
+    async with open_chat(tmp_path, bash("touch made"), more=guard + RULE) as (_server, screen):
         if moment == "question":
             await screen.line("go")
             await screen.sees("allow?")
@@ -324,10 +304,7 @@ async def test_what_a_model_says_cannot_move_the_cursor(tmp_path: Path) -> None:
 
 async def test_what_was_typed_before_the_question_is_no_answer_to_it(tmp_path: Path) -> None:
     script = (calls(("1", "bash", '{"command": "touch pasted"}')), says("Done."))
-    async with (
-        open_model_server(*script) as server,
-        open_terminal(configured(tmp_path, server.base_url, RULE), "chat") as screen,
-    ):
+    async with open_chat(tmp_path, *script, more=RULE) as (_server, screen):
         await screen.type("go\ry\r")
         await screen.sees("allow?")
         await screen.type("n\r")

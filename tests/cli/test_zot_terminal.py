@@ -6,19 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.program import PROMPT, Screen, configured, none_left, open_terminal
+from tests.cli.program import PROMPT, Screen, configured, leaves, none_left, open_chat, open_terminal
 from tests.cli.zot_folders import command, do, extension, installed, panel_extension, project
-from tests.model_server import calls, open_model_server, says
+from tests.model_server import calls, says
 
 NOWHERE = "http://127.0.0.1:9/v1"
 CTRL_C, CTRL_D, ESC = "\x03", "\x04", "\x1b"
-
-
-async def leaves(screen: Screen, folder: Path) -> None:
-    await screen.line("/quit")
-    assert await screen.ends() == 0
-    await none_left(folder)
-    assert "Traceback" not in screen.shown
 
 
 async def opened(screen: Screen) -> None:
@@ -63,10 +56,7 @@ async def test_esc_and_ctrl_c_close_the_panel_and_its_owner_hears_no_key(tmp_pat
 
 async def test_the_owner_closes_its_panel_and_the_prompt_is_back(tmp_path: Path) -> None:
     panel_extension(installed(tmp_path))
-    async with (
-        open_model_server(says("Hello.")) as server,
-        open_terminal(configured(tmp_path, server.base_url), "chat") as screen,
-    ):
+    async with open_chat(tmp_path, says("Hello.")) as (_server, screen):
         await opened(screen)
         await screen.type("x")
         await screen.line("hello")
@@ -88,10 +78,7 @@ async def test_a_displaced_panel_is_closed_and_the_other_one_takes_the_keys(tmp_
 
 async def test_a_message_submitted_from_a_panel_is_answered_and_the_panel_is_there_again(tmp_path: Path) -> None:
     panel_extension(installed(tmp_path))
-    async with (
-        open_model_server(says("Noted.")) as server,
-        open_terminal(configured(tmp_path, server.base_url), "chat") as screen,
-    ):
+    async with open_chat(tmp_path, says("Noted.")) as (server, screen):
         await opened(screen)
         await screen.type("s")
         await screen.sees("[panel] from the panel")
@@ -118,10 +105,7 @@ async def test_ctrl_d_in_a_panel_is_a_key_and_sigterm_ends_it_cleanly(tmp_path: 
 async def test_a_note_that_comes_at_the_prompt_stands_above_what_is_typed(tmp_path: Path) -> None:
     """The extension speaks when the folder gets a file: nobody has asked it anything."""
     _waker(tmp_path, {"type": "notify", "level": "info", "message": "the build is done"})
-    async with (
-        open_model_server(says("Hello.")) as server,
-        open_terminal(configured(tmp_path, server.base_url), "chat") as screen,
-    ):
+    async with open_chat(tmp_path, says("Hello.")) as (server, screen):
         await screen.sees(PROMPT)
         await screen.type("hel")
         await screen.sees("hel")
@@ -136,10 +120,7 @@ async def test_a_note_that_comes_at_the_prompt_stands_above_what_is_typed(tmp_pa
 
 async def test_a_message_submitted_at_the_prompt_is_answered_and_what_was_typed_stays(tmp_path: Path) -> None:
     _waker(tmp_path, {"type": "submit", "text": "wake up"})
-    async with (
-        open_model_server(says("Awake."), says("Hello.")) as server,
-        open_terminal(configured(tmp_path, server.base_url), "chat") as screen,
-    ):
+    async with open_chat(tmp_path, says("Awake."), says("Hello.")) as (server, screen):
         await screen.sees(PROMPT)
         await screen.type("hel")
         await screen.sees("hel")
@@ -157,10 +138,7 @@ async def test_what_stood_at_the_prompt_before_a_question_is_no_answer_to_it(tmp
     _waker(tmp_path, {"type": "submit", "text": "go"})
     rule = '[[approvals]]\ntools = ["bash"]\n'
     wanted = calls(("1", "bash", '{"command": "touch made"}'))
-    async with (
-        open_model_server(wanted, says("I may not.")) as server,
-        open_terminal(configured(tmp_path, server.base_url, rule), "chat") as screen,
-    ):
+    async with open_chat(tmp_path, wanted, says("I may not."), more=rule) as (_server, screen):
         await screen.sees(PROMPT)
         await screen.type("y")
         await screen.sees("y")
@@ -191,10 +169,7 @@ async def test_a_panel_that_opens_at_the_prompt_takes_the_keys_after_enter(tmp_p
 
 async def test_inserted_text_stands_in_the_editor(tmp_path: Path) -> None:
     extension(installed(tmp_path), "ext")
-    async with (
-        open_model_server(says("Done.")) as server,
-        open_terminal(configured(tmp_path, server.base_url), "chat") as screen,
-    ):
+    async with open_chat(tmp_path, says("Done.")) as (server, screen):
         await screen.line(do(answer={"action": "insert", "insert": "please "}))
         await screen.sees("> please ")
         await screen.type("go on\n")

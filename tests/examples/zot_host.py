@@ -17,6 +17,20 @@ from tests.wire import Child, open_child
 
 Frame = dict[str, Any]
 
+# Of the guard, in whichever language.
+DANGEROUS = [
+    "rm -rf /tmp/foo",
+    "cd /; RM -RF .",
+    "rm -fr build",
+    "rm --recursive --force x",
+    "sudo ls",
+    "dd if=x of=/dev/sda",
+    "mkfs.ext4 /dev/sda1",
+    "chmod -R 777 .",
+    ":(){ :|:& };:",
+]
+HARMLESS = ["ls", "rm x", "rm -r build", "rm -r a; ls -f", "dd if=/dev/zero of=disk.img", "chmod -R 755 .", "echo rm"]
+
 
 def manifest(folder: Path) -> Frame:
     return json.loads((folder / "extension.json").read_text())

@@ -20,6 +20,7 @@ from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.journal.values import Accepted, Conversation
 from hookgate.protocol.zot.answers import CommandAnswer
 from hookgate.protocol.zot.frames import Panel
+from tests.hooks.zot.extensions import Screen
 from tests.loop.recording import CHAT, DEADLINE_S, OTHER, Bench, Room, says
 
 DESK = Chat("desk", "terminal")
@@ -48,29 +49,8 @@ class Source:
         self.forgotten.append(session)
 
 
-class Desk:
+class Desk(Screen):
     """An operator's surface with an editor."""
-
-    def __init__(self) -> None:
-        self.shown: list[tuple[Any, ...]] = []
-
-    def note(self, extension: str, level: str, text: str, chat: Chat | None) -> None:
-        self.shown.append(("note", extension, level, text, chat))
-
-    def clear_notes(self, extension: str) -> None:
-        self.shown.append(("clear", extension))
-
-    def panel(self, extension: str, panel: Panel, chat: Chat | None) -> None:
-        self.shown.append(("panel", extension, panel, chat))
-
-    def panel_close(self, extension: str, panel_id: str) -> None:
-        self.shown.append(("close", extension, panel_id))
-
-    def submit(self, extension: str, text: str, chat: Chat | None) -> None:
-        self.shown.append(("submit", extension, text, chat))
-
-    def submit_slash(self, extension: str, text: str, chat: Chat | None) -> None:
-        self.shown.append(("submit_slash", extension, text, chat))
 
     def insert(self, text: str) -> None:
         self.shown.append(("insert", text))
@@ -154,7 +134,7 @@ async def test_a_panel_stays_in_the_chat_where_it_was_opened_whoever_has_it_draw
         assert await house.settle() == ["[ext] Rows\n[ext] one\n[ext] end", "[ext] Rows\n[ext] two\n[ext] end"]
         assert house.desk.shown == []
         house.surfaces.move_panel("ext", other, DESK)
-        assert house.desk.shown == [("close", "ext", "p"), ("panel", "ext", other, DESK)]
+        assert house.desk.shown == [("panel_close", "ext", "p"), ("panel", "ext", other, DESK)]
         house.surfaces.panel_close("ext", "p")
         house.surfaces.panel("ext", PANEL, None)
         assert house.desk.shown[-1] == ("panel", "ext", PANEL, None)

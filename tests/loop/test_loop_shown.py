@@ -33,7 +33,7 @@ MakeBench = Callable[..., Bench]
 
 SECRET = "hunter2-hunter2"
 REDACTOR = Redactor([SECRET, "two\nlines of it"], salt=b"salt")
-HIDDEN = REDACTOR.member("password", "x y")
+HIDDEN = REDACTOR.value({"password": "x y"})["password"]
 BEGIN, ARGUMENTS, END = CallPiece("c", "ls"), CallPiece("c", "ls", '{"a": 1}'), CallPiece("c", "ls", ended=True)
 CALL = (BEGIN, ARGUMENTS, END)
 

@@ -13,23 +13,11 @@ from pathlib import Path
 import pytest
 
 from hookgate.protocol.zot.reading import read_frame
-from tests.examples.zot_host import Host, argv, manifest, open_ready, texts
+from tests.examples.zot_host import DANGEROUS, HARMLESS, Host, argv, manifest, open_ready, texts
 from tests.gotool import run_go
 
 MODULE = Path(__file__).parents[2] / "plugins" / "go"
 EXAMPLES = {"guard": "guard", "todo": "todo-panel", "weather": "weather"}
-DANGEROUS = [
-    "rm -rf /tmp/foo",
-    "cd /; RM -RF .",
-    "rm -fr build",
-    "rm --recursive --force x",
-    "sudo ls",
-    "dd if=x of=/dev/sda",
-    "mkfs.ext4 /dev/sda1",
-    "chmod -R 777 .",
-    ":(){ :|:& };:",
-]
-HARMLESS = ["ls", "rm x", "rm -r build", "rm -r a; ls -f", "dd if=/dev/zero of=disk.img", "chmod -R 755 .", "echo rm"]
 
 # An extension that prints in every way that could reach the wire.
 NOISY = """

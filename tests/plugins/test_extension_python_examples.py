@@ -15,24 +15,12 @@ import pytest
 from hookgate.extensions.git import Git
 from hookgate.extensions.install import install
 from hookgate.protocol.zot.reading import read_frame
-from tests.examples.zot_host import Host, argv, manifest, open_ready
+from tests.examples.zot_host import DANGEROUS, HARMLESS, Host, argv, manifest, open_ready
 from tests.wire import open_child
 
 SDKS = Path(__file__).parents[2] / "plugins" / "python"
 FOLDERS = sorted(path.parent for path in SDKS.rglob("extension.json"))
 HERE = {folder.name: folder for folder in FOLDERS}
-DANGEROUS = [
-    "rm -rf /tmp/foo",
-    "cd /; RM -RF .",
-    "rm -fr build",
-    "rm --recursive --force x",
-    "sudo ls",
-    "dd if=x of=/dev/sda",
-    "mkfs.ext4 /dev/sda1",
-    "chmod -R 777 .",
-    ":(){ :|:& };:",
-]
-HARMLESS = ["ls", "rm x", "rm -r build", "rm -r a; ls -f", "dd if=/dev/zero of=disk.img", "chmod -R 755 .", "echo rm"]
 
 
 @asynccontextmanager

@@ -141,8 +141,8 @@ def _packager(name: str, arguments: Arguments) -> Reason | None:
 
 _GIT_VALUED = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env"})
 _GIT_LOOKS = _these(
-    "status log diff show blame annotate grep ls-files ls-tree ls-remote rev-parse rev-list describe cat- "
-    "file shortlog name-rev merge-base for-each-ref show-ref show-branch whatchanged count-objects fsck "
+    "status log diff show blame annotate grep ls-files ls-tree ls-remote rev-parse rev-list describe "
+    "cat-file shortlog name-rev merge-base for-each-ref show-ref show-branch whatchanged count-objects fsck "
     "help version var check-ignore check-attr check-mailmap diff-tree diff-index diff-files range-diff "
     "cherry verify-commit verify-tag get-tar-commit-id"
 )
