@@ -21,7 +21,7 @@ demo: $(if $(wildcard $(VENV)/.run),,telling) $(VENV)/.run plugins
 telling:
 	@echo "installing what hookgate needs into $(VENV), which takes a minute; then the demo begins"
 
-test: $(VENV)/.dev $(VENV)/.go $(VENV)/.mcp $(VENV)/.axe $(VENV)/.telegram tools
+test: $(VENV)/.dev $(VENV)/.go $(VENV)/.mcp $(VENV)/.axe $(VENV)/.telegram $(VENV)/.slack tools
 	@$(BIN)/python -m compileall -q hookgate tests && $(BIN)/python -m compileall -q -l plugins/python
 	$(BIN)/pytest -q -n 4
 
@@ -121,6 +121,12 @@ tests/channels/telegram/npm/package-lock.json
 	$(BIN)/uv venv -q --clear --python $(BIN)/python $(VENV)/telegram
 	$(BIN)/uv pip install -q --python $(VENV)/telegram/bin/python --require-hashes -r requirements/telegram.lock
 	$(call npm-ci,tests/channels/telegram/npm,$(VENV)/telegram-node)
+	@touch $@
+
+# A client library for Slack, for the tests alone.
+$(VENV)/.slack: $(VENV)/.dev requirements/slack.lock
+	$(BIN)/uv venv -q --clear --python $(BIN)/python $(VENV)/slack
+	$(BIN)/uv pip install -q --python $(VENV)/slack/bin/python --require-hashes -r requirements/slack.lock
 	@touch $@
 
 define npm-ci

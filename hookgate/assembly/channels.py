@@ -31,6 +31,7 @@ from hookgate.sections import Config
 from hookgate.sections.gateway import ChannelSection
 
 if TYPE_CHECKING:
+    from hookgate.channels.platforms.parts import PlatformParts
     from hookgate.channels.web.channel import WebChannel
     from hookgate.channels.web.server import App
 
@@ -158,6 +159,8 @@ async def open_channels(stack: AsyncExitStack, config: Config, desk: Desk) -> Op
                 await _open_web(stack, name, section, desk, opened)
             case "telegram":
                 await _open_telegram(stack, name, section, desk, opened)
+            case "slack":
+                await _open_slack(stack, name, section, desk, opened)
     return opened
 
 
@@ -183,21 +186,46 @@ async def _open_web(
 async def _open_telegram(
     stack: AsyncExitStack, name: str, section: ChannelSection, desk: Desk, opened: OpenChannels
 ) -> None:
-    from hookgate.channels.platforms.parts import PlatformParts
     from hookgate.channels.platforms.typing import OBSERVED
     from hookgate.channels.telegram.opening import open_telegram
     from hookgate.channels.telegram.settings import API_URL, TelegramSettings
 
     token = configuration.secret(section.token_env, f"channels.{name}.token_env") or ""
-    told = (section.mode, section.origin, section.base_url or API_URL, section.group == "all")
+    mode = "webhook" if section.mode == "webhook" else "poll"
+    told = (mode, section.origin, section.base_url or API_URL, section.group == "all")
     settings = TelegramSettings(name, token, section.token_env, *told)
-    asked = (desk.ready, desk.policies.doors.hears, desk.receive, desk.decide, partial(desk.commands, name))
-    parts = PlatformParts(*asked, desk.journal, desk.media)
-    telegram = await stack.enter_async_context(open_telegram(settings, parts))
+    telegram = await stack.enter_async_context(open_telegram(settings, _platform_parts(name, desk)))
     opened.channels[name] = telegram.channel
     opened.mounts.append(observer(f"channel {name}", OBSERVED, telegram.channel.hear))
     if telegram.webhook is not None:
         opened.webhooks[settings.path] = telegram.webhook
+
+
+async def _open_slack(
+    stack: AsyncExitStack, name: str, section: ChannelSection, desk: Desk, opened: OpenChannels
+) -> None:
+    from hookgate.channels.slack.opening import open_slack
+    from hookgate.channels.slack.settings import API_URL, Secret, SlackSettings
+
+    mode = "webhook" if section.mode == "webhook" else "socket"
+    keys = ("token_env", "signing_secret_env" if mode == "webhook" else "app_token_env")
+    variables = {key: str(getattr(section, key)) for key in keys}
+    token, other = (
+        Secret(configuration.secret(variable, f"channels.{name}.{key}") or "", variable)
+        for key, variable in variables.items()
+    )
+    settings = SlackSettings(name, token, other, mode, section.base_url or API_URL, section.bots)
+    slack = await stack.enter_async_context(open_slack(settings, _platform_parts(name, desk)))
+    opened.channels[name] = slack.channel
+    if slack.webhook is not None:
+        opened.webhooks[settings.path] = slack.webhook
+
+
+def _platform_parts(name: str, desk: Desk) -> PlatformParts:
+    from hookgate.channels.platforms.parts import PlatformParts
+
+    asked = (desk.ready, desk.policies.doors.hears, desk.receive, desk.decide, partial(desk.commands, name))
+    return PlatformParts(*asked, desk.journal, desk.media)
 
 
 async def _own_token(channel: str, journal: Journal) -> str:

@@ -11,8 +11,14 @@ from hookgate.sections.section import Channels, Count, Globs, Section, Several, 
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False, strict=False)]
 UNITS_S = {"s": 1.0, "min": 60.0, "h": 3600.0}
 MOST_RATE = 100_000
-KEYS_OF = {"web": ("users", "show_trace"), "telegram": ("mode", "base_url")}
-"""Those of one kind alone."""
+KEYS_OF = {
+    "web": ("users", "show_trace"),
+    "telegram": ("mode", "base_url"),
+    "slack": ("mode", "base_url", "app_token_env", "signing_secret_env", "bots"),
+}
+"""Those that are not of all kinds."""
+MODES = {"telegram": ("poll", "webhook"), "slack": ("socket", "webhook")}
+"""The first one is usual."""
 USER = r"^[A-Za-z0-9_.@-]{1,64}$"
 
 
@@ -38,11 +44,16 @@ class ChannelSection(Section):
     of their passwords; with neither, hookgate makes a token and shows it. `origin`: how people reach the page where
     it is not by an address. `show_trace`: what each hook decided.
 
-    Of Telegram: `token_env` names the variable with the bot's token. `mode`: it is asked for messages, or brings them
-    to `origin`. `base_url`: of a Bot API server of one's own.
+    Of platforms: `token_env` names the variable with the bot's token. `mode`: how messages come: Telegram is asked
+    for them or brings them to `origin`, Slack gives them by a socket or brings them. `base_url`: of another server
+    than the platform's.
+
+    Of Slack: `app_token_env` names the variable with the app's token, for the socket, `signing_secret_env` the one
+    with what it signs with where it brings them. `bots`: other bots are heard too, where they are in `allow` and
+    mention this one.
     """
 
-    kind: Literal["web", "telegram"]
+    kind: Literal["web", "telegram", "slack"]
     agent: str = ""
     allow: Several[Annotated[str, Field(min_length=1)]] = ()
     pairing: bool = False
@@ -59,22 +70,42 @@ class ChannelSection(Section):
     )
     origin: Annotated[str, Field(pattern=r"^(https?://[^/]+)?$")] = ""
     show_trace: bool = False
-    mode: Literal["poll", "webhook"] = "poll"
+    mode: Literal["", "poll", "socket", "webhook"] = ""
     base_url: Annotated[str, Field(pattern=r"^(https?://[^/\s]+)?$")] = ""
+    app_token_env: Variable = ""
+    signing_secret_env: Variable = ""
+    bots: bool = False
 
     @model_validator(mode="after")
     def _is_whole(self) -> ChannelSection:
         """Keys of another kind do nothing here, and what a kind cannot do without is there."""
-        of_others = {key for kind, keys in KEYS_OF.items() if kind != self.kind for key in keys}
+        own = KEYS_OF[self.kind]
+        of_others = {key for keys in KEYS_OF.values() for key in keys if key not in own}
         if idle := sorted(of_others & self.model_fields_set):
             raise ValueError(f"{idle[0]} is no key of a channel of the kind {self.kind!r}")
-        if self.kind == "telegram" and not self.token_env:
-            raise ValueError("token_env has to name the variable with the bot's token, which @BotFather gives")
+        if self.mode and self.mode not in MODES[self.kind]:
+            raise ValueError(f"a channel of the kind {self.kind!r} has the modes {' and '.join(MODES[self.kind])}")
+        if missing := next((why for key, why in self._needed.items() if not getattr(self, key)), ""):
+            raise ValueError(missing)
         if self.kind == "web" and self.pairing:
             raise ValueError("a page has logins of its own, so nobody is paired there: add them to users")
-        if self.mode == "webhook" and not self.origin.startswith("https://"):
+        if self.kind == "telegram" and self.mode == "webhook" and not self.origin.startswith("https://"):
             raise ValueError("mode 'webhook' needs an origin with https, where the platform reaches this gateway")
         return self
+
+    @property
+    def _needed(self) -> dict[str, str]:
+        """Keys that it cannot do without, and what to say where they are not there."""
+        if self.kind == "telegram":
+            return {"token_env": "token_env has to name the variable with the bot's token, which @BotFather gives"}
+        if self.kind != "slack":
+            return {}
+        needed = {"token_env": "token_env has to name the variable with the bot's token (xoxb-...)"}
+        if self.mode == "webhook":
+            return needed | {
+                "signing_secret_env": "mode 'webhook' needs signing_secret_env: the app's signing secret"
+            }
+        return needed | {"app_token_env": "app_token_env has to name the variable with the app's token (xapp-...)"}
 
     @field_validator("allow")
     @classmethod

@@ -57,6 +57,16 @@ class Socket:
             return
         raise SocketClosed(f"it took nothing for {SEND_S:g} s")
 
+    async def ping(self, within_s: float) -> None:
+        """Returns once the other side has answered."""
+        with trio.move_on_after(within_s):
+            try:
+                await self._connection.ping()
+            except ConnectionClosed as closed:
+                raise _closed(closed) from None
+            return
+        raise SocketClosed(f"it did not answer a ping within {within_s:g} s")
+
     async def close(self, code: int = 1000) -> None:
         """Says so; waits for the other side no longer than CLOSE_S, cancelled or not."""
         with trio.move_on_after(CLOSE_S, shield=True):

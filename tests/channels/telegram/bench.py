@@ -1,44 +1,56 @@
-"""A Telegram channel before a fake Bot API, over a journal in a file, with a gateway that only stores."""
+"""A Telegram channel before a fake Bot API, with a gateway that only stores."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import trio
 
-from hookgate.channels.platforms.parts import PlatformParts
 from hookgate.channels.telegram.channel import TelegramChannel
 from hookgate.channels.telegram.opening import OpenTelegram, open_telegram
 from hookgate.channels.telegram.settings import TelegramSettings
-from hookgate.protocol.approval import Decision, Outcome, Voter
-from hookgate.protocol.catalog import StoreFailed
+from hookgate.protocol.approval import ApprovalRequest
 from hookgate.protocol.chat import Chat, Inbound
+from hookgate.protocol.interfaces import Channel
 from hookgate.protocol.journal.interfaces import Journal
-from hookgate.protocol.journal.values import Accepted, Arrival, Upstream, Vote
-from hookgate.store.journal import open_journal
+from hookgate.protocol.journal.values import Claim, Standing
 from hookgate.store.media import FileMedia
+from tests.channels import storing
+from tests.channels.storing import Storing
 from tests.channels.telegram.fake import TOKEN, FakeTelegram, open_fake
 
 DEADLINE_S = 60.0
-COMMANDS = (("stop", "end what runs here"), ("help", "this text"), ("reload-ext", "not for a menu"))
 
 
 @dataclass
 class Bench:
     fake: FakeTelegram
     opened: OpenTelegram
-    journal: Journal
-    media: FileMedia
-    received: list[Inbound] = field(default_factory=list)
-    offsets: list[str] = field(default_factory=list)
+    gateway: Storing
 
     @property
     def channel(self) -> TelegramChannel:
         return self.opened.channel
+
+    @property
+    def journal(self) -> Journal:
+        return self.gateway.journal
+
+    @property
+    def media(self) -> FileMedia:
+        return self.gateway.media
+
+    @property
+    def received(self) -> list[Inbound]:
+        return self.gateway.received
+
+    @property
+    def offsets(self) -> list[str]:
+        return self.gateway.offsets
 
     async def heard(self, number: int) -> list[Inbound]:
         """So many messages at least."""
@@ -51,40 +63,11 @@ async def opened(
 ) -> AsyncGenerator[Bench]:
     """`failing`: what the gateway fails with, one message after the other. The same folder again is a restart."""
     given = TelegramSettings("tg", TOKEN, "TG_TOKEN", api_url=fake.url)
-    async with open_journal(folder / "journal.db") as journal:
-        media = FileMedia(folder / "media")
-
-        async def receive(inbound: Inbound, upstream: Upstream) -> Accepted:
-            if failing:
-                raise failing.pop(0)
-            key = f"{inbound.chat.session_key} {inbound.message_id}"
-            arrival = Arrival(inbound.sound, "agent", key, upstream.account, offset=upstream.offset)
-            accepted = await journal.intake.accept(arrival)
-            if not accepted.known:
-                bench.received.append(inbound)
-                bench.offsets.append(upstream.offset)
-            fake.stir()
-            return accepted
-
-        async def decide(request: str, decision: Decision, voter: Voter) -> Outcome:
-            standing = await journal.decisions.standing(request)
-            if standing is None:
-                return Outcome(False, "unknown", "There is no such request.")
-            if voter.id not in {it.id for it in standing.request.voters}:
-                return Outcome(False, standing.state, "Only Ann may decide this.")
-            standing = await journal.decisions.decide(
-                request, Vote(voter.id, decision.approved, by=decision.by, voter=voter)
-            )
-            assert standing is not None
-            return Outcome(standing.counted, standing.state, f"{standing.state}: {standing.counted}")
-
-        async def ready() -> None:
-            await trio.lowlevel.checkpoint()
-
-        parts = PlatformParts(ready, lambda _inbound: True, receive, decide, lambda: COMMANDS, journal, media)
-        async with open_telegram(replace(given, **settings), parts) as it:
-            bench = Bench(fake, it, journal, media)
-            yield bench
+    async with (
+        storing.storing(folder, fake.stir, failing) as gateway,
+        open_telegram(replace(given, **settings), gateway.parts) as it,
+    ):
+        yield Bench(fake, it, gateway)
 
 
 @asynccontextmanager
@@ -98,4 +81,16 @@ def direct(user: int = 7) -> Chat:
     return Chat("tg", str(user), str(user))
 
 
-FULL = StoreFailed("the disk is full")
+@asynccontextmanager
+async def asked(bench: Bench, shown: ApprovalRequest, required: int = 1) -> AsyncGenerator[Claim]:
+    channel: Channel = bench.channel
+    async with storing.asked(bench.journal, channel, shown, ("7", "9"), required) as claim:
+        yield claim
+
+
+async def became(bench: Bench, state: str) -> Standing:
+    return await storing.became(bench.journal, state)
+
+
+async def noted(bench: Bench) -> None:
+    await storing.noted(bench.journal, "tg")

@@ -12,9 +12,9 @@ import trio.testing
 from hookgate.channels.platforms import asking
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.journal.values import Vote
-from tests.channels.telegram.bench import benched, direct
+from tests.channels.storing import request, unused
+from tests.channels.telegram.bench import asked, became, benched, direct
 from tests.channels.telegram.fake import ANN, BOB, Refused
-from tests.channels.telegram.test_telegram_outgoing import asked, became, request, unused
 
 CLEO = {**BOB, "id": 9, "first_name": "Cleo"}
 GROUP = Chat("tg", "-1005", "7", "group")

@@ -15,13 +15,9 @@ from hookgate.channels.telegram.moves import Moves
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Inbound
 from hookgate.store.memory import MemoryJournal
-from tests.channels.telegram.bench import FULL, Bench, benched, direct, opened
+from tests.channels.storing import FULL, PNG
+from tests.channels.telegram.bench import Bench, benched, direct, opened
 from tests.channels.telegram.fake import BOB, TOKEN, FakeTelegram, Refused, open_fake
-
-PNG = bytes.fromhex(
-    "89504e470d0a1a0a0000000d4948445200000001000000010806000000"
-    "1f15c4890000000d49444154789c6360000002000001e221bc330000000049454e44ae426082"
-)
 
 
 def photo(fake: FakeTelegram, content: bytes = PNG) -> list[dict[str, object]]:

@@ -17,9 +17,9 @@ import trio
 
 from hookgate.channels.telegram.api import Api, ApiFailed, open_api
 from hookgate.protocol.chat import Outbound
-from tests.channels.telegram.bench import direct, opened
+from tests.channels.storing import request
+from tests.channels.telegram.bench import asked, became, direct, opened
 from tests.channels.telegram.fake import ANN, TOKEN, FakeTelegram
-from tests.channels.telegram.test_telegram_outgoing import asked, became, request
 from tests.examples.programs import BUNDLED_NODE
 
 NODE_MODULES = Path(sys.prefix) / "telegram-node" / "node_modules"

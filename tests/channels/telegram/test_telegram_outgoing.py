@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import trio
 
-from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decision, Outcome, Voter
+from hookgate.protocol.approval import CannotAsk
 from hookgate.protocol.channel import Undelivered
-from hookgate.protocol.chat import Chat, Inbound, Outbound
-from hookgate.protocol.journal.values import Arrival, Claim, Standing, StoredRequest, Vote
-from hookgate.protocol.values import ToolCall
-from tests.channels.telegram.bench import Bench, benched, direct, opened
+from hookgate.protocol.chat import Chat, Outbound
+from hookgate.protocol.journal.values import Vote
+from tests.channels.storing import PNG, request, unused
+from tests.channels.telegram.bench import asked, became, benched, direct, noted, opened
 from tests.channels.telegram.fake import ANN, BOB, Refused, open_fake
-from tests.channels.telegram.test_telegram_incoming import PNG
 
 
 async def test_markdown_goes_as_entities_and_once_as_it_was_where_the_platform_does_not_take_them(
@@ -129,47 +126,6 @@ async def test_files_go_as_what_they_are_and_begun_messages_are_not_begun_again(
 
 
 # --- questions ---
-
-
-async def unused(_decision: Decision) -> Outcome:
-    """For whoever has asked: a press comes with the id of who presses."""
-    raise AssertionError
-
-
-def request(chat: Chat, **arguments: str) -> ApprovalRequest:
-    call = ToolCall("c", "bash", arguments or {"command": "rm -rf /tmp/x\u202e"})
-    return ApprovalRequest("0123456789abcdef", chat, call, "rule:shell", "Run bash?", "", (), 600, "d")
-
-
-@asynccontextmanager
-async def asked(bench: Bench, shown: ApprovalRequest, required: int = 1) -> AsyncGenerator[Claim]:
-    """As a call that waits does; it goes on when somebody has decided."""
-    journal, chat = bench.journal, shown.chat
-    accepted = await journal.intake.accept(Arrival(Inbound(chat, "do it", message_id="1"), "agent", shown.id))
-    claim = await journal.work.claim("g", 60, accepted.conversation, accepted.id)
-    assert claim is not None
-    voters = (Voter("tg", "7"), Voter("tg", "9"))
-    about = (shown.id, claim.conversation, claim.message, "1.0", "d", "p", "a", shown)
-    stored = StoredRequest(*about, required=required, voters=voters)
-    await journal.decisions.request(claim, stored)
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(bench.channel.ask, shown, unused)
-        yield claim
-        nursery.cancel_scope.cancel()
-
-
-async def became(bench: Bench, state: str) -> Standing:
-    while True:
-        standing = await bench.journal.decisions.standing("0123456789abcdef")
-        if standing is not None and standing.state == state:
-            return standing
-        await trio.sleep(0.01)
-
-
-async def noted(bench: Bench) -> None:
-    """Once a restart knows which message the card is."""
-    while not await bench.journal.holds.state("tg", "cards"):
-        await trio.sleep(0.01)
 
 
 async def test_a_button_decides_for_whoever_may_and_the_outcome_stays_in_the_text(tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""Slack: the Web API over HTTP, events by Socket Mode or HTTP."""

@@ -1,0 +1,1 @@
+"""From the platform to the gateway: events and what they mean, stored before they are acknowledged."""

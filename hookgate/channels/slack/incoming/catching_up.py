@@ -1,0 +1,122 @@
+"""What was said while nobody listened: asked for from the place that is stored on, in every conversation that the bot
+is in and every thread that it takes part in, the oldest first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import structlog
+import trio
+from pydantic import BaseModel, ValidationError
+
+from hookgate.channels.platforms.said import Said
+from hookgate.channels.slack.api import Api, ApiFailed
+from hookgate.channels.slack.incoming.inbox import Inbox
+from hookgate.channels.slack.wire import Past, Place, Places
+from hookgate.processes.backoff import backoff_s
+from hookgate.protocol.catalog import StoreFailed
+
+log = structlog.get_logger("hookgate.slack")
+
+PAGE = 200
+MOST_PAGES = 50
+"""Of one conversation: 10,000 messages."""
+FIRST_S, LONGEST_S = 1.0, 60.0
+TRIES = 8
+Page = TypeVar("Page", bound=BaseModel)
+Raw = Mapping[str, Any]
+
+
+class CatchingUp:
+    def __init__(self, api: Api, inbox: Inbox) -> None:
+        self._api, self._inbox = api, inbox
+        self._wanted = trio.Event()
+
+    def want(self) -> None:
+        self._wanted.set()
+
+    async def run(self) -> None:
+        """Whenever it is wanted, until cancelled; from the place of that moment on, since what comes meanwhile moves
+        it."""
+        failures, since = 0, ""
+        while True:
+            await self._wanted.wait()
+            self._wanted = trio.Event()
+            since = min(since or self._inbox.place.at, self._inbox.place.at)
+            try:
+                await self._catch_up(since)
+            except (ApiFailed, StoreFailed) as error:
+                failures += 1
+                log.warning("not_caught_up", channel=self._inbox.reader.channel, since=since, reason=str(error))
+                await trio.sleep(backoff_s(failures, FIRST_S, LONGEST_S))
+                self._wanted.set()
+            else:
+                failures, since = 0, ""
+
+    async def _catch_up(self, since: str) -> None:
+        """Raises ApiFailed and StoreFailed."""
+        if not since:
+            return
+        found = 0
+        for place in await self._places():
+            kind = "im" if place.is_im else "mpim" if place.is_mpim else "channel"
+            found += await self._read("conversations.history", since, kind, channel=place.id)
+        for channel, thread in self._inbox.threads.all:
+            kind = "im" if channel.startswith("D") else "channel"
+            found += await self._read("conversations.replies", since, kind, channel=channel, ts=thread)
+        log.info("caught_up", channel=self._inbox.reader.channel, since=since, messages=found)
+
+    async def _places(self) -> list[Place]:
+        kinds, cursor, places = "im,mpim,private_channel,public_channel", None, list[Place]()
+        while True:
+            told: dict[str, object] = {"types": kinds, "limit": PAGE, "cursor": cursor}
+            page = await self._page(Places, "users.conversations", told)
+            places += (it for it in page.channels if not it.is_archived)
+            cursor = page.response_metadata.next_cursor if page.response_metadata else ""
+            if not cursor:
+                return places
+
+    async def _read(self, method: str, since: str, kind: str, **where: str) -> int:
+        """How many messages it has found. The platform gives the latest first, so that all are there before the
+        oldest is taken."""
+        messages, cursor = list[Raw](), None
+        for _ in range(MOST_PAGES):
+            try:
+                told: dict[str, object] = {
+                    **where,
+                    "oldest": since,
+                    "inclusive": True,
+                    "limit": PAGE,
+                    "cursor": cursor,
+                }
+                page = await self._page(Past, method, told)
+            except ApiFailed as error:
+                if error.may_pass:
+                    raise
+                # It was left, closed or deleted meanwhile.
+                log.info("not_caught_up", channel=self._inbox.reader.channel, chat=where["channel"], reason=error.why)
+                break
+            messages += page.messages
+            cursor = page.response_metadata.next_cursor if page.response_metadata else ""
+            if not cursor:
+                break
+        for raw in sorted(messages, key=lambda it: str(it.get("ts"))):
+            heard = self._inbox.reader.past(raw, where["channel"], kind)
+            # A thread gives what it begins with, however old that is.
+            if isinstance(heard, Said) and heard.message_id >= since:
+                await self._inbox.take(heard)
+        return len(messages)
+
+    async def _page(self, shape: type[Page], method: str, params: Mapping[str, object]) -> Page:
+        """Raises ApiFailed."""
+        for _ in range(TRIES):
+            try:
+                return shape.model_validate(await self._api.call(method, params))
+            except ValidationError:
+                raise ApiFailed("", f"{method} does not answer as it should") from None
+            except ApiFailed as error:
+                if error.retry_after_s is None:
+                    raise
+                await trio.sleep(error.retry_after_s)
+        raise ApiFailed("ratelimited", f"{method} asks for time again and again")

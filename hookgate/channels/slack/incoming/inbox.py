@@ -1,0 +1,115 @@
+"""What is heard on its way in: files fetched, stored; and buttons that are pressed.
+
+Knows neither how events come nor what is shown. Whoever hands one in may acknowledge it once `take` has returned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from weakref import WeakValueDictionary
+
+import structlog
+import trio
+
+from hookgate.channels.platforms.asking import Pressed
+from hookgate.channels.platforms.parts import PlatformParts
+from hookgate.channels.platforms.said import Attachment, Said, Skipped
+from hookgate.channels.slack.api import Api, ApiFailed
+from hookgate.channels.slack.incoming.events import Heard, Reader, Turned
+from hookgate.channels.slack.incoming.place import Place
+from hookgate.channels.slack.threads import Threads
+from hookgate.protocol.catalog import StoreFailed
+from hookgate.protocol.journal.values import Upstream
+from hookgate.protocol.media import MediaRefused
+
+log = structlog.get_logger("hookgate.slack")
+
+MAX_FILE = 20_000_000
+FETCH_TRIES = 3
+FETCH_PAUSE_S = 1.0
+FETCHING = 8
+"""Messages whose files are fetched at once: those are held in memory."""
+
+
+class Inbox:
+    """`press` acts on a button. A message that comes twice, as another event or because it was not acknowledged in
+    time, waits for itself, and is known then by where and when it was said."""
+
+    def __init__(
+        self,
+        reader: Reader,
+        api: Api,
+        parts: PlatformParts,
+        threads: Threads,
+        press: Callable[[Pressed], Awaitable[None]],
+        place: Place,
+    ) -> None:
+        self.reader, self.threads, self.place = reader, threads, place
+        self._api, self._parts, self._press = api, parts, press
+        self._in_order: WeakValueDictionary[str, trio.Lock] = WeakValueDictionary()
+        self._fetching = trio.CapacityLimiter(FETCHING)
+
+    async def take(self, heard: Heard) -> None:
+        """Returns once it is stored, is nothing to store, or cannot be dealt with. Raises StoreFailed."""
+        try:
+            match heard:
+                case Said():
+                    await self._in_turn(heard)
+                case Pressed():
+                    await self._press(heard)
+                case Turned(why=why):
+                    log.warning("bot_turned", channel=self.reader.channel, reason=why)
+                    self._api.revoked()
+                case Skipped(why=why, odd=odd):
+                    (log.warning if odd else log.debug)("event_skipped", channel=self.reader.channel, reason=why)
+        except StoreFailed:
+            raise
+        except Exception:
+            log.exception("event_given_up", channel=self.reader.channel)
+
+    async def _in_turn(self, said: Said) -> None:
+        """One after the other in each conversation; a stop waits for nothing."""
+        lane = f"{said.chat.session_key} {'stop' if said.stops else ''}"
+        lock = self._in_order[lane] = self._in_order.get(lane) or trio.Lock()
+        counts, stored = not said.message_id.startswith("command "), False
+        if counts:
+            self.place.begin(said.message_id)
+        try:
+            async with lock:
+                await self._receive(said, self.place.after(said.message_id) if counts else "")
+            stored = True
+        finally:
+            if counts:
+                self.place.end(said.message_id, stored=stored)
+
+    async def _receive(self, said: Said, offset: str) -> None:
+        if said.chat in self.threads:
+            said = replace(said, reply_to_bot=True)
+        inbound, media, notes = said.inbound, list[str](), list[str]()
+        # Nothing is fetched for what nobody will read.
+        hears = self._parts.hears(inbound)
+        if hears and said.attachments:
+            async with self._fetching:
+                for attachment in said.attachments:
+                    try:
+                        media.append(await self._fetched(attachment))
+                    except (ApiFailed, MediaRefused) as error:
+                        notes.append(f"[{attachment.kind}: not taken, {error}]")
+        inbound = replace(inbound, text="\n".join(filter(None, (said.text, *notes))), media=tuple(media))
+        if hears and said.is_meant:
+            await self.threads.note(said.chat)
+        await self._parts.receive(inbound, Upstream(self.reader.me.user_id, offset))
+
+    async def _fetched(self, attachment: Attachment) -> str:
+        """Raises ApiFailed where it cannot be had, MediaRefused where it is not taken, and StoreFailed."""
+        if attachment.size > MAX_FILE:
+            raise MediaRefused(f"it has more than {MAX_FILE // 1_000_000} MB")
+        for tries in range(1, FETCH_TRIES + 1):
+            try:
+                return str(await self._parts.media.keep(await self._api.download(attachment.file_id, MAX_FILE)))
+            except ApiFailed as error:
+                if tries == FETCH_TRIES or error.code:
+                    raise
+                await trio.sleep(FETCH_PAUSE_S)
+        raise AssertionError

@@ -1,0 +1,125 @@
+"""A Slack channel, opened: who the bot is, and events as they come."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import structlog
+import trio
+from pydantic import ValidationError
+
+from hookgate.channels.platforms.asking import Asking
+from hookgate.channels.platforms.parts import PlatformParts
+from hookgate.channels.slack.api import Api, ApiFailed, open_api
+from hookgate.channels.slack.channel import SlackChannel
+from hookgate.channels.slack.connection import Connection
+from hookgate.channels.slack.incoming.catching_up import CatchingUp
+from hookgate.channels.slack.incoming.events import Reader
+from hookgate.channels.slack.incoming.inbox import Inbox
+from hookgate.channels.slack.incoming.place import Place
+from hookgate.channels.slack.incoming.socket_mode import SocketMode
+from hookgate.channels.slack.incoming.webhook import Webhook
+from hookgate.channels.slack.outgoing.cards import SlackCards
+from hookgate.channels.slack.outgoing.messages import Messages
+from hookgate.channels.slack.settings import SlackSettings
+from hookgate.channels.slack.threads import Threads
+from hookgate.channels.slack.wire import Me
+from hookgate.protocol.catalog import StoreFailed
+
+log = structlog.get_logger("hookgate.slack")
+
+LOOK_S = 60.0
+"""Whether the bot's token is one still: events come without it too."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSlack:
+    """`webhook` answers the platform's requests; None: events come by a socket."""
+
+    channel: SlackChannel
+    webhook: Webhook | None
+
+
+@asynccontextmanager
+async def open_slack(settings: SlackSettings, parts: PlatformParts) -> AsyncGenerator[OpenSlack]:
+    """Raises StoreFailed. Whatever the platform says, the channel is there, and says how it is."""
+    connection, threads = Connection(settings), Threads(settings.name, parts.journal.holds)
+    async with open_api(settings.api_url, settings.token) as api, trio.open_nursery() as nursery:
+        messages = Messages(api)
+        asking = Asking(settings.name, SlackCards(messages), parts)
+        await threads.load()
+        await asking.load()
+        webhook = Webhook(connection, settings.other) if settings.mode == "webhook" else None
+        nursery.start_soon(asking.run)
+        nursery.start_soon(_Receiving(settings, parts, api, connection, webhook).run, asking, threads)
+        channel = SlackChannel(settings.name, messages, asking, connection, parts.media)
+        yield OpenSlack(channel, webhook)
+        nursery.cancel_scope.cancel()
+
+
+@dataclass(frozen=True)
+class _Receiving:
+    settings: SlackSettings
+    parts: PlatformParts
+    api: Api
+    connection: Connection
+    webhook: Webhook | None
+
+    async def run(self, asking: Asking, threads: Threads) -> None:
+        """Until cancelled; what breaks is begun again."""
+        await self.parts.ready()
+        while True:
+            try:
+                me = await self._me()
+                place = await self.parts.journal.intake.offset(self.settings.name, me.user_id)
+                reader = Reader(self.settings.name, me, self.settings.hears_bots)
+                await self._receive(Inbox(reader, self.api, self.parts, threads, asking.press, Place(place)))
+            except Exception as error:
+                if not isinstance(error, StoreFailed):
+                    log.exception("channel_broke_off", channel=self.settings.name)
+                await trio.sleep(self.connection.broke(str(error) or type(error).__name__))
+
+    async def _me(self) -> Me:
+        while True:
+            try:
+                return await self._asked()
+            except ApiFailed as error:
+                await trio.sleep(self.connection.failed(error))
+
+    async def _asked(self) -> Me:
+        """Raises ApiFailed."""
+        try:
+            return Me.model_validate(await self.api.call("auth.test"))
+        except ValidationError:
+            raise ApiFailed("", "it does not say who the bot is") from None
+
+    async def _receive(self, inbox: Inbox) -> None:
+        catching_up = CatchingUp(self.api, inbox)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._look)
+            nursery.start_soon(catching_up.run)
+            if self.webhook is None:
+                mode = SocketMode(self.api, self.settings.other, inbox, self.connection, catching_up.want)
+                nursery.start_soon(mode.run)
+            else:
+                self.webhook.inbox = inbox
+                catching_up.want()
+                nursery.start_soon(self.webhook.run)
+
+    async def _look(self) -> None:
+        """Whether the bot may act still, now and then, and whenever somebody was told that it may not."""
+        wait_s = LOOK_S
+        while True:
+            turned = trio.Event()
+            self.api.revoked = turned.set
+            with trio.move_on_after(wait_s):
+                await turned.wait()
+            try:
+                await self._asked()
+            except ApiFailed as error:
+                wait_s = self.connection.failed(error)
+            else:
+                wait_s = LOOK_S
+                self.connection.may_act()

@@ -1,0 +1,1 @@
+"""From the gateway to the platform: texts, files, questions, as calls."""
