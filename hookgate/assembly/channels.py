@@ -204,19 +204,23 @@ async def _open_telegram(
 async def _open_slack(
     stack: AsyncExitStack, name: str, section: ChannelSection, desk: Desk, opened: OpenChannels
 ) -> None:
+    from hookgate.channels.platforms.typing import OBSERVED
     from hookgate.channels.slack.opening import open_slack
     from hookgate.channels.slack.settings import API_URL, Secret, SlackSettings
 
-    mode = "webhook" if section.mode == "webhook" else "socket"
-    keys = ("token_env", "signing_secret_env" if mode == "webhook" else "app_token_env")
-    variables = {key: str(getattr(section, key)) for key in keys}
+    by_webhook = section.mode == "webhook"
+    mode, key = ("webhook", "signing_secret_env") if by_webhook else ("socket", "app_token_env")
     token, other = (
-        Secret(configuration.secret(variable, f"channels.{name}.{key}") or "", variable)
-        for key, variable in variables.items()
+        Secret(configuration.secret(variable, f"channels.{name}.{named}") or "", variable)
+        for named, variable in (
+            ("token_env", section.token_env),
+            (key, section.signing_secret_env if by_webhook else section.app_token_env),
+        )
     )
     settings = SlackSettings(name, token, other, mode, section.base_url or API_URL, section.bots)
     slack = await stack.enter_async_context(open_slack(settings, _platform_parts(name, desk)))
     opened.channels[name] = slack.channel
+    opened.mounts.append(observer(f"channel {name}", OBSERVED, slack.channel.hear))
     if slack.webhook is not None:
         opened.webhooks[settings.path] = slack.webhook
 

@@ -12,12 +12,17 @@ import pytest
 import trio
 
 from tests.channels.conversation.person import Line, Person
+from tests.channels.conversation.slack import open_slack
 from tests.channels.conversation.telegram import open_telegram
 from tests.channels.conversation.web import open_web
-from tests.channels.telegram.test_telegram_incoming import PNG
+from tests.channels.storing import PNG
 from tests.serve.gateway import configured, open_served
 
-PEOPLE: dict[str, Callable[[], AbstractAsyncContextManager[Person]]] = {"web": open_web, "telegram": open_telegram}
+PEOPLE: dict[str, Callable[[], AbstractAsyncContextManager[Person]]] = {
+    "web": open_web,
+    "telegram": open_telegram,
+    "slack": open_slack,
+}
 STORY = "Once upon a *time* there was a gate. " * 10
 SCRIPT = {
     "pace_s": 0.05,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from functools import partial
 
 from hookgate.channels.platforms.asking import Asking
 from hookgate.channels.platforms.files import read_files
+from hookgate.channels.platforms.outgoing import Begun, written
 from hookgate.channels.platforms.requests import CONNECT_S
+from hookgate.channels.platforms.typing import Typing
 from hookgate.channels.slack.api import CALL_S, UPLOAD_S
 from hookgate.channels.slack.connection import Connection
 from hookgate.channels.slack.incoming.inbox import MAX_FILE
@@ -14,6 +17,7 @@ from hookgate.channels.slack.outgoing.messages import Messages, Text
 from hookgate.protocol.approval import ApprovalRequest, Decide
 from hookgate.protocol.channel import ChannelLimits, ChannelState, Undelivered
 from hookgate.protocol.chat import Chat, Outbound
+from hookgate.protocol.events.event import Event
 from hookgate.protocol.media import MediaStore
 
 # The platform takes 4,000 of a message that is changed; what is left is for its marks.
@@ -27,20 +31,18 @@ LIMITS = ChannelLimits(
     media_out=100_000_000,
     media_s=UPLOAD_S + CALL_S + CONNECT_S,
 )
-MARKS = {"answer": "", "output": "", "notice": "\u2139\ufe0f ", "error": "⚠️ "}
-UNFINISHED = 1000
-"""Messages of several calls that broke off in the middle: their beginnings are not sent again."""
 
 
 class SlackChannel:
     limits = LIMITS
 
     def __init__(
-        self, name: str, messages: Messages, asking: Asking, connection: Connection, media: MediaStore
+        self, name: str, messages: Messages, asking: Asking, typing: Typing, connection: Connection, media: MediaStore
     ) -> None:
         self.name = name
-        self._messages, self._asking, self._connection, self._media = messages, asking, connection, media
-        self._begun: OrderedDict[str, str] = OrderedDict()
+        self._messages, self._asking, self._typing = messages, asking, typing
+        self._connection, self._media = connection, media
+        self._begun = Begun()
 
     @property
     def state(self) -> ChannelState:
@@ -49,21 +51,18 @@ class SlackChannel:
     async def send(self, outbound: Outbound, key: str) -> str:
         """The receipt: when it was sent, which is its id, and those of its files."""
         files, notes = await read_files(self._media, outbound.media, LIMITS.media_out)
-        text = _said(outbound, notes)
-        first = self._begun.get(key, "")
-        if text and not first:
-            first = await self._messages.post(outbound.chat, Text.of(text))
-        if not files:
-            return first
-        self._begun[key] = first
-        others = await self._messages.post_files(outbound.chat, files)
-        self._begun.pop(key, None)
-        while len(self._begun) > UNFINISHED:
-            self._begun.popitem(last=False)
-        return " ".join(filter(None, (first, others)))
+        text, chat, steps = written(outbound, notes), outbound.chat, list[Callable[[], Awaitable[str]]]()
+        if text:
+            steps.append(partial(self._messages.post, chat, Text.of(text)))
+        if files:
+            steps.append(partial(self._messages.post_files, chat, files))
+        return await self._begun.go_on(key, steps)
 
     async def edit(self, outbound: Outbound, receipt: str) -> None:
-        await self._messages.edit(outbound.chat, _first(receipt), Text.of(_said(outbound, [])))
+        first = receipt.partition(" ")[0]
+        if "." not in first:
+            raise Undelivered("Slack has not said which message that is", final=True)
+        await self._messages.edit(outbound.chat, first, Text.of(written(outbound)))
 
     def stream(self, chat: Chat, text: str) -> None:
         """Shown by `edit`."""
@@ -76,16 +75,10 @@ class SlackChannel:
 
     async def ask(self, request: ApprovalRequest, decide: Decide) -> None:
         """What is pressed is decided with the id of who presses, not by `decide`: that is for who has asked."""
+        self._typing.end(request.chat)
         await self._asking.ask(request)
 
+    # --- what happens ---
 
-def _said(outbound: Outbound, notes: list[str]) -> str:
-    return "\n".join(filter(None, (f"{MARKS[outbound.kind]}{outbound.text}" if outbound.text else "", *notes)))
-
-
-def _first(receipt: str) -> str:
-    """Raises Undelivered."""
-    first = receipt.partition(" ")[0]
-    if "." not in first:
-        raise Undelivered("Slack has not said which message that is", final=True)
-    return first
+    def hear(self, event: Event) -> None:
+        self._typing.hear(event)

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from hookgate.channels.platforms.asking import Asking
 from hookgate.channels.platforms.parts import PlatformParts
+from hookgate.channels.platforms.typing import Typing
 from hookgate.channels.slack.api import Api, ApiFailed, open_api
 from hookgate.channels.slack.channel import SlackChannel
 from hookgate.channels.slack.connection import Connection
@@ -30,6 +31,8 @@ from hookgate.protocol.catalog import StoreFailed
 
 log = structlog.get_logger("hookgate.slack")
 
+AT_WORK_S = 90.0
+"""The platform shows it for two minutes, or until something is said."""
 LOOK_S = 60.0
 """Whether the bot's token is one still: events come without it too."""
 
@@ -52,9 +55,11 @@ async def open_slack(settings: SlackSettings, parts: PlatformParts) -> AsyncGene
         await threads.load()
         await asking.load()
         webhook = Webhook(connection, settings.other) if settings.mode == "webhook" else None
-        nursery.start_soon(asking.run)
+        typing = Typing(settings.name, messages.show_at_work, AT_WORK_S)
+        for task in (asking.run, typing.run):
+            nursery.start_soon(task)
         nursery.start_soon(_Receiving(settings, parts, api, connection, webhook).run, asking, threads)
-        channel = SlackChannel(settings.name, messages, asking, connection, parts.media)
+        channel = SlackChannel(settings.name, messages, asking, typing, connection, parts.media)
         yield OpenSlack(channel, webhook)
         nursery.cancel_scope.cancel()
 

@@ -22,7 +22,6 @@ class Me(_Wire):
 
     user_id: Id
     bot_id: MaybeId = ""
-    team_id: MaybeId = ""
     user: str = ""
 
 
@@ -71,7 +70,6 @@ class Container(_Wire):
 
 
 class Action(_Wire):
-    action_id: str
     value: str = ""
     type: str = ""
 

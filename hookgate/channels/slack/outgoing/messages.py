@@ -75,6 +75,12 @@ class Messages:
         said = {"channel": chat.chat_id, "user": user, "text": escaped(text), "thread_ts": chat.thread or None}
         await self._called("chat.postEphemeral", said)
 
+    async def show_at_work(self, chat: Chat) -> None:
+        """Only threads can."""
+        if chat.thread:
+            said = {"channel_id": chat.chat_id, "thread_ts": chat.thread, "status": "is thinking..."}
+            await self._called("assistant.threads.setStatus", said)
+
     async def post_files(self, chat: Chat, files: list[File]) -> str:
         """As one message; their ids."""
         uploaded = list[dict[str, str]]()
