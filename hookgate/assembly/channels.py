@@ -19,6 +19,7 @@ from hookgate.hooks.rules import Mount
 from hookgate.loop.doors.door import Door, Quota
 from hookgate.loop.doors.doors import STRANGER, Doors
 from hookgate.loop.doors.guests import Guests
+from hookgate.loop.doors.pairing import OPERATOR_ROLE
 from hookgate.loop.gateway import Gateway
 from hookgate.protocol.approval import Decision, Outcome, Voter
 from hookgate.protocol.channel import ChannelPolicy
@@ -58,6 +59,9 @@ class Policies:
     def refuses(self, channel: str, user: str) -> str:
         """Why somebody is not heard there, as a line; empty: they are."""
         return "" if self.doors.lists(Voter(channel, user)) else STRANGER
+
+    def operates(self, channel: str, user: str) -> bool:
+        return self.doors.people.has_role(Voter(channel, user), OPERATOR_ROLE)
 
 
 def _policy(section: ChannelSection) -> ChannelPolicy:
@@ -174,7 +178,7 @@ async def _open_web(
     token = configuration.secret(section.token_env, f"channels.{name}.token_env") or made
     settings = WebSettings(name, token, section.users, section.origin, section.show_tools, section.show_trace)
     asked = (desk.receive, desk.decide, desk.may, desk.agent, desk.forget)
-    doors = (partial(desk.policies.refuses, name), desk.turn_away)
+    doors = (partial(desk.policies.refuses, name), desk.turn_away, partial(desk.policies.operates, name))
     parts = WebParts(*asked, desk.journal, desk.media, desk.redactor, *doors)
     web = await stack.enter_async_context(open_web(settings, parts))
     desk.policies.doors.changed.append(web.channel.shut_out)

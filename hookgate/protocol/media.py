@@ -45,6 +45,11 @@ class MediaStore(Protocol):
         taken. Raises MediaRefused and StoreFailed."""
         ...
 
+    async def is_of(self, digest: str, user: str) -> bool:
+        """Whether it is there, and counts as this user's: sent by them, or kept for a chat of theirs. Raises
+        StoreFailed."""
+        ...
+
     async def read(self, digest: str) -> tuple[str, bytes] | None:
         """Its type and content. Raises StoreFailed."""
         ...

@@ -36,7 +36,7 @@ class WebParts:
     """What the channel needs of the gateway. `receive` raises StoreFailed where nothing was stored. `agent`: the name
     of who answers in a chat. `may`: whether somebody may decide a request. `forget`: ends what runs in a chat; what
     was said there is gone. `refuses`: why this user may not come in, as a line; empty: they may. `turn_away`: what
-    somebody says who may not is in the books; raises StoreFailed."""
+    somebody says who may not is in the books; raises StoreFailed. `operates`: whether somebody may see every file."""
 
     receive: Callable[[Inbound], Awaitable[Accepted]]
     decide: Callable[[str, Decision, Voter], Awaitable[Outcome]]
@@ -48,3 +48,4 @@ class WebParts:
     redactor: Replacing
     refuses: Callable[[str], str]
     turn_away: Callable[[Inbound], Awaitable[None]]
+    operates: Callable[[str], bool]

@@ -8,8 +8,8 @@ from hookgate.loop.doors.doors import STRANGER, Doors, Turned
 from hookgate.loop.doors.guests import Guests, NotPaired
 from hookgate.processes.rates import Rate
 
-PAIRING_ROLE = "operator"
-NOT_YOURS = f"Only those with the role {PAIRING_ROLE} may let somebody in."
+OPERATOR_ROLE = "operator"
+NOT_YOURS = f"Only those with the role {OPERATOR_ROLE} may let somebody in."
 WHICH = "Say the code: /pair CODE [NAME]."
 TOO_MANY = "Too many codes at once: try again in {} s."
 
@@ -36,7 +36,7 @@ class Pairing:
 
     async def _pair(self, invocation: Invocation) -> str:
         by = requester(invocation.inbound.chat)
-        if not self._doors.people.has_role(by, PAIRING_ROLE):
+        if not self._doors.people.has_role(by, OPERATOR_ROLE):
             return NOT_YOURS
         code, _, name = invocation.args.partition(" ")
         if not code:

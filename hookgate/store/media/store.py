@@ -57,6 +57,9 @@ class FileMedia:
         async with self._writing:
             return await trio.to_thread.run_sync(self._keep, content, by)
 
+    async def is_of(self, digest: str, user: str) -> bool:
+        return await trio.to_thread.run_sync(self._is_of, digest, user) if _DIGEST.fullmatch(digest) else False
+
     async def read(self, digest: str) -> tuple[str, bytes] | None:
         return await trio.to_thread.run_sync(self._read, digest) if _DIGEST.fullmatch(digest) else None
 
@@ -74,6 +77,10 @@ class FileMedia:
             if by:
                 self._of(by)[reference.digest] = len(content)
         return reference
+
+    def _is_of(self, digest: str, user: str) -> bool:
+        with self._named():
+            return (self._user(user) / digest).exists() and self._path(digest).exists()
 
     def _read(self, digest: str) -> tuple[str, bytes] | None:
         with self._named():

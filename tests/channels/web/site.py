@@ -140,7 +140,9 @@ async def opened(folder: Path, settings: WebSettings = SETTINGS, listen: str = "
                 await journal.intake.refuse(Arrival(inbound, "agent", ""), "a stranger")
 
             asked = receive, decide, may, lambda _chat: "agent", forget
-            parts = WebParts(*asked, journal, media, AsItIs(), lambda _user: "", turn_away)
+            parts = WebParts(
+                *asked, journal, media, AsItIs(), lambda _user: "", turn_away, lambda user: user == "owner"
+            )
             async with open_web(settings, parts) as web:
 
                 async def serve() -> None:

@@ -14,7 +14,7 @@ from PIL import Image
 
 from hookgate.protocol.media import MediaFull
 from hookgate.store.media import FileMedia, MediaLimits
-from tests.channels.web.site import Site, opened
+from tests.channels.web.site import TOKEN, Site, opened
 
 
 @pytest.fixture
@@ -51,6 +51,20 @@ async def test_a_picture_is_kept_once_shown_with_its_message_and_read_only_by_wh
         await site.begin("k1")
         [seen] = (await ann.get("/api/chats/c1")).json()["messages"]
         assert seen["media"] == [kept.json()]
+
+
+async def test_a_file_is_read_and_sent_on_by_who_has_sent_it_and_read_by_operators(site: Site) -> None:
+    async with site.ann() as ann, site.ann("bob", "bobs") as bob, site.client() as owner:
+        kept = (await ann.post("/api/media", content=png())).json()
+        assert (await bob.get(kept["url"])).status_code == 404
+        message = {"key": "k1", "text": "look", "media": [kept["id"]]}
+        assert (await bob.post("/api/chats/c1/messages", json=message)).status_code == 400
+        assert (await owner.post("/api/login", json={"token": TOKEN})).status_code == 204
+        assert (await owner.get(kept["url"])).content == png()
+        # Who has the same file has it.
+        assert (await bob.post("/api/media", content=png())).json() == kept
+        assert (await bob.get(kept["url"])).content == png()
+        assert (await bob.post("/api/chats/c1/messages", json=message)).status_code == 202
 
 
 async def test_what_is_no_picture_is_for_saving_and_no_page(site: Site) -> None:

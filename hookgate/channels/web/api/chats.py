@@ -75,7 +75,7 @@ class ChatsApi:
 
     async def write(self, request: Request, login: Login) -> Response:
         members = await read_json(request)
-        text, media = text_of(members, "text", MAX_TEXT), _media(members.get("media"))
+        text, media = text_of(members, "text", MAX_TEXT), await self._files(members.get("media"), login)
         if not text.strip() and not media:
             raise Refused(400, "the message is empty")
         return await self._received(Inbound(self.chat(request, login), text, media, _key(text_of(members, "key"))))
@@ -107,6 +107,19 @@ class ChatsApi:
         inbound, entry = await self._stored(chat, "")
         return await self._received(replace(inbound, message_id=_key(text_of(members, "key")), replaces=entry))
 
+    async def _files(self, value: object, login: Login) -> tuple[str, ...]:
+        """Raises Refused."""
+        ids = cast("list[object]", value if isinstance(value, list) else [] if value is None else [value])
+        found = [it for it in ids if isinstance(it, str) and await self._is_theirs(it, login)]
+        if len(found) < len(ids) or len(ids) > MAX_MEDIA:
+            raise Refused(400, f"media has to be a list of at most {MAX_MEDIA} ids of files that were sent before")
+        return tuple(found)
+
+    async def _is_theirs(self, id_: str, login: Login) -> bool:
+        """A message is no way to what somebody else has sent."""
+        reference, user = media_reference(id_), f"{self._channel.name}:{login.user}"
+        return reference is not None and await self._parts.media.is_of(reference.digest, user)
+
     async def _stored(self, chat: Chat, message: str) -> tuple[Inbound, int]:
         """The message with this key, or the last one; and the entry that it begins with. Raises Refused."""
         exchanges = await self._parts.journal.chats.said(await self._channel.conversation(chat))
@@ -130,12 +143,3 @@ def _key(key: str) -> str:
     if not ID.fullmatch(key) or key.startswith(STOP):
         raise Refused(400, "key has to be 1 to 64 letters, digits, - or _")
     return key
-
-
-def _media(value: object) -> tuple[str, ...]:
-    """Raises Refused."""
-    ids = cast("list[object]", value if isinstance(value, list) else [] if value is None else [value])
-    found = [it for it in ids if isinstance(it, str) and media_reference(it) is not None]
-    if len(found) < len(ids) or len(ids) > MAX_MEDIA:
-        raise Refused(400, f"media has to be a list of at most {MAX_MEDIA} ids of files that were sent before")
-    return tuple(found)
