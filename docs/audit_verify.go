@@ -16,11 +16,14 @@ type line struct {
 	Body  string
 	Hash  string
 	Mac   string
+	Chain string // The first record's hash, and Prev the mac before: checkpoints of old have neither.
+	Prev  string
 	Texts map[string]struct{ Salt, Text string }
 }
 
 func main() {
 	hashes, signed, last := []string{fmt.Sprintf("%064x", 0)}, 0, line{}
+	before, newer := hashes[0], false
 	var key []byte
 	if len(os.Args) > 1 {
 		key, _ = os.ReadFile(os.Args[1])
@@ -33,14 +36,21 @@ func main() {
 		}
 		if it.Mac != "" {
 			mac := hmac.New(sha256.New, key)
-			fmt.Fprintf(mac, "%d:%s", it.N, it.Hash)
+			if it.Prev == "" {
+				fmt.Fprintf(mac, "%d:%s", it.N, it.Hash)
+			} else {
+				fmt.Fprintf(mac, "hookgate audit checkpoint\n%s\n%d\n%s\n%s", it.Chain, it.N, it.Hash, it.Prev)
+			}
 			if it.N >= len(hashes) {
 				fail(3, "truncated: a checkpoint covers record", it.N, nil)
 			}
 			if hashes[it.N] != it.Hash || (key != nil && hex.EncodeToString(mac.Sum(nil)) != it.Mac) {
 				fail(1, "broken: the checkpoint of record", it.N, nil)
 			}
-			signed = it.N
+			if (newer && it.Prev == "") || (it.Prev != "" && (it.Prev != before || it.Chain != hashes[1])) {
+				fail(1, "broken: a checkpoint is missing, or of another journal, before that of record", it.N, nil)
+			}
+			signed, before, newer = it.N, it.Mac, it.Prev != ""
 			continue
 		}
 		prev, _ := hex.DecodeString(hashes[len(hashes)-1])

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import json
+import shutil
 import sqlite3
 import subprocess
 from contextlib import closing
@@ -10,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from hookgate.protocol.journal.values import StoredGrant
 from hookgate.store.journal import open_journal
 from hookgate.store.journal.audit.anchors import Verdict, anchor_file, key_file, verify
 from hookgate.store.journal.audit.chain import links
@@ -113,6 +117,53 @@ async def test_without_checkpoints_it_is_whole_and_no_more_and_with_forged_ones_
     assert looked(file).why == "a checkpoint is not signed with this key"
 
 
+async def grown(file: Path, times: int) -> list[bytes]:
+    """Another record and its checkpoint, so many times; all checkpoints."""
+    for number in range(times):
+        async with open_journal(file) as journal:
+            await journal.decisions.grant(StoredGrant(f"G-{number}", "scope", "bob", "asker", "every call"))
+    return anchor_file(file).read_bytes().splitlines(keepends=True)
+
+
+def as_of_old(file: Path, line: bytes) -> bytes:
+    """As checkpoints were signed that named neither their journal nor the one before."""
+    number, hash_ = (json.loads(line)[name] for name in ("n", "hash"))
+    mac = hmac.new(key_file(file).read_bytes(), f"{number}:{hash_}".encode(), hashlib.sha256).hexdigest()
+    return json.dumps({"n": number, "hash": hash_, "mac": mac}).encode() + b"\n"
+
+
+async def test_a_checkpoint_that_is_dropped_or_comes_from_another_journal_is_noticed(
+    file: Path, tmp_path: Path
+) -> None:
+    lines = await grown(file, 2)
+    assert looked(file) == Verdict("anchored", 8, 8)
+    missing = "the checkpoint before that of record {} is missing"
+    for left, why in (([lines[0], lines[2]], missing.format(8)), (lines[1:], missing.format(7))):
+        anchor_file(file).write_bytes(b"".join(left))
+        assert (looked(file).state, looked(file).why) == ("broken", why)
+    other = tmp_path / "other.db"
+    shutil.copy(key_file(file), key_file(other))
+    theirs = await grown(other, 1)
+    anchor_file(file).write_bytes(b"".join([*lines, *theirs]))
+    assert looked(file).why == "a checkpoint is of another journal"
+    # What a crash has left of a line is none, and costs the next one nothing.
+    anchor_file(file).write_bytes(b"".join([*lines[:2], lines[2][:40]]))
+    assert (await grown(file, 1))[-1].endswith(b"}\n")
+    assert looked(file) == Verdict("anchored", 9, 9)
+
+
+async def test_checkpoints_of_old_count_as_what_they_are_and_only_before_all_others(file: Path) -> None:
+    [first] = await grown(file, 0)
+    anchor_file(file).write_bytes(as_of_old(file, first))
+    assert looked(file) == Verdict("anchored", 6, 6)
+    old, new = await grown(file, 1)
+    assert looked(file) == Verdict("anchored", 7, 7)
+    anchor_file(file).write_bytes(new)
+    assert looked(file).why == "the checkpoint before that of record 7 is missing"
+    anchor_file(file).write_bytes(old + new + as_of_old(file, new))
+    assert looked(file).why == "a checkpoint is not signed with this key"
+
+
 async def test_a_program_that_knows_nothing_of_hookgate_verifies_what_is_exported(file: Path, tmp_path: Path) -> None:
     from hookgate.cli.people.chain import lines_of
 
@@ -139,4 +190,14 @@ async def test_a_program_that_knows_nothing_of_hookgate_verifies_what_is_exporte
         (exported.replace('"mac": "', '"mac": "0'), 1, "broken: the checkpoint of record 6"),
     ):
         status, text = verified(broken)
+        assert (status, text.startswith(said)) == (code, True), text
+    lines = await grown(file, 1)
+    for checkpoints, code, said in (
+        (lines, 0, "intact: 7 records, 7 of them under a checkpoint"),
+        ([as_of_old(file, lines[0])], 2, "intact: 7 records, 6 of them under a checkpoint"),
+        (lines[1:], 1, "broken: a checkpoint is missing, or of another journal, before that of record 7"),
+        ([lines[0], as_of_old(file, lines[1])], 1, "broken: a checkpoint is missing"),
+    ):
+        anchor_file(file).write_bytes(b"".join(checkpoints))
+        status, text = verified("".join(f"{json.dumps(line)}\n" for line in lines_of(file)))
         assert (status, text.startswith(said)) == (code, True), text

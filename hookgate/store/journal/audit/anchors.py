@@ -1,6 +1,8 @@
 """Signed checkpoints of the audit chain, in a file beside the journal: what they cover cannot be cut off unseen.
 
-The key is a file of its own, for its owner alone and hidden from tools. Blocks.
+Each names the one before, so that none is dropped unseen either, and the chain that it is of. Older ones, which name
+neither, come before all others and count as what they are. The key is a file of its own, for its owner alone and
+hidden from tools. Blocks.
 """
 
 from __future__ import annotations
@@ -8,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +25,10 @@ from hookgate.store.journal.tables import Tables
 
 LINE_BYTES = 1024
 """More than one checkpoint takes."""
+FIRST = "0" * 64
+"""What the first checkpoint names as the one before."""
+DOMAIN = "hookgate audit checkpoint"
+"""What is signed begins so: nothing else that is ever signed with the key is taken for a checkpoint."""
 State = Literal["anchored", "unanchored", "broken", "truncated"]
 
 
@@ -58,29 +65,46 @@ def anchor(journal: Path, tables: Tables) -> str:
             return why
         number, before = link.number, link.hash
     if number > signed:
-        line = _signed(_made_key(key_file(journal)), number, before.hex())
-        with open(anchor_file(journal), "ab", opener=_private) as file:
-            file.write(canonical(line) + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
+        line = {"n": number, "hash": before.hex(), "chain": _chain(tables), "prev": str(last.get("mac", FIRST))}
+        _append(anchor_file(journal), _signed(_made_key(key_file(journal)), line))
     return ""
+
+
+def _append(file: Path, line: Mapping[str, object]) -> None:
+    with open(file, "a+b", opener=_private) as written:
+        size = written.seek(0, os.SEEK_END)
+        written.seek(max(size - 1, 0))
+        # A crash may have left half a line.
+        written.write((b"" if written.read() in (b"", b"\n") else b"\n") + canonical(line) + b"\n")
+        written.flush()
+        os.fsync(written.fileno())
+
+
+def _chain(tables: Tables) -> str:
+    """What no other journal has: the hash of its first record; empty: it has none."""
+    [first] = tables.one("SELECT hash FROM audit WHERE number = 1") or (b"",)
+    return first.hex() if isinstance(first, bytes) else str(first)
 
 
 def _last(journal: Path) -> dict[str, object]:
     """The last checkpoint; empty: none, or not with this key."""
     try:
+        key = key_file(journal).read_bytes()
         with open(anchor_file(journal), "rb") as file:
-            file.seek(-min(LINE_BYTES, file.seek(0, os.SEEK_END)), os.SEEK_END)
-            line = decode(file.read().splitlines()[-1])
-        signed = _signed(key_file(journal).read_bytes(), line["n"], line["hash"])
-    except (OSError, BadMessage, IndexError, KeyError, TypeError):
+            file.seek(-min(2 * LINE_BYTES, file.seek(0, os.SEEK_END)), os.SEEK_END)
+            lines = file.read().splitlines()
+    except OSError:
         return {}
-    return signed if signed == line else {}
+    for line in reversed(lines):
+        with suppress(BadMessage):
+            found: dict[str, object] = decode(line)
+            return found if _is_signed(key, found) else {}
+    return {}
 
 
 def verify(journal: Path, tables: Tables) -> Verdict:
     """The whole chain, and every checkpoint of it."""
-    signed, why = _checkpoints(journal)
+    signed, why = _checkpoints(journal, _chain(tables))
     anchored, records, before = max(signed, default=0), 0, GENESIS
     for link in links(tables):
         why = why or _fault(link, records + 1, before, signed)
@@ -120,25 +144,43 @@ def _fault(link: Link, number: int, before: bytes, signed: dict[int, str]) -> st
     return ""
 
 
-def _checkpoints(journal: Path) -> tuple[dict[int, str], str]:
+def _checkpoints(journal: Path, chain: str) -> tuple[dict[int, str], str]:
     """Hash by number; and what is wrong with one of them. Without the key they prove nothing."""
     try:
         key = key_file(journal).read_bytes()
     except FileNotFoundError:
         return {}, ""
     signed: dict[int, str] = {}
+    before, newer = FIRST, False
     for line in checkpoints(journal):
-        match line:
-            case {"n": int(number), "hash": str(hash_)} if line == _signed(key, number, hash_):
-                signed[number] = hash_
-            case _:
-                return signed, "a checkpoint is not signed with this key"
+        if not _is_signed(key, line) or (newer and "prev" not in line):
+            return signed, "a checkpoint is not signed with this key"
+        newer = "prev" in line
+        if newer and chain not in ("", line["chain"]):
+            return signed, "a checkpoint is of another journal"
+        if newer and line["prev"] != before:
+            return signed, f"the checkpoint before that of record {line['n']} is missing"
+        signed[int(str(line["n"]))], before = str(line["hash"]), str(line["mac"])
     return signed, ""
 
 
-def _signed(key: bytes, number: int, hash_: str) -> dict[str, object]:
-    mac = hmac.new(key, f"{number}:{hash_}".encode(), hashlib.sha256).hexdigest()
-    return {"n": number, "hash": hash_, "mac": mac}
+def _is_signed(key: bytes, line: dict[str, object]) -> bool:
+    match line:
+        case {"n": int(), "hash": str(), "chain": str(), "prev": str(), "mac": str()}:
+            return line == _signed(key, line)
+        case {"n": int(number), "hash": str(hash_), "mac": str(mac)}:
+            return mac == _mac(key, f"{number}:{hash_}")
+        case _:
+            return False
+
+
+def _signed(key: bytes, line: Mapping[str, object]) -> dict[str, object]:
+    text = "\n".join([DOMAIN, *(str(line[name]) for name in ("chain", "n", "hash", "prev"))])
+    return {**line, "mac": _mac(key, text)}
+
+
+def _mac(key: bytes, text: str) -> str:
+    return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
 
 
 def _made_key(file: Path) -> bytes:
