@@ -47,6 +47,7 @@ class People:
         self.books, self._cookies, self._chance, self._all = books, cookies, chance, all_is_decided
         self._clients: dict[str, httpx.AsyncClient] = {}
         self._pressed: set[str] = set()
+        self._gone = trio.Event()
 
     @asynccontextmanager
     async def at(self, address: str) -> AsyncGenerator[None]:
@@ -69,6 +70,7 @@ class People:
     async def live(self, messages: Sequence[Said], journal: Path, gone: trio.Event) -> bool:
         """Until the gateway is gone, or all that was said has come to its end: then it is true. Requests that are
         left for later end nothing."""
+        self._gone = gone
         async with trio.open_nursery() as nursery:
             for place in PLACES:
                 nursery.start_soon(self._read, place, 0, nursery)
@@ -100,12 +102,19 @@ class People:
 
     async def _write(self, said: Said) -> None:
         path, before = f"/api/chats/{said.place.thread}/messages", said.id
-        with suppress(httpx.TransportError):
-            got = await self._clients[said.place.user].post(path, json={"key": said.key, "text": said.text})
-            if got.status_code == 202:
-                self.books.acknowledged(said, got.json()["id"], known=got.json()["known"] or not before)
-            elif got.status_code != 503:
-                self.books.faults.append(f"answered with {got.status_code} {got.text}: {said.text}")
+        got = await self._post(said.place.user, path, {"key": said.key, "text": said.text})
+        if got is not None and got.status_code == 202:
+            self.books.acknowledged(said, got.json()["id"], known=got.json()["known"] or not before)
+        elif got is not None and got.status_code != 503:
+            self.books.faults.append(f"answered with {got.status_code} {got.text}: {said.text}")
+
+    async def _post(self, user: str, path: str, members: dict[str, Any]) -> httpx.Response | None:
+        """None: the gateway is gone. Whoever gets no answer while it is there sends the same again."""
+        while not self._gone.is_set():
+            with suppress(httpx.TransportError):
+                return await self._clients[user].post(path, json=members)
+            await trio.sleep(LOOK_S)
+        return None
 
     # --- buttons ---
 
@@ -125,33 +134,43 @@ class People:
         """Bob presses too, and it never counts."""
         self._pressed.add(request)
         said = next(it for it in self.books.said.values() if it.call == self.books.asked[request])
-        with suppress(httpx.TransportError):
-            for user in reversed(USERS):
-                button = {"approved": said.allowed if user == BOSS else True}
-                got = await self._clients[user].post(f"/api/approvals/{request}", json=button)
-                if got.status_code != 200:
-                    self.books.faults.append(f"{user}'s button was answered with {got.status_code} {got.text}")
-                elif user == BOSS:
-                    self.books.pressed(request, got.json()["state"])
-                elif got.json()["counted"]:
-                    self.books.faults.append(f"{user} decided {request}: {got.text}")
+        for user in reversed(USERS):
+            button = {"approved": said.allowed if user == BOSS else True}
+            got = await self._post(user, f"/api/approvals/{request}", button)
+            if got is None:
+                return
+            if got.status_code != 200:
+                self.books.faults.append(f"{user}'s button was answered with {got.status_code} {got.text}")
+            elif user == BOSS:
+                self.books.pressed(request, got.json()["state"])
+            elif got.json()["counted"]:
+                self.books.faults.append(f"{user} decided {request}: {got.text}")
 
     # --- readers ---
 
     async def _read_now_and_then(self, place: Place, nursery: trio.Nursery) -> None:
         """One whose connection breaks all the time, and which is told what it missed."""
         while True:
-            with trio.move_on_after(0.01 + self._chance.random() * 0.1) as patience:
-                await self._read(place, 1, nursery)
+            with trio.CancelScope() as patience:
+                await self._read(place, 1, nursery, patience)
             if not patience.cancelled_caught:
                 return
 
-    async def _read(self, place: Place, reader: int, nursery: trio.Nursery) -> None:
-        """Until the connection ends."""
+    async def _read(
+        self, place: Place, reader: int, nursery: trio.Nursery, patience: trio.CancelScope | None = None
+    ) -> None:
+        """Until the connection ends. `patience`: it is cut soon after it was answered, and not before: those who
+        leave unanswered come back faster than a gateway on a crowded machine can take them in, and everybody waits
+        behind them."""
         last, client = self._cookies.last, self._clients[place.user]
         path = f"/api/chats/{place.thread}/events"
+
+        def answered() -> None:
+            if patience is not None:
+                patience.deadline = trio.current_time() + 0.01 + self._chance.random() * 0.1
+
         with suppress(*CUT):
-            async for id_, kind, data in events(client, path, last.get((place, reader), "")):
+            async for id_, kind, data in events(client, path, last.get((place, reader), ""), answered):
                 self.books.taped(place, last.get((place, reader), ""), id_, f"{kind} {data}")
                 last[place, reader] = id_
                 self._take(place, kind, json.loads(data), nursery)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from urllib.parse import urlsplit
 
 import h11
@@ -12,9 +12,11 @@ import trio
 CUT = (OSError, trio.BrokenResourceError, h11.RemoteProtocolError)
 
 
-async def events(client: httpx.AsyncClient, path: str, last_id: str) -> AsyncIterator[tuple[str, str, str]]:
-    """Id, name and data of each after that one, until the connection ends. Not by httpx: cancelled in the middle, its
-    generators are left to the garbage collector. Raises what is CUT."""
+async def events(
+    client: httpx.AsyncClient, path: str, last_id: str, answered: Callable[[], None]
+) -> AsyncIterator[tuple[str, str, str]]:
+    """Id, name and data of each after that one, until the connection ends; `answered` is called when it begins. Not
+    by httpx: cancelled in the middle, its generators are left to the garbage collector. Raises what is CUT."""
     at = urlsplit(str(client.base_url))
     headers = {"last-event-id": last_id} if last_id else {}
     request = client.build_request("GET", path, headers=headers)
@@ -28,6 +30,7 @@ async def events(client: httpx.AsyncClient, path: str, last_id: str) -> AsyncIte
                 http.receive_data(await stream.receive_some())
             elif isinstance(part, h11.Response):
                 assert part.status_code == 200, part
+                answered()
             elif isinstance(part, h11.Data):
                 *whole, text = bytes(text + part.data).split(b"\n\n")
                 for event in whole:
