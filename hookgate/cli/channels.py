@@ -51,6 +51,9 @@ def _cells(rows: Iterable[ChannelStatus]) -> Iterator[tuple[str, ...]]:
         yield row.name, row.kind, row.state, moment(row.since) if row.since else "", row.why
 
 
+LEAST_PASSWORD = 8
+
+
 @click.group()
 def web() -> None:
     """The web page: password."""
@@ -69,7 +72,9 @@ def _print_hash() -> int:
         password = str(click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True))
     else:
         password = sys.stdin.readline().rstrip("\r\n")
-    if not password:
-        raise click.UsageError("an empty password lets everybody in")
+    if len(password) < LEAST_PASSWORD:
+        raise click.UsageError(
+            f"a password has at least {LEAST_PASSWORD} characters: whoever sees the page may guess"
+        )
     click.echo(hashed(password))
     return 0

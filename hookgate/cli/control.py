@@ -8,10 +8,12 @@ from typing import cast
 from hookgate.cli.printing import say_json
 from hookgate.cli.running import running_for
 from hookgate.config import ConfigError
-from hookgate.control.client import call
+from hookgate.control.client import ControlFailed, call
 from hookgate.protocol.codec import decode
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.values import JsonObject
+
+NO_SUCH_METHOD = -32601
 
 
 def call_gateway(method: str, params: str, config_file: Path | None, control: Path | None) -> int:
@@ -24,4 +26,11 @@ def call_gateway(method: str, params: str, config_file: Path | None, control: Pa
         raise ConfigError('the params must be a JSON object, for example {"session": "cli:terminal"}')
     found = running_for(method, config_file, control)
     found.tell()
-    return say_json(call(found.path, method, cast("JsonObject", given)))
+    try:
+        return say_json(call(found.path, method, cast("JsonObject", given)))
+    except ControlFailed as error:
+        if error.code != NO_SUCH_METHOD:
+            raise
+        about = cast("dict[str, JsonObject]", call(found.path, "gateway.about"))
+        there = ", ".join(sorted(about["methods"]))
+        raise ControlFailed(error.code, f"{error.message}; there is {there}") from None

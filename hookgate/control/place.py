@@ -10,7 +10,7 @@ import os
 import socket
 import stat
 from collections.abc import Generator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -83,6 +83,8 @@ def _claim(path: Path) -> Claim:
         raise ControlUnavailable(f"{path.parent}: {error.strerror}") from None
     with _settled(path.parent):
         _make_way(path)
+        if path.stem.isdecimal():
+            _clear_away(path.parent)
         return _bound(path)
 
 
@@ -116,6 +118,14 @@ def _make_way(path: Path) -> None:
     if is_live(path):
         raise ControlUnavailable(f"{path}: another process listens there")
     path.unlink()
+
+
+def _clear_away(folder: Path) -> None:
+    """What those have left, named by their processes, who were killed."""
+    for path in folder.glob("*.sock"):
+        with suppress(OSError):
+            if path.stem.isdecimal() and stat.S_ISSOCK(path.lstat().st_mode) and not is_live(path):
+                path.unlink()
 
 
 def _bound(path: Path) -> Claim:

@@ -10,6 +10,7 @@ import pytest
 import trio
 
 from hookgate.approvals.rules import Rule
+from hookgate.cli.people.deciding import list_waiting
 from hookgate.store.journal import open_journal
 from hookgate.store.journal.audit.anchors import anchor_file
 from tests.approvals.asking import STEP, House, Person
@@ -32,6 +33,16 @@ async def waiting(tmp_path: Path) -> tuple[Path, str]:
             shutil.copytree(alive, dead)
             nursery.cancel_scope.cancel()
     return dead, person.requests[0].id
+
+
+def test_where_nothing_was_ever_stored_nothing_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    write_config(tmp_path)
+    assert list_waiting(None, None, as_json=False) == list_waiting(None, None, as_json=True) == 0
+    assert capsys.readouterr().out == "nothing waits for people\n[]\n"
 
 
 async def test_what_waits_is_listed_and_decided_in_the_file(waiting: tuple[Path, str]) -> None:

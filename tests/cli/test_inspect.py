@@ -190,6 +190,9 @@ async def test_a_change_is_asked_of_no_other_gateway_than_was_meant_and_the_refu
         answered = await run(mine, *stop, '{"session": {}}', home=folder)
         said = b"hookgate: Invalid params: session: must be a valid string\n"
         assert (answered.returncode, answered.stderr) == (1, said)
+        unknown = await run(mine, "control", "nonsense", home=folder)
+        there = b"hookgate: Method not found: nonsense; there is approvals.decide, approvals.grants, "
+        assert (unknown.returncode, unknown.stderr.startswith(there)) == (1, True), unknown.stderr
 
 
 async def test_a_gateway_that_does_not_say_whose_it_is_is_only_looked_at(

@@ -115,6 +115,16 @@ async def test_a_stale_socket_is_replaced(folder: Path) -> None:
     assert not path.exists()
 
 
+async def test_what_killed_processes_have_left_goes_with_the_next_start_and_nothing_else(folder: Path) -> None:
+    for name in ("11.sock", "mine.sock"):
+        bound(folder / name).close()
+    (folder / "12.sock").write_text("no socket")
+    async with open_control(folder / "13.sock", METHODS), open_control(folder / "chat", METHODS):
+        async with open_control(folder / "14.sock", METHODS):
+            assert sorted(os.listdir(folder)) == ["12.sock", "13.sock", "14.sock", "chat", "mine.sock"]
+        assert await pinged(folder / "13.sock") == PONG
+
+
 async def test_a_live_socket_is_left_alone(folder: Path) -> None:
     path = folder / "1.sock"
     async with open_control(path, METHODS):
