@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import median
 from typing import Literal
 
-Unit = Literal["µs", "ms", "MB"]
+Unit = Literal["µs", "ms", "MB", ""]
 Pair = tuple[float, float]
 """(floor, measured) of one run."""
 

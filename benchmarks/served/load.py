@@ -80,16 +80,16 @@ async def measure(run: Run) -> list[Figure]:
         folder = Path(name)
         hooks = (HOOK.format(number=number, command=run.echo, stages=STAGES) for number in range(3))
         configure(folder, "".join(hooks), SCRIPT)
-        synced = await trio.to_thread.run_sync(_syncs, folder)
+        synced = await trio.to_thread.run_sync(syncs, folder)
         with serving(folder) as gateway:
             heard = await _load(gateway, sessions, whole_s)
-        synced += await trio.to_thread.run_sync(_syncs, folder)
+        synced += await trio.to_thread.run_sync(syncs, folder)
     begun = len(heard.added_ms) // 6
     added = quantile(heard.added_ms[begun:], 0.95)
     return [ADDED.judged([(quantile(synced, 0.95), added)]), GROWN.judged([_growth(heard.sizes)])]
 
 
-def _syncs(folder: Path) -> list[float]:
+def syncs(folder: Path) -> list[float]:
     """Milliseconds of each: a page written to the end of a file, and on the disk."""
     took: list[float] = []
     file = os.open(folder / "synced", os.O_CREAT | os.O_WRONLY | os.O_APPEND)

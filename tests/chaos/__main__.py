@@ -13,8 +13,6 @@ import random
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
@@ -24,13 +22,12 @@ import trio
 
 from tests.chaos.books import WORDS, Books, Said
 from tests.chaos.platform import Platform
-from tests.chaos.telegram import open_telegram
+from tests.chaos.platforms import PLATFORMS
 from tests.cli.program import environment, none_left
 from tests.crash.killing import address_of, kill
 from tests.crash.world import answered, call_of, furnish
 from tests.model_server import Answer, Received, open_model_server, says
 
-PLATFORMS: dict[str, Callable[[random.Random], AbstractAsyncContextManager[Platform]]] = {"telegram": open_telegram}
 KINDS = ("say", "say", "tell", "append", "careful", "careful", "never", "spam")
 LEVEL = 0.35
 MOOD_S, LIFE_S, TALK_S, PRESS_S = 3.0, 8.0, 0.5, 0.2

@@ -31,6 +31,8 @@ class Platform(Protocol):
 
     unrest: Unrest
     repeats: bool
+    acknowledged_ms: list[float]
+    """How long each update took from its coming to the platform's hearing that it is stored."""
 
     @property
     def sections(self) -> str: ...
@@ -47,6 +49,15 @@ class Platform(Protocol):
     def read(self, chat: str) -> list[Read]: ...
     def cards(self) -> list[Card]: ...
     def press(self, card: Card, *, allow: bool) -> None: ...
+    @property
+    def refusals(self) -> int:
+        """How often something was refused since."""
+        ...
+
+    def refuse(self, seconds: float) -> None:
+        """Everything, from now on, asking for so much time."""
+        ...
+
     def disturb(self) -> None:
         """What the platform itself does to those who receive: once more, in another order, by another connection."""
         ...

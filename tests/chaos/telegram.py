@@ -1,4 +1,4 @@
-"""Telegram under chaos: six people with a private chat each."""
+"""Telegram under chaos and load: people with a private chat each."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 
 from starlette.responses import Response
 
-from tests.channels.telegram.fake import ANN, TOKEN, FakeTelegram, open_fake
+from tests.channels.telegram.fake import ANN, TOKEN, FakeTelegram, TooMany, open_fake, refusal
 from tests.chaos.platform import Card, Read
 from tests.chaos.unrest import Unrest
 
-CHATS = tuple(str(number) for number in range(7, 13))
+FIRST = 7
 CONFLICTS = 0.1
 SECTIONS = """\
-[channels.telegram]
+[channels.{name}]
 kind = "telegram"
 token_env = "TELEGRAM_TOKEN"
 base_url = "{url}"
@@ -29,16 +29,18 @@ class Telegram:
     """`getUpdates` confirms nothing that was not heard, so what breaks off comes again by itself."""
 
     repeats = True
-    chats = CHATS
 
-    def __init__(self, chance: Random) -> None:
-        self.fake = FakeTelegram()
+    def __init__(self, chance: Random, chats: int, name: str, *, limited: bool) -> None:
+        self.chats = tuple(str(FIRST + number) for number in range(chats))
+        self.acknowledged_ms = list[float]()
+        self.fake = FakeTelegram(limited=limited, confirmed_ms=self.acknowledged_ms)
+        self._name = name
         self.unrest = Unrest(self.fake.app, chance, _too_many, self._not_heard)
         self._chance, self._unheard = chance, set[str]()
 
     @property
     def sections(self) -> str:
-        return SECTIONS.format(url=self.fake.url, allow=json.dumps(CHATS))
+        return SECTIONS.format(name=self._name, url=self.fake.url, allow=json.dumps(self.chats))
 
     @property
     def variables(self) -> dict[str, str]:
@@ -56,13 +58,20 @@ class Telegram:
         return [Read(id_, it.get("text", ""), id_ not in self._unheard) for id_, it in sent]
 
     def cards(self) -> list[Card]:
-        every = [(chat, it) for chat in CHATS for it in self.fake.sent(int(chat)) if "reply_markup" in it]
+        every = [(chat, it) for chat in self.chats for it in self.fake.sent(int(chat)) if "reply_markup" in it]
         return [Card(f"{chat}/{it['message_id']}", it["text"]) for chat, it in every]
 
     def press(self, card: Card, *, allow: bool) -> None:
         chat, id_ = card.id.split("/")
         message = self.fake.messages[int(chat), int(id_)]
         self.fake.press(message, "Allow" if allow else "Deny", _user(chat))
+
+    @property
+    def refusals(self) -> int:
+        return self.fake.refusals
+
+    def refuse(self, seconds: float) -> None:
+        self.fake.refusing_s = seconds
 
     def disturb(self) -> None:
         """Somebody else receives with the same token, for a moment."""
@@ -81,12 +90,13 @@ def _user(chat: str) -> dict[str, Any]:
 
 
 def _too_many() -> Response:
-    body = {"ok": False, "error_code": 429, "description": "Too Many Requests: retry after 1"}
-    return Response(json.dumps({**body, "parameters": {"retry_after": 1}}), 429, media_type="application/json")
+    return refusal(TooMany(1))
 
 
 @asynccontextmanager
-async def open_telegram(chance: Random) -> AsyncGenerator[Telegram]:
-    telegram = Telegram(chance)
+async def open_telegram(
+    chance: Random, chats: int = 6, *, name: str = "", limited: bool = False
+) -> AsyncGenerator[Telegram]:
+    telegram = Telegram(chance, chats, name or "telegram", limited=limited)
     async with open_fake(fake=telegram.fake, app=telegram.unrest):
         yield telegram

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.chaos.__main__ import PLATFORMS, Storm
+from tests.chaos.__main__ import Storm
+from tests.chaos.platforms import PLATFORMS
 
 
 @pytest.mark.parametrize("name", PLATFORMS)

@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import count
+from math import ceil
 from typing import Any
 
 import httpx
@@ -33,6 +34,7 @@ ME = {
 }
 ANN = {"id": 7, "is_bot": False, "first_name": "Ann", "username": "ann"}
 BOB = {"id": 8, "is_bot": False, "first_name": "Bob"}
+BURST = 3
 SPAN_TYPES = {"bold", "italic", "strikethrough", "code", "pre", "text_link", "blockquote"}
 
 
@@ -40,6 +42,11 @@ class Refused(Exception):
     def __init__(self, status: int, why: str, **parameters: Any) -> None:
         super().__init__(why)
         self.status, self.why, self.parameters = status, why, parameters
+
+
+class TooMany(Refused):
+    def __init__(self, after_s: float) -> None:
+        super().__init__(429, f"Too Many Requests: retry after {after_s:.0f}", retry_after=max(1, ceil(after_s)))
 
 
 @dataclass
@@ -53,7 +60,9 @@ class Call:
 @dataclass
 class FakeTelegram:
     """`faults`: by method, what the next calls are answered with; `held`: until when nothing is said of what they
-    have done. `topics`: those that exist, by chat. `proxy`: where a webhook's address really is."""
+    have done. `topics`: those that exist, by chat. `proxy`: where a webhook's address really is. `limited`: whether
+    one chat gets a message a second, and all together thirty. `refusing_s`: what every sending is told to wait;
+    `refusals`: how often. `confirmed_ms`: how long each update took to be confirmed."""
 
     token: str = TOKEN
     calls: list[Call] = field(default_factory=list)
@@ -71,6 +80,12 @@ class FakeTelegram:
     url: str = ""
     proxy: str = ""
     confirmed: int = 0
+    limited: bool = False
+    refusing_s: float = 0.0
+    refusals: int = 0
+    confirmed_ms: list[float] = field(default_factory=list[float])
+    came_at: dict[int, float] = field(default_factory=dict[int, float])
+    left_at: dict[int, list[float]] = field(default_factory=dict[int, list[float]])
     me: dict[str, Any] = field(default_factory=lambda: dict(ME))
     stirred: trio.Event = field(default_factory=trio.Event)
     poll: trio.CancelScope | None = None
@@ -115,6 +130,7 @@ class FakeTelegram:
     def update(self, members: Mapping[str, Any]) -> dict[str, Any]:
         update = {"update_id": next(self.numbers), **members}
         self.updates.append(update)
+        self.came_at[update["update_id"]] = time.monotonic()
         self.stir()
         return update
 
@@ -165,6 +181,8 @@ class FakeTelegram:
             self.calls.append(call)
             if faults := self.faults.get(call.method):
                 raise faults.pop(0)
+            if call.method.startswith(("send", "edit")):
+                self._within_limits(call)
             if wrong := problems(call.method, call.params):
                 self.wrong += wrong
                 raise Refused(400, f"Bad Request: {wrong[0]}")
@@ -173,9 +191,7 @@ class FakeTelegram:
                 self.stir()
                 await self.held[call.method].wait()
         except Refused as refused:
-            body = {"ok": False, "error_code": refused.status, "description": refused.why}
-            more = {"parameters": refused.parameters} if refused.parameters else {}
-            return _json({**body, **more}, refused.status)
+            return refusal(refused)
         return _json({"ok": True, "result": result})
 
     async def _read(self, method: str, request: Request) -> Call:
@@ -211,6 +227,8 @@ class FakeTelegram:
         # One that is beyond the next number is of an earlier time, and means nothing.
         if offset > 0 and all(offset <= it["update_id"] + 1 for it in self.updates[-1:]):
             self.confirmed = max(self.confirmed, offset)
+            now, heard = time.monotonic(), [it["update_id"] for it in self.updates if it["update_id"] < offset]
+            self.confirmed_ms += [(now - self.came_at.pop(it, now)) * 1000 for it in heard]
             self.updates = [it for it in self.updates if it["update_id"] >= offset]
             self.stir()
         with trio.CancelScope() as scope:
@@ -323,6 +341,21 @@ class FakeTelegram:
 
     # --- what they share ---
 
+    def _within_limits(self, call: Call) -> None:
+        """A second of each chat, in which a short burst is let through, and of all of them."""
+        if self.refusing_s:
+            self.refusals += call.method.startswith("sendMessage")
+            raise TooMany(self.refusing_s)
+        if not self.limited or call.method == "sendChatAction":
+            return
+        now, chat = time.monotonic(), int(call.params["chat_id"])
+        for whose, most, within_s in ((chat, BURST, BURST * 1.0), (0, 30, 1.0)):
+            left = self.left_at[whose] = [it for it in self.left_at.get(whose, ()) if now - it < within_s]
+            if len(left) >= most:
+                raise TooMany(within_s - (now - left[0]))
+        for whose in (chat, 0):
+            self.left_at[whose].append(now)
+
     def _mine(self, call: Call) -> dict[str, Any]:
         where = self._where(call)
         message = self.messages.get((where["id"], call.params["message_id"]))
@@ -404,6 +437,11 @@ class FakeTelegram:
 def _json(value: object, status: int = 200) -> Response:
     """Half characters are escaped, as the platform does."""
     return Response(json.dumps(value), status, media_type="application/json")
+
+
+def refusal(refused: Refused) -> Response:
+    body = {"ok": False, "error_code": refused.status, "description": refused.why}
+    return _json({**body, **({"parameters": refused.parameters} if refused.parameters else {})}, refused.status)
 
 
 @asynccontextmanager
