@@ -33,7 +33,7 @@ STEPS = [
     {"text": "Three files."},
     {"text": "Four files."},
 ]
-SCRIPT = json.dumps({"steps": STEPS})
+SCRIPT = json.dumps({"pace_s": 0.05, "steps": STEPS})
 
 
 @asynccontextmanager

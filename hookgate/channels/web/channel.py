@@ -6,24 +6,21 @@ in the journal.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from time import time
-from typing import TypeVar
 
-import structlog
 import trio
 
 from hookgate.channels.web import past
 from hookgate.channels.web.cards import card
-from hookgate.channels.web.feeds import Due, Feed, Feeds
+from hookgate.channels.web.feeds import Due, Feed, Feeds, run_for_each
 from hookgate.channels.web.rendering import flush, run_rendering
 from hookgate.channels.web.running import Running
 from hookgate.channels.web.said import TRACED, decided, traced
 from hookgate.channels.web.settings import WebParts, WebSettings
 from hookgate.channels.web.shapes import Card, Queued, ShownMessage, Snapshot, ToolState, moment
 from hookgate.protocol.approval import ApprovalRequest, Decide, Voter
-from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.channel import UNLIMITED, ChannelState
 from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.events.event import Event
@@ -41,9 +38,6 @@ from hookgate.protocol.events.payloads import (
 from hookgate.protocol.journal.values import Accepted, Conversation
 from hookgate.protocol.journal.views import Exchange
 
-T = TypeVar("T")
-log = structlog.get_logger("hookgate.web")
-
 OBSERVED = (
     TurnStart,
     TurnEnd,
@@ -55,9 +49,8 @@ OBSERVED = (
     ApprovalRequested,
     ApprovalDecided,
 )
+MOMENT_S = 0.05
 NOT_SERVED = "its server takes no connections"
-RECENT = 5
-"""Of the exchanges of a chat those that something may still be sent for."""
 
 
 class WebChannel:
@@ -68,7 +61,8 @@ class WebChannel:
         self.state = ChannelState("down", time(), NOT_SERVED)
         self.feeds = Feeds()
         self._settings, self._parts = settings, parts
-        self._written, self._dealt_with, self._asked = Due[Feed](), Due[Feed](), Due[str]()
+        self._written, self._waiting, self._dealt_with = Due[Feed](), Due[Feed](), Due[Feed]()
+        self._asked = Due[str]()
 
     @property
     def observed(self) -> tuple[str, ...]:
@@ -91,8 +85,9 @@ class WebChannel:
         """Shows what has changed since somebody was last shown it; until cancelled."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(run_rendering, self._written)
-            nursery.start_soon(_run_for_each, self._dealt_with, self._recount)
-            nursery.start_soon(_run_for_each, self._asked, self._tell_deciders)
+            nursery.start_soon(run_for_each, self._waiting, self._say_waiting, MOMENT_S)
+            nursery.start_soon(run_for_each, self._dealt_with, self._recount)
+            nursery.start_soon(run_for_each, self._asked, self._tell_deciders)
 
     # --- what the gateway sends ---
 
@@ -111,14 +106,15 @@ class WebChannel:
         return key
 
     async def _shown(self, feed: Feed, row: str) -> ShownMessage | None:
-        exchanges = await self._parts.journal.chats.said(await self.conversation(feed.chat), RECENT)
-        its = [it for it in exchanges if any(sent.id == row for _, sent in it.rows)]
-        found = await self._messages(its, feed)
+        exchange = await self._parts.journal.chats.exchange(row)
+        found = await self._messages([exchange], feed) if exchange is not None else ()
         return next((it for it in found if it.id == row), None)
 
     async def _messages(self, exchanges: Sequence[Exchange], feed: Feed) -> tuple[ShownMessage, ...]:
-        """Markdown takes its time, so a thread does it."""
+        """Markdown takes its time, so a thread does it, but for what takes less than asking one."""
         told, redactor = dict(feed.told), self._parts.redactor
+        if past.is_short(exchanges):
+            return tuple(past.messages(exchanges, told, redactor))
         return await trio.to_thread.run_sync(lambda: tuple(past.messages(exchanges, told, redactor)))
 
     def stream(self, chat: Chat, text: str) -> None:
@@ -220,14 +216,14 @@ class WebChannel:
     # --- what waits ---
 
     async def receive(self, inbound: Inbound) -> Accepted:
-        """Shown as waiting at once, and only for as long as it does. Raises StoreFailed."""
+        """Shown as waiting while it does, but for a moment that nobody would see. Raises StoreFailed."""
         feed, id_ = self.feeds.of(inbound.chat), inbound.message_id
         if id_ in feed.queued:
             # Sent once more: what waits is the first.
             return await self._parts.receive(inbound)
         feed.queued[id_] = Queued(id_, inbound.text)
         feed.arriving.add(id_)
-        self._say_state(feed)
+        self._waiting.add(feed)
         waits = False
         try:
             accepted = await self._parts.receive(inbound)
@@ -238,6 +234,10 @@ class WebChannel:
             if not waits:
                 feed.queued.pop(id_, None)
                 self._say_state(feed)
+
+    async def _say_waiting(self, feed: Feed) -> None:
+        if feed.queued:
+            self._say_state(feed)
 
     async def _recount(self, feed: Feed) -> None:
         """What was refused, taken into a turn or dropped does not wait any more."""
@@ -280,16 +280,6 @@ class WebChannel:
     async def conversation(self, chat: Chat) -> Conversation:
         """The one that goes on there."""
         return await self._parts.journal.intake.conversation(chat.session_key, self._parts.agent(chat))
-
-
-async def _run_for_each(due: Due[T], do: Callable[[T], Awaitable[None]]) -> None:
-    while True:
-        for item in await due.next():
-            try:
-                await do(item)
-            except StoreFailed as error:
-                # The page asks again by itself.
-                log.warning("page_not_told", reason=str(error))
 
 
 def _running(feed: Feed) -> Running:

@@ -6,19 +6,22 @@ Knows no journal: whoever comes too late for an event is told so, and reads what
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from itertools import count
 from secrets import token_hex
 from typing import Generic, TypeVar
 
+import structlog
 import trio
 
 from hookgate.channels.web.running import Running
 from hookgate.channels.web.shapes import Queued, ShownTool, ShownTrace
+from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.codec import encode
 
 T = TypeVar("T")
+log = structlog.get_logger("hookgate.web")
 MAX_EVENTS = 1000
 MAX_BYTES = 1_000_000
 """Of events that a chat keeps for who comes back; a longer absence costs a snapshot."""
@@ -122,12 +125,28 @@ class Due(Generic[T]):
         self._items[item] = None
         self._stirred.set()
 
-    async def next(self) -> tuple[T, ...]:
-        """All that have been added, once there are any."""
+    async def stirs(self) -> None:
+        """Until there are any."""
         await self._stirred.wait()
+
+    def take(self) -> tuple[T, ...]:
+        """All that have been added."""
         self._stirred = trio.Event()
         items, self._items = tuple(self._items), {}
         return items
+
+
+async def run_for_each(due: Due[T], do: Callable[[T], Awaitable[None]], after_s: float = 0.0) -> None:
+    """Each once, `after_s` after something was due; until cancelled."""
+    while True:
+        await due.stirs()
+        await trio.sleep(after_s)
+        for item in due.take():
+            try:
+                await do(item)
+            except StoreFailed as error:
+                # The page asks again by itself.
+                log.warning("page_not_told", reason=str(error))
 
 
 class Feeds:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
+from itertools import chain
 
 from hookgate.channels.web.markdown import to_html
 from hookgate.channels.web.shapes import Role, ShownMedia, ShownMessage, ShownTool, ShownTrace, ToolState, moment
@@ -18,11 +19,20 @@ from hookgate.protocol.values import JsonObject, Message
 
 ROLES: Mapping[OutboundKind, Role] = {"answer": "assistant", "output": "output", "notice": "notice", "error": "error"}
 MAX_SUMMARY = 200
+MAX_SHORT = 1000
+"""Characters of a conversation."""
 FAILED = "ERROR ("
 """How a failed call's result begins."""
 ONE_STEP_S = 0.1
 """What is stored at once differs by less."""
 Told = Mapping[str, tuple[tuple[ShownTool, ...], tuple[ShownTrace, ...]]]
+
+
+def is_short(exchanges: Iterable[Exchange]) -> bool:
+    """Whether it is rendered in less than a millisecond or two."""
+    said = (entry.message.content for exchange in exchanges for _, entry in exchange.entries)
+    sent = (row.outbound.text for exchange in exchanges for _, row in exchange.rows)
+    return sum(map(len, chain(said, sent))) <= MAX_SHORT
 
 
 def messages(exchanges: Iterable[Exchange], told: Told, redactor: Replacing) -> Iterator[ShownMessage]:

@@ -12,11 +12,17 @@ from hookgate.channels.web.feeds import Due, Feed
 log = structlog.get_logger("hookgate.web")
 
 
+GATHER_S = 0.03
+"""For more to come: an answer that is whole by then, as many are, is shown as that and nothing else."""
+
+
 async def run_rendering(written: Due[Feed]) -> None:
     """Until cancelled."""
     while True:
         pause_s = spent_s = 0.0
-        for feed in await written.next():
+        await written.stirs()
+        await trio.sleep(GATHER_S)
+        for feed in written.take():
             if feed.running is not None:
                 began = thread_time()
                 flush(feed)
@@ -30,14 +36,12 @@ async def run_rendering(written: Due[Feed]) -> None:
 
 def flush(feed: Feed) -> None:
     running = feed.running
-    if running is None:
+    if running is None or not running.stale:
         return
-    more = running.behind
     try:
         piece, closed, opened = running.render()
     except Exception:
         # One text; the message that comes in its place is rendered by itself.
         log.exception("stream_not_rendered", session=feed.chat.session_key)
         return
-    if piece or more:
-        feed.publish("delta", {"text": piece, "closed": closed, "html": opened})
+    feed.publish("delta", {"text": piece, "closed": closed, "html": opened})

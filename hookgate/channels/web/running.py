@@ -37,6 +37,11 @@ class Running:
         return self._markdown.pause_s
 
     @property
+    def stale(self) -> bool:
+        """Whether something of it has not been rendered yet."""
+        return self._sent < len(self._text) or self.behind
+
+    @property
     def behind(self) -> bool:
         """Whether there is more to render than the last time took."""
         return self._markdown.behind

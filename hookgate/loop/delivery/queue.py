@@ -112,11 +112,13 @@ class ChatQueue:
         posting = self._ways.posting
         while self._more or self._preview is not None:
             self._more = False
-            while (row := await posting.next_row(self.chat)) is not None and self._channel is not None:
+            row = await posting.next_row(self.chat)
+            while row is not None and self._channel is not None:
                 if (wait_s := self._quiet_until - trio.current_time()) > 0:
                     await self._sleep(wait_s, TOO_MANY if wait_s > WAIT_S else "")
+                    row = await posting.next_row(self.chat)
                 else:
-                    await self._bring(self._channel, row)
+                    row = await self._bring(self._channel, row)
             if self._preview is not None and not self._more:
                 await self._look_at(self._preview)
 
@@ -128,13 +130,15 @@ class ChatQueue:
     def _quiet_until(self) -> float:
         return self._ways.quiet.get(self.chat.session_key, 0.0)
 
-    async def _bring(self, channel: Channel, row: Row) -> None:
+    async def _bring(self, channel: Channel, row: Row) -> Row | None:
+        """What comes next."""
         posting, receipts = self._ways.posting, self._ways.receipts(row)
         failed = await self._try(channel, row, receipts)
         if failed is None:
-            await posting.sent(row.id, " ".join(filter(None, receipts)))
+            following = await posting.sent(row.id, " ".join(filter(None, receipts)))
             self.begin_next(row.id)
-        elif failed.final or row.tries + 1 >= MAX_TRIES:
+            return following
+        if failed.final or row.tries + 1 >= MAX_TRIES:
             log.warning("message_undeliverable", session=self.chat.session_key, row=row.id, why=failed.why)
             await posting.dead(row.id, failed.why)
             self.begin_next(row.id)
@@ -143,6 +147,7 @@ class ChatQueue:
             log.info("message_undelivered", session=self.chat.session_key, why=failed.why, again_in_s=wait_s)
             await posting.failed(row.id, failed.why, time() + wait_s)
             await self._sleep(wait_s, failed.why)
+        return await posting.next_row(self.chat)
 
     async def _sleep(self, wait_s: float, why: str) -> None:
         """With a reason, nobody waits for this chat meanwhile."""

@@ -207,7 +207,9 @@ class Posting(Protocol):
         """The next one of this chat, due or not."""
         ...
 
-    async def sent(self, row: str, receipt: str) -> None: ...
+    async def sent(self, row: str, receipt: str) -> Row | None:
+        """It is there. The next one of its chat, due or not."""
+        ...
 
     async def failed(self, row: str, why: str, again_at: float) -> None: ...
 
@@ -252,6 +254,10 @@ class Chats(Protocol):
 
     async def said(self, conversation: Conversation, most: int = 200) -> tuple[Exchange, ...]:
         """The last of it, in order; what was taken back for something else is left out."""
+        ...
+
+    async def exchange(self, row: str) -> Exchange | None:
+        """The one that this row of the outbox is part of, if it is of one."""
         ...
 
 

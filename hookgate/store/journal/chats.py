@@ -31,7 +31,7 @@ LISTED = f"""
 # What was taken back for another one is left out; what a hook kept out is not, since people are told of that.
 MESSAGES = """
     SELECT number, accepted_at, first, begun OR joined_at, outcome, format, inbound FROM messages
-    WHERE conversation = ? AND inbound IS NOT NULL
+    WHERE conversation = ? AND inbound IS NOT NULL AND number >= ?
     AND NOT (first < 0 AND coalesce(outcome, '') IN ('answered', 'dropped'))
     ORDER BY number DESC LIMIT ?
 """
@@ -43,6 +43,8 @@ ROWS = """
     SELECT message, at, id, tries, format, outbound FROM outbox
     WHERE conversation = ? AND state IS NOT 'open' AND (message >= ? OR (message = 0 AND at >= ?)) ORDER BY number
 """
+LATER = 100
+"""More messages than wait in a chat."""
 
 
 class Chats:
@@ -56,11 +58,23 @@ class Chats:
         return tuple(ChatRow(Conversation(s, a, g), text, at) for s, a, g, text, at in rows)
 
     async def said(self, conversation: Conversation, most: int = 200) -> tuple[Exchange, ...]:
-        return await self._engine.read(lambda tables: _said(tables, tables.found(conversation), most))
+        return await self._engine.read(lambda tables: _said(tables, tables.found(conversation), 0, most))
+
+    async def exchange(self, row: str) -> Exchange | None:
+        def exchange(tables: Tables) -> Exchange | None:
+            sql = "SELECT conversation, message FROM outbox WHERE id = ? AND message > 0"
+            for conversation, message in tables.all(sql, row):
+                # What came after it says where its turn ended.
+                said = _said(tables, conversation, message, LATER)
+                return next((it for it in said if it.message == id_of(message)), None)
+            return None
+
+        return await self._engine.read(exchange)
 
 
-def _said(tables: Tables, conversation: int, most: int) -> tuple[Exchange, ...]:
-    messages = tables.all(MESSAGES, conversation, most)[::-1]
+def _said(tables: Tables, conversation: int, since: int, most: int) -> tuple[Exchange, ...]:
+    """The last of what has been accepted since then."""
+    messages = tables.all(MESSAGES, conversation, since, most)[::-1]
     if not messages:
         return ()
     entries = _entries(

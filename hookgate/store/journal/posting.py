@@ -59,8 +59,13 @@ class Posting:
         found = await self._engine.read(lambda tables: _rows(tables, NEXT, chat.channel, chat.session_key))
         return found[0] if found else None
 
-    async def sent(self, row: str, receipt: str) -> None:
-        await self._engine.write(lambda tables: _end(tables, row, "delivered", receipt))
+    async def sent(self, row: str, receipt: str) -> Row | None:
+        def sent(tables: Tables) -> Row | None:
+            _end(tables, row, "delivered", receipt)
+            found = tables.all("SELECT channel, chat FROM outbox WHERE id = ?", row)
+            return next((it for place in found for it in _rows(tables, NEXT, *place)), None)
+
+        return await self._engine.write(sent)
 
     async def failed(self, row: str, why: str, again_at: float) -> None:
         sql = "UPDATE outbox SET tries = tries + 1, again_at = ?, receipt = ? WHERE id = ? AND state IS NULL"

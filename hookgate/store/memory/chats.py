@@ -51,6 +51,13 @@ class Chats:
         alone = (Exchange("", at, None, True, None, rows=((at, row),)) for at, row in rows[""])
         return (*exchanges, *alone)
 
+    async def exchange(self, row: str) -> Exchange | None:
+        stored = self._tables.outbox.get(row)
+        answers = self._tables.messages.get(stored.row.in_reply_to) if stored is not None else None
+        if answers is None:
+            return None
+        return next((it for it in await self.said(answers.conversation) if it.message == answers.id), None)
+
 
 def _replaced(row: MessageRow) -> bool:
     """Taken back for another one, where no hook has refused it."""

@@ -43,8 +43,10 @@ class Posting:
         rows = (it.row for it in self._tables.outbox.values() if not it.open)
         return next((it for it in rows if it.outbound.chat.session_key == chat.session_key), None)
 
-    async def sent(self, row: str, receipt: str) -> None:
+    async def sent(self, row: str, receipt: str) -> Row | None:
+        stored = self._tables.outbox.get(row)
         self._end(row, "delivered")
+        return None if stored is None else await self.next_row(stored.row.outbound.chat)
 
     async def failed(self, row: str, why: str, again_at: float) -> None:
         stored = self._tables.outbox.get(row)
