@@ -42,7 +42,8 @@ from hookgate.check.stream import (
     probe_split_lines,
     stdout_finding,
 )
-from hookgate.check.subject import HookGone, NoAnswer, Start, Subject, open_subject
+from hookgate.check.subject import HookGone, NoAnswer, Subject, open_subject
+from hookgate.processes.pipes import Program
 from hookgate.protocol.errors import BadMessage
 
 __all__ = ["LIMITS", "Limits", "Report", "check", "print_json", "print_report"]
@@ -76,7 +77,7 @@ TIME_FIX = "make it start and answer faster, or look at the failures above first
 class _Trial:
     """A run in progress."""
 
-    start: Start
+    start: Program
     known: Known
     heard: Heard = field(default_factory=Heard)
     findings: list[Finding] = field(default_factory=list[Finding])
@@ -88,7 +89,7 @@ async def check(
 ) -> Report:
     """Put the hook that `command` starts to the test. Leaves nothing running. Raises nothing (but Cancelled)."""
     began = monotonic()
-    trial = _Trial(Start(command, directory, environment), Known(limits))
+    trial = _Trial(Program(command, directory, environment), Known(limits))
     with trio.move_on_after(limits.total_s) as scope:
         await _run_plan(trial)
     if scope.cancelled_caught:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 
 import trio
 
 from hookgate.check.mailbox import Answered, Heard, Mailbox
 from hookgate.processes import group
 from hookgate.processes.child import Child, open_child
-from hookgate.processes.pipes import open_pipes
+from hookgate.processes.pipes import Program, open_pipes
 
 STDERR_LINES = 20
 END_WAIT_S = 0.3
@@ -30,19 +29,10 @@ class NoAnswer(Exception):
         super().__init__(f"no answer within {seconds:g} s")
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
-    """How a process is started."""
-
-    command: tuple[str, ...]
-    directory: str
-    environment: Mapping[str, str]
-
-
 @asynccontextmanager
-async def open_subject(start: Start, heard: Heard, patience_s: float) -> AsyncGenerator[Subject]:
+async def open_subject(start: Program, heard: Heard, patience_s: float) -> AsyncGenerator[Subject]:
     """A started process, before any hello. Leaving ends its whole group and reaps it. Raises OSError."""
-    child = Child(await open_pipes(start.command, start.directory, start.environment))
+    child = Child(await open_pipes(start))
     hook = Subject(child, Mailbox(heard), patience_s)
     async with open_child(child, hook, hook.hear):
         yield hook

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic
+from typing import Protocol
 
 import structlog
 import trio
@@ -27,6 +28,26 @@ LAST_READS = 64
 
 TakeLines = Callable[[Sequence[bytes]], None]
 """Lines without LF. Called from the event loop: it must be quick and must not raise."""
+
+
+class Runnable(Protocol):
+    """A program as it is started, without a shell: `environment` is all that it sees."""
+
+    @property
+    def command(self) -> tuple[str, ...]: ...
+
+    @property
+    def directory(self) -> str: ...
+
+    @property
+    def environment(self) -> Mapping[str, str]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    command: tuple[str, ...]
+    directory: str
+    environment: Mapping[str, str]
 
 
 @dataclass
@@ -58,14 +79,14 @@ class Pipes:
         os.close(self.stderr)
 
 
-async def open_pipes(command: Sequence[str], directory: str, environment: Mapping[str, str]) -> Pipes:
-    """Start `command` without a shell, in a session and so a process group of its own. Raises OSError."""
+async def open_pipes(program: Runnable) -> Pipes:
+    """Start it in a session and so a process group of its own. Raises OSError."""
     child_in, ours_in = os.pipe()
     ours_out, child_out = os.pipe()
     ours_err, child_err = os.pipe()
     ours = (ours_in, ours_out, ours_err)
     try:
-        process = await _spawn(command, (child_in, child_out, child_err), directory, environment)
+        process = await _spawn(program, (child_in, child_out, child_err))
     except BaseException:
         for fd in ours:
             os.close(fd)
@@ -81,17 +102,15 @@ async def open_pipes(command: Sequence[str], directory: str, environment: Mappin
     return Pipes(process, *ours)
 
 
-async def _spawn(
-    command: Sequence[str], fds: tuple[int, int, int], directory: str, environment: Mapping[str, str]
-) -> trio.Process:
+async def _spawn(program: Runnable, fds: tuple[int, int, int]) -> trio.Process:
     stdin, stdout, stderr = fds
     return await trio.lowlevel.open_process(
-        list(command),
+        list(program.command),
         stdin=stdin,
         stdout=stdout,
         stderr=stderr,
-        cwd=directory,
-        env=dict(environment),
+        cwd=program.directory,
+        env=dict(program.environment),
         start_new_session=True,
     )
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from hookgate import config as configuration
 from hookgate.assembly.context_files import NAMES, found_files, repository
-from hookgate.assembly.keeping.programs import Program, brought_by
+from hookgate.assembly.keeping.programs import brought_by
+from hookgate.processes.pipes import Program, Runnable
 from hookgate.sections import Config
 from hookgate.tools.kept import Kept, is_pattern
 
@@ -65,11 +66,11 @@ class Keeping:
         own = set(_real_both((str(seals_folder()),)))
         return tuple(path for path in sealable if path not in own)
 
-    def sealed_by(self, program: Program) -> tuple[str, ...]:
+    def sealed_by(self, program: Runnable) -> tuple[str, ...]:
         """Those of them that this one runs. Blocks a little."""
-        return self.sealable((program.directory / "hooks", *brought_by(program, self.workspace)))
+        return self.sealable((Path(program.directory) / "hooks", *brought_by(program, self.workspace)))
 
-    def works_beside(self, program: Program) -> bool:
+    def works_beside(self, program: Runnable) -> bool:
         """Whether any of them lies in the workspace. Blocks a little."""
         return any(Path(path).is_relative_to(self.workspace) for path in self.sealed_by(program))
 
@@ -131,10 +132,10 @@ def _real_both(paths: Iterable[str]) -> Iterator[str]:
 def programs(config: Config, base: Path) -> Iterator[Program]:
     """Hooks and MCP servers, as they would be started; relative folders count from `base`."""
     for hook in config.hooks.processes.values():
-        yield Program(hook.command, base / hook.dir, configuration.hook_environment(hook))
+        yield Program(hook.command, str(base / hook.dir), configuration.hook_environment(hook))
     for server in config.mcp.servers.values():
         if server.command:
-            yield Program(server.command, base / server.dir, configuration.server_environment(server))
+            yield Program(server.command, str(base / server.dir), configuration.server_environment(server))
 
 
 def _folders(config: Config) -> tuple[Path, ...]:

@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
+from hookgate.processes.pipes import Runnable
 from hookgate.tools.kept import real
 
 _SUFFIXES = frozenset(
@@ -46,28 +46,20 @@ _RUNS_FOLDERS = re.compile(
 _FIRST_LINE_BYTES = 256
 
 
-@dataclass(frozen=True)
-class Program:
-    """A command line as it would be started: `directory` is where, `environment` all that it sees."""
-
-    command: Sequence[str]
-    directory: Path
-    environment: Mapping[str, str]
-
-
-def brought_by(program: Program, workspace: Path) -> Iterator[Path]:
+def brought_by(program: Runnable, workspace: Path) -> Iterator[Path]:
     """The files and folders whose change would change what runs, there or not, wherever they lie. Blocks."""
+    directory = Path(program.directory)
     for word in program.command:
         for part in {word, word.partition("=")[2]} - {""}:
-            yield from _file(program.directory / part, workspace)
-            if _runs_folders(program) and (program.directory / part).is_dir():
-                yield program.directory / part
+            yield from _file(directory / part, workspace)
+            if _runs_folders(program) and (directory / part).is_dir():
+                yield directory / part
     yield from _modules(program)
     for word in _looked_up(program):
         yield from _found(word, program, workspace)
     for name in _LOADED_FROM:
         folders = program.environment.get(name, "").split(os.pathsep)
-        yield from (program.directory / folder for folder in folders if folder)
+        yield from (directory / folder for folder in folders if folder)
 
 
 def _file(path: Path, workspace: Path) -> Iterator[Path]:
@@ -81,7 +73,7 @@ def _file(path: Path, workspace: Path) -> Iterator[Path]:
     yield from _prefix(path)
 
 
-def _runs_folders(program: Program) -> bool:
+def _runs_folders(program: Runnable) -> bool:
     """Whether a folder that it is given is a program; to others it may be what they work on."""
     return any(_RUNS_FOLDERS.fullmatch(Path(word).name) for word in _looked_up(program))
 
@@ -93,17 +85,17 @@ def _prefix(path: Path) -> Iterator[Path]:
         yield folder.parent
 
 
-def _modules(program: Program) -> Iterator[Path]:
+def _modules(program: Runnable) -> Iterator[Path]:
     """`-m hooks.guard`: the folder `hooks`, or the file that is found first."""
     words = iter(program.command)
     for word in words:
         name = next(words, "") if word == "-m" else ""
         top = name.partition(".")[0]
         if top.isidentifier():
-            yield from (program.directory / top, program.directory / f"{top}.py")
+            yield from (Path(program.directory, name) for name in (top, f"{top}.py"))
 
 
-def _looked_up(program: Program) -> Iterator[str]:
+def _looked_up(program: Runnable) -> Iterator[str]:
     """Names of programs that are found on PATH: the first word, what `env` starts, what a first line says."""
     for line in (program.command, _first_line(program)):
         for word in line:
@@ -112,20 +104,20 @@ def _looked_up(program: Program) -> Iterator[str]:
                 break
 
 
-def _first_line(program: Program) -> list[str]:
-    with suppress(OSError, ValueError), (program.directory / program.command[0]).open("rb") as file:
+def _first_line(program: Runnable) -> list[str]:
+    with suppress(OSError, ValueError), (Path(program.directory) / program.command[0]).open("rb") as file:
         line = file.readline(_FIRST_LINE_BYTES).decode("utf-8", "replace")
         return shlex.split(line.removeprefix("#!")) if line.startswith("#!") else []
     return []
 
 
-def _found(word: str, program: Program, workspace: Path) -> Iterator[Path]:
+def _found(word: str, program: Runnable, workspace: Path) -> Iterator[Path]:
     """Where it is found, and the folders of the workspace that are searched before: what is put there wins."""
     if "/" in word:
-        yield from _prefix(program.directory / word)
+        yield from _prefix(Path(program.directory) / word)
         return
     for entry in program.environment.get("PATH", os.defpath).split(os.pathsep):
-        path = program.directory / entry / word
+        path = Path(program.directory) / entry / word
         if real(path).is_relative_to(workspace):
             yield path.parent
             yield from _prefix(path)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import trio
 
 from hookgate.assembly.keeping.kept import Keeping
-from hookgate.assembly.keeping.programs import Program
 from hookgate.assembly.keeping.seals import Seals, refusal
+from hookgate.processes.pipes import Program, Runnable
 
 if TYPE_CHECKING:
     from hookgate.hooks.children.process import ProcessSpec
@@ -27,23 +27,22 @@ class Rechecks:
 
     def hook(self, spec: ProcessSpec) -> ProcessSpec:
         """The same, asked about before each start."""
-        program = Program(spec.command, Path(spec.directory), spec.environment)
-        return replace(spec, environment=self._quiet(program), recheck=self._program(program))
+        return replace(spec, environment=self._quiet(spec), recheck=self._program(spec))
 
     def server(self, spec: ServerSpec) -> ServerSpec:
         """The same for one that is a program."""
         if not spec.command:
             return spec
-        program = Program(spec.command, Path(spec.directory or ""), spec.environment)
+        program = Program(spec.command, spec.directory or ".", spec.environment)
         return replace(spec, environment=self._quiet(program), recheck=self._program(program))
 
-    def _program(self, program: Program) -> Recheck:
+    def _program(self, program: Runnable) -> Recheck:
         async def recheck() -> str:
             return await self._asked(lambda: self._keeping.sealed_by(program))
 
         return recheck
 
-    def _quiet(self, program: Program) -> Mapping[str, str]:
+    def _quiet(self, program: Runnable) -> Mapping[str, str]:
         """Where tools work, Python would leave its bytecode beside the program, and so change what is sealed."""
         quiet = {"PYTHONDONTWRITEBYTECODE": "1"} if self._keeping.works_beside(program) else {}
         return {**quiet, **program.environment}

@@ -6,10 +6,11 @@ from pathlib import Path
 from shutil import which
 
 from hookgate import config as configuration
-from hookgate.assembly.preflight.startable import Program, missing
+from hookgate.assembly.preflight.startable import missing
 from hookgate.assembly.scripts import read_script
 from hookgate.assembly.tools.opening import selection
 from hookgate.config import ConfigError
+from hookgate.processes.pipes import Program
 from hookgate.protocol.hook.match import Globs
 from hookgate.sections import Config
 from hookgate.tools.builtin import Parts, builtin_tools

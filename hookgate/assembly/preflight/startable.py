@@ -4,34 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from shutil import which
-from typing import Protocol
+
+from hookgate.processes.pipes import Runnable
 
 _INTERPRETERS = re.compile(r"(?:python|pypy|perl|ruby|node|nodejs|deno|bun|php|lua|bash|dash|zsh|sh|Rscript)[0-9.]*")
 _SCRIPT = re.compile(r"[^\s=:]+\.(?:py|pyz|pl|rb|js|mjs|cjs|ts|mts|php|lua|sh|bash|zsh|r|R|jar|jq|awk|tcl)")
 _CODE = {"-c", "-e", "-m", "-p", "-E", "-r", "--eval", "--print", "-"}
 """What follows one of these is code, or a module."""
-
-
-class Runnable(Protocol):
-    @property
-    def command(self) -> tuple[str, ...]: ...
-
-    @property
-    def directory(self) -> str: ...
-
-    @property
-    def environment(self) -> Mapping[str, str]: ...
-
-
-@dataclass(frozen=True)
-class Program:
-    command: tuple[str, ...]
-    directory: str
-    environment: Mapping[str, str]
 
 
 def missing(program: Runnable) -> str:

@@ -89,7 +89,7 @@ async def open_process(
     if spec.recheck is not None and (refused := await spec.recheck()):
         raise NotAgain(refused)
     try:
-        pipes = await open_pipes(spec.command, spec.directory, spec.environment)
+        pipes = await open_pipes(spec)
     except OSError as error:
         raise HelloFailed(f"cannot start {spec.command[0]!r}: {error.strerror or error}") from None
     child = Child(pipes, max(FLOOD_BYTES, 2 * spec.max_message_bytes))

@@ -7,7 +7,7 @@ failure policy.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from time import monotonic
@@ -21,6 +21,7 @@ from hookgate.processes.backoff import backoff_s
 from hookgate.processes.child import HelloFailed, NotAgain
 from hookgate.processes.deadlines import Deadlines
 from hookgate.processes.last_words import Redact, ended
+from hookgate.processes.pipes import Runnable
 from hookgate.processes.program_digest import program_digest
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.payloads import HookState
@@ -59,7 +60,7 @@ class Live(Hook, Protocol):
         ...
 
 
-class Startable(Protocol):
+class Startable(Runnable, Protocol):
     """How to start a hook, over whatever wire. Two equal ones mean the same running process."""
 
     @property
@@ -69,15 +70,6 @@ class Startable(Protocol):
 
     @property
     def name(self) -> str: ...
-
-    @property
-    def command(self) -> tuple[str, ...]: ...
-
-    @property
-    def directory(self) -> str: ...
-
-    @property
-    def environment(self) -> Mapping[str, str]: ...
 
     def resting(self, last: Hello) -> Hello:
         """Where the hook stands while its process is down; `last` is what it declared, empty before the first."""

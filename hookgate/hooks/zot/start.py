@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hookgate.hooks.zot.spec import TOKEN, ExtensionSpec
 from hookgate.processes.child import Child, HelloFailed, NotAgain, open_child
 from hookgate.processes.deadlines import Deadlines
-from hookgate.processes.pipes import open_pipes
+from hookgate.processes.pipes import Program, open_pipes
 
 if TYPE_CHECKING:
     from hookgate.hooks.zot.extension import ZotExtension
@@ -27,7 +27,7 @@ async def open_extension(spec: ExtensionSpec, deadlines: Deadlines) -> AsyncGene
         raise NotAgain(refused)
     environment = {name: value for name, value in spec.environment.items() if name != TOKEN}
     try:
-        pipes = await open_pipes(spec.command, spec.directory, environment)
+        pipes = await open_pipes(Program(spec.command, spec.directory, environment))
     except OSError as error:
         raise HelloFailed(f"spawn: {spec.command[0]}: {error.strerror or error}") from None
     # Loaded while the process starts up.

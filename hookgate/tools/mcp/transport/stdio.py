@@ -16,7 +16,7 @@ import trio
 
 from hookgate.processes.child import Child, open_child
 from hookgate.processes.outbox import Outbox
-from hookgate.processes.pipes import STDERR_LINES_PER_S, TakeLines, open_pipes
+from hookgate.processes.pipes import STDERR_LINES_PER_S, Program, TakeLines, open_pipes
 from hookgate.tools.mcp.asked import plain
 from hookgate.tools.mcp.server import ConnectFailed, ServerSpec
 from hookgate.tools.mcp.transport.ending import Flood
@@ -45,7 +45,7 @@ async def open_stdio(spec: ServerSpec, tap: Tap) -> AsyncGenerator[TransportStre
     if spec.recheck is not None and (refused := await spec.recheck()):
         raise ConnectFailed(refused)
     try:
-        pipes = await open_pipes(spec.command, spec.directory or ".", spec.environment)
+        pipes = await open_pipes(Program(spec.command, spec.directory or ".", spec.environment))
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise ConnectFailed(f"it cannot be started: {spec.command[0]}: {reason}") from None
