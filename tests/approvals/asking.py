@@ -9,6 +9,7 @@ from itertools import count
 import trio
 
 from hookgate.approvals.binding import Permit, Subject
+from hookgate.approvals.grants import Parts
 from hookgate.approvals.people import People
 from hookgate.approvals.requests import Approvals, Refused, Surroundings
 from hookgate.approvals.rules import Rule
@@ -69,13 +70,18 @@ class House:
         people: People | None = None,
         channels: Sequence[Person] = (),
         scripts: Callable[[ToolCall], str] | None = None,
+        parts: Parts = lambda _call: None,
     ) -> None:
         self.told: list[Payload] = []
         self.journal = journal or MemoryJournal(clock)
         by_name = {channel.name: channel for channel in channels}
-        around = Surroundings(
-            lambda payload, _step: self.told.append(payload), redactor, "/work", clock, by_name, scripts=scripts
-        )
+        self.steps: list[Step | None] = []
+
+        def emit(payload: Payload, step: Step | None) -> None:
+            self.told.append(payload)
+            self.steps.append(step)
+
+        around = Surroundings(emit, redactor, "/work", clock, by_name, parts, scripts)
         self.approvals = Approvals(rules, self.journal, around, people)
         self._claims: dict[str, Claim] = {}
         self._numbers = count(1)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from hookgate.approvals.decide import counted, not_yours, outcome, refusal_reason
+from hookgate.approvals.decide import counted, not_yours, outcome, refusal_reason, so_far
 from hookgate.approvals.people import People, Person, may
 from hookgate.protocol.approval import OPERATOR, ApprovalRequest, Decision, RequestState, Terms, Voter
 from hookgate.protocol.chat import Chat
@@ -15,7 +15,8 @@ from tests.approvals.asking import CALL
 
 REQUEST = ApprovalRequest("f", Chat("telegram", "42", sender="7"), CALL, "rule:a", "Run bash?", "", (), 30.0, "d")
 ANN_ID = Voter("telegram", "7")
-PEOPLE = People([Person("carl", (Voter("telegram", "9"), Voter("slack", "U9")), ("ops",))])
+PEOPLE_LISTED = [Person("carl", (Voter("telegram", "9"), Voter("slack", "U9")), ("ops",))]
+PEOPLE = People(PEOPLE_LISTED)
 NAMED = replace(REQUEST, approvers=("7", "8"))
 
 
@@ -118,6 +119,12 @@ def test_whoever_decides_reads_what_became_of_it(became: Standing, text: str) ->
     assert (read.text, read.counted, read.state) == (text, became.counted, became.state)
 
 
+def test_how_many_have_allowed_it_is_said_where_several_have_to() -> None:
+    alone, two = standing("open", ANN), standing("open", ANN, NO)
+    alone = replace(alone, request=replace(alone.request, required=1))
+    assert (so_far(alone), so_far(two)) == ("", "1 of 2")
+
+
 def test_who_has_no_say_reads_who_has() -> None:
     assert not_yours(standing("open")).text == "Only whoever asked for it may decide this."
     named = standing("open")
@@ -136,3 +143,38 @@ def test_who_has_no_say_reads_who_has() -> None:
 )
 def test_the_model_reads_why_it_was_refused(became: Standing, reason: str) -> None:
     assert refusal_reason(became) == reason
+
+
+KNOWN = People([*PEOPLE_LISTED, Person("eve", (Voter("telegram", "66"),), paired=True)])
+
+
+@pytest.mark.parametrize(
+    ("listed", "voter", "meant"),
+    [
+        (("carl",), Voter("slack", "U9"), True),
+        (("9",), Voter("slack", "U9"), False),
+        (("9",), Voter("telegram", "9"), True),
+        (("telegram:9",), Voter("slack", "U9"), True),
+        (("7", "role:ops"), Voter("slack", "U9"), True),
+        (("role:ops",), Voter("telegram", "8"), False),
+        (("8",), Voter("telegram", "8"), True),
+        (("slack:8",), Voter("telegram", "8"), False),
+        # Nobody has asked for anything there.
+        (("requester",), Voter("telegram", ""), False),
+        # What somebody was called who came in later is no name in a list.
+        (("eve",), Voter("telegram", "66"), False),
+        ((), Voter("telegram", "8"), False),
+    ],
+)
+def test_a_list_means_people_by_names_ids_and_roles(listed: tuple[str, ...], voter: Voter, meant: bool) -> None:
+    assert KNOWN.are_meant(listed, voter) is meant
+
+
+def test_people_are_known_by_any_of_their_ids() -> None:
+    carl, eve, nobody = Voter("slack", "U9"), Voter("telegram", "66"), Voter("slack", "9")
+    assert [KNOWN.has_role(it, "ops") for it in (carl, eve, nobody)] == [True, False, False]
+    assert not KNOWN.has_role(carl, "dev")
+    assert [KNOWN.roles(it) for it in (carl, eve, nobody)] == [("ops",), (), ()]
+    assert [KNOWN.has_paired(it) for it in (carl, eve, nobody)] == [False, True, False]
+    assert [KNOWN.has(it) for it in ("carl", "eve", "9")] == [True, False, False]
+    assert KNOWN.known_as(eve) == "eve"

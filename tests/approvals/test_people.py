@@ -43,12 +43,13 @@ TWO = replace(RULE, terms=replace(RULE.terms, required=2))
 
 @dataclass
 class Waiting:
-    """A call that people are asked about. `ended` once it is over."""
+    """A call that people are asked about. `ended` once it is over; `woken`: chats that something is stored for."""
 
     house: House
     slack: Person
     telegram: Person
     ended: list[Refused | Permit | PolicyChanged] = field(default_factory=list[Refused | Permit | PolicyChanged])
+    woken: list[str] = field(default_factory=list[str])
 
     @property
     def id(self) -> str:
@@ -69,10 +70,12 @@ async def open_call(
     clock = trio.current_time if journal is None else time
     house = House(rule, people=known, channels=(slack, telegram), clock=clock, journal=journal)
     waiting = Waiting(house, slack, telegram)
+    subject = replace(await house.subject(step), wake=lambda chat: waiting.woken.append(chat.session_key))
 
     async def settle() -> None:
         try:
-            waiting.ended.append(await house.settle(house.approvals.wishes(step, CALL), telegram, step))
+            wishes = house.approvals.wishes(step, CALL)
+            waiting.ended.append(await house.approvals.settle(subject, wishes, telegram))
         except PolicyChanged as changed:
             waiting.ended.append(changed)
 
@@ -188,7 +191,9 @@ async def test_silence_ends_the_turn_where_the_rule_says_so_and_the_chats_are_to
 
 async def test_a_request_that_waits_stays_open_and_says_so_once(autojump_clock: trio.testing.MockClock) -> None:
     async with open_call(replace(RULE, terms=replace(RULE.terms, on_expiry="wait"))) as call:
+        call.woken.clear()
         await trio.sleep(50)
+        assert call.woken == ["slack:C99"]
         assert await call.house.told_in("slack") == [
             "slack:C99 Run bash? Nobody answered within 30 s; it still waits."
         ]

@@ -43,6 +43,14 @@ async def test_refuse_beats_ask_beats_approve_in_any_order(order: tuple[Answer, 
     assert wishes == (Wish(f"hook:h{asking.index(Ask('t'))}", "t"),)
 
 
+async def test_approvers_are_asked_about_the_very_call() -> None:
+    asked = Asked()
+    for name in ("a", "b"):
+        mounts = [hook(it, asked.saying(it, Approve()), AT) for it in ("a", "b")[: 1 + (name == "b")]]
+        assert await gate_of(*mounts).approve_tool(STEP, CALL) == ()
+    assert [question for _, question in asked.questions] == [Question(AT, STEP, CALL)] * 3
+
+
 async def test_every_approver_that_asks_is_a_wish_in_their_order() -> None:
     asks = [_approver("b", Ask("t", "x", ("me",), 5.0)), _approver("a", Ask()), _approver("c", Approve())]
     found = await gate_of(*asks).approve_tool(STEP, CALL)

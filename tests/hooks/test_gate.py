@@ -8,17 +8,18 @@ from typing import Any
 
 import pytest
 
-from hookgate.hooks.gate import Allowed, Answered, Denied
+from hookgate.hooks.gate import Allowed, Answered, Denied, Gate
 from hookgate.hooks.inside import InsideHook
 from hookgate.hooks.rules import Mount, Policy, Rules
 from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.errors import SessionAborted, TurnAborted
 from hookgate.protocol.events.event import Event
-from hookgate.protocol.events.payloads import HookFailed
+from hookgate.protocol.events.payloads import HookFailed, HookModified
 from hookgate.protocol.hook.answers import CONTINUE, Abort, Answer, Approve, Deny, Modify, Respond
 from hookgate.protocol.hook.hello import Hello
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values import Finished, LLMReply, Step, ToolCall, ToolResult
+from hookgate.redaction import Redactor
 from tests.hooks.doubles import CALL, CHAT, REQUEST, STEP, Asked, gate_of, hook, matching, never, sink
 
 FINISHED = Finished(CALL, ToolResult("out", "shown"), 5)
@@ -202,6 +203,46 @@ async def test_own_guards_are_asked_once_about_a_call_that_nobody_changes() -> N
     assert asked.names == ["own", "other"]
 
 
+async def test_own_guards_that_have_seen_the_call_as_it_is_are_not_asked_again_and_the_others_are() -> None:
+    asked, own = Asked(), Rules(inside=True)
+    renamed = replace(own, match=matching(tools="bash"))
+    gate = gate_of(
+        hook("a", asked.saying("a"), rules=renamed),
+        hook("b", asked.saying("b"), rules=own),
+        hook("rename", asked.saying("rename", Modify({"name": "bash"}))),
+    )
+    assert isinstance(await gate.before_tool(STEP, replace(CALL, name="read")), Allowed)
+    assert asked.names == ["b", "rename", "a", "b"]
+
+
+async def test_an_own_guard_that_ends_a_turn_over_what_hooks_made_of_a_call_is_named() -> None:
+    stop = Asked().saying("own", lambda q: Abort("no bash") if q.tool == "bash" else CONTINUE)
+    rename = hook("rename", Asked().saying("rename", Modify({"name": "bash"})))
+    with pytest.raises(TurnAborted, match="hook own aborted"):
+        await gate_of(hook("own", stop, rules=Rules(inside=True)), rename).before_tool(
+            STEP, replace(CALL, name="read")
+        )
+
+
+async def test_what_a_hook_changes_is_an_event_of_the_step_with_the_tool_as_it_was() -> None:
+    events = list[Event]()
+    mounts = [hook("h", Asked().saying("h", Modify({"name": "write"}))), sink(events)]
+    await gate_of(*mounts).before_tool(STEP, CALL)
+    [event] = events
+    assert (event.payload, event.step) == (HookModified("h", "before_tool", ("tool",), "bash"), STEP)
+
+
+async def test_a_result_that_a_hook_rewrites_hides_secrets_as_any_does() -> None:
+    secret = "sk-4711-very-secret-key-value"
+    seen, gate = Asked(), Gate(redactor=Redactor([secret]))
+    rewrites = Asked().saying("a", Modify({"for_llm": f"it is {secret}"}))
+    gate.mount([hook("a", rewrites, Stage.AFTER_TOOL), hook("b", seen.saying("b"), Stage.AFTER_TOOL)])
+    result = await gate.after_tool(STEP, FINISHED)
+    assert "REDACTED" in result.for_llm
+    [(_, question)] = seen.questions
+    assert question.subject == replace(FINISHED, result=result)
+
+
 async def test_a_stage_that_the_hook_did_not_declare_is_not_asked() -> None:
     asked = Asked()
     mount = hook("h", asked.saying("h", Deny("no")))
@@ -280,6 +321,17 @@ async def test_a_hook_that_is_dropped_while_it_is_asked_may_still_fail() -> None
     gate.mount([hook("gone", gone, rules=Rules(may_modify=frozenset()))])
     assert await gate.before_tool(STEP, CALL) == Allowed(CALL)
     assert gate.stats == {}
+
+
+async def test_a_change_that_counts_ends_what_failed_at_that_stage() -> None:
+    changes = iter([Modify({"arguments": {}}), Modify({"name": "bash2"}), Modify({"arguments": {}})])
+    rules = Rules(may_modify=frozenset({"tool"}))
+    gate = gate_of(hook("h", Asked().saying("h", lambda _: next(changes)), rules=rules))
+    failing = list[bool]()
+    for _ in range(3):
+        await gate.before_tool(STEP, CALL)
+        failing.append(gate.stats["h"].fails)
+    assert failing == [True, False, True]
 
 
 async def test_failures_and_calls_are_counted() -> None:
@@ -365,6 +417,11 @@ async def test_an_exchange_keeps_the_counters_of_hooks_that_stay() -> None:
 def test_text_is_held_back_only_where_a_hook_may_still_change_it(rules: Rules, holds: bool) -> None:
     gate = gate_of(hook("h", Asked().saying("h"), Stage.AFTER_LLM, rules=rules))
     assert gate.holds_text(STEP, "openai/gpt") is holds
+
+
+def test_text_is_held_for_the_model_that_is_asked() -> None:
+    gate = gate_of(hook("h", Asked().saying("h"), Stage.AFTER_LLM, rules=Rules(match=matching(models="other/*"))))
+    assert gate.holds_text(STEP, "other/model")
 
 
 def test_text_is_not_held_for_hooks_of_other_stages() -> None:

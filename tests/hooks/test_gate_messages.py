@@ -17,6 +17,7 @@ from hookgate.protocol.events.payloads import GateDecision, HookFailed, HookModi
 from hookgate.protocol.hook.answers import Abort, Answer, Drop, Failed, Modify, ReplyWith
 from hookgate.protocol.hook.match import Matcher
 from hookgate.protocol.hook.stages import Stage
+from hookgate.protocol.journal.values import Asked as Asking
 from hookgate.redaction import Redactor
 from tests.hooks.doubles import CHAT, STEP, Asked, auditing, gate_of, hook, matching, sink
 
@@ -68,9 +69,34 @@ async def test_the_first_that_answers_or_drops_ends_the_round(stage: Stage, answ
     gate = gate_of(saying(answer, stage), hook("later", later.saying("later"), stage), sink(events))
     judged = await (gate.on_message(SAID) if stage is ON else gate.before_send(SAID, OUT))
     assert (judged, later.names) == (verdict, [])
-    (told,) = (event.payload for event in events if isinstance(event.payload, HookModified))
-    assert (told.hook, told.stage) == ("h", stage)
+    ((told, step),) = ((event.payload, event.step) for event in events if isinstance(event.payload, HookModified))
+    assert (told.hook, told.stage, step) == ("h", stage, SAID)
     assert told.members == (("reply",) if isinstance(answer, ReplyWith) else ("message",))
+
+
+class Kept:
+    """What hooks have said about one message, by the question."""
+
+    subject = "M1"
+
+    def __init__(self) -> None:
+        self.said: dict[Asking, Answer] = {}
+
+    async def find(self, asked: Asking) -> Answer | None:
+        return self.said.get(asked)
+
+    async def keep(self, asked: Asking, answer: Answer) -> None:
+        self.said[asked] = answer
+
+
+async def test_what_a_hook_has_said_of_a_message_is_kept_and_counts_again() -> None:
+    asked, kept = Asked(), Kept()
+    gate = gate_of(hook("h", asked.saying("h", Drop("spam")), ON, BEFORE))
+    for _ in range(2):
+        assert isinstance(await gate.on_message(SAID, kept), Dropped)
+        assert isinstance(await gate.before_send(SAID, OUT, kept), Dropped)
+    assert asked.names == ["h", "h"]
+    assert [(it.subject, it.stage) for it in kept.said] == [("M1", ON), ("M1", BEFORE)]
 
 
 async def test_a_message_can_end_the_turn_or_the_whole_conversation() -> None:

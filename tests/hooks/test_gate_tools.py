@@ -7,16 +7,16 @@ from dataclasses import replace
 import pytest
 import trio
 
-from hookgate.hooks.gate import Allowed, Denied
+from hookgate.hooks.gate import Allowed, Denied, Gate
 from hookgate.hooks.inside import InsideHook
 from hookgate.hooks.rules import Mount, Rules
 from hookgate.protocol.errors import TurnAborted
 from hookgate.protocol.events.event import Event
-from hookgate.protocol.events.payloads import HookModified, ToolInjected
+from hookgate.protocol.events.payloads import HookFailed, HookModified, ToolInjected
 from hookgate.protocol.hook.answers import CONTINUE, Abort, Answer, Deny, Modify, Respond
 from hookgate.protocol.hook.hello import Hello
 from hookgate.protocol.hook.stages import Question, Stage
-from hookgate.protocol.values import Message, ToolResult, ToolSpec
+from hookgate.protocol.values import Fault, Message, ToolResult, ToolSpec
 from tests.hooks.doubles import BASH, CALL, REQUEST, STEP, Asked, gate_of, hook, matching, never, sink
 
 
@@ -38,10 +38,19 @@ async def test_an_injected_tool_is_the_hooks_own_and_an_event_says_so() -> None:
     add = hook("sky", Asked().saying("sky", Modify({"tools": (BASH, WEATHER)})), Stage.BEFORE_LLM)
     request = await gate_of(add, sink(events)).before_llm(STEP, REQUEST)
     assert [(spec.name, spec.owner) for spec in request.tools] == [("bash", ""), ("weather", "sky")]
-    assert [event.payload for event in events] == [
-        ToolInjected("sky", "weather"),
-        HookModified("sky", "before_llm", ("tools",)),
+    assert [(event.payload, event.step) for event in events] == [
+        (ToolInjected("sky", "weather"), STEP),
+        (HookModified("sky", "before_llm", ("tools",)), STEP),
     ]
+
+
+async def test_a_tool_that_no_model_can_use_stays_out_and_the_hook_that_added_it_is_named() -> None:
+    events = list[Event]()
+    gate = Gate(spec_problem=lambda spec: "it has no name" if spec.name == "odd" else None)
+    odd = Modify({"tools": (*REQUEST.tools, replace(WEATHER, name="odd"), WEATHER)})
+    gate.mount([hook("sky", Asked().saying("sky", odd), Stage.BEFORE_LLM), sink(events)])
+    assert [spec.name for spec in (await gate.before_llm(STEP, REQUEST)).tools] == ["bash", "weather"]
+    assert events[0].payload == HookFailed("sky", "before_llm", "it has no name", "continue")
 
 
 async def test_an_echoed_request_is_no_change_and_no_event() -> None:
@@ -108,8 +117,9 @@ async def test_the_owner_of_a_tool_is_asked_last_and_apart() -> None:
 @pytest.mark.parametrize("answer", [CONTINUE, Modify({"arguments": {}}), None])
 async def test_an_owner_that_does_not_respond_is_named_in_a_clear_error(answer: Answer | None) -> None:
     result = await gate_of(_owner("sky", answer)).answer_owned(STEP, CALL, replace(WEATHER, provider="hook:sky"))
-    assert result.is_error
-    assert "hook sky did not respond to the call of its own tool" in result.for_llm
+    reason = "hook sky did not respond to the call of its own tool"
+    assert (result.is_error, result.error) == (True, Fault("fatal", "sky", reason))
+    assert reason in result.for_llm
 
 
 async def test_an_owner_that_is_gone_or_takes_no_calls_is_named_too() -> None:

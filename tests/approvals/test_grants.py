@@ -1,0 +1,141 @@
+"""Grants: how long a yes lasts, what it is narrowed to, and what it says of itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import trio
+
+from hookgate.approvals.grants import begins
+from hookgate.approvals.rules import Rule
+from hookgate.protocol.approval import Voter
+from hookgate.protocol.hook.match import Globs, Matcher
+from hookgate.protocol.journal.values import Vote
+from hookgate.protocol.values import ToolCall
+from tests.approvals.asking import CALL, NO, SESSION, STEP, YES, House, Person
+
+SHELL = Rule("shell", Matcher({"tools": Globs(("bash",))}), ttl_s=30, approvers=("boss",))
+STATUS = ToolCall("c1", "bash", {"command": "git status", "path": "/work/a"})
+
+
+def words(call: ToolCall) -> tuple[str, ...] | None:
+    """Of the one argument that a grant can go by; of a call with both, of the command."""
+    found = call.arguments.get("command") or call.arguments.get("path")
+    return tuple(found.split()) if isinstance(found, str) and "?" not in found else None
+
+
+async def asked(house: House, call: ToolCall) -> bool:
+    """Whether a person is asked about it, who says no."""
+    person = Person([NO])
+    await house.allowed(person, call=call)
+    return bool(person.requests)
+
+
+async def test_a_yes_for_an_hour_covers_calls_until_that_is_over() -> None:
+    now = [1000.0]
+    house = House(SHELL, clock=lambda: now[0])
+    assert await house.allowed(Person([replace(YES, grant="1h")]))
+    [grant] = await house.approvals.grants.held()
+    assert (grant.until, grant.session) == (1000.0 + 3600.0, STEP.session_key)
+    now[0] = 4599.0
+    assert not await asked(house, CALL)
+    now[0] = 4601.0
+    assert await asked(house, CALL)
+
+
+async def test_a_yes_for_the_conversation_has_no_end_and_says_for_whom_and_whose_it_is() -> None:
+    house = House(SHELL)
+    assert await house.allowed(Person([SESSION]))
+    [grant] = await house.approvals.grants.held()
+    assert (grant.until, grant.to, grant.by, grant.prefix) == (0.0, "telegram:boss", "boss", ())
+    assert (grant.asker, grant.session) == (house.approvals.wishes(STEP, CALL)[0].asker, STEP.session_key)
+
+
+@pytest.mark.parametrize(
+    ("within", "command", "again"),
+    [
+        ("git", "git push", False),
+        ("git", "git", False),
+        ("git", "rm git", True),
+        ("git status", "git status -s", False),
+        ("git status", "git push", True),
+        # It would not cover what was asked about, or cannot be told: then it is for this once.
+        ("git push", "git status", True),
+        ("rm", "rm", True),
+        ("?", "git status", True),
+        # What cannot be told of a later call is no part of it.
+        ("git", "git ?", True),
+    ],
+)
+async def test_a_yes_for_what_begins_so_covers_that_alone(within: str, command: str, again: bool) -> None:
+    house = House(SHELL, parts=words)
+    assert await house.allowed(Person([replace(SESSION, within=within)]), call=STATUS)
+    assert await asked(house, replace(CALL, arguments={"command": command})) is again
+
+
+async def test_a_yes_can_be_narrowed_to_a_place_too() -> None:
+    house = House(SHELL, parts=words)
+    reading = ToolCall("c1", "bash", {"path": "src a", "lines": 3})
+    assert await house.allowed(Person([replace(SESSION, within="src")]), call=reading)
+    [grant] = await house.approvals.grants.held()
+    assert grant.prefix == ("src",)
+    assert "begins with src" in grant.text
+    assert not await asked(house, replace(CALL, arguments={"path": "src b"}))
+    assert await asked(house, replace(CALL, arguments={"path": "tests"}))
+
+
+async def test_what_covers_a_call_already_is_not_granted_twice() -> None:
+    house = House(SHELL, parts=words)
+    subject, [wish] = await house.subject(call=STATUS), house.approvals.wishes(STEP, STATUS)
+    for _ in range(2):
+        await house.approvals.grants.give(subject, wish, Vote("boss", True, grant="session"))
+    assert len(await house.approvals.grants.held()) == 1
+
+
+async def test_grants_of_an_asker_that_asks_no_more_end_at_the_next_look_and_others_stay() -> None:
+    house = House(SHELL)
+    assert await house.allowed(Person([SESSION]))
+    house.approvals.grants.end(["somebody else"])
+    [held] = await house.approvals.grants.held()
+    house.approvals.grants.end([held.asker])
+    assert await house.approvals.grants.held() == ()
+    assert await house.allowed(Person([SESSION]))
+    [again] = await house.approvals.grants.held()
+    assert again.id != held.id
+
+
+@pytest.mark.parametrize(
+    ("parts", "prefix", "does"),
+    [
+        (("git", "push"), ("git",), True),
+        (("git",), ("git",), True),
+        (("git",), ("git", "push"), False),
+        (("rm",), ("git",), False),
+        (None, (), False),
+    ],
+)
+def test_parts_begin_with_a_prefix_word_by_word(
+    parts: tuple[str, ...] | None, prefix: tuple[str, ...], does: bool
+) -> None:
+    assert begins(parts, prefix) is does
+
+
+async def test_requests_are_named_by_as_much_of_their_id_as_makes_them_out() -> None:
+    house, person = House(SHELL), Person()
+    subject = await house.subject()
+    with trio.fail_after(60):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(house.approvals.settle, subject, house.approvals.wishes(STEP, CALL), person)
+            await person.asked.wait()
+            [request] = person.requests
+            boss, eve = Voter("telegram", "boss"), Voter("telegram", "eve")
+            assert await house.approvals.named(request.id[:4]) == (request.id,)
+            assert await house.approvals.named(request.id[:3]) == ()
+            assert await house.approvals.named("none begins so") == ()
+            assert [it.request.id for it in await house.approvals.decidable(boss)] == [request.id]
+            assert await house.approvals.decidable(eve) == ()
+            await house.approvals.decide(request.id, NO, boss)
+    # What is decided can still be asked for; nobody has a say in it any more.
+    assert await house.approvals.named(request.id[:4]) == (request.id,)
+    assert await house.approvals.decidable(boss) == ()
