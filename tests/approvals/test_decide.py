@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from hookgate.approvals.decide import counted, not_yours, outcome, refusal_reason, so_far
-from hookgate.approvals.people import People, Person, may
+from hookgate.approvals.people import People, Person, may, read_id
 from hookgate.protocol.approval import OPERATOR, ApprovalRequest, Decision, RequestState, Terms, Voter
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.journal.values import Conversation, Standing, StoredRequest, Vote
@@ -168,6 +168,19 @@ KNOWN = People([*PEOPLE_LISTED, Person("eve", (Voter("telegram", "66"),), paired
 )
 def test_a_list_means_people_by_names_ids_and_roles(listed: tuple[str, ...], voter: Voter, meant: bool) -> None:
     assert KNOWN.are_meant(listed, voter) is meant
+
+
+@pytest.mark.parametrize(
+    ("text", "voter"),
+    [
+        ("9", Voter("telegram", "9")),
+        ("slack:U9", Voter("slack", "U9")),
+        ("matrix:@ann:example.org", Voter("matrix", "@ann:example.org")),
+        (":9", Voter("", "9")),
+    ],
+)
+def test_an_id_says_its_channel_or_is_of_this_one(text: str, voter: Voter) -> None:
+    assert read_id(text, "telegram") == voter
 
 
 def test_people_are_known_by_any_of_their_ids() -> None:

@@ -128,7 +128,8 @@ async def test_a_stranger_who_answers_a_call_is_an_event_that_names_it() -> None
     events: list[Event] = []
     gate = gate_of(hook("cache", Asked().saying("c", Respond(ToolResult("x")))), sink(events))
     await gate.before_tool(STEP, CALL)
-    assert [e.payload for e in events] == [HookModified("cache", "before_tool", ("result",), "bash")]
+    [event] = events
+    assert (event.payload, event.step) == (HookModified("cache", "before_tool", ("result",), "bash"), STEP)
 
 
 def _observer(name: str, events: list[Event], rules: Rules) -> Mount:

@@ -129,6 +129,8 @@ async def test_deny_tool_ends_the_chain_and_tells_the_model_why() -> None:
     denied = await gate.before_tool(STEP, CALL)
     assert isinstance(denied, Denied)
     assert denied.result.for_llm == "Tool execution denied by hook: no rm"
+    assert denied.result.error is not None
+    assert denied.result.error.denied_by == "hook:a"
     assert asked.names == ["a"]
 
 

@@ -112,6 +112,7 @@ async def test_the_owner_of_a_tool_is_asked_last_and_apart() -> None:
     assert asked.names == ["b-other"]
     assert await gate.answer_owned(STEP, call, spec) == ToolResult("sunny")
     assert asked.names == ["b-other", "a-owner"]
+    assert asked.questions[1] == ("a-owner", Question(Stage.BEFORE_TOOL, STEP, call))
 
 
 @pytest.mark.parametrize("answer", [CONTINUE, Modify({"arguments": {}}), None])
@@ -133,7 +134,9 @@ async def test_an_owner_may_deny_or_abort_its_own_tool() -> None:
     spec = replace(WEATHER, provider="hook:sky")
     denied = await gate_of(_owner("sky", Deny("no key"))).answer_owned(STEP, CALL, spec)
     assert denied.for_llm == "Tool execution denied by hook: no key"
-    with pytest.raises(TurnAborted):
+    assert denied.error is not None
+    assert denied.error.denied_by == "hook:sky"
+    with pytest.raises(TurnAborted, match="at before_tool"):
         await gate_of(_owner("sky", Abort("stop"))).answer_owned(STEP, CALL, spec)
 
 
