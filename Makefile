@@ -21,7 +21,7 @@ demo: $(if $(wildcard $(VENV)/.run),,telling) $(VENV)/.run plugins
 telling:
 	@echo "installing what hookgate needs into $(VENV), which takes a minute; then the demo begins"
 
-test: $(VENV)/.dev $(VENV)/.go $(VENV)/.mcp $(VENV)/.axe $(VENV)/.telegram $(VENV)/.slack tools
+test: $(VENV)/.dev $(VENV)/.go $(VENV)/.mcp $(VENV)/.axe $(VENV)/.telegram $(VENV)/.slack $(VENV)/.discord tools
 	@$(BIN)/python -m compileall -q hookgate tests && $(BIN)/python -m compileall -q -l plugins/python
 	$(BIN)/pytest -q -n 4
 
@@ -127,6 +127,12 @@ tests/channels/telegram/npm/package-lock.json
 $(VENV)/.slack: $(VENV)/.dev requirements/slack.lock
 	$(BIN)/uv venv -q --clear --python $(BIN)/python $(VENV)/slack
 	$(BIN)/uv pip install -q --python $(VENV)/slack/bin/python --require-hashes -r requirements/slack.lock
+	@touch $@
+
+# A client library for Discord, for the tests alone.
+$(VENV)/.discord: $(VENV)/.dev requirements/discord.lock
+	$(BIN)/uv venv -q --clear --python $(BIN)/python $(VENV)/discord
+	$(BIN)/uv pip install -q --python $(VENV)/discord/bin/python --require-hashes -r requirements/discord.lock
 	@touch $@
 
 define npm-ci

@@ -165,6 +165,8 @@ async def open_channels(stack: AsyncExitStack, config: Config, desk: Desk) -> Op
                 await _open_telegram(stack, name, section, desk, opened)
             case "slack":
                 await _open_slack(stack, name, section, desk, opened)
+            case "discord":
+                await _open_discord(stack, name, section, desk, opened)
     return opened
 
 
@@ -227,6 +229,21 @@ async def _open_slack(
     opened.mounts.append(observer(f"channel {name}", OBSERVED, slack.channel.hear))
     if slack.webhook is not None:
         opened.webhooks[settings.path] = slack.webhook
+
+
+async def _open_discord(
+    stack: AsyncExitStack, name: str, section: ChannelSection, desk: Desk, opened: OpenChannels
+) -> None:
+    from hookgate.channels.discord.opening import open_discord
+    from hookgate.channels.discord.settings import API_URL, DiscordSettings
+    from hookgate.channels.platforms.typing import OBSERVED
+
+    token = configuration.secret(section.token_env, f"channels.{name}.token_env") or ""
+    url = f"{section.base_url}/api/v10" if section.base_url else API_URL
+    settings = DiscordSettings(name, token, section.token_env, url, section.group == "all")
+    channel = await stack.enter_async_context(open_discord(settings, _platform_parts(name, desk)))
+    opened.channels[name] = channel
+    opened.mounts.append(observer(f"channel {name}", OBSERVED, channel.hear))
 
 
 def _platform_parts(name: str, desk: Desk) -> PlatformParts:

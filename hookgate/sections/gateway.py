@@ -15,6 +15,7 @@ KEYS_OF = {
     "web": ("users", "show_trace"),
     "telegram": ("mode", "base_url"),
     "slack": ("mode", "base_url", "app_token_env", "signing_secret_env", "bots"),
+    "discord": ("base_url",),
 }
 """Those that are not of all kinds."""
 MODES = {"telegram": ("poll", "webhook"), "slack": ("socket", "webhook")}
@@ -53,7 +54,7 @@ class ChannelSection(Section):
     mention this one.
     """
 
-    kind: Literal["web", "telegram", "slack"]
+    kind: Literal["web", "telegram", "slack", "discord"]
     agent: str = ""
     allow: Several[Annotated[str, Field(min_length=1)]] = ()
     pairing: bool = False
@@ -96,11 +97,14 @@ class ChannelSection(Section):
     @property
     def _needed(self) -> dict[str, str]:
         """Keys that it cannot do without, and what to say where they are not there."""
+        named = "token_env has to name the variable with the bot's token"
         if self.kind == "telegram":
-            return {"token_env": "token_env has to name the variable with the bot's token, which @BotFather gives"}
+            return {"token_env": f"{named}, which @BotFather gives"}
+        if self.kind == "discord":
+            return {"token_env": f"{named}, which the page Bot of its application gives"}
         if self.kind != "slack":
             return {}
-        needed = {"token_env": "token_env has to name the variable with the bot's token (xoxb-...)"}
+        needed = {"token_env": f"{named} (xoxb-...)"}
         if self.mode == "webhook":
             return needed | {
                 "signing_secret_env": "mode 'webhook' needs signing_secret_env: the app's signing secret"

@@ -15,6 +15,7 @@ from trio_websocket import ConnectionClosed, ConnectionRejected, WebSocketConnec
 CONNECT_S = 15.0
 SEND_S = 10.0
 CLOSE_S = 3.0
+SAY_S = 0.1
 MAX_MESSAGE = 32 << 20
 WAITING = 16
 """Messages that have come and nobody has taken; after more of them nothing is read."""
@@ -68,8 +69,10 @@ class Socket:
         raise SocketClosed(f"it did not answer a ping within {within_s:g} s")
 
     async def close(self, code: int = 1000) -> None:
-        """Says so; waits for the other side no longer than CLOSE_S, cancelled or not."""
-        with trio.move_on_after(CLOSE_S, shield=True):
+        """Says so, cancelled or not; waits for the other side no longer than CLOSE_S."""
+        # Who is cancelled reads no more, and would wait in vain.
+        is_read = trio.current_effective_deadline() > trio.current_time()
+        with trio.move_on_after(CLOSE_S if is_read else SAY_S, shield=True):
             await self._connection.aclose(code)
 
 

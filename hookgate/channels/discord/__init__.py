@@ -1,0 +1,1 @@
+"""Discord: its gateway over a WebSocket, and its API over HTTP."""

@@ -1,0 +1,218 @@
+"""What is heard on its way in: in its chat's order, with its files, stored; and buttons that are pressed.
+
+Knows neither sessions nor what is shown. An interaction is acknowledged before anything else is done about it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from functools import partial
+from math import inf
+
+import structlog
+import trio
+from pydantic import ValidationError
+
+from hookgate.channels.discord.api import Api, ApiFailed, Route
+from hookgate.channels.discord.connection import Connection
+from hookgate.channels.discord.incoming.place import Places
+from hookgate.channels.discord.incoming.reading import COMMANDED, PRESSED, Reader, thread_parent, typed
+from hookgate.channels.discord.incoming.rooms import Rooms
+from hookgate.channels.discord.wire import Guild, Interaction, Message
+from hookgate.channels.platforms.asking import Pressed
+from hookgate.channels.platforms.parts import PlatformParts
+from hookgate.channels.platforms.said import Attachment, Said, Skipped, problems
+from hookgate.protocol.catalog import StoreFailed
+from hookgate.protocol.journal.values import Upstream
+from hookgate.protocol.media import MediaRefused
+
+log = structlog.get_logger("hookgate.discord")
+
+MAX_FILE = 25_000_000
+MOST_WAITING = 1000
+"""Of what has come; while so much waits nothing more is read."""
+TRIES = 3
+PAUSE_S = 1.0
+DEFERRED_UPDATE, MESSAGE = 6, 4
+MAX_SHOWN = 500
+Work = Callable[[], Awaitable[None]]
+
+
+class Inbox:
+    """`press` acts on a button. `run` does what `take` was given."""
+
+    def __init__(
+        self,
+        reader: Reader,
+        api: Api,
+        connection: Connection,
+        parts: PlatformParts,
+        places: Places,
+        press: Callable[[Pressed], Awaitable[None]],
+    ) -> None:
+        self.reader, self.places, self.rooms = reader, places, Rooms(api)
+        self._api, self._connection, self._parts, self._press = api, connection, parts, press
+        self._lanes: dict[str, deque[tuple[str, Work]]] = {}
+        """By chat what waits there, each with its key among the places."""
+        self._waiting = 0
+        self._settled = trio.Event()
+        self.caught_up = trio.Event()
+        self.caught_up.set()
+        """What was missed is said before what is said now."""
+        # Bounded by what waits.
+        self._begun, self._beginning = trio.open_memory_channel[Work](inf)
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        async with trio.open_nursery() as nursery:
+            async for work in self._beginning:
+                nursery.start_soon(work)
+
+    def beside(self, work: Work) -> None:
+        self._begun.send_nowait(work)
+
+    @property
+    def is_full(self) -> bool:
+        return self._waiting >= MOST_WAITING
+
+    async def room(self) -> None:
+        """Until there is some for what comes next."""
+        while self.is_full:
+            self._settled = trio.Event()
+            await self._settled.wait()
+
+    # --- what comes ---
+
+    def take(self, name: str, data: object) -> None:
+        """A dispatch. Never raises, whatever it is given."""
+        try:
+            match name:
+                case "MESSAGE_CREATE":
+                    self._take_message(Message.model_validate(data))
+                case "INTERACTION_CREATE":
+                    self._take_interaction(Interaction.model_validate(data))
+                case "GUILD_CREATE":
+                    self.reader.learn(Guild.model_validate(data))
+                case _:
+                    log.debug("dispatch_skipped", channel=self.reader.channel, name=name[:100])
+        except ValidationError as error:
+            log.warning("dispatch_skipped", channel=self.reader.channel, reason=f"{name}: {problems(error)}")
+
+    def _take_message(self, message: Message) -> None:
+        self.places.take(message.id, int(message.id))
+        if message.content.strip() == "/stop":
+            self._queue(f"{message.channel_id} stop", message.id, partial(self._hear, message))
+        else:
+            self._queue(message.channel_id, message.id, partial(self._hear_next, message))
+
+    def _take_interaction(self, interaction: Interaction) -> None:
+        self.places.take(interaction.id)
+        self.beside(partial(self._acknowledge, interaction))
+        aside = " pressed" if interaction.type == PRESSED else " stop" if typed(interaction) == "/stop" else ""
+        self._queue(f"{interaction.channel_id}{aside}", interaction.id, partial(self._act, interaction))
+
+    def _queue(self, lane: str, key: str, work: Work) -> None:
+        self._waiting += 1
+        if lane in self._lanes:
+            self._lanes[lane].append((key, work))
+        else:
+            self._lanes[lane] = deque([(key, work)])
+            self.beside(partial(self._work_off, lane))
+
+    async def _work_off(self, lane: str) -> None:
+        queue = self._lanes[lane]
+        while queue:
+            key, work = queue[0]
+            await self.deal_with(work)
+            queue.popleft()
+            self._waiting -= 1
+            self.places.done(key)
+            self._settled.set()
+        del self._lanes[lane]
+
+    async def deal_with(self, work: Work) -> None:
+        """Until it is stored, is nothing to store, or cannot be dealt with, which holds up nothing after it."""
+        tries, unstored = 0, False
+        while True:
+            try:
+                await work()
+            except StoreFailed as error:
+                unstored = True
+                await trio.sleep(self._connection.unstored(str(error)))
+            except Exception:
+                tries += 1
+                log.exception("given_up" if tries == TRIES else "failed", channel=self.reader.channel)
+                if tries == TRIES:
+                    return
+                await trio.sleep(PAUSE_S)
+            else:
+                if unstored:
+                    self._connection.works()
+                return
+
+    # --- messages ---
+
+    async def _hear_next(self, message: Message) -> None:
+        await self.caught_up.wait()
+        await self._hear(message)
+
+    async def _hear(self, message: Message) -> None:
+        room = await self.rooms.of(message)
+        await self.hear(message, thread_parent(room))
+
+    async def hear(self, message: Message, parent: str) -> None:
+        """`parent`: the channel that it was said in a thread of. Raises StoreFailed."""
+        said = self.reader.said(message, parent)
+        if isinstance(said, Skipped):
+            log.debug("message_skipped", channel=self.reader.channel, reason=said.why)
+        else:
+            await self._receive(said)
+
+    async def _receive(self, said: Said) -> None:
+        inbound, media, notes = said.inbound, list[str](), list[str]()
+        # Nothing is fetched for what nobody will read.
+        for attachment in said.attachments if self._parts.hears(inbound) else ():
+            try:
+                media.append(await self._fetched(attachment))
+            except (ApiFailed, MediaRefused) as error:
+                notes.append(f"[file: not taken, {error}]")
+        inbound = replace(inbound, text="\n".join(filter(None, (inbound.text, *notes))), media=tuple(media))
+        await self._parts.receive(inbound, Upstream(self.reader.me.id, self.places.now.text))
+
+    async def _fetched(self, attachment: Attachment) -> str:
+        """Raises ApiFailed where it cannot be had, MediaRefused where it is not taken, and StoreFailed."""
+        if attachment.size > MAX_FILE:
+            raise MediaRefused(f"it has more than {MAX_FILE // 1_000_000} MB")
+        for tries in range(1, TRIES + 1):
+            try:
+                return str(await self._parts.media.keep(await self._api.download(attachment.file_id, MAX_FILE)))
+            except ApiFailed as error:
+                if tries == TRIES or error.is_final:
+                    raise
+                await trio.sleep(PAUSE_S)
+        raise AssertionError
+
+    # --- interactions ---
+
+    async def _acknowledge(self, interaction: Interaction) -> None:
+        """Within three seconds; whoever acts sees a failure else, whatever comes of it."""
+        answer: dict[str, object] = {"type": DEFERRED_UPDATE}
+        if interaction.type == COMMANDED:
+            shown = typed(interaction)[:MAX_SHOWN].replace("`", "'")
+            answer = {"type": MESSAGE, "data": {"content": f"`{shown}`", "allowed_mentions": {"parse": []}}}
+        route = Route("POST", "/interactions/{}/{}/callback", (interaction.id, interaction.token), of_bot=False)
+        try:
+            await self._api.call(route, answer)
+        except ApiFailed as error:
+            log.info("interaction_unacknowledged", channel=self.reader.channel, reason=error.why)
+
+    async def _act(self, interaction: Interaction) -> None:
+        match heard := self.reader.acted(interaction):
+            case Pressed():
+                await self._press(heard)
+            case Said():
+                await self._receive(heard)
+            case Skipped(why=why, odd=odd):
+                (log.warning if odd else log.debug)("interaction_skipped", channel=self.reader.channel, reason=why)

@@ -1,0 +1,93 @@
+"""Where a channel is in what Discord sends: the session, the last number of it that is dealt with, the last message.
+
+Everything up to there is stored, or is nothing to store. Knows no connection and no journal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+
+from pydantic import TypeAdapter, ValidationError
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """`session` empty: none that can be resumed. `begun`: its wall clock, in seconds. `last`: the id of the message
+    up to which all is stored, 0: nobody knows. `server`: which one has numbered them."""
+
+    server: str
+    session: str = ""
+    url: str = ""
+    seq: int = 0
+    last: int = 0
+    begun: float = 0.0
+
+    @property
+    def text(self) -> str:
+        return _PLACE.dump_json(self).decode()
+
+    @property
+    def order(self) -> tuple[float, int]:
+        return self.begun, self.seq
+
+
+_PLACE = TypeAdapter(Place)
+
+
+def read_place(text: str, server: str) -> Place:
+    """Of another server, or unreadable: from the beginning."""
+    try:
+        found = _PLACE.validate_json(text)
+    except ValidationError:
+        return Place(server)
+    return found if found.server == server else Place(server)
+
+
+def latest(one: Place, other: Place) -> Place:
+    """With a message comes one place, with a session another: the later one, and all that either knows is stored."""
+    return replace(max(one, other, key=lambda it: it.order), last=max(one.last, other.last))
+
+
+class Places:
+    """`open` is what has come and is not dealt with; the place is before the first of it."""
+
+    def __init__(self, place: Place) -> None:
+        self._at = place
+        self._open: dict[Hashable, tuple[str, int, int]] = {}
+
+    @property
+    def session(self) -> Place:
+        """Where to resume: all that was received is either open here or dealt with."""
+        return self._at
+
+    @property
+    def now(self) -> Place:
+        """What can be stored."""
+        of_session = [seq for session, seq, _ in self._open.values() if session == self._at.session and seq]
+        seq = min(of_session, default=self._at.seq + 1) - 1
+        last = min((it - 1 for _, _, it in self._open.values() if it), default=self._at.last)
+        return replace(self._at, seq=min(seq, self._at.seq), last=min(last, self._at.last))
+
+    def begin(self, session: str, url: str, at: float) -> None:
+        """A session of its own, which numbers anew."""
+        self._at = replace(self._at, session=session, url=url, seq=0, begun=at)
+
+    def end(self) -> None:
+        """The session is none any more."""
+        self._at = replace(self._at, session="", url="", seq=0)
+
+    def receive(self, seq: int) -> None:
+        self._at = replace(self._at, seq=max(self._at.seq, seq))
+
+    def take(self, key: Hashable, message: int = 0) -> None:
+        """What has just been received is being dealt with. `message`: its id, if it is one."""
+        self._open[key] = (self._at.session, self._at.seq, message)
+        self._at = replace(self._at, last=max(self._at.last, message))
+
+    def hold(self, key: Hashable, message: int) -> None:
+        """All from this message on is not dealt with yet."""
+        self._open[key] = ("", 0, message)
+
+    def done(self, key: Hashable) -> None:
+        self._open.pop(key, None)
