@@ -12,8 +12,8 @@ REVOKED = 4004
 UNMENDED_S = 900.0
 """Sessions are counted: 1,000 a day, and the token is void. What only a person mends is tried seldom."""
 INTENT = (
-    'the intent MESSAGE_CONTENT is off, which group = "all" needs: switch on "Message Content Intent" on the page Bot '
-    f"of the application at {PORTAL}"
+    'the intent MESSAGE_CONTENT is off, which group = "all" needs: switch on "Message Content Intent" on the page '
+    f"Bot of the application at {PORTAL}"
 )
 UNMENDED = {
     4010: "Discord takes it for a wrong shard of the bot",
