@@ -138,7 +138,7 @@ class Storm:
     async def _disturb(self) -> None:
         while True:
             await trio.sleep(self.chance.random() * 2 * TALK_S)
-            self.platform.disturb()
+            await self.platform.disturb()
 
 
 def model_says(received: Received) -> Answer:

@@ -31,8 +31,6 @@ class Platform(Protocol):
 
     unrest: Unrest
     repeats: bool
-    acknowledged_ms: list[float]
-    """How long each update took from its coming to the platform's hearing that it is stored."""
 
     @property
     def sections(self) -> str: ...
@@ -50,6 +48,11 @@ class Platform(Protocol):
     def cards(self) -> list[Card]: ...
     def press(self, card: Card, *, allow: bool) -> None: ...
     @property
+    def acknowledged_ms(self) -> list[float]:
+        """How long each update took, in turn, from its coming to the platform's hearing that it is stored."""
+        ...
+
+    @property
     def refusals(self) -> int:
         """How often something was refused since."""
         ...
@@ -58,6 +61,6 @@ class Platform(Protocol):
         """Everything, from now on, asking for so much time."""
         ...
 
-    def disturb(self) -> None:
+    async def disturb(self) -> None:
         """What the platform itself does to those who receive: once more, in another order, by another connection."""
         ...

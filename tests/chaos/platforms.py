@@ -7,6 +7,7 @@ from random import Random
 from typing import Protocol
 
 from tests.chaos.platform import Platform
+from tests.chaos.slack import open_slack
 from tests.chaos.telegram import open_telegram
 
 CHATS = 6
@@ -20,4 +21,4 @@ class Opens(Protocol):
     ) -> AbstractAsyncContextManager[Platform]: ...
 
 
-PLATFORMS: dict[str, Opens] = {"telegram": open_telegram}
+PLATFORMS: dict[str, Opens] = {"telegram": open_telegram, "slack": open_slack}

@@ -32,8 +32,7 @@ class Telegram:
 
     def __init__(self, chance: Random, chats: int, name: str, *, limited: bool) -> None:
         self.chats = tuple(str(FIRST + number) for number in range(chats))
-        self.acknowledged_ms = list[float]()
-        self.fake = FakeTelegram(limited=limited, confirmed_ms=self.acknowledged_ms)
+        self.fake = FakeTelegram(limited=limited)
         self._name = name
         self.unrest = Unrest(self.fake.app, chance, _too_many, self._not_heard)
         self._chance, self._unheard = chance, set[str]()
@@ -67,13 +66,17 @@ class Telegram:
         self.fake.press(message, "Allow" if allow else "Deny", _user(chat))
 
     @property
+    def acknowledged_ms(self) -> list[float]:
+        return self.fake.confirmed_ms
+
+    @property
     def refusals(self) -> int:
         return self.fake.refusals
 
     def refuse(self, seconds: float) -> None:
         self.fake.refusing_s = seconds
 
-    def disturb(self) -> None:
+    async def disturb(self) -> None:
         """Somebody else receives with the same token, for a moment."""
         if self.fake.poll is not None and self._chance.random() < CONFLICTS:
             self.fake.poll.cancel()

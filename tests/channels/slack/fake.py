@@ -24,7 +24,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from trio_websocket import ConnectionClosed, WebSocketConnection, WebSocketRequest, serve_websocket
 
-from hookgate.channels.web.server import Receive, Scope, Send, serve_http
+from hookgate.channels.web.server import App, Receive, Scope, Send, serve_http
 from tests.channels.slack.schema import problems, typed
 
 TOKEN, APP_TOKEN, SIGNING_SECRET = "xoxb-1-fake", "xapp-1-fake", "0123456789abcdef0123456789abcdef"
@@ -63,7 +63,8 @@ class Line:
 class FakeSlack:
     """`faults`: by method, what the next calls are answered with; `held`: until when nothing is said of what they
     have done. `rates`: by method how many calls in how many seconds, of a channel where it has one. `deaf`: events of
-    now are never brought. `streams`: whether the workspace has them."""
+    now are never brought. `streams`: whether the workspace has them. `came_at`: each envelope. `refusing_s`: what all
+    that speaks is told to wait; `refusals`: how often."""
 
     calls: list[Call] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
@@ -78,6 +79,9 @@ class FakeSlack:
     waiting: list[dict[str, Any]] = field(default_factory=list)
     acknowledged: list[str] = field(default_factory=list)
     acknowledged_at: dict[str, float] = field(default_factory=dict)
+    came_at: dict[str, float] = field(default_factory=dict)
+    refusing_s: int = 0
+    refusals: int = 0
     opened: int = 0
     deaf: bool = False
     streams: bool = True
@@ -173,6 +177,7 @@ class FakeSlack:
 
     def envelope(self, kind: str, payload: Mapping[str, Any]) -> dict[str, Any]:
         envelope = {"envelope_id": f"e{next(self.numbers)}", "type": kind, "payload": dict(payload)}
+        self.came_at[envelope["envelope_id"]] = time.monotonic()
         if not self.deaf:
             self.waiting.append({**envelope, "accepts_response_payload": kind != "events_api"})
         self.stir()
@@ -308,9 +313,7 @@ class FakeSlack:
                 self.stir()
                 await self.held[call.method].wait()
         except Refused as refused:
-            headers = {"Retry-After": str(refused.retry_after)} if refused.retry_after else {}
-            status = 429 if refused.retry_after else refused.status
-            return _json({"ok": False, "error": refused.error}, status, headers)
+            return refusal(refused)
         return _json({"ok": True, **result})
 
     async def _read(self, method: str, request: Request) -> Call:
@@ -330,6 +333,9 @@ class FakeSlack:
         if wrong := problems(call.method, call.params):
             self.wrong += wrong
             raise Refused("invalid_arguments")
+        if self.refusing_s and call.method.startswith("chat."):
+            self.refusals += 1
+            raise Refused("ratelimited", self.refusing_s)
         if call.method in self.rates:
             most, window = self.rates[call.method]
             key, now = (call.method, call.params.get("channel", "")), time.monotonic()
@@ -501,13 +507,20 @@ def _json(value: object, status: int = 200, headers: Mapping[str, str] | None = 
     return Response(json.dumps(value), status, headers, media_type="application/json")
 
 
+def refusal(refused: Refused) -> Response:
+    headers = {"Retry-After": str(refused.retry_after)} if refused.retry_after else {}
+    status = 429 if refused.retry_after else refused.status
+    return _json({"ok": False, "error": refused.error}, status, headers)
+
+
 @asynccontextmanager
-async def open_fake() -> AsyncGenerator[FakeSlack]:
-    fake, stop, addresses = FakeSlack(), trio.Event(), list[str]()
+async def open_fake(fake: FakeSlack | None = None, app: App | None = None) -> AsyncGenerator[FakeSlack]:
+    """`app`: what stands before it, else nothing."""
+    fake, stop, addresses = fake or FakeSlack(), trio.Event(), list[str]()
     async with trio.open_nursery() as nursery:
 
         async def serve(task_status: trio.TaskStatus[str]) -> None:
-            await serve_http(fake.app, "127.0.0.1:0", started=task_status.started, stop=stop)
+            await serve_http(app or fake.app, "127.0.0.1:0", started=task_status.started, stop=stop)
 
         addresses.append(await nursery.start(serve))
         fake.url = f"http://{addresses[0]}"
