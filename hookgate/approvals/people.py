@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -11,6 +12,8 @@ from hookgate.protocol.chat import Chat
 REQUESTER = "requester"
 ROLE = "role:"
 USUAL_ROLE = "approver"
+CHANNEL_NAME = re.compile(r"[A-Za-z0-9_.-]+")
+"""As configurations may name channels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +100,10 @@ def requester(chat: Chat) -> Voter:
 
 
 def read_id(text: str, channel: str = "") -> Voter:
-    """`CHANNEL:ID`; a bare one is of this channel."""
+    """`CHANNEL:ID`; a bare one is of this channel, also with a colon where what stands before that cannot be the name
+    of a channel: `@ann:example.org`."""
     before, colon, after = text.partition(":")
-    return Voter(before, after) if colon else Voter(channel, text)
+    return Voter(before, after) if colon and CHANNEL_NAME.fullmatch(before) else Voter(channel, text)
 
 
 def may(deciders: Iterable[Voter], voter: Voter) -> bool:

@@ -11,7 +11,7 @@ from hookgate.mistakes import close
 from hookgate.protocol.values import Origin
 from hookgate.sections.section import Globs, MatchSection, Section, Several
 
-PLACE = r"^[^:]+:.+$"
+PLACE = r"^[A-Za-z0-9_.-]+:.+$"
 """A channel's name, and what it calls somebody or a chat."""
 
 

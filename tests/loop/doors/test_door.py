@@ -32,6 +32,10 @@ GROUP = Inbound(Chat("tg", "-100", "7", chat_type="group"), "hello")
         (("role:nobody",), "7", "stranger"),
         # It is no name that somebody may claim: whoever writes is no list.
         (("requester",), "7", "stranger"),
+        # Whole, where what stands before its colon is no channel's name.
+        (("@ann:example.org",), "@ann:example.org", "in"),
+        (("tg:@ann:example.org",), "@ann:example.org", "in"),
+        (("@ann:example.org",), "example.org", "stranger"),
         # What is a person's name is no id of a chat.
         (("40",), "40", "stranger"),
     ],
