@@ -107,15 +107,17 @@ class WebChannel:
 
     async def _shown(self, feed: Feed, row: str) -> ShownMessage | None:
         exchange = await self._parts.journal.chats.exchange(row)
-        found = await self._messages([exchange], feed) if exchange is not None else ()
+        found = await self._messages([exchange], feed, {}) if exchange is not None else ()
         return next((it for it in found if it.id == row), None)
 
-    async def _messages(self, exchanges: Sequence[Exchange], feed: Feed) -> tuple[ShownMessage, ...]:
+    async def _messages(
+        self, exchanges: Sequence[Exchange], feed: Feed, judged: past.Judged
+    ) -> tuple[ShownMessage, ...]:
         """Markdown takes its time, so a thread does it, but for what takes less than asking one."""
         told, redactor = dict(feed.told), self._parts.redactor
         if past.is_short(exchanges):
-            return tuple(past.messages(exchanges, told, redactor))
-        return await trio.to_thread.run_sync(lambda: tuple(past.messages(exchanges, told, redactor)))
+            return tuple(past.messages(exchanges, told, redactor, judged))
+        return await trio.to_thread.run_sync(lambda: tuple(past.messages(exchanges, told, redactor, judged)))
 
     def stream(self, chat: Chat, text: str) -> None:
         feed = self.feeds.of(chat)
@@ -267,7 +269,8 @@ class WebChannel:
         conversation = await self.conversation(chat)
         exchanges = await journal.chats.said(conversation)
         standing = await journal.decisions.pending(chat.session_key)
-        messages = await self._messages(exchanges, feed)
+        judged: past.Judged = await journal.chats.judged(conversation) if self._settings.show_trace else {}
+        messages = await self._messages(exchanges, feed, judged)
         voter = Voter(self.name, chat.chat_id)
         cards = tuple(card(it, may=self._parts.may(it.request, voter)) for it in standing)
         # Of the answer that is being written there is no message yet, nor of one that has begun since.

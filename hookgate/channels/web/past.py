@@ -11,6 +11,7 @@ from hookgate.channels.web.markdown import to_html
 from hookgate.channels.web.shapes import Role, ShownMedia, ShownMessage, ShownTool, ShownTrace, ToolState, moment
 from hookgate.protocol.chat import Outbound, OutboundKind
 from hookgate.protocol.codec import encode
+from hookgate.protocol.hook.judgement import Judgement
 from hookgate.protocol.interfaces import Replacing
 from hookgate.protocol.journal.values import CallRecord, Row
 from hookgate.protocol.journal.views import Exchange
@@ -25,7 +26,10 @@ FAILED = "ERROR ("
 """How a failed call's result begins."""
 ONE_STEP_S = 0.1
 """What is stored at once differs by less."""
-Told = Mapping[str, tuple[tuple[ShownTool, ...], tuple[ShownTrace, ...]]]
+Known = tuple[tuple[ShownTool, ...], tuple[ShownTrace, ...]]
+Told = Mapping[str, Known]
+Judged = Mapping[str, tuple[Judgement, ...]]
+"""What hooks said, by the call that it was about."""
 
 
 def is_short(exchanges: Iterable[Exchange]) -> bool:
@@ -35,9 +39,11 @@ def is_short(exchanges: Iterable[Exchange]) -> bool:
     return sum(map(len, chain(said, sent))) <= MAX_SHORT
 
 
-def messages(exchanges: Iterable[Exchange], told: Told, redactor: Replacing) -> Iterator[ShownMessage]:
-    """Of those that have begun; `told`: what is known besides of the last answers. Costs as much as their Markdown,
-    so it is for a thread."""
+def messages(
+    exchanges: Iterable[Exchange], told: Told, redactor: Replacing, judged: Judged
+) -> Iterator[ShownMessage]:
+    """Of those that have begun; `told`: what is known besides of the last answers, `judged`: of others. Costs as much
+    as their Markdown, so it is for a thread."""
     for exchange in exchanges:
         yield from asked([exchange])
         answers = [(at, row) for at, row in exchange.rows if row.outbound.kind == "answer"]
@@ -47,7 +53,11 @@ def messages(exchanges: Iterable[Exchange], told: Told, redactor: Replacing) -> 
         before = [it for it in rows if it[0] < answered_at - ONE_STEP_S]
         after = rows[len(before) :]
         yield from (sent(row.id, row.outbound, at, _answered(exchange)) for at, row in before)
-        if answer := _answer(exchange, answers, told, redactor):
+        known = told.get(_answered(exchange)) or (
+            tuple(_tools(exchange, redactor)),
+            tuple(_trace(exchange, redactor, judged)),
+        )
+        if answer := _answer(exchange, answers, known, redactor):
             yield replace(answer, at=moment(answered_at))
         yield from (sent(row.id, row.outbound, at, _answered(exchange)) for at, row in after)
 
@@ -64,7 +74,7 @@ def _answered(exchange: Exchange) -> str:
 
 
 def _answer(
-    exchange: Exchange, answers: list[tuple[float, Row]], told: Told, redactor: Replacing
+    exchange: Exchange, answers: list[tuple[float, Row]], known: Known, redactor: Replacing
 ) -> ShownMessage | None:
     """One message, with what was said between its tools; where nothing was sent, what was read of it."""
     said = [entry for _, entry in exchange.entries if entry.message.role == "assistant"]
@@ -75,7 +85,7 @@ def _answer(
     texts = [redactor.text(entry.message.content if entry.shown is None else entry.shown) for entry in said]
     texts += [row.outbound.text for _, row in answers]
     text = "\n\n".join(it.strip() for it in texts if it.strip())
-    tools, trace = told.get(_answered(exchange), (tuple(_tools(exchange, redactor)), ()))
+    tools, trace = known
     if not text and not tools:
         return None
     id_ = answers[-1][1].id if answers else f"{exchange.message}:read"
@@ -92,6 +102,15 @@ def _tools(exchange: Exchange, redactor: Replacing) -> Iterator[ShownTool]:
             result = results.get(written.id)
             files = media(result.media) if result is not None else ()
             yield ShownTool(written.id, written.name, _state(result), _summary(record, redactor), files)
+
+
+def _trace(exchange: Exchange, redactor: Replacing, judged: Judged) -> Iterator[ShownTrace]:
+    """How long each took is in no record."""
+    for _, entry in exchange.entries:
+        for written, record in zip(entry.message.tool_calls, entry.calls, strict=False):
+            for it in judged.get(record.id, ()):
+                action = f"failed, {it.action}" if it.failed else it.action
+                yield ShownTrace(it.hook, it.stage, action, redactor.text(it.reason), 0.0, written.name)
 
 
 def _state(result: Message | None) -> ToolState:

@@ -5,12 +5,13 @@ A call that returns has been stored; one that is cancelled or raises has stored 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from hookgate.protocol.chat import Chat, Outbound
     from hookgate.protocol.hook.answers import Answer
+    from hookgate.protocol.hook.judgement import Judgement
     from hookgate.protocol.journal.audit import CallAudit
     from hookgate.protocol.journal.people import KnownPeople
     from hookgate.protocol.journal.values import (
@@ -258,6 +259,11 @@ class Chats(Protocol):
 
     async def exchange(self, row: str) -> Exchange | None:
         """The one that this row of the outbox is part of, if it is of one."""
+        ...
+
+    async def judged(self, conversation: Conversation, most: int = 400) -> Mapping[str, tuple[Judgement, ...]]:
+        """What hooks said of its last calls, by the journal's names of these, as the audit chain has it; nothing of a
+        call whose words are forgotten."""
         ...
 
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
+from collections.abc import Mapping
 
 from hookgate.protocol.chat import Inbound, Outbound
+from hookgate.protocol.codec import decode
+from hookgate.protocol.hook.judgement import Judgement
 from hookgate.protocol.journal.values import Conversation, Entry, Row
 from hookgate.protocol.journal.views import ChatRow, Exchange
 from hookgate.store.journal.encoding import decoded
@@ -47,6 +50,13 @@ LATER = 100
 """More messages than wait in a chat."""
 
 
+# By what can be forgotten of them: that is indexed, and once it is gone nothing is told.
+JUDGED = """
+    SELECT a.body, t.text FROM audit_texts t JOIN audit a ON a.number = t.record
+    WHERE t.conversation = ? AND t.name = 'details' ORDER BY t.record DESC LIMIT ?
+"""
+
+
 class Chats:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -70,6 +80,20 @@ class Chats:
             return None
 
         return await self._engine.read(exchange)
+
+    async def judged(self, conversation: Conversation, most: int = 400) -> Mapping[str, tuple[Judgement, ...]]:
+        return await self._engine.read(lambda tables: _judged(tables, tables.found(conversation), most))
+
+
+def _judged(tables: Tables, conversation: int, most: int) -> dict[str, tuple[Judgement, ...]]:
+    found: dict[str, tuple[Judgement, ...]] = {}
+    for body, details in tables.all(JUDGED, conversation, most):
+        record, beside = decode(body), decode(details)
+        if record["kind"] == "call":
+            reasons = beside.get("reasons") or [""] * len(record["hooks"])
+            pairs = zip(record["hooks"], reasons, strict=True)
+            found.setdefault(record["call"], tuple(Judgement(**said, reason=why) for said, why in pairs))
+    return found
 
 
 def _said(tables: Tables, conversation: int, since: int, most: int) -> tuple[Exchange, ...]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
+from collections.abc import Mapping
 
+from hookgate.protocol.hook.judgement import Judgement
 from hookgate.protocol.journal.values import Conversation, Entry, Row
 from hookgate.protocol.journal.views import ChatRow, Exchange
 from hookgate.store.memory.tables import MessageRow, Tables
@@ -31,6 +33,10 @@ class Chats:
             it.row.outbound for it in self._tables.outbox.values() if it.row.in_reply_to in {r.id for r in rows}
         )
         return [*(it.inbound.text for it in rows), *(it.text for it in outbox)]
+
+    async def judged(self, conversation: Conversation, most: int = 400) -> Mapping[str, tuple[Judgement, ...]]:
+        """There is no chain in memory."""
+        return {}
 
     async def said(self, conversation: Conversation, most: int = 200) -> tuple[Exchange, ...]:
         messages = [

@@ -20,8 +20,10 @@ from hookgate.protocol.events.payloads import (
     TurnEnd,
     TurnStart,
 )
+from hookgate.protocol.hook.judgement import Judgement
+from hookgate.protocol.journal.audit import CallAudit
 from hookgate.protocol.journal.values import CallRecord, Draft, StoredRequest
-from hookgate.protocol.values import Message, ProposedCall, ToolCall
+from hookgate.protocol.values import Message, ProposedCall, Step, ToolCall, ToolResult
 from tests.channels.web.site import TOKEN, Site, listening, opened, texts
 
 END = TurnEnd("completed", 1, 1, 1)
@@ -254,3 +256,27 @@ async def test_what_hooks_have_kept_from_people_stays_unseen_when_the_chat_is_re
             *(("user", "k4"), ("notice", "no such words")),
         ]
         assert [(it["name"], it["state"]) for it in seen[1]["tools"]] == [("ls", "failed")]
+
+
+async def test_what_hooks_said_of_calls_stands_beside_an_answer_after_a_restart_too(tmp_path: Path) -> None:
+    call = ToolCall("c1", "ls", {"path": "."})
+    async with opened(tmp_path) as site, site.ann() as ann:
+        await ann.post("/api/chats/c1/messages", json={"key": "k1", "text": "hello"})
+        turn, work = await site.begin("k1"), site.journal.work
+        record = CallRecord(id="2.0", call=call, unreadable=None, agent="agent", iteration=1)
+        asks = Message("assistant", "", (ProposedCall("c1", "ls", '{"path": "."}'),))
+        await work.append(turn.claim, [Draft(asks, (record,))])
+        guard = Judgement("before_tool", "guard", "ab", "continue")
+        heard = (guard, Judgement("after_tool", "reader", "cd", "deny_tool", "it names bob", failed=True))
+        audit = CallAudit("2.0", Step("agent", "t", turn.inbound), call, "p", "ran", ToolResult("x"), heard)
+        await work.append(turn.claim, [Draft(Message("tool", "x", tool_call_id="c1"))], (), [audit])
+        await turn.answer("Done.")
+    async with opened(tmp_path) as site, site.ann() as ann:
+        [_, answer] = (await ann.get("/api/chats/c1")).json()["messages"]
+        first = {"hook": "guard", "stage": "before_tool", "action": "continue", "reason": ""}
+        why = "it names bob"
+        second = {"hook": "reader", "stage": "after_tool", "action": "failed, deny_tool", "reason": why}
+        assert answer["trace"] == [{**it, "ms": 0.0, "tool": "ls"} for it in (first, second)]
+        conversation = await site.channel.conversation(Chat("web", "ann", "ann", thread="c1"))
+        await site.journal.books.forget(conversation)
+        assert await site.journal.chats.judged(conversation) == {}

@@ -92,7 +92,7 @@ export function traceOf(trace) {
       "tr",
       {},
       ...[step.hook, step.stage, step.action, step.reason ?? ""].map((word) => el("td", {}, visible(word))),
-      el("td", { class: "number" }, `${Math.round(step.ms * 10) / 10} ms`),
+      el("td", { class: "number" }, step.ms ? `${Math.round(step.ms * 10) / 10} ms` : ""),
     ),
   );
   const head = ["Hook", "Stage", "Said", "Why"].map((word) => el("th", { scope: "col" }, word));
