@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from hookgate import config as configuration
@@ -55,7 +56,8 @@ async def open_mcp(config: Config, base: Path, parts: McpParts) -> AsyncGenerato
 
 def make_roster(config: Config, connections: Connections, parts: McpParts, configured: Iterable[str]) -> Roster:
     """`configured`: the names of the operator's servers that are enabled."""
-    place = Place(parts.workspace, configuration.base_environment(), _Secrets(config.guards.redaction.secret_env))
+    secret = partial(_secret, config.guards.redaction.secret_env)
+    place = Place(parts.workspace, configuration.base_environment(), secret)
     return Roster(connections, parts.catalog, place, frozenset(configured))
 
 
@@ -87,15 +89,10 @@ def _spec(name: str, section: McpSection, base: Path) -> ServerSpec:
     )
 
 
-class _Secrets:
-    """The secrets that a model may name, never see: those that redaction knows."""
-
-    def __init__(self, names: tuple[str, ...]) -> None:
-        self._names = frozenset(names)
-
-    def __call__(self, name: str) -> str | None:
-        found = configuration.named_secrets([name]) if name in self._names else ()
-        return found[0] if found else None
+def _secret(names: tuple[str, ...], name: str) -> str | None:
+    """One that a model may name, never see: those that redaction knows."""
+    found = configuration.named_secrets([name]) if name in names else ()
+    return found[0] if found else None
 
 
 def approval_rules() -> tuple[Rule, ...]:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from hookgate.assembly.app import Runtime
 from hookgate.assembly.logs.sinks import trace
+from hookgate.channels.once import Once
 from hookgate.channels.printable import printable
 from hookgate.channels.terminal import Terminal
 from hookgate.cli.printing import write
@@ -24,7 +25,6 @@ from hookgate.operations.tools import declared_specs
 from hookgate.program.signals import open_until_signal
 from hookgate.program.starting import begun
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide, Decision
-from hookgate.protocol.channel import PRESENT, UNLIMITED
 from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.errors import TurnAborted
 from hookgate.protocol.journal.values import Conversation
@@ -50,13 +50,11 @@ class CallFlags:
     yes: bool = False
 
 
-class _Asker:
+class _Asker(Once):
     """The chat of the call: what is said in it goes to stderr, questions to whoever sits there."""
 
-    limits = UNLIMITED
-    state = PRESENT
-
     def __init__(self, name: str, person: Terminal | None, *, yes: bool) -> None:
+        super().__init__()
         self.name = name
         self._person, self._yes = person, yes
 
@@ -65,15 +63,6 @@ class _Asker:
             if line.strip():
                 _to_stderr(f"{outbound.kind}: {line}")
         return ""
-
-    def stream(self, chat: Chat, text: str) -> None:
-        pass
-
-    def end_stream(self, chat: Chat) -> None:
-        pass
-
-    def restart_stream(self, chat: Chat) -> None:
-        pass
 
     async def ask(self, request: ApprovalRequest, decide: Decide) -> None:
         if self._yes:

@@ -10,12 +10,12 @@ from hookgate.protocol.values import Json, ToolCall, ToolResult
 from hookgate.tools import arguments
 from hookgate.tools.builtin.finding import SHOW_HIDDEN, SHOW_IGNORED, TRUNCATED, finding_spec
 from hookgate.tools.builtin.glob import names_hidden
-from hookgate.tools.files.workspace import Workspace
+from hookgate.tools.files.workspace import Workspace, which_outside
 from hookgate.tools.output import OUTPUT_ARGUMENT, Form, Items, form_of, result
 from hookgate.tools.schema.objects import gives, takes
 from hookgate.tools.search.lines import MORE, SHOWN_CHARS
 from hookgate.tools.search.query import Found, Query
-from hookgate.tools.search.search import ripgrep, search, target
+from hookgate.tools.search.search import search, target
 from hookgate.tools.search.walk import shown
 from hookgate.tools.text import uncut
 
@@ -110,7 +110,7 @@ def _query(workspace: Workspace, environment: Mapping[str, str], call: ToolCall)
         hidden=explicit or arguments.flag(call, "show_hidden") or names_hidden(glob),
         ignored=explicit or arguments.flag(call, "show_ignored"),
         limit=arguments.whole(call, "max_results", DEFAULT_RESULTS),
-        rg=ripgrep(workspace, environment),
+        rg=which_outside("rg", environment.get("PATH", ""), workspace.root),
     )
 
 

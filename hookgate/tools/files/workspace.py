@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -122,3 +123,11 @@ def _named(error: OSError, place: Place, op: str) -> Exception:
 
 def _outside(path: str, op: str) -> ToolError:
     return ToolError("permission", op, f"{path} is outside the workspace", denied_by="rule:workspace")
+
+
+def which_outside(program: str, path: str, root: Path) -> str:
+    """Where it is, or nothing. Not inside the workspace: what lies there the model may have written."""
+    folders = [it for it in path.split(os.pathsep) if os.path.isabs(it)]
+    outside = [it for it in folders if not Path(os.path.realpath(it)).is_relative_to(root)]
+    found = shutil.which(program, path=os.pathsep.join(outside)) if outside else None
+    return found if found and not Path(os.path.realpath(found)).is_relative_to(root) else ""

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 import sys
-from collections.abc import Mapping
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -54,15 +52,6 @@ def target(workspace: Workspace, path: str, op: str) -> tuple[Place, bool]:
     if not stat.S_ISDIR(mode) and not stat.S_ISREG(mode):
         raise ToolError("validation", op, f"{path} is neither a file nor a folder")
     return place, stat.S_ISDIR(mode)
-
-
-def ripgrep(workspace: Workspace, environment: Mapping[str, str]) -> str:
-    """Where `rg` is, or nothing. Not inside the workspace: what lies there the model may have written."""
-    folders = [folder for folder in environment.get("PATH", "").split(os.pathsep) if os.path.isabs(folder)]
-    found = shutil.which("rg", path=os.pathsep.join(folders)) if folders else None
-    if found is None or Path(os.path.realpath(found)).is_relative_to(workspace.root):
-        return ""
-    return found
 
 
 @cache

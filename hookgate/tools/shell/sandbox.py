@@ -7,7 +7,6 @@ the hidden paths are out of reach.
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Container, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -23,6 +22,7 @@ from hookgate.processes.command import Command
 from hookgate.processes.once import run_once
 from hookgate.processes.private import open_private_folder, sweep
 from hookgate.tools.errors import SandboxUnavailable, ToolError
+from hookgate.tools.files.workspace import which_outside
 from hookgate.tools.kept import Keep, Kept, nothing, unique
 from hookgate.tools.shell.bubblewrap import bwrap_argv
 from hookgate.tools.shell.landlock import Grants, launcher_argument
@@ -234,17 +234,10 @@ async def _choose(environment: Mapping[str, str], limits: Limits, bare: Sandbox)
 
 def _candidates(bare: Sandbox, environment: Mapping[str, str]) -> list[Sandbox]:
     landlock = replace(bare, kind="landlock", note=_landlock_note(bare))
-    program = _bubblewrap(environment, bare.workspace)
+    program = which_outside("bwrap", environment.get("PATH", os.defpath), bare.workspace)
     if not program:
         return [landlock]
     return [replace(bare, kind="bwrap", note=f"{_SHARED} (bwrap).", program=program), landlock]
-
-
-def _bubblewrap(environment: Mapping[str, str], workspace: Path) -> str:
-    """Where it is, or nothing. Not inside the workspace: what lies there the model may have written."""
-    folders = [it for it in environment.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(it)]
-    outside = [it for it in folders if not Path(os.path.realpath(it)).is_relative_to(workspace)]
-    return shutil.which("bwrap", path=os.pathsep.join(outside)) or "" if outside else ""
 
 
 def _landlock_note(bare: Sandbox) -> str:

@@ -10,11 +10,10 @@ import pytest
 from searching import call, fault, lines, no_child_is_left, put
 
 from hookgate.tools.builtin.grep import Grep
-from hookgate.tools.files.workspace import Workspace
+from hookgate.tools.files.workspace import Workspace, which_outside
 from hookgate.tools.schema.check import problems
 from hookgate.tools.search.lines import MAX_LINE_BYTES
 from hookgate.tools.search.query import PROBED_FILES
-from hookgate.tools.search.search import ripgrep
 from tests.machine import with_and_without
 
 
@@ -269,9 +268,9 @@ def program(folder: Path) -> Path:
 
 def test_ripgrep_is_taken_from_the_path_that_was_given(workspace: Workspace, tmp_path: Path) -> None:
     folder = program(tmp_path / "bin")
-    assert ripgrep(workspace, {"PATH": f"/nowhere:{folder}"}) == f"{folder}/rg"
-    assert ripgrep(workspace, {"PATH": "/nowhere"}) == ""
-    assert ripgrep(workspace, {}) == ""
+    assert which_outside("rg", f"/nowhere:{folder}", workspace.root) == f"{folder}/rg"
+    assert which_outside("rg", "/nowhere", workspace.root) == ""
+    assert which_outside("rg", "", workspace.root) == ""
 
 
 def test_a_program_in_the_workspace_is_never_run(
@@ -282,4 +281,4 @@ def test_a_program_in_the_workspace_is_never_run(
     (tmp_path / "links/rg").symlink_to(inside / "rg")
     monkeypatch.chdir(root)
     for path in (str(inside), "bin", ".", "", str(tmp_path / "links")):
-        assert ripgrep(workspace, {"PATH": path}) == ""
+        assert which_outside("rg", path, workspace.root) == ""
