@@ -14,12 +14,13 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from hookgate.tools.builtin.bash import SPEC as BASH
+from hookgate.tools.names import SEND_FILE
 
 if TYPE_CHECKING:
     from hookgate.approvals.grants import Parts
     from hookgate.protocol.values import ToolCall
 
-WITH_A_PATH = frozenset({"read", "write", "edit", "ls", "grep", "glob"})
+WITH_A_PATH = frozenset({"read", "write", "edit", "ls", "grep", "glob", SEND_FILE})
 
 
 def parts_in(workspace: Path) -> Parts:

@@ -19,6 +19,7 @@ from hookgate.channels.printable import named, printable
 from hookgate.protocol.approval import GRANTS, ApprovalRequest, CannotAsk, Decide, Decision
 from hookgate.protocol.channel import PRESENT, UNLIMITED
 from hookgate.protocol.chat import Chat, Outbound
+from hookgate.protocol.media import inline, media_reference
 
 if TYPE_CHECKING:
     from hookgate.protocol.zot.frames import Panel
@@ -34,6 +35,17 @@ Prompt = Callable[[], str | None]
 ERASE_LINE = "\r\x1b[K"
 
 _MARKS = {"answer": "", "output": "", "notice": "· ", "error": "! "}
+
+
+def _attachment(url: str) -> str:
+    """What it is; a file that a message holds is nothing that a terminal can show."""
+    reference, held = media_reference(url), inline(url)
+    if reference is not None:
+        return f"{printable(reference.name) or 'a file'} ({reference.type}), which a terminal cannot show"
+    if held is not None:
+        name, size = printable(held.name) or "a file", len(held.content)
+        return f"{name} ({held.type}, {size} bytes), which a terminal cannot show"
+    return printable(url)[:200]
 
 
 class Terminal:
@@ -77,7 +89,7 @@ class Terminal:
             self.between(f"{_MARKS[outbound.kind]}{text}")
         self._close_line()
         for url in outbound.media:
-            self.between(f"· attachment: {printable(url)[:200]}")
+            self.between(f"· attachment: {_attachment(url)}")
         if outbound.kind in ("answer", "error"):
             self._streamed.clear()
 

@@ -48,7 +48,7 @@ class Around:
 
     `running` is held while a tool of this spec runs. `busy`: whether background processes of a session live, so that
     no result stays true for long. `forget` ends them. `media` has the files that messages refer to;
-    `keeps_pictures`: those that tools return go there as well.
+    `keeps_files`: those that tools and hooks bring go there as well.
     """
 
     memo: Budget | None = field(default_factory=Budget)
@@ -59,7 +59,7 @@ class Around:
     busy: Callable[[str], bool] = lambda _session: False
     forget: Callable[[str], object] = lambda _session: None
     media: MediaStore | None = None
-    keeps_pictures: bool = False
+    keeps_files: bool = False
     running: Callable[[ToolSpec], AbstractAsyncContextManager[None]] = lambda _spec: nullcontext()
 
     def keeps(self, spec: ToolSpec, session: str) -> bool:

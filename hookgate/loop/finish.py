@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from hookgate.hooks.verdicts import Dropped
+from hookgate.loop.attachments import kept, sendable
 from hookgate.loop.batch import Batch, Ready, Settled
-from hookgate.loop.model.attached import kept
 from hookgate.loop.sessions.transcript import NO_RESULT
 from hookgate.protocol.chat import Outbound
 from hookgate.protocol.events.inside import CallEnded
 from hookgate.protocol.events.payloads import ToolExecEnd, ToolExecSkipped
 from hookgate.protocol.redacting import presentable
-from hookgate.protocol.values import Fault, Finished, ProposedCall, ToolCall, ToolResult
+from hookgate.protocol.values import Fault, FaultKind, Finished, ProposedCall, ToolCall, ToolResult
 from hookgate.tools.dispatch import sound
 
 DELIVERED = (
@@ -70,18 +70,31 @@ async def _delivered(batch: Batch, done: Settled) -> Settled:
         told = (batch.notice(judged.tell),) if judged.tell else ()
         why = judged.tell or f"{judged.hook} withheld it"
         return replace(done, result=_undelivered(result, why) if handled else result, outbox=told)
+    files = await sendable(judged, batch.agent.around, batch.outlet.channel.limits)
     if not handled:
-        return replace(done, outbox=(judged,))
-    handed = await batch.journal.work.hand_over(batch.claim, batch.id_of(done.call), judged)
-    if why := handed.given_up or await batch.outlet.delivery.hand_over(judged.chat, handed.row, batch.while_asking):
+        return replace(done, outbox=(files.told,))
+    if files.refused:
+        return replace(done, result=_undelivered(result, "; ".join(files.refused), "validation"))
+    judged = files.outbound
+    if why := await _handed_over(batch, batch.id_of(done.call), judged):
         return replace(done, result=_undelivered(result, why))
     return replace(done, result=replace(result, for_llm=f"{result.for_llm}\n{DELIVERED}"))
 
 
-def _undelivered(result: ToolResult, why: str) -> ToolResult:
+async def _handed_over(batch: Batch, call_id: str, output: Outbound) -> str:
+    """Why it is not in the chat, and never will be; what only takes long is on its way."""
+    work, delivery = batch.journal.work, batch.outlet.delivery
+    handed = await work.hand_over(batch.claim, call_id, output)
+    if why := handed.given_up or await delivery.hand_over(output.chat, handed.row, batch.while_asking):
+        return why
+    # What its channel refused for good holds up nobody, so the journal alone knows of it.
+    return (await work.hand_over(batch.claim, call_id, output)).given_up
+
+
+def _undelivered(result: ToolResult, why: str, kind: FaultKind = "transient") -> ToolResult:
     """The tool has run, and the model must hear of it."""
     reason = f"failed to deliver attachment: {why}"
-    fault = Fault("transient", "deliver", reason)
+    fault = Fault(kind, "deliver", reason)
     return replace(result, for_llm=reason, is_error=True, response_handled=False, error=fault)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from hookgate.hooks.verdicts import Dropped, Replied
+from hookgate.loop.attachments import kept
 from hookgate.loop.turn_state import Turn
 from hookgate.protocol.chat import Inbound, Outbound
 from hookgate.protocol.events.inside import Prompted, ReplyEnded, StepBegan
@@ -19,8 +20,9 @@ async def let_in(turn: Turn) -> Inbound | None:
     match await turn.agent.gate.on_message(turn.step(0), turn.answers_about()):
         case Inbound() as judged:
             await _take_back(turn)
-            await turn.transcript.append(Draft(Message("user", judged.text, media=judged.media)))
-            return judged
+            files = await kept(judged.media, turn.agent.around, judged.chat)
+            await turn.transcript.append(Draft(Message("user", judged.text, media=files)))
+            return replace(judged, media=files)
         case Replied() as replied:
             await _reply(turn, replied)
         case Dropped(tell=tell):
@@ -35,7 +37,7 @@ async def _reply(turn: Turn, replied: Replied) -> None:
     turn.emit(StepBegan(1), step)
     await _take_back(turn)
     reply = Outbound(said.chat, replied.text, replied.media)
-    judged = await turn.agent.gate.before_send(step, reply, turn.answers_about())
+    judged = await turn.sends(step, reply, turn.answers_about())
     dropped = isinstance(judged, Dropped)
     messages = Message("user", said.text, media=said.media), Message("assistant", replied.text)
     told = (turn.line(judged.tell, "notice"),) if dropped and judged.tell else ()
@@ -61,16 +63,17 @@ async def take_news(turn: Turn, step: Step) -> None:
     while turn.steering:
         said, accepted = turn.steering[0].inbound, turn.steering[0].accepted
         assert accepted is not None  # noqa: S101 - nothing joins that is not stored
-        kept = turn.answers_about(accepted.id)
-        judged = await turn.agent.gate.on_message(replace(step, inbound=said), kept, steers=True)
+        asked = turn.answers_about(accepted.id)
+        judged = await turn.agent.gate.on_message(replace(step, inbound=said), asked, steers=True)
         turn.steering.popleft()
         if isinstance(judged, Inbound):
-            await turn.transcript.join(accepted.id, Message("user", judged.text, media=judged.media))
+            files = await kept(judged.media, turn.agent.around, said.chat)
+            await turn.transcript.join(accepted.id, Message("user", judged.text, media=files))
             joined.append(judged.text)
             continue
         if isinstance(judged, Replied):
             reply = Outbound(said.chat, judged.text, judged.media)
-            judged = await turn.agent.gate.before_send(replace(step, inbound=said), reply, kept)
+            judged = await turn.sends(replace(step, inbound=said), reply, asked)
         # It joins nothing; the chat reads why, or its answer.
         if isinstance(judged, Dropped):
             outcome, outbox = "dropped", (turn.line(judged.tell, "notice"),) if judged.tell else ()

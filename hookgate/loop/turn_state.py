@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
+from hookgate.hooks.verdicts import Dropped
 from hookgate.loop.agent import Agent
 from hookgate.loop.answers import Answers, answers_about
+from hookgate.loop.attachments import kept, sendable
 from hookgate.loop.batch import Batch, Settled
 from hookgate.loop.delivery.outlet import Outlet
-from hookgate.loop.model.attached import kept
 from hookgate.loop.reply_calls import TextCalls
 from hookgate.loop.sessions.carried import Carried
 from hookgate.loop.sessions.jobs import Prompt
@@ -99,6 +100,13 @@ class Turn:
         """What people have read of a reply that broke off, where that stays."""
         read = self.progress.read if self.outlet.keeps_parts else ()
         return tuple(self.line(it.content, "answer") for it in read)
+
+    async def sends(self, step: Step, outbound: Outbound, recall: Answers | None) -> Outbound | Dropped:
+        """What goes to the chat, as hooks leave it, with the files that can; for the others a line."""
+        judged = await self.agent.gate.before_send(step, outbound, recall)
+        if isinstance(judged, Dropped) or not judged.media:
+            return judged
+        return (await sendable(judged, self.agent.around, self.outlet.channel.limits)).told
 
     async def flush(self) -> None:
         """Until what is stored for the chat is there, so that what comes next comes after it."""

@@ -100,14 +100,16 @@ async def open_toolset(stack: AsyncExitStack, settings: Settings, redactor: Reda
     registry = Registry(descriptions.get)
     _follow(registry, descriptions)
     workspace = Workspace(folder, keeping)
+    media = _media(config)
     built_in = Parts(workspace, sandbox, environment, background, section.web_fetch_private, section.output)
+    if settings.serving:
+        built_in = replace(built_in, media=media, redactor=redactor)
     _register(registry, builtin_tools(built_in), Globs(section.enabled))
     recorder = _recorder(workspace) if settings.recording else None
     around = _around(section, workspace, background)
-    media = _media(config)
     watches = around.watches if recorder is None else (recorder.watch, *around.watches)
     around = replace(around, watches=watches, redactor=redactor, running=partial(_running, seals))
-    around = replace(around, media=media, keeps_pictures=settings.serving)
+    around = replace(around, media=media, keeps_files=settings.serving)
     chosen = selection(section, registry)
     rechecks = Rechecks(keeping, seals)
     parts = (registry, chosen, around, sandbox, catalog, descriptions, recorder, keeping, seals, rechecks, media)

@@ -1,16 +1,20 @@
-"""Files of a message on its way out: their types and contents, wherever they are. Knows no platform."""
+"""Files of a message on its way out: their types, contents and names, wherever they are. Knows no platform."""
 
 from __future__ import annotations
 
-import base64
-import binascii
 import mimetypes
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from hookgate.protocol.media import MediaStore, media_reference
+from hookgate.protocol.media import MediaStore, inline, media_reference
 
-File = tuple[str, bytes]
-"""Its type and content."""
+
+class File(NamedTuple):
+    """`name`: what somebody calls it, or empty."""
+
+    type: str
+    content: bytes
+    name: str = ""
 
 
 async def read_files(store: MediaStore, media: Sequence[str], most: int) -> tuple[list[File], list[str]]:
@@ -18,9 +22,8 @@ async def read_files(store: MediaStore, media: Sequence[str], most: int) -> tupl
     StoreFailed."""
     files, notes = list[File](), list[str]()
     for url in media:
-        reference = media_reference(url)
-        found = await store.read(reference.digest) if reference is not None else _inline(url)
-        if found is not None and len(found[1]) <= most:
+        found = await _read(store, url)
+        if found is not None and len(found.content) <= most:
             files.append(found)
         elif url.startswith(("https://", "http://")):
             notes.append(url)
@@ -29,17 +32,14 @@ async def read_files(store: MediaStore, media: Sequence[str], most: int) -> tupl
     return files, notes
 
 
-def filename(number: int, type_: str) -> str:
-    return f"file{number}{mimetypes.guess_extension(type_) or '.bin'}"
+async def _read(store: MediaStore, url: str) -> File | None:
+    reference = media_reference(url)
+    if reference is None:
+        held = inline(url)
+        return File(held.type, held.content, held.name) if held is not None else None
+    found = await store.read(reference.digest)
+    return File(*found, reference.name) if found is not None else None
 
 
-def _inline(url: str) -> File | None:
-    """Of a data: URL."""
-    head, comma, body = url.partition(",")
-    type_ = head.removeprefix("data:").removesuffix(";base64")
-    if not (comma and head.startswith("data:") and head.endswith(";base64") and "/" in type_):
-        return None
-    try:
-        return type_, base64.b64decode(body, validate=True)
-    except binascii.Error:
-        return None
+def filename(number: int, file: File) -> str:
+    return file.name or f"file{number}{mimetypes.guess_extension(file.type) or '.bin'}"

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
+from urllib.parse import quote
 
 from hookgate.channels.web.markdown import to_html
 from hookgate.channels.web.shapes import Role, ShownMedia, ShownMessage, ShownTool, ShownTrace, ToolState, moment
@@ -135,12 +136,20 @@ def sent(id_: str, outbound: Outbound, at: float, answers: str) -> ShownMessage:
 
 
 def media(references: Iterable[str]) -> tuple[ShownMedia, ...]:
-    """Files of the store; whatever else a tool sends along, the page shows no part of."""
-    return tuple(file(it) for it in map(media_reference, references) if it is not None)
+    """Files of the store, and links; whatever else a tool sends along, the page shows no part of."""
+    return tuple(shown for it in references if (shown := _medium(it)) is not None)
+
+
+def _medium(address: str) -> ShownMedia | None:
+    if address.startswith(("https://", "http://")):
+        return ShownMedia(address, "", address, address)
+    reference = media_reference(address)
+    return None if reference is None else file(reference)
 
 
 def file(reference: MediaReference) -> ShownMedia:
-    return ShownMedia(str(reference), reference.type, f"/media/{reference.digest}")
+    name = f"?name={quote(reference.name)}" if reference.name else ""
+    return ShownMedia(str(reference), reference.type, f"/media/{reference.digest}{name}", reference.name)
 
 
 def html(text: str) -> str:

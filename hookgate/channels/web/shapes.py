@@ -19,9 +19,12 @@ def moment(at: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ShownMedia:
+    """`type` is empty, and `name` the address, of what lies elsewhere."""
+
     id: str
     type: str
     url: str
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)

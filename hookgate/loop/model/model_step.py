@@ -114,7 +114,7 @@ async def _passed(turn: Turn, step: Step, came: tuple[str, str, str]) -> tuple[O
         return None, withheld_by
     if fault or not text.strip():
         return answer, ""
-    judged = await turn.agent.gate.before_send(step, answer, turn.answers_about())
+    judged = await turn.sends(step, answer, turn.answers_about())
     return (None, judged.tell) if isinstance(judged, Dropped) else (judged, "")
 
 

@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from time import time
@@ -21,7 +21,7 @@ import trio
 from hookgate.protocol.catalog import StoreFailed, StoreFull
 from hookgate.protocol.media import MediaFull, MediaReference, MediaRefused
 from hookgate.store.files import FOLDER_MODE, sync_folder
-from hookgate.store.media.sniffing import check_picture, sniffed
+from hookgate.store.media.sniffing import Most, check, sniffed
 
 MAX_KNOWN = 1000
 """Users whose files are counted in memory."""
@@ -37,7 +37,7 @@ class MediaLimits:
     quota: int = 2_000_000_000
     user_quota: int = 500_000_000
     lifetime_s: float = 90 * 86400.0
-    pixels: int = 40_000_000
+    most: Most = field(default_factory=Most)
 
 
 class FileMedia:
@@ -54,8 +54,10 @@ class FileMedia:
             raise MediaRefused(f"a file has at most {self._limits.largest} bytes")
         if not content:
             raise MediaRefused("the file is empty")
+        # Nobody waits for what somebody else's archive costs to look at.
+        type_ = await trio.to_thread.run_sync(self._checked, content)
         async with self._writing:
-            return await trio.to_thread.run_sync(self._keep, content, by)
+            return await trio.to_thread.run_sync(self._keep, content, type_, by)
 
     async def is_of(self, digest: str, user: str) -> bool:
         return await trio.to_thread.run_sync(self._is_of, digest, user) if _DIGEST.fullmatch(digest) else False
@@ -63,9 +65,20 @@ class FileMedia:
     async def read(self, digest: str) -> tuple[str, bytes] | None:
         return await trio.to_thread.run_sync(self._read, digest) if _DIGEST.fullmatch(digest) else None
 
-    def _keep(self, content: bytes, by: str) -> MediaReference:
+    async def size(self, digest: str) -> int | None:
+        return await trio.to_thread.run_sync(self._size, digest) if _DIGEST.fullmatch(digest) else None
+
+    def _size(self, digest: str) -> int | None:
+        with self._named():
+            return self._path(digest).stat().st_size if self._touch(digest) else None
+
+    def _checked(self, content: bytes) -> str:
+        """Its type. Raises MediaRefused."""
         type_ = sniffed(content)
-        check_picture(content, type_, self._limits.pixels)
+        check(content, type_, self._limits.most)
+        return type_
+
+    def _keep(self, content: bytes, type_: str, by: str) -> MediaReference:
         reference = MediaReference(type_, hashlib.sha256(content).hexdigest())
         with self._named():
             if by:

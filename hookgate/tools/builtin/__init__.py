@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from hookgate.protocol.interfaces import Tool
+from hookgate.protocol.interfaces import Replacing, Tool
+from hookgate.protocol.media import MediaStore
 from hookgate.tools.builtin.bash import Bash
 from hookgate.tools.builtin.bash_kill import BashKill
 from hookgate.tools.builtin.bash_output import BashOutput
@@ -14,6 +15,7 @@ from hookgate.tools.builtin.glob import Glob
 from hookgate.tools.builtin.grep import Grep
 from hookgate.tools.builtin.ls import Ls
 from hookgate.tools.builtin.read import Read
+from hookgate.tools.builtin.send_file import SendFile
 from hookgate.tools.builtin.web_fetch import WebFetch
 from hookgate.tools.builtin.write import Write
 from hookgate.tools.files.workspace import Workspace
@@ -24,7 +26,8 @@ from hookgate.tools.shell.sandbox import Sandbox, Shelter
 
 @dataclass(frozen=True)
 class Parts:
-    """What the built-ins work with. `environment` is all that shell commands see: PATH, HOME, LANG (TMPDIR is the
+    """What the built-ins work with. With `media`, where there are chats to send files to, and `redactor` files can be
+    sent. `environment` is all that shell commands see: PATH, HOME, LANG (TMPDIR is the
     sandbox's). Without `background` there are no background commands."""
 
     workspace: Workspace
@@ -33,6 +36,8 @@ class Parts:
     background: Background | None = None
     allow_private_fetch: bool = False
     output: Form = "labeled"
+    media: MediaStore | None = None
+    redactor: Replacing | None = None
 
 
 def builtin_tools(parts: Parts) -> tuple[Tool, ...]:
@@ -41,6 +46,9 @@ def builtin_tools(parts: Parts) -> tuple[Tool, ...]:
     background: tuple[Tool, ...] = ()
     if parts.background is not None:
         background = (BashKill(parts.background), BashOutput(parts.background, output))
+    sends: tuple[Tool, ...] = ()
+    if parts.media is not None and parts.redactor is not None:
+        sends = (SendFile(workspace, parts.media, parts.redactor),)
     return (
         Bash(parts.sandbox, parts.environment, parts.background),
         *background,
@@ -49,6 +57,7 @@ def builtin_tools(parts: Parts) -> tuple[Tool, ...]:
         Grep(workspace, parts.environment, output),
         Ls(workspace, output),
         Read(workspace),
+        *sends,
         WebFetch(parts.allow_private_fetch),
         Write(workspace),
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from hookgate.channels.platforms.files import filename
+from hookgate.channels.platforms.files import File, filename
 from hookgate.channels.platforms.requests import Upload
 
 MAX_PHOTO = 10_000_000
@@ -41,11 +41,9 @@ class FileCall:
         return tuple(_single(DOCUMENT[1], it.content, it.type, it.filename) for it in self.uploads)
 
 
-def file_calls(files: Sequence[tuple[str, bytes]]) -> Iterator[FileCall]:
-    """Of files as their types and contents, in this order."""
-    named = [
-        (_kind(type_, content), type_, content, filename(n, type_)) for n, (type_, content) in enumerate(files, 1)
-    ]
+def file_calls(files: Sequence[File]) -> Iterator[FileCall]:
+    """In this order."""
+    named = [(_kind(it.type, it.content), it.type, it.content, filename(n, it)) for n, it in enumerate(files, 1)]
     for grouped, run in groupby(named, key=lambda it: it[0] in GROUPED):
         its = list(run)
         for at in range(0, len(its), MAX_GROUP if grouped else 1):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,7 +17,7 @@ from hookgate.channels.web.api.asking import Refused, answer, read_body, wait
 from hookgate.channels.web.past import file
 from hookgate.channels.web.settings import WebParts
 from hookgate.processes.rates import Rate
-from hookgate.protocol.media import IMAGES, MediaFull, MediaRefused
+from hookgate.protocol.media import IMAGES, MediaFull, MediaRefused, file_name
 
 UPLOAD_S = 120.0
 MAX_UPLOAD = 20_000_000
@@ -69,7 +70,8 @@ class MediaApi:
         wait(self._rate, login.user)
         content = await read_body(request, MAX_UPLOAD, UPLOAD_S)
         try:
-            shown = file(await self._parts.media.keep(content, f"{self._channel}:{login.user}"))
+            kept = await self._parts.media.keep(content, f"{self._channel}:{login.user}")
+            shown = file(replace(kept, name=file_name(request.query_params.get("name", ""))))
         except MediaFull as error:
             raise Refused(507, str(error)) from None
         except MediaRefused as error:
@@ -86,5 +88,6 @@ class MediaApi:
         type_, content = found
         headers = {"cache-control": "private, max-age=31536000, immutable"}
         if type_ not in IMAGES:
-            headers["content-disposition"] = "attachment"
+            name = quote(file_name(request.query_params.get("name", "")))
+            headers["content-disposition"] = f"attachment; filename*=UTF-8''{name}" if name else "attachment"
         return Response(content, 200, headers, type_ if type_ in IMAGES else "application/octet-stream")

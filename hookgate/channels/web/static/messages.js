@@ -44,10 +44,10 @@ export function decorate(place) {
 }
 
 function pictures(media) {
-  const shown = media.map(({ url, type }) =>
+  const shown = media.map(({ url, type, name }) =>
     type.startsWith("image/")
-      ? el("a", { href: url, target: "_blank", rel: "noopener" }, el("img", { src: url, alt: "Picture", loading: "lazy" }))
-      : el("a", { href: url, target: "_blank", rel: "noopener" }, type),
+      ? el("a", { href: url, target: "_blank", rel: "noopener" }, el("img", { src: url, alt: name || "Picture", loading: "lazy" }))
+      : el("a", { href: url, target: "_blank", rel: "noopener noreferrer" }, visible(name || type)),
   );
   return el("div", { class: "pictures" }, ...shown);
 }
