@@ -21,7 +21,7 @@ async def kept(urls: Sequence[str], around: Around, chat: Chat) -> tuple[str, ..
     referred to. What the store does not take stays as it is."""
     if around.media is None or not around.keeps_files:
         return tuple(urls)
-    return tuple([(await _kept(url, around.media, _by(chat)))[0] for url in urls])
+    return tuple([(await _kept(url, around.media, chat.user))[0] for url in urls])
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +43,9 @@ async def sendable(outbound: Outbound, around: Around, limits: ChannelLimits) ->
         return Sendable(outbound)
     media, refused = list[str](), list[str]()
     for url in outbound.media:
-        reference, why = await _kept(url, around.media, _by(outbound.chat))
+        reference, why = await _kept(url, around.media, outbound.chat.user)
         why = why or await _missing(reference, around.media, limits.media_out)
+        why = why or await _shared(reference, around.media, outbound.chat.user)
         if why:
             refused.append(f"[{_named(reference)}: not sent, {why}]")
         else:
@@ -78,11 +79,21 @@ async def _missing(url: str, store: MediaStore, most: int) -> str:
     return f"it has {size} bytes, and at most {most} are taken here" if most and size > most else ""
 
 
+async def _shared(url: str, store: MediaStore, user: str) -> str:
+    """A file that a hook has from elsewhere is theirs as well from now on. Why not; empty: it is."""
+    reference = media_reference(url)
+    try:
+        if reference is None or await store.is_of(reference.digest, user):
+            return ""
+        found = await store.read(reference.digest)
+        if found is not None:
+            await store.keep(found[1], user)
+    except (MediaRefused, StoreFailed) as error:
+        return str(error)
+    return ""
+
+
 def _named(url: str) -> str:
     reference = media_reference(url)
     file = reference or inline(url)
     return "a file" if file is None else file.name or file.type
-
-
-def _by(chat: Chat) -> str:
-    return f"{chat.channel}:{chat.sender}"

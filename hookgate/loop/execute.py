@@ -76,6 +76,7 @@ async def _executed(batch: Batch, item: Ready, tool: Tool) -> ToolResult:
     try:
         async with around.lease.held(spec.lease, call.name), around.running(spec):
             call_context.secret_from.set(batch.redactor.cut_from)
+            call_context.user.set(batch.step.chat.user)
             with (
                 working_for(batch.step.chat),
                 telling(batch, call.id) if batch.events.heard(CallProgressed) else nullcontext(),

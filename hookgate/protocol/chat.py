@@ -19,6 +19,11 @@ class Chat:
     thread: str = ""
 
     @property
+    def user(self) -> str:
+        """Whose files are theirs: `channel:sender`."""
+        return f"{self.channel}:{self.sender}"
+
+    @property
     def session_key(self) -> str:
         """`channel:chat_id`, with `:thread` where the chat has threads; `:` and `%` within these are `%3A`, `%25`."""
         key = f"{self.channel}:{_part(self.chat_id)}"

@@ -9,6 +9,10 @@ session: ContextVar[str] = ContextVar("session", default="")
 """The key; set round a turn, inherited by every task that the turn starts; empty outside one."""
 
 
+user: ContextVar[str] = ContextVar("user", default="")
+"""Whom the turn answers, `CHANNEL:SENDER`; set round a call."""
+
+
 secret_from: ContextVar[Callable[[str], int]] = ContextVar("secret_from", default=len)
 """Where in a text that ends where it was cut half a secret may stand; set round a call."""
 

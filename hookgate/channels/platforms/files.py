@@ -1,12 +1,15 @@
-"""Files of a message on its way out: their types, contents and names, wherever they are. Knows no platform."""
+"""Files of messages, as they come and as they go: types, contents and names, wherever they are. Knows no platform."""
 
 from __future__ import annotations
 
 import mimetypes
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
-from hookgate.protocol.media import MediaStore, inline, media_reference
+from hookgate.channels.platforms.said import Attachment
+from hookgate.protocol.chat import Chat
+from hookgate.protocol.media import MediaStore, file_name, inline, media_reference
 
 
 class File(NamedTuple):
@@ -39,6 +42,11 @@ async def _read(store: MediaStore, url: str) -> File | None:
         return File(held.type, held.content, held.name) if held is not None else None
     found = await store.read(reference.digest)
     return File(*found, reference.name) if found is not None else None
+
+
+async def keep_attachment(store: MediaStore, chat: Chat, attachment: Attachment, content: bytes) -> str:
+    """The reference to what somebody has sent there: it counts as theirs. Raises MediaRefused and StoreFailed."""
+    return str(replace(await store.keep(content, chat.user), name=file_name(attachment.name)))
 
 
 def filename(number: int, file: File) -> str:

@@ -13,6 +13,7 @@ import structlog
 import trio
 
 from hookgate.channels.platforms.asking import Pressed
+from hookgate.channels.platforms.files import keep_attachment
 from hookgate.channels.platforms.parts import PlatformParts
 from hookgate.channels.platforms.said import Attachment, Said, Skipped
 from hookgate.channels.slack.api import Api, ApiFailed
@@ -20,6 +21,7 @@ from hookgate.channels.slack.incoming.events import Heard, Reader, Turned
 from hookgate.channels.slack.incoming.place import Place
 from hookgate.channels.slack.threads import Threads
 from hookgate.protocol.catalog import StoreFailed
+from hookgate.protocol.chat import Chat
 from hookgate.protocol.journal.values import Upstream
 from hookgate.protocol.media import MediaRefused
 
@@ -93,7 +95,7 @@ class Inbox:
             async with self._fetching:
                 for attachment in said.attachments:
                     try:
-                        media.append(await self._fetched(attachment))
+                        media.append(await self._fetched(attachment, said.chat))
                     except (ApiFailed, MediaRefused) as error:
                         notes.append(f"[{attachment.kind}: not taken, {error}]")
         inbound = replace(inbound, text="\n".join(filter(None, (said.text, *notes))), media=tuple(media))
@@ -101,13 +103,14 @@ class Inbox:
             await self.threads.note(said.chat)
         await self._parts.receive(inbound, Upstream(self.reader.me.user_id, offset))
 
-    async def _fetched(self, attachment: Attachment) -> str:
+    async def _fetched(self, attachment: Attachment, chat: Chat) -> str:
         """Raises ApiFailed where it cannot be had, MediaRefused where it is not taken, and StoreFailed."""
         if attachment.size > MAX_FILE:
             raise MediaRefused(f"it has more than {MAX_FILE // 1_000_000} MB")
         for tries in range(1, FETCH_TRIES + 1):
             try:
-                return str(await self._parts.media.keep(await self._api.download(attachment.file_id, MAX_FILE)))
+                content = await self._api.download(attachment.file_id, MAX_FILE)
+                return await keep_attachment(self._parts.media, chat, attachment, content)
             except ApiFailed as error:
                 if tries == FETCH_TRIES or error.code:
                     raise

@@ -84,8 +84,8 @@ class Messages:
     async def post_files(self, chat: Chat, files: list[File]) -> str:
         """As one message; their ids."""
         uploaded = list[dict[str, str]]()
-        for n, (type_, content) in enumerate(files, 1):
-            name = filename(n, type_)
+        for n, file in enumerate(files, 1):
+            name, content = filename(n, file), file.content
             where = await self._called("files.getUploadURLExternal", {"filename": name, "length": len(content)})
             try:
                 wanted = UploadUrl.model_validate(where)

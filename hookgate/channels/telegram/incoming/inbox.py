@@ -14,6 +14,7 @@ import structlog
 import trio
 
 from hookgate.channels.platforms.asking import Pressed
+from hookgate.channels.platforms.files import keep_attachment
 from hookgate.channels.platforms.parts import PlatformParts
 from hookgate.channels.platforms.said import Attachment, Said, Skipped
 from hookgate.channels.telegram.api import Api, ApiFailed
@@ -23,7 +24,7 @@ from hookgate.channels.telegram.wire import FilePath
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.journal.values import Upstream
-from hookgate.protocol.media import MediaRefused, file_name
+from hookgate.protocol.media import MediaRefused
 
 log = structlog.get_logger("hookgate.telegram")
 
@@ -170,27 +171,24 @@ class Inbox:
         said = self._moves.known(said)
         media, notes = list[str](), list[str]()
         inbound = said.inbound
-        by = f"{said.chat.channel}:{said.chat.sender}"
         # Nothing is fetched for what nobody will read.
         for attachment in said.attachments if self._parts.hears(inbound) else ():
             try:
-                media.append(await self._fetched(attachment, by))
+                media.append(await self._fetched(attachment, said.chat))
             except (ApiFailed, MediaRefused) as error:
                 notes.append(f"[{attachment.kind}: not taken, {error}]")
         inbound = replace(inbound, text="\n".join(filter(None, (said.text, *notes))), media=tuple(media))
         await self._parts.receive(inbound, Upstream(self.account, offset))
 
-    async def _fetched(self, attachment: Attachment, by: str) -> str:
-        """It counts as this user's. Raises ApiFailed where it cannot be had, MediaRefused where it is not taken, and
-        StoreFailed."""
+    async def _fetched(self, attachment: Attachment, chat: Chat) -> str:
+        """Raises ApiFailed where it cannot be had, MediaRefused where it is not taken, and StoreFailed."""
         if attachment.size > MAX_FILE:
             raise MediaRefused(f"it has more than {MAX_FILE // 1_000_000} MB")
         for tries in range(1, FETCH_TRIES + 1):
             try:
                 found = FilePath.model_validate(await self._api.call("getFile", {"file_id": attachment.file_id}))
                 content = await self._api.download(found.file_path, MAX_FILE)
-                reference = await self._parts.media.keep(content, by)
-                return str(replace(reference, name=file_name(attachment.name)))
+                return await keep_attachment(self._parts.media, chat, attachment, content)
             except ApiFailed as error:
                 if tries == FETCH_TRIES or error.code == 400:
                     raise
