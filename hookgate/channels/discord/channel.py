@@ -98,11 +98,11 @@ class DiscordChannel:
 def _groups(files: Sequence[File]) -> Iterator[tuple[Upload, ...]]:
     """As many files together as a message takes."""
     group, size = list[Upload](), 0
-    for number, (type_, content) in enumerate(files, 1):
-        if group and (len(group) == MOST_FILES or size + len(content) > MOST_BYTES):
+    for number, file in enumerate(files, 1):
+        if group and (len(group) == MOST_FILES or size + len(file.content) > MOST_BYTES):
             yield tuple(group)
             group, size = [], 0
-        group.append(Upload(f"files[{len(group)}]", filename(number, type_), type_, content))
-        size += len(content)
+        group.append(Upload(f"files[{len(group)}]", filename(number, file), file.type, file.content))
+        size += len(file.content)
     if group:
         yield tuple(group)

@@ -22,9 +22,11 @@ from hookgate.channels.discord.incoming.reading import COMMANDED, PRESSED, Reade
 from hookgate.channels.discord.incoming.rooms import Rooms
 from hookgate.channels.discord.wire import Guild, Interaction, Message
 from hookgate.channels.platforms.asking import Pressed
+from hookgate.channels.platforms.files import keep_attachment
 from hookgate.channels.platforms.parts import PlatformParts
 from hookgate.channels.platforms.said import Attachment, Said, Skipped, problems
 from hookgate.protocol.catalog import StoreFailed
+from hookgate.protocol.chat import Chat
 from hookgate.protocol.journal.values import Upstream
 from hookgate.protocol.media import MediaRefused
 
@@ -175,19 +177,20 @@ class Inbox:
         # Nothing is fetched for what nobody will read.
         for attachment in said.attachments if self._parts.hears(inbound) else ():
             try:
-                media.append(await self._fetched(attachment))
+                media.append(await self._fetched(attachment, said.chat))
             except (ApiFailed, MediaRefused) as error:
                 notes.append(f"[file: not taken, {error}]")
         inbound = replace(inbound, text="\n".join(filter(None, (inbound.text, *notes))), media=tuple(media))
         await self._parts.receive(inbound, Upstream(self.reader.me.id, self.places.now.text))
 
-    async def _fetched(self, attachment: Attachment) -> str:
+    async def _fetched(self, attachment: Attachment, chat: Chat) -> str:
         """Raises ApiFailed where it cannot be had, MediaRefused where it is not taken, and StoreFailed."""
         if attachment.size > MAX_FILE:
             raise MediaRefused(f"it has more than {MAX_FILE // 1_000_000} MB")
         for tries in range(1, TRIES + 1):
             try:
-                return str(await self._parts.media.keep(await self._api.download(attachment.file_id, MAX_FILE)))
+                content = await self._api.download(attachment.file_id, MAX_FILE)
+                return await keep_attachment(self._parts.media, chat, attachment, content)
             except ApiFailed as error:
                 if tries == TRIES or error.is_final:
                     raise
