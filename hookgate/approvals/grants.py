@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from secrets import token_hex
 
 from hookgate.approvals.binding import Subject, grant_scope
 from hookgate.approvals.people import requester
@@ -59,14 +58,14 @@ class Grants:
         parts = self._extent.parts(subject.call) if any(it.prefix for it in held) else None
         return next((it for it in held if not it.prefix or begins(parts, it.prefix)), None)
 
-    async def give(self, subject: Subject, wish: Wish, vote: Vote) -> None:
-        """Only for a wish that takes grants."""
+    async def give(self, subject: Subject, wish: Wish, vote: Vote, request: str) -> None:
+        """Only for a wish that takes grants. Each request gives one: what is taken back stays so, come what may."""
         if await self.covering(subject, wish) is not None:
             return
         everywhere, step = vote.grant == "always", subject.step
         until = self._extent.clock() + HOUR_S if vote.grant == "1h" else 0.0
         grant = StoredGrant(
-            id=token_hex(8),
+            id=request,
             scope=self._scope(subject, wish, everywhere=everywhere),
             by=vote.name,
             asker=wish.asker,

@@ -26,8 +26,9 @@ from hookgate.approvals.decide import (
 )
 from hookgate.approvals.grants import Extent, Grants, Parts
 from hookgate.approvals.people import People, may, requester
-from hookgate.approvals.places import Place, asked_elsewhere, nobody_reached, places
+from hookgate.approvals.places import Place, nobody_reached, places
 from hookgate.approvals.rules import Rule
+from hookgate.approvals.telling import asked_elsewhere, cards
 from hookgate.approvals.waiting import Waiting
 from hookgate.approvals.wording import decided, request_of, requested
 from hookgate.protocol.approval import ApprovalRequest, Decision, Outcome, Voter, Wish
@@ -149,7 +150,7 @@ class Approvals:
             if vote.grant == "always" and wish.lasting is not None:
                 lasting.append(partial(wish.lasting.keep, vote.name))
             else:
-                await self.grants.give(subject, wish, vote)
+                await self.grants.give(subject, wish, vote, asked.request.id)
         # Only now: what another approver refuses must not stand allowed for good.
         for keep in lasting:
             keep()
@@ -175,6 +176,10 @@ class Approvals:
         return await trio.to_thread.run_sync(scripts, call) if scripts is not None else ""
 
     # --- a person ---
+
+    def look_at(self, request: str) -> None:
+        """One of its cards will never arrive; empty: that was none."""
+        self._waiting.look_at(request)
 
     def may(self, stored: StoredRequest, voter: Voter) -> bool:
         """Whether they could decide it when it was asked, and still can."""
@@ -272,11 +277,13 @@ class Approvals:
         voters = tuple(sorted(self._deciders(shown), key=str))
         chats = tuple(place.chat for place in where)
         request = StoredRequest(shown.id, *bound, shown, terms.required, until, voters, chats)
-        standing = await self._decisions.request(claim, request, asked_elsewhere(request))
+        outbox = (*asked_elsewhere(request), *cards(request, where))
+        standing = await self._decisions.request(claim, request, outbox)
         while not self._holds(standing):
             await self._waiting.void(standing.request, PEOPLE_CHANGED)
             if standing.request.id == shown.id:
                 raise PolicyChanged(PEOPLE_CHANGED)
-            standing = await self._decisions.request(claim, request, asked_elsewhere(request))
-        subject.wake(shown.chat)
+            standing = await self._decisions.request(claim, request, outbox)
+        for chat in (shown.chat, *chats):
+            subject.wake(chat)
         return standing

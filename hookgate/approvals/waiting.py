@@ -1,32 +1,54 @@
-"""Calls that wait until people have decided: shown in their places, ended by a vote, by time or by a change.
+"""Calls that wait until people have decided: ended by a vote, by time, by a change, or where nobody can be asked.
 
-What chats are told of it is stored with what it tells of. Does not know who may decide.
+What chats are told of it is stored with what it tells of, cards too: here somebody is asked only where they answer in
+place. Does not know who may decide.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
 from math import inf
 
+import structlog
 import trio
 
 from hookgate.approvals.binding import Subject
 from hookgate.approvals.decide import NOBODY, silence
-from hookgate.approvals.places import Deciding, Place, outcome_told, reminders, show
+from hookgate.approvals.people import requester
+from hookgate.approvals.places import Place
+from hookgate.approvals.telling import outcome_told, reminders
+from hookgate.protocol.approval import CannotAsk, Decision, Outcome, Voter
+from hookgate.protocol.catalog import StoreFailed
+from hookgate.protocol.chat import Chat
+from hookgate.protocol.interfaces import AskingChannel
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import Standing, StoredRequest, Vote
 
+log = structlog.get_logger("hookgate.approvals")
+
+Deciding = Callable[[Decision, Voter], Awaitable[Outcome]]
 STOPPED = "the turn was stopped"
 
 
 @dataclass
 class _Open:
-    """A request that a call waits for. `changed`: why it is not the one any more that has to be asked."""
+    """A request that a call waits for. `changed`: why it is not the one any more that has to be asked. `failed`: the
+    noes of places that could not ask; `stirred`: there may be another one; `no`: the one that counts where all
+    have."""
 
     stored: StoredRequest
+    subject: Subject
     over: trio.Event = field(default_factory=trio.Event)
     changed: str = ""
+    failed: list[Vote] = field(default_factory=list[Vote])
+    stirred: trio.Event = field(default_factory=trio.Event)
+    no: Vote | None = None
+
+    def wake(self) -> None:
+        """Something for its chats has been stored."""
+        for chat in (self.subject.step.chat, *self.stored.places):
+            self.subject.wake(chat)
 
 
 class Waiting:
@@ -44,6 +66,11 @@ class Waiting:
             if waiting.changed:
                 waiting.over.set()
 
+    def look_at(self, request: str) -> None:
+        """One of its cards was given up."""
+        if request in self._open:
+            self._open[request].stirred.set()
+
     async def void_changed(self, request: str) -> None:
         """Nobody decides what is to be asked no more, and has not ended yet."""
         waiting = self._open.get(request)
@@ -58,14 +85,16 @@ class Waiting:
         after = Standing(stored, "approved" if vote.approved else "refused", (vote,), vote.reason)
         standing = await self._decisions.decide(stored.id, vote, outcome_told(after))
         assert standing is not None  # noqa: S101 - requests are never deleted while a call waits
-        if standing.state != "open" and stored.id in self._open:
-            self._open[stored.id].over.set()
+        if (waiting := self._open.get(stored.id)) is not None:
+            waiting.wake()
+            if standing.state != "open":
+                waiting.over.set()
         return standing
 
     async def until_decided(self, subject: Subject, stored: StoredRequest, where: Collection[Place]) -> Standing:
         """Until it is decided, its time is over, or its rule has changed. Cancelled, it stays open for whoever takes
         the message up again, and is void with the message's end; a call that nobody takes up again leaves none."""
-        waiting = self._open[stored.id] = _Open(stored)
+        waiting = self._open[stored.id] = _Open(stored, subject)
         decided = False
         try:
             # Buttons that were shown before a restart work before the call has come this far again.
@@ -75,35 +104,61 @@ class Waiting:
                 seconds = stored.expires_at - self._clock() if stored.expires_at else inf
                 with trio.move_on_after(max(0.0, seconds)):
                     async with trio.open_nursery() as nursery:
-                        nursery.start_soon(self._show, subject, stored, where)
+                        nursery.start_soon(self._ask, waiting, where)
                         await waiting.over.wait()
                         nursery.cancel_scope.cancel()
             # A yes that comes with the end of the turn, or of the conversation, is for nothing any more.
             await trio.lowlevel.checkpoint_if_cancelled()
             await self.void_changed(stored.id)
             # Of no effect where somebody has decided.
-            standing = await self.vote(stored, Vote(NOBODY, False, silence(stored.shown)))
+            standing = await self.vote(stored, waiting.no or Vote(NOBODY, False, silence(stored.shown)))
             decided = True
         finally:
             del self._open[stored.id]
             if not decided and not (stored.message and not subject.step.extension):
                 with trio.CancelScope(shield=True):
                     await self.void(stored, STOPPED)
-            for chat in (subject.step.chat, *stored.places):
-                subject.wake(chat)
+            waiting.wake()
         return standing
 
-    async def _show(self, subject: Subject, stored: StoredRequest, where: Collection[Place]) -> None:
+    async def _ask(self, waiting: _Open, where: Collection[Place]) -> None:
+        """In place; cards are on their way. Where neither can ask anybody, that is a no."""
+        stored = waiting.stored
         async with trio.open_nursery() as nursery:
             if stored.shown.terms.on_expiry == "wait":
-                nursery.start_soon(self._remind, subject, stored)
-            no = await show(stored.shown, where, self._decide(stored.id))
-            if no is not None:
-                await self.vote(stored, no)
+                nursery.start_soon(self._remind, waiting)
+            for place in where:
+                if (channel := place.in_place) is not None:
+                    nursery.start_soon(self._ask_in_place, waiting, channel, place.chat)
+            while len(failed := await self._failed(waiting)) < max(1, len(stored.places)):
+                await waiting.stirred.wait()
+            waiting.no = failed[0]
+            waiting.over.set()
 
-    async def _remind(self, subject: Subject, stored: StoredRequest) -> None:
+    async def _failed(self, waiting: _Open) -> list[Vote]:
+        waiting.stirred = trio.Event()
+        try:
+            lost = await self._decisions.given_up(waiting.stored.id)
+        except StoreFailed as error:
+            # Whoever is asked in place can answer all the same, and time is over for the others some day.
+            log.warning("cards_unread", id=waiting.stored.id, reason=str(error))
+            lost = ()
+        return [*waiting.failed, *(Vote(NOBODY, False, f"the chat could not ask: {why}") for why in lost)]
+
+    async def _ask_in_place(self, waiting: _Open, channel: AskingChannel, chat: Chat) -> None:
+        here, decide, request = requester(chat), self._decide(waiting.stored.id), waiting.stored.shown
+        try:
+            await channel.ask(request.seen_from(chat), lambda decision: decide(decision, here))
+        except CannotAsk as error:
+            waiting.failed.append(Vote(channel.name, False, str(error)))
+        except Exception as error:
+            log.warning("approval_not_asked", id=request.id, chat=chat.session_key, exc_info=error)
+            waiting.failed.append(Vote(NOBODY, False, "the chat could not ask"))
+        waiting.stirred.set()
+
+    async def _remind(self, waiting: _Open) -> None:
         """Once: it waits for ever."""
+        stored = waiting.stored
         await trio.sleep(stored.shown.ttl_s)
-        await self._posting.post(subject.claim.conversation.agent, reminders(stored))
-        for chat in stored.places:
-            subject.wake(chat)
+        await self._posting.post(waiting.subject.claim.conversation.agent, reminders(stored))
+        waiting.wake()

@@ -66,7 +66,12 @@ class Gateway:
         pairing = (Pairing(shared.guests, shared.doors).row,) if shared.guests is not None else ()
         self.commands = Commands((*own.rows(self), *deciding, *pairing), more)
         self.journal = shared.journal
-        self.delivery = Delivery(shared.journal.posting, channels, lambda chat: self.agent_of(chat).around.redactor)
+        self.delivery = Delivery(
+            shared.journal.posting,
+            channels,
+            lambda chat: self.agent_of(chat).around.redactor,
+            lambda lost: self.agent_of(lost.chat).approvals.look_at(lost.request),
+        )
         self._shared = shared
         shared.doors.changed.append(self._shut_out)
         self._taking_up = TakingUp(shared.journal.intake, self._take_up)

@@ -117,7 +117,8 @@ class Turn:
         result, chat = done.result, self.inbound.chat
         media = () if result.response_handled else await kept(result.media, self.agent.around, chat)
         message = Message("tool", result.for_llm, tool_call_id=call_id, media=media)
-        await self.transcript.append(Draft(message), outbox=done.outbox, audits=done.audits)
+        draft = Draft(message, shown=done.skipped or None)
+        await self.transcript.append(draft, outbox=done.outbox, audits=done.audits)
         if media:
             self.emit(PicturesKept(call_id, media), self.progress.step or self.step(0))
         if done.outbox:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from hookgate.protocol.chat import Chat
@@ -98,6 +98,15 @@ class ApprovalRequest:
             "always": bool(self.always),
         }
         return tuple(grant for grant, is_offered in offered.items() if is_offered)
+
+    def seen_from(self, chat: Chat) -> ApprovalRequest:
+        """Elsewhere people read who asks, and where."""
+        if chat.session_key == self.chat.session_key:
+            return self
+        said = f"{self.chat.sender or 'somebody'} asks in {self.chat.session_key}."
+        text = f"{said}\n{self.text}" if self.text else said
+        true = None if self.unredacted is None else self.unredacted.seen_from(chat)
+        return replace(self, chat=chat, text=text, unredacted=true)
 
 
 def usual_title(tool: str, extension: str) -> str:

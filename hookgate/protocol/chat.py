@@ -68,7 +68,9 @@ class Outbound:
 
     `answer`: what the model said at last; `output`: what a tool shows besides; `notice`: hookgate itself (a denial,
     say); `error`: the one line that stands where an answer should. `in_reply_to`: the platform's own id of the
-    message that it answers, put in by the journal when it leaves; empty: of none that has one.
+    message that it answers, put in by the journal when it leaves; empty: of none that has one. `request`: the id of
+    an approval request, of which this is the card: the channel shows the call and what has become of it by now, with
+    ways to decide as long as it is open, and the text is its title; empty: a message as any other.
     """
 
     chat: Chat
@@ -76,6 +78,7 @@ class Outbound:
     media: tuple[str, ...] = ()
     kind: OutboundKind = "answer"
     in_reply_to: str = ""
+    request: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,8 +110,11 @@ class Channel(Protocol):
     async def send(self, outbound: Outbound, key: str) -> str:
         """Deliver one message; the answer of a turn comes after its streamed pieces, and is shown as the reply to
         what `in_reply_to` names, where the channel can show that. Returns the receipt: the channel's own id of it,
-        or empty. The same key twice is one message, where the channel can tell. Raises
-        Undelivered; whatever else it raises is tried again too."""
+        or empty. The same key twice is one message, where the channel can tell. Raises Undelivered; whatever else it
+        raises is tried again too.
+
+        With a `request` it is a card: what is pressed there is decided with the id of who presses. Without `edit` it
+        comes again whenever something has become of the request."""
         ...
 
     def stream(self, chat: Chat, text: str) -> None:
@@ -126,9 +129,14 @@ class Channel(Protocol):
         """What was streamed since the last message is void; the answer starts again."""
         ...
 
+
+@runtime_checkable
+class AskingChannel(Channel, Protocol):
+    """Somebody sits there and answers in place: it gets no cards."""
+
     async def ask(self, request: ApprovalRequest, decide: Decide) -> None:
-        """Show the request, and hand what somebody presses or types to `decide`, now or later. It is cancelled once
-        somebody has decided, here or elsewhere, or nobody can any more. Raises CannotAsk."""
+        """Show the request, and hand what somebody types to `decide`. It is cancelled once somebody has decided, here
+        or elsewhere, or nobody can any more. Raises CannotAsk."""
         ...
 
 
@@ -138,6 +146,7 @@ class EditingChannel(Channel, Protocol):
     like may do nothing."""
 
     async def edit(self, outbound: Outbound, receipt: str) -> None:
-        """Put this text in the place of what `send` gave that receipt for; the same text again is no failure. Raises
-        as `send` does; `final`: there is no such message any more, and another one is sent."""
+        """Put this text in the place of what `send` gave that receipt for, or a card as it is by now; the same again
+        is no failure. Raises as `send` does; `final`: there is no such message any more, and another one is sent,
+        but no other card."""
         ...

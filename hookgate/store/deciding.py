@@ -8,6 +8,8 @@ from hookgate.protocol.journal.values import Standing, Vote
 
 CHANGED = "the call, or the rules for it, changed meanwhile"
 TOO_LATE = "nobody answered in time"
+TAKEN_BACK = 1.0
+"""When a grant that was taken back has ended: long ago, whatever clocks say."""
 
 
 def as_of(standing: Standing, now: float) -> Standing:

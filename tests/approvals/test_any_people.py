@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import cast
 
 import pytest
 import trio
@@ -18,8 +21,10 @@ from hookgate.approvals.requests import Refused
 from hookgate.approvals.rules import Rule
 from hookgate.protocol.approval import OPERATOR, Decision, Grant, Terms, Voter
 from hookgate.protocol.chat import Chat, Inbound
+from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import AlreadyIntended, Arrival, Claim, Conversation, PolicyChanged
 from hookgate.protocol.values import Step, ToolCall
+from hookgate.store.journal import open_journal
 from hookgate.store.memory import MemoryJournal
 from tests.approvals.asking import House, Person
 from tests.guest import Guest
@@ -63,14 +68,51 @@ class Call:
         return "expired" if self.state == "open" and self.expires_at <= time else self.state
 
 
+class Busy:
+    """A journal with its calls under way: a thread may be at work while all tasks wait."""
+
+    def __init__(self, journal: Journal) -> None:
+        self.number = 0
+        self._journal = journal
+
+    def __getattr__(self, part: str) -> object:
+        return _Part(self, getattr(self._journal, part))
+
+    async def settled(self) -> None:
+        await trio.testing.wait_all_tasks_blocked()
+        while self.number:
+            await trio.sleep(0.0005)
+            await trio.testing.wait_all_tasks_blocked()
+
+
+@dataclass
+class _Part:
+    busy: Busy
+    part: object
+
+    def __getattr__(self, name: str) -> object:
+        async def call(*given: object, **named: object) -> object:
+            self.busy.number += 1
+            try:
+                return await getattr(self.part, name)(*given, **named)
+            finally:
+                self.busy.number -= 1
+
+        return call
+
+
 class PeopleMachine(RuleBasedStateMachine):
-    """One conversation of a group, one call at a time, and all who may want to say something about it."""
+    """One conversation of a group, one call at a time, and all who may want to say something about it. `goes_back`:
+    what the journal goes by for its time."""
+
+    goes_back = True
 
     def __init__(self) -> None:
         super().__init__()
         self.time, self.calls = 10_000.0, 0
         self.guest, self.person = Guest(), Person()
-        self.journal = MemoryJournal(lambda: self.time)
+        self.calls_under_way = Busy(self.kept())
+        self.journal = cast("Journal", self.calls_under_way)
         self.rule = Rule("ask", ttl_s=TTL_S, approvers=("role:ops",), terms=Terms(grants=("session", "1h", "always")))
         self.ops = frozenset(OPS)
         self.call: Call | None = None
@@ -78,6 +120,9 @@ class PeopleMachine(RuleBasedStateMachine):
         """By id: what the rule said, and until when; 0: for ever."""
         self.house = self.opened()
         self.claim = self.guest.call(self.accepted)
+
+    def kept(self) -> Journal:
+        return MemoryJournal(lambda: self.time)
 
     def opened(self) -> House:
         return House(self.rule, clock=lambda: self.time, journal=self.journal, people=persons(*self.ops))
@@ -95,7 +140,7 @@ class PeopleMachine(RuleBasedStateMachine):
         self.guest.close()
 
     def settled(self) -> None:
-        self.guest.call(trio.testing.wait_all_tasks_blocked)
+        self.guest.call(self.calls_under_way.settled)
 
     def held(self) -> dict[str, tuple[str, float]]:
         return {id_: it for id_, it in self.grants.items() if not it[1] or it[1] > self.time}
@@ -223,10 +268,8 @@ class PeopleMachine(RuleBasedStateMachine):
             self.call = None
             return
         self.asks(call)
-        if any(content == self.rule.content for content, _ in self.held().values()):
-            call.granted = True
-            assert isinstance(call.ended[0], Permit)
-        elif state == "approved":
+        call.granted = any(content == self.rule.content for content, _ in self.held().values())
+        if call.granted or state == "approved":
             assert isinstance(call.ended[0], Permit)
         else:
             assert (call.ended, (call.request == before)) == ([], state == "open")
@@ -277,7 +320,8 @@ class PeopleMachine(RuleBasedStateMachine):
 
     @rule(seconds=st.sampled_from([1.0, 60.0, TTL_S, 3600.0, -30.0]))
     def the_clock_goes_on_or_jumps(self, seconds: float) -> None:
-        self.time += seconds
+        if seconds > 0 or self.goes_back:
+            self.time += seconds
 
     # --- what must always be true ---
 
@@ -292,7 +336,27 @@ class PeopleMachine(RuleBasedStateMachine):
         assert {it.id for it in self.guest.call(self.house.approvals.grants.held)} == set(self.held())
 
 
+class PeopleInAFile(PeopleMachine):
+    goes_back = False
+
+    def kept(self) -> Journal:
+        self.folder = TemporaryDirectory()
+        return cast("Journal", self.guest.start(self._hold))
+
+    async def _hold(self, *, task_status: trio.TaskStatus[Journal]) -> None:
+        async with open_journal(Path(self.folder.name) / "journal.db", "process", lambda: self.time) as journal:
+            task_status.started(journal)
+            await trio.sleep_forever()
+
+    def teardown(self) -> None:
+        super().teardown()
+        self.folder.cleanup()
+
+
 PeopleMachine.TestCase.settings = settings(
     stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
 )
+fewer = settings.default.max_examples // 3
+PeopleInAFile.TestCase.settings = settings(PeopleMachine.TestCase.settings, max_examples=fewer)
 TestAnyPeople = PeopleMachine.TestCase
+TestAnyPeopleInAFile = PeopleInAFile.TestCase

@@ -1,5 +1,5 @@
-"""A gateway that only stores, over a journal in a file, for a channel of a platform that is tried alone; and requests
-that wait for somebody's yes."""
+"""A gateway that only stores and delivers, over a journal in a file, for a channel of a platform that is tried alone;
+and requests that wait for somebody's yes."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from pathlib import Path
 import trio
 
 from hookgate.channels.platforms.parts import PlatformParts
+from hookgate.loop.delivery.delivery import Delivery
 from hookgate.protocol.approval import ApprovalRequest, Decision, Outcome, Voter
 from hookgate.protocol.catalog import StoreFailed
-from hookgate.protocol.chat import Chat, Inbound
+from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.interfaces import Channel
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import Accepted, Arrival, Claim, Standing, StoredRequest, Upstream, Vote
@@ -84,12 +85,16 @@ async def storing(
         yield Storing(journal, FileMedia(folder / "media"), stir, [] if failing is None else failing)
 
 
+@asynccontextmanager
+async def delivering(journal: Journal, channel: Channel) -> AsyncGenerator[None]:
+    """What is stored for its chats, cards too."""
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(Delivery(journal.posting, {channel.name: channel}).run)
+        yield
+        nursery.cancel_scope.cancel()
+
+
 # --- requests ---
-
-
-async def unused(_decision: Decision) -> Outcome:
-    """For whoever has asked: a press comes with the id of who presses."""
-    raise AssertionError
 
 
 def request(chat: Chat, **arguments: str) -> ApprovalRequest:
@@ -97,21 +102,24 @@ def request(chat: Chat, **arguments: str) -> ApprovalRequest:
     return ApprovalRequest(REQUEST, chat, call, "rule:shell", "Run bash?", "", (), 600, "d")
 
 
-@asynccontextmanager
 async def asked(
-    journal: Journal, channel: Channel, shown: ApprovalRequest, voters: tuple[str, ...], required: int = 1
-) -> AsyncGenerator[Claim]:
-    """As a call that waits does; it goes on when somebody has decided."""
+    journal: Journal,
+    shown: ApprovalRequest,
+    voters: tuple[str, ...],
+    required: int = 1,
+    elsewhere: Chat | None = None,
+) -> Claim:
+    """As a call that waits does it: here, and perhaps in another chat."""
     accepted = await journal.intake.accept(Arrival(Inbound(shown.chat, "do it", message_id="1"), "agent", shown.id))
     claim = await journal.work.claim("g", 60, accepted.conversation, accepted.id)
     assert claim is not None
     about = (shown.id, claim.conversation, claim.message, "1.0", "d", "p", "a", shown)
     those = tuple(Voter(shown.chat.channel, it) for it in voters)
-    await journal.decisions.request(claim, StoredRequest(*about, required=required, voters=those))
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(channel.ask, shown, unused)
-        yield claim
-        nursery.cancel_scope.cancel()
+    stored = StoredRequest(*about, required=required, voters=those)
+    chats = (shown.chat, *(() if elsewhere is None else (elsewhere,)))
+    cards = [Outbound(it, shown.title, kind="notice", request=shown.id) for it in chats]
+    await journal.decisions.request(claim, stored, cards)
+    return claim
 
 
 async def became(journal: Journal, state: str) -> Standing:
@@ -124,5 +132,5 @@ async def became(journal: Journal, state: str) -> Standing:
 
 async def noted(journal: Journal, channel: str) -> None:
     """Once a restart knows which message the card is."""
-    while not await journal.holds.state(channel, "cards"):
+    while await journal.posting.outgoing(channel):
         await trio.sleep(0.01)

@@ -53,4 +53,6 @@ class _Part:
     part: object
 
     def __getattr__(self, name: str) -> object:
-        return partial(self.fuse.call, getattr(self.part, name))
+        call = getattr(self.part, name)
+        # Who waits for a hint asks the journal nothing.
+        return call if name == "changed" else partial(self.fuse.call, call)

@@ -389,7 +389,7 @@ async def test_whoever_waits_for_changes_hears_of_one(journal: Journal) -> None:
 
     async def listen(task_status: trio.TaskStatus[None]) -> None:
         task_status.started()
-        await journal.books.changed()
+        await journal.posting.changed()
         heard.set()
 
     async with trio.open_nursery() as nursery:

@@ -7,12 +7,13 @@ gateway, never of the button.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from hookgate.channels import outcome
 from hookgate.channels.platforms.units import units
 from hookgate.channels.printable import named, visible
-from hookgate.protocol.approval import GRANTS, ApprovalRequest, Decision, Grant
+from hookgate.protocol.approval import GRANTS, ApprovalRequest, Decision, Grant, RequestState
 from hookgate.protocol.codec import encode
 from hookgate.protocol.journal.values import Standing
 
@@ -20,6 +21,7 @@ MOST = 3500
 """Units of what others have written, where a platform takes 4096 with our own words."""
 MOST_ARGUMENTS = 12
 DENY = "no"
+MARKS: Mapping[RequestState, str] = {"approved": "✅", "spent": "✅", "expired": "⌛"}
 WORDS: dict[Grant, str] = {
     "once": "Allow",
     "session": "Allow in this chat",
@@ -69,7 +71,7 @@ class Card:
         return "\n\n".join(filter(None, (self.title, "\n".join(self.lines), *arguments, self.outcome)))
 
 
-def card(request: ApprovalRequest, outcome: str = "", most: int = MOST) -> Card:
+def card(request: ApprovalRequest, became: str = "", most: int = MOST) -> Card:
     """`most`: units of what others have written."""
     whose = f", the extension {named(request.extension)} makes it" if request.extension else ""
     lines = [f"A call of {named(request.call.name)}{whose}; {named(request.asked_by)} asks."]
@@ -78,7 +80,7 @@ def card(request: ApprovalRequest, outcome: str = "", most: int = MOST) -> Card:
     if request.always:
         lines.append(f"Always would be for {_cut(visible(request.always), most // 8, request.id)}")
     title = _cut(visible(request.title), most // 8, request.id)
-    return Card(title, tuple(lines), tuple(_arguments(request, most)), outcome)
+    return Card(title, tuple(lines), tuple(_arguments(request, most)), became)
 
 
 def _arguments(request: ApprovalRequest, most: int) -> Iterator[tuple[str, str]]:
@@ -110,18 +112,5 @@ def _cut(text: str, most: int, request: str) -> str:
 
 def became(standing: Standing) -> str:
     """One line; empty while it waits and nobody has said anything."""
-    votes, required = standing.votes, standing.request.required
-    said = sum(vote.approved for vote in votes)
-    match standing.state:
-        case "open":
-            return f"{said} of {required} have allowed it." if said else ""
-        case "approved" | "spent" if votes:
-            return f"✅ Allowed by {', '.join(visible(vote.name) for vote in votes if vote.approved)}."
-        case "refused" if votes:
-            reason = f": {visible(votes[-1].reason)[:200]}" if votes[-1].reason else ""
-            by = f" by {visible(votes[-1].name)}" if votes[-1].voter is not None else ""
-            return f"❌ Refused{by}{reason}."
-        case "expired":
-            return "⌛ Nobody answered in time: refused."
-        case _:
-            return f"❌ It is void{': ' + visible(standing.why)[:200] if standing.why else ''}."
+    line = outcome.became(standing)
+    return line if standing.state == "open" else f"{MARKS.get(standing.state, '❌')} {line}"

@@ -14,7 +14,6 @@ from hookgate.channels.slack.api import CALL_S, UPLOAD_S
 from hookgate.channels.slack.connection import Connection
 from hookgate.channels.slack.incoming.inbox import MAX_FILE
 from hookgate.channels.slack.outgoing.messages import Messages, Text
-from hookgate.protocol.approval import ApprovalRequest, Decide
 from hookgate.protocol.channel import ChannelLimits, ChannelState, Undelivered
 from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.events.event import Event
@@ -50,6 +49,9 @@ class SlackChannel:
 
     async def send(self, outbound: Outbound, key: str) -> str:
         """The receipt: when it was sent, which is its id, and those of its files."""
+        if outbound.request:
+            self._typing.end(outbound.chat)
+            return await self._asking.show(outbound)
         files, notes = await read_files(self._media, outbound.media, LIMITS.media_out)
         text, chat, steps = written(outbound, notes), outbound.chat, list[Callable[[], Awaitable[str]]]()
         if text:
@@ -62,7 +64,10 @@ class SlackChannel:
         first = receipt.partition(" ")[0]
         if "." not in first:
             raise Undelivered("Slack has not said which message that is", final=True)
-        await self._messages.edit(outbound.chat, first, Text.of(written(outbound)))
+        if outbound.request:
+            await self._asking.change(outbound, first)
+        else:
+            await self._messages.edit(outbound.chat, first, Text.of(written(outbound)))
 
     def stream(self, chat: Chat, text: str) -> None:
         """Shown by `edit`."""
@@ -72,11 +77,6 @@ class SlackChannel:
 
     def restart_stream(self, chat: Chat) -> None:
         """Shown by `edit`."""
-
-    async def ask(self, request: ApprovalRequest, decide: Decide) -> None:
-        """What is pressed is decided with the id of who presses, not by `decide`: that is for who has asked."""
-        self._typing.end(request.chat)
-        await self._asking.ask(request)
 
     # --- what happens ---
 

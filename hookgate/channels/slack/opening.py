@@ -53,7 +53,6 @@ async def open_slack(settings: SlackSettings, parts: PlatformParts) -> AsyncGene
         messages = Messages(api)
         asking = Asking(settings.name, SlackCards(messages), parts)
         await threads.load()
-        await asking.load()
         webhook = Webhook(connection, settings.other) if settings.mode == "webhook" else None
         typing = Typing(settings.name, messages.show_at_work, AT_WORK_S)
         for task in (asking.run, typing.run):

@@ -19,7 +19,6 @@ from hookgate.channels.telegram.incoming.inbox import MAX_FILE
 from hookgate.channels.telegram.outgoing.files import MAX_CAPTION, FileCall, file_calls
 from hookgate.channels.telegram.outgoing.formatting import formatted
 from hookgate.channels.telegram.outgoing.messages import Messages, Text
-from hookgate.protocol.approval import ApprovalRequest, Decide
 from hookgate.protocol.channel import ChannelLimits, ChannelState, Undelivered
 from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.events.event import Event
@@ -57,6 +56,9 @@ class TelegramChannel:
 
     async def send(self, outbound: Outbound, key: str) -> str:
         """The receipt: the ids of its messages."""
+        if outbound.request:
+            self._typing.end(outbound.chat)
+            return await self._asking.show(outbound)
         files, notes = await read_files(self._media, outbound.media, LIMITS.media_out)
         text = _formatted(written(outbound, notes))
         calls = tuple(file_calls(files))
@@ -73,7 +75,10 @@ class TelegramChannel:
         first = receipt.partition(" ")[0]
         if not first.isdecimal():
             raise Undelivered("Telegram has not said which message that is", final=True)
-        await self._messages.edit(outbound.chat, int(first), _formatted(written(outbound)))
+        if outbound.request:
+            await self._asking.change(outbound, first)
+        else:
+            await self._messages.edit(outbound.chat, int(first), _formatted(written(outbound)))
 
     async def _sent(self, chat: Chat, call: FileCall, caption: Text | None, quoted: str) -> str:
         try:
@@ -94,11 +99,6 @@ class TelegramChannel:
 
     def restart_stream(self, chat: Chat) -> None:
         """Shown by `edit`."""
-
-    async def ask(self, request: ApprovalRequest, decide: Decide) -> None:
-        """What is pressed is decided with the id of who presses, not by `decide`: that is for who has asked."""
-        self._typing.end(request.chat)
-        await self._asking.ask(request)
 
     # --- what happens ---
 

@@ -60,7 +60,6 @@ async def open_telegram(settings: TelegramSettings, parts: PlatformParts) -> Asy
         typing = Typing(settings.name, messages.show_typing, TYPING_S)
         asking = Asking(settings.name, TelegramCards(api, messages), parts)
         await moves.load()
-        await asking.load()
         webhook = await _webhook(settings, parts, api, connection)
         receiving = _Receiving(settings, parts, api, connection, webhook)
         for task in (asking.run, typing.run):

@@ -12,15 +12,16 @@ from time import time
 
 import trio
 
+from hookgate.channels.outcome import became
 from hookgate.channels.web import past
 from hookgate.channels.web.cards import card
 from hookgate.channels.web.feeds import Due, Feed, Feeds, run_for_each
 from hookgate.channels.web.rendering import flush, run_rendering
 from hookgate.channels.web.running import Running
-from hookgate.channels.web.said import TRACED, decided, traced
+from hookgate.channels.web.said import TRACED, traced
 from hookgate.channels.web.settings import WebParts, WebSettings
-from hookgate.channels.web.shapes import Card, Queued, ShownMessage, Snapshot, ToolState, moment
-from hookgate.protocol.approval import ApprovalRequest, Decide, Voter
+from hookgate.channels.web.shapes import Queued, ShownMessage, Snapshot, ToolState, moment
+from hookgate.protocol.approval import Voter
 from hookgate.protocol.channel import UNLIMITED, ChannelState
 from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.events.event import Event
@@ -96,6 +97,9 @@ class WebChannel:
         feed = self.feeds.known(outbound.chat.session_key)
         if feed is None:
             return key
+        if outbound.request:
+            await self._show_card(feed, outbound.request)
+            return key
         await self._recount(feed)
         if feed.running is not None:
             feed.remember(feed.running)
@@ -132,16 +136,15 @@ class WebChannel:
         _running(feed).restart()
         feed.publish("restart", {})
 
-    async def ask(self, request: ApprovalRequest, decide: Decide) -> None:
-        """Shown to whoever has the chat open, and with every snapshot; what they press comes by its own request."""
-        feed, shown = self.feeds.of(request.chat), await self.card(request.id, request.chat.chat_id)
-        if shown is not None:
-            feed.publish("approval", asdict(shown))
+    async def _show_card(self, feed: Feed, request: str) -> None:
+        """As it is by now; what they press comes by its own request."""
+        standing = await self._parts.journal.decisions.standing(request)
+        if standing is not None and standing.state == "open":
+            may = self._parts.may(standing.request, Voter(self.name, feed.chat.chat_id))
+            feed.publish("approval", asdict(card(standing, may=may)))
+        elif standing is not None:
+            feed.publish("approval_done", {"id": request, "text": became(standing)})
         self._say_state(feed)
-        try:
-            await trio.sleep_forever()
-        finally:
-            feed.publish("approval_done", {"id": request.id, "text": ""})
 
     async def _tell_deciders(self, request: str) -> None:
         """Whoever may decide it hears that it is there, or is no more, in whatever chat they have open."""
@@ -149,12 +152,6 @@ class WebChannel:
         for feed in self.feeds.listened:
             if standing is not None and self._parts.may(standing.request, Voter(self.name, feed.chat.chat_id)):
                 feed.publish("approvals", {})
-
-    async def card(self, request: str, user: str) -> Card | None:
-        standing = await self._parts.journal.decisions.standing(request)
-        if standing is None:
-            return None
-        return card(standing, may=self._parts.may(standing.request, Voter(self.name, user)))
 
     # --- what happens ---
 
@@ -181,8 +178,6 @@ class WebChannel:
                 feed.publish("tool", asdict(shown))
             case SteeringInjected():
                 self._dealt_with.add(feed)
-            case ApprovalDecided():
-                feed.publish("approval_done", {"id": payload.id, "text": decided(payload)})
             case _:
                 if (trace := traced(event)) is not None:
                     _running(feed).note(trace)

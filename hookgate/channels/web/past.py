@@ -14,10 +14,10 @@ from hookgate.protocol.chat import Outbound, OutboundKind
 from hookgate.protocol.codec import encode
 from hookgate.protocol.hook.judgement import Judgement
 from hookgate.protocol.interfaces import Replacing
-from hookgate.protocol.journal.values import CallRecord, Row
+from hookgate.protocol.journal.values import CallRecord, Entry, Row
 from hookgate.protocol.journal.views import Exchange
 from hookgate.protocol.media import MediaReference, media_reference
-from hookgate.protocol.values import JsonObject, Message
+from hookgate.protocol.values import JsonObject
 
 ROLES: Mapping[OutboundKind, Role] = {"answer": "assistant", "output": "output", "notice": "notice", "error": "error"}
 MAX_SUMMARY = 200
@@ -50,7 +50,8 @@ def messages(
         answers = [(at, row) for at, row in exchange.rows if row.outbound.kind == "answer"]
         written = answers or exchange.entries
         answered_at = written[-1][0] if written else exchange.at
-        rows = [(at, row) for at, row in exchange.rows if row.outbound.kind != "answer"]
+        # Cards are shown as long as they wait, and beside messages.
+        rows = [(at, it) for at, it in exchange.rows if it.outbound.kind != "answer" and not it.outbound.request]
         before = [it for it in rows if it[0] < answered_at - ONE_STEP_S]
         after = rows[len(before) :]
         yield from (sent(row.id, row.outbound, at, _answered(exchange)) for at, row in before)
@@ -95,14 +96,15 @@ def _answer(
 
 
 def _tools(exchange: Exchange, redactor: Replacing) -> Iterator[ShownTool]:
-    results = {
-        entry.message.tool_call_id: entry.message for _, entry in exchange.entries if entry.message.role == "tool"
-    }
+    results = {entry.message.tool_call_id: entry for _, entry in exchange.entries if entry.message.role == "tool"}
     for _, entry in exchange.entries:
         for written, record in zip(entry.message.tool_calls, entry.calls, strict=False):
             result = results.get(written.id)
-            files = media(result.media) if result is not None else ()
-            yield ShownTool(written.id, written.name, _state(result), _summary(record, redactor), files)
+            if result is not None and result.shown is not None:
+                yield ShownTool(written.id, written.name, "denied", redactor.text(result.shown)[:MAX_SUMMARY])
+                continue
+            state, files = _state(result), media(result.message.media) if result is not None else ()
+            yield ShownTool(written.id, written.name, state, _summary(record, redactor), files)
 
 
 def _trace(exchange: Exchange, redactor: Replacing, judged: Judged) -> Iterator[ShownTrace]:
@@ -114,8 +116,8 @@ def _trace(exchange: Exchange, redactor: Replacing, judged: Judged) -> Iterator[
                 yield ShownTrace(it.hook, it.stage, action, redactor.text(it.reason), 0.0, written.name)
 
 
-def _state(result: Message | None) -> ToolState:
-    return "running" if result is None else "failed" if result.content.startswith(FAILED) else "done"
+def _state(result: Entry | None) -> ToolState:
+    return "running" if result is None else "failed" if result.message.content.startswith(FAILED) else "done"
 
 
 def _summary(record: CallRecord, redactor: Replacing) -> str:

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from hookgate.channels.web.shapes import ShownTrace
 from hookgate.protocol.events.event import Event
-from hookgate.protocol.events.payloads import ApprovalDecided, GateDecision, HookFailed, HookModified
+from hookgate.protocol.events.payloads import GateDecision, HookFailed, HookModified
 
 TRACED = (GateDecision, HookModified, HookFailed)
-
-
-def decided(payload: ApprovalDecided) -> str:
-    said = "Allowed" if payload.approved else "Refused"
-    reason = f": {payload.reason}" if payload.reason and not payload.approved else ""
-    return f"{said} by {payload.by}{reason}."
 
 
 def traced(event: Event) -> ShownTrace | None:

@@ -15,7 +15,7 @@ import trio
 
 from hookgate.loop.delivery.queue import WAIT_S, ChatQueue, Ways
 from hookgate.loop.delivery.sending import editing
-from hookgate.protocol.chat import Chat
+from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.interfaces import Channel, Replacing
 from hookgate.protocol.journal.interfaces import Posting
 from hookgate.protocol.journal.values import Claim
@@ -25,7 +25,9 @@ log = structlog.get_logger("hookgate.loop")
 AT_ONCE_S = 0.05
 """So long a turn keeps its place while it waits for a chat."""
 LOOK_S = 60.0
-"""How often the journal is asked for rows that nobody has told of."""
+"""How often the journal is asked for rows that nobody has told of, whatever it says itself."""
+SOON_S = 1.0
+"""How soon after something has changed in it."""
 
 Aside = Callable[[], AbstractAsyncContextManager[None]]
 """Entered while somebody waits for long."""
@@ -33,23 +35,26 @@ Aside = Callable[[], AbstractAsyncContextManager[None]]
 
 class Delivery:
     """`channels` by name; they may come and go, and rows of one that is gone wait. `redactor`: for what a channel
-    says of its own failure."""
+    says of its own failure. `given_up` hears of what will never arrive, once that is stored."""
 
     def __init__(
         self,
         posting: Posting,
         channels: Mapping[str, Channel],
         redactor: Callable[[Chat], Replacing | None] = lambda _chat: None,
+        given_up: Callable[[Outbound], None] = lambda _outbound: None,
     ) -> None:
         self._posting, self._channels = posting, channels
-        self._ways = Ways(posting, channels, redactor)
+        self._ways = Ways(posting, channels, redactor, given_up)
         self._queues: dict[str, ChatQueue] = {}
+        self._changed = trio.Event()
         # What waits here is one for each chat at most.
         self._begun, self._inbox = trio.open_memory_channel[ChatQueue](inf)
 
     async def run(self) -> None:
         """Bring what there is and what comes, until cancelled; what is under way then is for the next start."""
         async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._listen)
             nursery.start_soon(self._look)
             async for queue in self._inbox:
                 nursery.start_soon(self._work_off, queue)
@@ -121,7 +126,15 @@ class Delivery:
             quiet, now = self._ways.quiet, trio.current_time()
             for key in [key for key, until in quiet.items() if until <= now]:
                 del quiet[key]
-            await trio.sleep(LOOK_S)
+            await trio.sleep(SOON_S)
+            with trio.move_on_after(LOOK_S):
+                await self._changed.wait()
+            self._changed = trio.Event()
+
+    async def _listen(self) -> None:
+        while True:
+            await self._posting.changed()
+            self._changed.set()
 
     async def _work_off(self, queue: ChatQueue) -> None:
         try:

@@ -40,14 +40,16 @@ TOO_MANY = "the channel asks for time"
 
 @dataclass(frozen=True)
 class Ways:
-    """What all queues have in common. `quiet`: by session key until when a chat gets nothing, since its channel has
-    asked for that, or a preview has just gone there. `shown`: by row the text of its preview, where that is known.
-    `arrived`: by session key the row that is next there, and the receipts of those of its parts that are there
-    already: what was sent is not sent again because a store that fails does not hear of it."""
+    """What all queues have in common. `given_up` hears of dead letters. `quiet`: by session key until when a chat
+    gets nothing, since its channel has asked for that, or a preview has just gone there. `shown`: by row the text of
+    its preview, where that is known. `arrived`: by session key the row that is next there, and the receipts of those
+    of its parts that are there already: what was sent is not sent again because a store that fails does not hear of
+    it."""
 
     posting: Posting
     channels: Mapping[str, Channel]
     redactor: Callable[[Chat], Replacing | None]
+    given_up: Callable[[Outbound], None] = lambda _outbound: None
     quiet: dict[str, float] = field(default_factory=dict[str, float])
     shown: dict[str, str] = field(default_factory=dict[str, str])
     arrived: dict[str, tuple[str, list[str]]] = field(default_factory=dict[str, tuple[str, list[str]]])
@@ -141,6 +143,7 @@ class ChatQueue:
         if failed.final or row.tries + 1 >= MAX_TRIES:
             log.warning("message_undeliverable", session=self.chat.session_key, row=row.id, why=failed.why)
             await posting.dead(row.id, failed.why)
+            self._ways.given_up(row.outbound)
             self.begin_next(row.id)
         else:
             wait_s = max(backoff_s(row.tries + 1, FIRST_S, LONGEST_S), failed.retry_after_s or 0)

@@ -21,7 +21,8 @@ def editing(channel: Channel | None) -> EditingChannel | None:
 
 
 async def put(channel: Channel, outbound: Outbound, key: str, preview: str = "") -> str:
-    """In the place of its preview, if that is still there. The receipt."""
+    """In the place of its preview, if that is still there; what takes the place of a card is nowhere else. The
+    receipt."""
     editor = editing(channel) if preview else None
     if editor is None:
         return await channel.send(outbound, key)
@@ -30,7 +31,9 @@ async def put(channel: Channel, outbound: Outbound, key: str, preview: str = "")
     except Undelivered as error:
         if not error.final:
             raise
-        log.info("preview_gone", session=outbound.chat.session_key, why=error.why)
+        log.info("message_gone", session=outbound.chat.session_key, why=error.why)
+        if outbound.request:
+            return preview
         # By its own key the channel knows the message that is gone.
         return await channel.send(outbound, f"{key}.again")
     return preview
@@ -38,6 +41,8 @@ async def put(channel: Channel, outbound: Outbound, key: str, preview: str = "")
 
 def parts(row: Row, limits: ChannelLimits) -> list[tuple[Outbound, str]]:
     """Each with its key. What is attached comes with the last, and never by an edit; the first is the reply."""
+    if row.outbound.request:
+        return [(row.outbound, row.id)]
     texts = split(row.outbound.text, limits)
     if row.preview and row.outbound.media and len(texts) == 1:
         texts = (*texts, "")

@@ -149,7 +149,8 @@ class Work(Protocol):
 
 
 class Decisions(Protocol):
-    """For approvals. A decision needs no claim and may come from anywhere."""
+    """For approvals. A decision needs no claim and may come from anywhere. Cards are rows of the outbox that name
+    their request: whenever something has become of it, each is followed, in the same step, by a row that edits it."""
 
     async def request(self, claim: Claim, request: StoredRequest, outbox: Sequence[Outbound] = ()) -> Standing:
         """Store it before it is shown. The same digest in the same conversation adopts what is stored already, with
@@ -174,7 +175,17 @@ class Decisions(Protocol):
 
     async def void(self, request: str, why: str, outbox: Sequence[Outbound] = ()) -> None: ...
 
-    async def grant(self, grant: StoredGrant) -> None: ...
+    async def shown(self, request: str, chat: Chat, receipt: str) -> None:
+        """A card of it stands there that no row may know, as a crash leaves one: it is edited as all others are."""
+        ...
+
+    async def given_up(self, request: str) -> tuple[str, ...]:
+        """Of its cards that never came to their chats: why."""
+        ...
+
+    async def grant(self, grant: StoredGrant) -> None:
+        """Of an id that was granted before, and taken back perhaps, nothing changes."""
+        ...
 
     async def revoke(self, grant: str) -> bool: ...
 
@@ -184,7 +195,7 @@ class Decisions(Protocol):
 
 
 class Posting(Protocol):
-    """For delivery."""
+    """For delivery. A row that edits a card has the card's receipt for its preview."""
 
     async def post(self, agent: str, outbox: Sequence[Outbound]) -> None:
         """What answers no message: it belongs to what is going on in its chat with this agent."""
@@ -216,6 +227,10 @@ class Posting(Protocol):
 
     async def dead(self, row: str, why: str) -> None: ...
 
+    async def changed(self) -> None:
+        """Until something may have changed: a hint, never the truth."""
+        ...
+
 
 class Holds(Protocol):
     """What only one gateway may have, and what a platform needs to resume."""
@@ -239,10 +254,6 @@ class Books(Protocol):
 
     async def forget(self, conversation: Conversation) -> None:
         """Everything that was said; claims on it are stale from here on, and repeats of its messages stay known."""
-        ...
-
-    async def changed(self) -> None:
-        """Until something may have changed: a hint, never the truth."""
         ...
 
 

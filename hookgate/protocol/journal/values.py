@@ -141,7 +141,7 @@ class Entry:
 @dataclass(frozen=True, slots=True)
 class Draft:
     """An entry before it has a number. `upto`: it is a summary that stands for every entry below that number.
-    `shown`: what people saw of it, where that is not its text."""
+    `shown`: what people saw of it, where that is not its text; of a call's result, why the call did not run."""
 
     message: Message
     calls: tuple[CallRecord, ...] = ()

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from sqlite3 import Row
 
-from hookgate.protocol.chat import Outbound
+from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.codec import canonical
 from hookgate.protocol.journal.values import Claim, Standing, StoredGrant, StoredRequest, Vote
-from hookgate.store.deciding import CHANGED, as_of, decided
+from hookgate.store.deciding import CHANGED, TAKEN_BACK, as_of, decided
 from hookgate.store.journal.audit.chain import note
 from hookgate.store.journal.encoding import decoded, encoded
 from hookgate.store.journal.engine import Engine
@@ -61,24 +61,34 @@ class Decisions:
             found = find_request(tables, request)
             if found is not None and found.standing.state in ("open", "approved"):
                 _become(tables, request, "void", why)
+                tables.edit_cards(request)
                 post_in_chats(tables, found.standing.request.conversation.agent, outbox)
 
         await self._engine.write(void, barrier=True)
 
+    async def shown(self, request: str, chat: Chat, receipt: str) -> None:
+        await self._engine.write(lambda tables: _shown(tables, request, chat, receipt))
+
+    async def given_up(self, request: str) -> tuple[str, ...]:
+        sql = "SELECT receipt FROM outbox WHERE request = ? AND request <> '' AND edits = '' AND state = 'dead'"
+        return tuple(why for (why,) in await self._engine.read(lambda tables: tables.all(sql, request)))
+
     async def grant(self, grant: StoredGrant) -> None:
-        sql, body = "INSERT OR REPLACE INTO grants VALUES (?, ?, ?, ?, ?)", encoded(grant)
+        sql, body = "INSERT OR IGNORE INTO grants VALUES (?, ?, ?, ?, ?)", encoded(grant)
         row = (grant.id, grant.session, grant.until, FORMAT, body)
 
         def give(tables: Tables) -> None:
-            tables.run(sql, *row)
-            said = {"kind": "granted", "grant": grant.id, "scope": grant.scope, "until": grant.until}
-            note(tables, 0, said, by=grant.by, to=grant.to, text=grant.text)
+            if tables.run(sql, *row):
+                said = {"kind": "granted", "grant": grant.id, "scope": grant.scope, "until": grant.until}
+                note(tables, 0, said, by=grant.by, to=grant.to, text=grant.text)
 
         await self._engine.write(give, barrier=True)
 
     async def revoke(self, grant: str) -> bool:
         def revoke(tables: Tables) -> bool:
-            found = tables.run("DELETE FROM grants WHERE id = ?", grant) > 0
+            # It stays, so that it is not given again.
+            sql = "UPDATE grants SET ends_at = ? WHERE id = ? AND (ends_at = 0 OR ends_at > ?)"
+            found = tables.run(sql, TAKEN_BACK, grant, tables.clock()) > 0
             if found:
                 note(tables, 0, {"kind": "revoked", "grant": grant})
             return found
@@ -127,6 +137,23 @@ def _become(tables: Tables, request: str, state: str, why: str) -> None:
     tables.run("UPDATE requests SET state = ?, why = ? WHERE id = ?", state, why, request)
 
 
+def _shown(tables: Tables, request: str, chat: Chat, receipt: str) -> None:
+    found = find_request(tables, request)
+    if found is None:
+        return
+    sql = (
+        "SELECT format, outbound FROM outbox "
+        "WHERE request = ? AND edits = '' AND channel = ? AND receipt = ? AND state = 'delivered'"
+    )
+    cards = (decoded(Outbound, *row).chat.chat_id for row in tables.all(sql, request, chat.channel, receipt))
+    if chat.chat_id in cards:
+        return
+    card = Outbound(chat, found.standing.request.shown.title, kind="notice", request=request)
+    row = tables.new_row(found.conversation, card, 0, "delivered")
+    tables.run("UPDATE outbox SET receipt = ? WHERE id = ?", receipt, row)
+    tables.new_row(found.conversation, card, 0, edits=row)
+
+
 def _request(tables: Tables, claim: Claim, request: StoredRequest, outbox: Sequence[Outbound]) -> Standing:
     conversation, message = tables.fenced(claim), number_of(request.message)
     stored = tables.all(
@@ -141,6 +168,7 @@ def _request(tables: Tables, claim: Claim, request: StoredRequest, outbox: Seque
         if found.standing.state == "expired":
             # For good, wherever the clock goes: it is asked anew.
             tables.run(EXPIRED, found.standing.why, its.id)
+            tables.edit_cards(its.id)
             continue
         if its.asker != request.asker:
             continue
@@ -148,6 +176,7 @@ def _request(tables: Tables, claim: Claim, request: StoredRequest, outbox: Seque
             return found.standing
         if its.call_id == request.call_id:
             _become(tables, its.id, "void", CHANGED)
+            tables.edit_cards(its.id)
     key = (request.id, conversation, message, request.call_id, request.digest)
     asked = {"request": request.id, "digest": request.digest, "policy": request.policy, "asker": request.asker}
     call = (request.shown.unredacted or request.shown).call
@@ -166,8 +195,9 @@ def _decide(tables: Tables, request: str, vote: Vote, outbox: Sequence[Outbound]
         return None
     after, agent = decided(found.standing, vote), found.standing.request.conversation.agent
     if not after.counted:
-        first = after.state == "expired" and vote.voter is None and tables.run(EXPIRED, after.why, request)
-        post_in_chats(tables, agent, outbox if first else ())
+        if after.state == "expired" and vote.voter is None and tables.run(EXPIRED, after.why, request):
+            tables.edit_cards(request)
+            post_in_chats(tables, agent, outbox)
         return after
     said = {"kind": "decided", "request": request, "approved": vote.approved, "grant": vote.grant}
     who = str(vote.voter) if vote.voter is not None else ""
@@ -175,5 +205,6 @@ def _decide(tables: Tables, request: str, vote: Vote, outbox: Sequence[Outbound]
     note(tables, found.conversation, {**said, "state": after.state}, **texts)
     sql = "UPDATE requests SET state = ?, why = ?, votes = ? WHERE id = ?"
     tables.run(sql, after.state, after.why, encoded(Votes(after.votes)), request)
+    tables.edit_cards(request)
     post_in_chats(tables, agent, outbox if after.state != "open" else ())
     return after

@@ -12,9 +12,11 @@ from hookgate.store.journal.engine import Engine
 from hookgate.store.journal.intake import current
 from hookgate.store.journal.tables import OPEN_ROW, Tables, id_of, number_of
 
-# The last column: what the platform calls the message that it answers.
+# What stands in its place, and, in the last column, what the platform calls the message that it answers.
 LEAVING = """
-    SELECT id, format, outbound, message, tries, preview, coalesce(
+    SELECT id, format, outbound, message, tries,
+    coalesce((SELECT receipt FROM outbox c WHERE c.id = outbox.edits AND c.state = 'delivered'), preview),
+    coalesce(
         (SELECT json_extract(CAST(inbound AS TEXT), '$.message_id') FROM messages WHERE number = outbox.message), ''
     ) FROM outbox
 """
@@ -74,6 +76,9 @@ class Posting:
     async def dead(self, row: str, why: str) -> None:
         await self._engine.write(lambda tables: _end(tables, row, "dead", why))
 
+    async def changed(self) -> None:
+        await self._engine.changed()
+
 
 def _rows(tables: Tables, sql: str, *values: object) -> tuple[Row, ...]:
     return tuple(
@@ -88,3 +93,6 @@ def _end(tables: Tables, row: str, state: str, receipt: str) -> None:
     for (message,) in tables.all(sql, state, receipt, row):
         if tables.one("SELECT 1 FROM messages WHERE number = ? AND inbound IS NOT NULL", message):
             tables.passed(message, state, receipt if state == "dead" else "")
+    if state == "dead":
+        # Nobody edits what is not there.
+        tables.run("UPDATE outbox SET state = 'dead', receipt = ? WHERE edits = ? AND state IS NULL", receipt, row)

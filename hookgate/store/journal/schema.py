@@ -190,4 +190,11 @@ _HANDED = (
     "CREATE UNIQUE INDEX handed ON outbox (conversation, call) WHERE call <> ''",
 )
 
-JOURNAL = Schema(0x686F6F6A, (_FIRST, _TURNS, _PREVIEWS, _INTENTS, _PEOPLE, _HANDED))
+# Cards: `request`, of which a row shows what has become; `edits`: the row whose message it changes.
+_CARDS = (
+    "ALTER TABLE outbox ADD COLUMN request TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE outbox ADD COLUMN edits TEXT NOT NULL DEFAULT ''",
+    "CREATE INDEX cards ON outbox (request) WHERE request <> ''",
+)
+
+JOURNAL = Schema(0x686F6F6A, (_FIRST, _TURNS, _PREVIEWS, _INTENTS, _PEOPLE, _HANDED, _CARDS))

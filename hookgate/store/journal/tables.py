@@ -14,8 +14,12 @@ from hookgate.store.journal.schema import FORMAT
 
 NEW_ENTRY = "INSERT INTO entries (conversation, number, upto, at, format, body) VALUES (?, ?, ?, ?, ?, ?)"
 NEW_ROW = """
-    INSERT INTO outbox (id, conversation, message, channel, chat, at, format, outbound, state)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+    INSERT INTO outbox (id, conversation, message, channel, chat, at, format, outbound, state, request, edits)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+CARDS = """
+    SELECT id, conversation, format, outbound FROM outbox
+    WHERE request = ? AND request <> '' AND edits = '' AND state IS NOT 'dead'
 """
 OPEN_ROW = (
     "SELECT id, format, outbound, preview FROM outbox WHERE conversation = ? AND message = ? AND state = 'open'"
@@ -108,15 +112,23 @@ class Tables:
         self.run(filled, self.clock(), FORMAT, encoded(outbox[0]), open_row[0])
         return [open_row[0], *(self.new_row(conversation, it, message) for it in outbox[1:])]
 
-    def new_row(self, conversation: int, outbound: Outbound, message: int, state: str | None = None) -> str:
+    def new_row(
+        self, conversation: int, outbound: Outbound, message: int, state: str | None = None, edits: str = ""
+    ) -> str:
         """Its id."""
         its, chat = self.conversation(conversation), outbound.chat
         sql = "UPDATE conversations SET rows = rows + 1 WHERE number = ? RETURNING rows"
         [(number,)] = self.all(sql, conversation)
         id_, place = f"{its.id}#{number}", (chat.channel, chat.session_key)
         body = encoded(outbound)
-        self.run(NEW_ROW, id_, conversation, message, *place, self.clock(), FORMAT, body, state)
+        row = (id_, conversation, message, *place, self.clock(), FORMAT, body, state, outbound.request, edits)
+        self.run(NEW_ROW, *row)
         return id_
+
+    def edit_cards(self, request: str) -> None:
+        """Something has become of it: whoever has been shown it sees that, once what is on its way is there."""
+        for id_, conversation, format_, body in self.all(CARDS, request):
+            self.new_row(conversation, decoded(Outbound, format_, body), 0, edits=id_)
 
     def conversation(self, number: int) -> Conversation:
         row = self.one("SELECT session, agent, generation FROM conversations WHERE number = ?", number)
@@ -128,11 +140,13 @@ class Tables:
         if ended:
             self.passed(message, outcome, why)
             self._close_preview(message, UNSAID[outcome])
-        self.run(
+        voided = self.all(
             "UPDATE requests SET state = 'void', why = ? WHERE message = ? AND state IN ('open', 'approved') "
-            "AND conversation = (SELECT conversation FROM messages WHERE number = ?)",
+            "AND conversation = (SELECT conversation FROM messages WHERE number = ?) RETURNING id",
             *(ENDS[outcome], message, message),
         )
+        for (request,) in voided:
+            self.edit_cards(request)
         return ended > 0
 
     def _close_preview(self, message: int, unsaid: str) -> None:

@@ -56,9 +56,6 @@ class Books:
         tables.outbox = {id_: it for id_, it in tables.outbox.items() if not id_.startswith(f"{conversation.id}#")}
         tables.ring()
 
-    async def changed(self) -> None:
-        await self._tables.changed()
-
 
 def is_open(row: RequestRow, now: float) -> bool:
     return row.state == "open" and not 0 < row.request.expires_at <= now

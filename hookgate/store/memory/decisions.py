@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from hookgate.protocol.chat import Outbound
-from hookgate.protocol.journal.values import Claim, Standing, StoredGrant, StoredRequest, Vote
-from hookgate.store.deciding import CHANGED, TOO_LATE, as_of, decided
-from hookgate.store.memory.tables import RequestRow, Tables
+from hookgate.protocol.chat import Chat, Outbound
+from hookgate.protocol.journal.values import Claim, Row, Standing, StoredGrant, StoredRequest, Vote
+from hookgate.store.deciding import CHANGED, TAKEN_BACK, TOO_LATE, as_of, decided
+from hookgate.store.memory.tables import OutboxRow, RequestRow, Tables
 
 
 class Decisions:
@@ -23,11 +24,13 @@ class Decisions:
             if state == "expired":
                 # For good, wherever the clock goes: it is asked anew.
                 row.state, row.why = state, TOO_LATE
+                self._tables.edit_cards(row)
                 continue
             if (its.digest, its.policy, its.asker) == (request.digest, request.policy, request.asker):
                 return self._now(row)
             if its.call_id == request.call_id and its.asker == request.asker:
                 row.state, row.why = "void", CHANGED
+                self._tables.edit_cards(row)
         row = RequestRow(request)
         self._tables.requested(row)
         self._tables.post_in_chats(request.conversation.agent, outbox)
@@ -44,6 +47,7 @@ class Decisions:
         first = row.state == "open" and after.state == "expired" and vote.voter is None
         if after.counted or first:
             row.state, row.why, row.votes = after.state, after.why, list(after.votes)
+            self._tables.edit_cards(row)
             self._tables.post_in_chats(row.request.conversation.agent, outbox if after.state != "open" else ())
             self._tables.ring()
         return after
@@ -63,14 +67,34 @@ class Decisions:
         row = self._tables.requests.get(request)
         if row is not None and self._now(row).state in ("open", "approved"):
             row.state, row.why = "void", why
+            self._tables.edit_cards(row)
             self._tables.post_in_chats(row.request.conversation.agent, outbox)
             self._tables.ring()
 
+    async def shown(self, request: str, chat: Chat, receipt: str) -> None:
+        row = self._tables.requests.get(request)
+        places = [(it.receipt, it.row.outbound.chat.chat_id) for it in row.cards] if row is not None else []
+        if row is None or (receipt, chat.chat_id) in places:
+            return
+        card = Outbound(chat, row.request.shown.title, kind="notice", request=request)
+        there = OutboxRow(Row("", card), receipt=receipt)
+        row.cards.append(there)
+        self._tables.post_in_chats(row.request.conversation.agent, [card], there)
+        self._tables.ring()
+
+    async def given_up(self, request: str) -> tuple[str, ...]:
+        row = self._tables.requests.get(request)
+        return tuple(it.given_up for it in row.cards if it.given_up) if row is not None else ()
+
     async def grant(self, grant: StoredGrant) -> None:
-        self._tables.grants[grant.id] = grant
+        self._tables.grants.setdefault(grant.id, grant)
 
     async def revoke(self, grant: str) -> bool:
-        return self._tables.grants.pop(grant, None) is not None
+        held = any(it.id == grant for it in await self.grants())
+        if held:
+            # It stays, so that it is not given again.
+            self._tables.grants[grant] = replace(self._tables.grants[grant], until=TAKEN_BACK)
+        return held
 
     async def grants(self, session: str = "") -> tuple[StoredGrant, ...]:
         now = self._tables.clock()

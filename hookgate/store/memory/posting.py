@@ -37,15 +37,15 @@ class Posting:
             if chat.channel == channel and not it.open:
                 first.setdefault(chat.session_key, it)
         now = self._tables.clock()
-        return tuple(it.row for it in first.values() if it.again_at <= now)
+        return tuple(it.leaving for it in first.values() if it.again_at <= now)
 
     async def next_row(self, chat: Chat) -> Row | None:
-        rows = (it.row for it in self._tables.outbox.values() if not it.open)
+        rows = (it.leaving for it in self._tables.outbox.values() if not it.open)
         return next((it for it in rows if it.outbound.chat.session_key == chat.session_key), None)
 
     async def sent(self, row: str, receipt: str) -> Row | None:
         stored = self._tables.outbox.get(row)
-        self._end(row, "delivered")
+        self._end(row, "delivered", receipt=receipt)
         return None if stored is None else await self.next_row(stored.row.outbound.chat)
 
     async def failed(self, row: str, why: str, again_at: float) -> None:
@@ -55,13 +55,20 @@ class Posting:
 
     async def dead(self, row: str, why: str) -> None:
         self._end(row, "dead", why)
+        # Nobody edits what is not there.
+        rows = self._tables.outbox
+        for id_ in [id_ for id_, it in rows.items() if it.edits is not None and it.edits.row.id == row]:
+            del rows[id_]
 
-    def _end(self, row: str, what: str, why: str = "") -> None:
+    async def changed(self) -> None:
+        await self._tables.changed()
+
+    def _end(self, row: str, what: str, why: str = "", receipt: str = "") -> None:
         """The first end stands."""
         stored = self._tables.outbox.pop(row, None)
         if stored is None:
             return
-        stored.given_up = why
+        stored.given_up, stored.receipt = why, receipt
         message = self._tables.messages.get(stored.row.in_reply_to)
         if message is not None:
             self._tables.passed(message, what, why)

@@ -58,12 +58,19 @@ class MessageRow:
 
 @dataclass
 class OutboxRow:
-    """`open`: a place for what is still being written. `given_up`: why, where it never left."""
+    """`open`: a place for what is still being written. `given_up`: why, where it never left. `receipt`: of what is
+    there; `edits`: the card whose message it changes."""
 
     row: Row
     open: bool = False
     again_at: float = 0.0
     given_up: str = ""
+    receipt: str = ""
+    edits: OutboxRow | None = None
+
+    @property
+    def leaving(self) -> Row:
+        return self.row if self.edits is None else replace(self.row, preview=self.edits.receipt)
 
 
 @dataclass
@@ -92,6 +99,7 @@ class RequestRow:
     state: RequestState = "open"
     votes: list[Vote] = field(default_factory=list[Vote])
     why: str = ""
+    cards: list[OutboxRow] = field(default_factory=list[OutboxRow])
 
 
 class Tables:
@@ -191,16 +199,24 @@ class Tables:
         filled.row, filled.open = replace(filled.row, outbound=self._answering(outbox[0], in_reply_to)), False
         return [filled, *(self.new_row(thread, it, in_reply_to) for it in outbox[1:])]
 
-    def post_in_chats(self, agent: str, outbox: Sequence[Outbound]) -> None:
+    def post_in_chats(self, agent: str, outbox: Sequence[Outbound], edits: OutboxRow | None = None) -> None:
         """Each belongs to what is going on in its chat with this agent, and answers no message."""
         for it in outbox:
-            self.post(self.thread(self.current(it.chat.session_key, agent)), [it])
+            row = self.new_row(self.thread(self.current(it.chat.session_key, agent)), it, "")
+            row.edits = edits
+            if edits is None and it.request in self.requests:
+                self.requests[it.request].cards.append(row)
 
     def new_row(self, thread: Thread, outbound: Outbound, in_reply_to: str, *, open_: bool = False) -> OutboxRow:
         thread.rows += 1
         row = Row(f"{thread.conversation.id}#{thread.rows}", self._answering(outbound, in_reply_to), in_reply_to)
         stored = self.outbox[row.id] = OutboxRow(row, open_)
         return stored
+
+    def edit_cards(self, asked: RequestRow) -> None:
+        """Something has become of it: whoever has been shown it sees that, once what is on its way is there."""
+        for card in [it for it in asked.cards if not it.given_up]:
+            self.post_in_chats(asked.request.conversation.agent, [card.row.outbound], card)
 
     def _answering(self, outbound: Outbound, message: str) -> Outbound:
         its = self.messages.get(message)
@@ -233,6 +249,7 @@ class Tables:
         for row in self.requests.values():
             if row.request.message == message and row.state in ("open", "approved"):
                 row.state, row.why = "void", why
+                self.edit_cards(row)
 
     def accepted(self, digest: str, message: str) -> None:
         self.keys[digest] = message, self.clock()

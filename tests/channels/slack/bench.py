@@ -1,4 +1,4 @@
-"""A Slack channel before a fake workspace, with a gateway that only stores."""
+"""A Slack channel before a fake workspace, with a gateway that only stores and delivers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from hookgate.channels.slack.opening import OpenSlack, open_slack
 from hookgate.channels.slack.settings import Secret, SlackSettings
 from hookgate.protocol.approval import ApprovalRequest
 from hookgate.protocol.chat import Chat, Inbound
-from hookgate.protocol.interfaces import Channel
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import Claim, Standing
 from hookgate.store.media import FileMedia
@@ -68,6 +67,7 @@ async def opened(
     async with (
         storing.storing(folder, fake.stir, failing) as gateway,
         open_slack(replace(given, **settings), gateway.parts) as it,
+        storing.delivering(gateway.journal, it.channel),
     ):
         yield Bench(fake, it, gateway)
 
@@ -83,11 +83,8 @@ def direct(thread: str = "") -> Chat:
     return Chat("sl", DIRECT, "U0ANN", thread=thread)
 
 
-@asynccontextmanager
-async def asked(bench: Bench, shown: ApprovalRequest, required: int = 1) -> AsyncGenerator[Claim]:
-    channel: Channel = bench.channel
-    async with storing.asked(bench.journal, channel, shown, ("U0ANN", "U0CLEO"), required) as claim:
-        yield claim
+async def asked(bench: Bench, shown: ApprovalRequest, required: int = 1, elsewhere: Chat | None = None) -> Claim:
+    return await storing.asked(bench.journal, shown, ("U0ANN", "U0CLEO"), required, elsewhere)
 
 
 async def became(bench: Bench, state: str) -> Standing:

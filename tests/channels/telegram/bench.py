@@ -1,4 +1,4 @@
-"""A Telegram channel before a fake Bot API, with a gateway that only stores."""
+"""A Telegram channel before a fake Bot API, with a gateway that only stores and delivers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from hookgate.channels.telegram.opening import OpenTelegram, open_telegram
 from hookgate.channels.telegram.settings import TelegramSettings
 from hookgate.protocol.approval import ApprovalRequest
 from hookgate.protocol.chat import Chat, Inbound
-from hookgate.protocol.interfaces import Channel
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import Claim, Standing
 from hookgate.store.media import FileMedia
@@ -66,6 +65,7 @@ async def opened(
     async with (
         storing.storing(folder, fake.stir, failing) as gateway,
         open_telegram(replace(given, **settings), gateway.parts) as it,
+        storing.delivering(gateway.journal, it.channel),
     ):
         yield Bench(fake, it, gateway)
 
@@ -81,11 +81,8 @@ def direct(user: int = 7) -> Chat:
     return Chat("tg", str(user), str(user))
 
 
-@asynccontextmanager
-async def asked(bench: Bench, shown: ApprovalRequest, required: int = 1) -> AsyncGenerator[Claim]:
-    channel: Channel = bench.channel
-    async with storing.asked(bench.journal, channel, shown, ("7", "9"), required) as claim:
-        yield claim
+async def asked(bench: Bench, shown: ApprovalRequest, required: int = 1, elsewhere: Chat | None = None) -> Claim:
+    return await storing.asked(bench.journal, shown, ("7", "9"), required, elsewhere)
 
 
 async def became(bench: Bench, state: str) -> Standing:

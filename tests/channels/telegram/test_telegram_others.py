@@ -94,13 +94,13 @@ async def test_a_button_of_somebody_elses_server_decides(tmp_path: Path) -> None
             await person.post("/sendMessage", json=said)
             await until(lambda: bench.received)
             assert (bench.received[0].chat, bench.received[0].text) == (direct(), "hello")
-            async with asked(bench, request(direct())):
-                card = await shown(person, lambda it: "reply_markup" in it["message"])
-                [data, *_] = [it["callback_data"] for it in card["message"]["reply_markup"]["inline_keyboard"][0]]
-                message = {"message_id": card["messageId"], "chat": where, "from": ANN}
-                press = {"botToken": TOKEN, "from": ANN, "message": message, "data": data, "date": 1}
-                await person.post("/sendCallback", json=press)
-                assert (await became(bench, "approved")).votes[-1].name == "Ann (7)"
+            await asked(bench, request(direct()))
+            card = await shown(person, lambda it: "reply_markup" in it["message"])
+            [data, *_] = [it["callback_data"] for it in card["message"]["reply_markup"]["inline_keyboard"][0]]
+            message = {"message_id": card["messageId"], "chat": where, "from": ANN}
+            press = {"botToken": TOKEN, "from": ANN, "message": message, "data": data, "date": 1}
+            await person.post("/sendCallback", json=press)
+            assert (await became(bench, "approved")).votes[-1].name == "Ann (7)"
             await shown(person, lambda it: it["message"]["text"].endswith("Allowed by Ann (7)."))
 
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import trio
 
-from hookgate.protocol.approval import CannotAsk
 from hookgate.protocol.channel import Undelivered
 from hookgate.protocol.chat import Chat, Outbound
-from hookgate.protocol.journal.values import Vote
-from tests.channels.storing import PNG, request, unused
-from tests.channels.telegram.bench import asked, became, benched, direct, noted, opened
-from tests.channels.telegram.fake import ANN, BOB, Refused, open_fake
+from tests.channels.storing import PNG
+from tests.channels.telegram.bench import benched, direct
+from tests.channels.telegram.fake import ANN, Refused
 
 
 async def test_markdown_goes_as_entities_and_once_as_it_was_where_the_platform_does_not_take_them(
@@ -123,79 +119,3 @@ async def test_files_go_as_what_they_are_and_begun_messages_are_not_begun_again(
         await bench.channel.send(Outbound(direct(), "odd", (picture,)), "k4")
         assert "document" in fake.sent(7)[-1]
         assert fake.wrong == []
-
-
-# --- questions ---
-
-
-async def test_a_button_decides_for_whoever_may_and_the_outcome_stays_in_the_text(tmp_path: Path) -> None:
-    async with benched(tmp_path) as bench:
-        fake = bench.fake
-        chat, group = Chat("tg", "-1005", "7", "group"), fake.group(-1005)
-        async with asked(bench, request(chat)):
-            [card] = await fake.until(lambda: fake.sent(group["id"]))
-            assert "rm -rf /tmp/x\\u202e" in card["text"]
-            strange = fake.press(card, "Allow", BOB)
-            answers = await fake.until(lambda: fake.called("answerCallbackQuery"))
-            assert answers == [{"callback_query_id": strange, "text": "Only Ann may decide this."}]
-            assert "reply_markup" in fake.sent(-1005)[0]
-            fake.press(card, "Allow", ANN)
-            await fake.until(lambda: len(fake.called("answerCallbackQuery")) == 2)
-            assert (await became(bench, "approved")).votes[-1].name == "Ann (7)"
-        await fake.until(lambda: "reply_markup" not in fake.sent(-1005)[0])
-        assert fake.texts(-1005)[0].endswith("✅ Allowed by Ann (7).")
-        stale = fake.press_data(card, "a:0123456789abcdef:no")
-        unknown = fake.press_data(card, "anything")
-        answers = await fake.until(lambda: len(fake.called("answerCallbackQuery")) == 4 and fake.calls)
-        told = {it["callback_query_id"]: it["text"] for it in fake.called("answerCallbackQuery")}
-        assert told[stale] == "approved: False"
-        assert told[unknown] == "There is nothing behind this button any more."
-        assert fake.wrong == []
-
-
-async def test_after_a_restart_the_old_button_works_and_no_second_card_is_shown(tmp_path: Path) -> None:
-    with trio.fail_after(60):
-        async with open_fake() as fake:
-            fake.private(ANN)
-            async with opened(tmp_path, fake) as bench, asked(bench, request(direct())):
-                [card] = await fake.until(lambda: fake.sent(7))
-                await noted(bench)
-            async with opened(tmp_path, fake) as bench, trio.open_nursery() as nursery:
-                nursery.start_soon(bench.channel.ask, request(direct()), unused)
-                fake.press(card, "Deny")
-                await became(bench, "refused")
-                nursery.cancel_scope.cancel()
-                await fake.until(lambda: "reply_markup" not in fake.sent(7)[0])
-                assert len(fake.sent(7)) == 1
-                assert fake.texts(7)[0].endswith("❌ Refused by Ann (7).")
-
-
-async def test_a_card_of_what_was_decided_elsewhere_while_nobody_listened_is_changed_at_the_start(
-    tmp_path: Path,
-) -> None:
-    with trio.fail_after(60):
-        async with open_fake() as fake:
-            fake.private(ANN)
-            async with opened(tmp_path, fake) as bench, asked(bench, request(direct())):
-                await fake.until(lambda: fake.sent(7))
-                await noted(bench)
-            async with opened(tmp_path, fake) as bench:
-                await bench.journal.decisions.decide("0123456789abcdef", Vote("op", False, "not today", by="op"))
-            async with opened(tmp_path, fake) as bench:
-                await fake.until(lambda: "reply_markup" not in fake.sent(7)[0])
-                assert fake.texts(7)[0].endswith("❌ Refused: not today.")
-
-
-async def test_a_long_call_says_what_it_does_not_show_and_a_chat_that_is_gone_cannot_be_asked(tmp_path: Path) -> None:
-    async with benched(tmp_path) as bench:
-        fake = bench.fake
-        fake.private(ANN)
-        async with asked(
-            bench, request(direct(), path="a", content="x" * 50_000, **{f"n{n}": "y" for n in range(5)})
-        ):
-            [card] = await fake.until(lambda: fake.sent(7))
-            assert "of 50,000 characters more: /pending 01234567 shows all" in card["text"]
-        assert fake.wrong == []
-        fake.faults["sendMessage"] = [Refused(403, "Forbidden: bot was kicked")]
-        with pytest.raises(CannotAsk, match="kicked"):
-            await bench.channel.ask(replace(request(direct()), id="ffff"), unused)

@@ -61,6 +61,12 @@ class Site:
             client.headers["x-csrf-token"] = (await client.get("/api/me")).json()["csrf"]
             yield client
 
+    async def deliver(self) -> None:
+        """What is on its way to chats."""
+        while rows := await self.journal.posting.outgoing("web"):
+            for row in rows:
+                await self.journal.posting.sent(row.id, await self.channel.send(row.outbound, row.id))
+
     async def next(self) -> Turn:
         """Of the next message that arrives."""
         return await self.begin((await self.arrived.receive()).message_id)
@@ -98,8 +104,7 @@ class Turn:
         await self.site.journal.work.complete(
             self.claim, "answered", [Draft(Message("assistant", text))], [Outbound(self.chat, text)]
         )
-        [row] = await self.site.journal.posting.outgoing("web")
-        await self.site.journal.posting.sent(row.id, await self.site.channel.send(row.outbound, row.id))
+        await self.site.deliver()
 
 
 @asynccontextmanager
@@ -123,7 +128,9 @@ async def opened(folder: Path, settings: WebSettings = SETTINGS, listen: str = "
                 return accepted
 
             async def decide(request: str, decision: Decision, voter: Voter) -> Outcome:
-                standing = await journal.decisions.decide(request, Vote(voter.id, decision.approved, decision.reason))
+                standing = await journal.decisions.decide(
+                    request, Vote(voter.id, decision.approved, decision.reason, voter=voter)
+                )
                 if standing is None:
                     return Outcome(False, "unknown", "There is no such request.")
                 return Outcome(standing.counted, standing.state, f"{standing.state} by {standing.votes[-1].person}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -207,7 +208,9 @@ async def test_a_call_that_waits_is_a_card_and_the_first_of_two_opposite_decisio
             "r1", turn.chat, ToolCall("c", "edit", edit), "rule:x", "", "", ("ann", "bob"), 60, "d"
         )
         its = (turn.claim.conversation, turn.claim.message, "1.0", "d", "p", "rule:x")
-        await site.journal.decisions.request(turn.claim, StoredRequest("r1", *its, shown))
+        asked = Outbound(turn.chat, shown.title, kind="notice", request="r1")
+        await site.journal.decisions.request(turn.claim, StoredRequest("r1", *its, shown), [asked])
+        await site.deliver()
         [card] = (await ann.get("/api/chats/c1")).json()["approvals"]
         assert (card["tool"], card["arguments"], card["may"], card["of"]) == ("edit", edit, True, [0, 1])
         assert card["diff"].splitlines()[-2:] == ["-two", "+2"]
@@ -222,7 +225,13 @@ async def test_a_call_that_waits_is_a_card_and_the_first_of_two_opposite_decisio
             other = site.channel.feeds.of(Chat("web", "owner", "owner", thread="elsewhere"))
             other.publish("state", {})
             assert (await hears_not.next("approvals", "state"))[0] == "state"
-        yes = await bob.post("/api/approvals/r1", json={"approved": True})
+        async with listening(ann, "c1") as hears:
+            await hears.next("snapshot")
+            yes = await bob.post("/api/approvals/r1", json={"approved": True})
+            # No call has come back to its question yet, as after a restart.
+            await site.deliver()
+            assert (await hears.next("approval_done"))[1] == {"id": "r1", "text": "Allowed by bob."}
+        assert [it["role"] for it in (await ann.get("/api/chats/c1")).json()["messages"]] == ["user"]
         no = await ann.post("/api/approvals/r1", json={"approved": False, "reason": "late"})
         assert (yes.json()["counted"], no.json()["counted"], no.json()["state"]) == (True, False, "approved")
         for wrong in ({"approved": "yes"}, {"approved": True, "grant": "everything"}, {}):
@@ -231,17 +240,18 @@ async def test_a_call_that_waits_is_a_card_and_the_first_of_two_opposite_decisio
 
 async def test_what_hooks_have_kept_from_people_stays_unseen_when_the_chat_is_read_again(site: Site) -> None:
     call = ToolCall("c1", "ls", {"path": "."})
-    record = CallRecord(call, None, "agent", 1)
+    record, denied = CallRecord(call, None, "agent", 1), CallRecord(replace(call, id="c2"), None, "agent", 1)
     async with site.ann() as ann:
         for key, outbox in (("k1", ("notice", "withheld by guard")), ("k2", ("answer", "changed")), ("k3", None)):
             await ann.post("/api/chats/c1/messages", json={"key": key, "text": key})
             turn = await site.begin(key)
-            asks = Message("assistant", "SECRET", (ProposedCall("c1", "ls", "{}"),))
-            await site.journal.work.append(turn.claim, [Draft(asks, (record,), shown="seen")])
+            asks = Message("assistant", "SECRET", (ProposedCall("c1", "ls", "{}"), ProposedCall("c2", "ls", "{}")))
+            await site.journal.work.append(turn.claim, [Draft(asks, (record, denied), shown="seen")])
             result = Message("tool", "ERROR (unknown) x", tool_call_id="c1")
+            refused = Draft(Message("tool", "not today", tool_call_id="c2"), shown="not today: it is Friday")
             kind, text = outbox or ("answer", "")
             sent = [Outbound(turn.chat, text, kind=kind)] if outbox else []  # type: ignore[arg-type]
-            drafts = [Draft(result), Draft(Message("assistant", "SECRET"))]
+            drafts = [Draft(result), refused, Draft(Message("assistant", "SECRET"))]
             await site.journal.work.complete(turn.claim, "answered" if outbox else "dropped", drafts, sent)
         await ann.post("/api/chats/c1/messages", json={"key": "k4", "text": "k4"})
         kept_out, why = await site.begin("k4", again=True), Outbound(turn.chat, "no such words", kind="notice")
@@ -255,7 +265,10 @@ async def test_what_hooks_have_kept_from_people_stays_unseen_when_the_chat_is_re
             # A hook has kept it out of the conversation, and people are told so.
             *(("user", "k4"), ("notice", "no such words")),
         ]
-        assert [(it["name"], it["state"]) for it in seen[1]["tools"]] == [("ls", "failed")]
+        assert [(it["state"], it["summary"]) for it in seen[1]["tools"]] == [
+            ("failed", '{"path":"."}'),
+            ("denied", "not today: it is Friday"),
+        ]
 
 
 async def test_what_hooks_said_of_calls_stands_beside_an_answer_after_a_restart_too(tmp_path: Path) -> None:

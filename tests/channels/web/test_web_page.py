@@ -11,7 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import trio
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
@@ -19,7 +18,6 @@ from hookgate.protocol.approval import ApprovalRequest
 from hookgate.protocol.chat import Outbound
 from hookgate.protocol.events.inside import PicturesKept
 from hookgate.protocol.events.payloads import (
-    ApprovalDecided,
     GateDecision,
     ToolExecEnd,
     ToolExecStart,
@@ -150,8 +148,9 @@ def asked(live: Live, turn: Turn, required: int = 1) -> None:
     stored = StoredRequest(
         "r1", turn.claim.conversation, turn.claim.message, "1.0", "d", "p", "rule:live", shown, required=required
     )
-    live.run(live.site.journal.decisions.request, turn.claim, stored)
-    live.call(trio.lowlevel.spawn_system_task, live.site.channel.ask, shown, None)
+    card = Outbound(turn.chat, shown.title, kind="notice", request="r1")
+    live.run(live.site.journal.decisions.request, turn.claim, stored, [card])
+    live.run(live.site.deliver)
 
 
 def test_a_call_is_shown_whole_and_decided_in_one_of_two_tabs(live: Live, people: People) -> None:
@@ -181,7 +180,7 @@ def test_a_call_is_shown_whole_and_decided_in_one_of_two_tabs(live: Live, people
     standing = live.run(live.site.journal.decisions.standing, "r1")
     assert standing
     assert [(vote.approved, vote.reason) for vote in standing.votes] == [(False, "not on a Friday")]
-    live.call(turn.tell, ApprovalDecided("r1", "edit", False, "owner", "d", "not on a Friday"))
+    live.run(live.site.deliver)
     expect(other.locator(".ask.done")).to_contain_text("edit: Refused by owner: not on a Friday.")
     ended(live, turn, "Then not.")
     for tab in (page, other):

@@ -24,9 +24,6 @@ class Books:
     async def forget(self, conversation: Conversation) -> None:
         await self._engine.write(lambda tables: forget(tables, conversation), barrier=True)
 
-    async def changed(self) -> None:
-        await self._engine.changed()
-
 
 def state_of(tables: Tables, channel: str, name: str) -> str:
     row = tables.one("SELECT value FROM states WHERE channel = ? AND name = ?", channel, name)

@@ -1,0 +1,84 @@
+"""Cards that never come to their chats: whoever cannot be asked is not waited for."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import trio
+import trio.testing
+
+from hookgate.approvals.binding import Subject
+from hookgate.approvals.people import People, Person
+from hookgate.approvals.requests import Refused
+from hookgate.approvals.rules import Rule
+from hookgate.protocol.approval import Terms, Voter
+from hookgate.protocol.channel import PRESENT, UNLIMITED
+from hookgate.protocol.chat import Chat, Outbound
+from hookgate.protocol.journal.values import Arrival, Row
+from tests.approvals import asking
+from tests.approvals.asking import CALL, STEP, House
+
+
+class Wall:
+    """A channel that shows cards, and asks nobody itself."""
+
+    name, limits, state = "telegram", UNLIMITED, PRESENT
+
+    async def send(self, outbound: Outbound, key: str) -> str:
+        raise AssertionError
+
+    def stream(self, chat: Chat, text: str) -> None: ...
+
+    def end_stream(self, chat: Chat) -> None: ...
+
+    def restart_stream(self, chat: Chat) -> None: ...
+
+
+WALL = cast("asking.Person", Wall())
+PEOPLE = People([Person("boss", (Voter("telegram", "boss"), Voter("telegram", "42")), ("ops",))])
+RULE = Rule("r", approvers=("role:ops",), terms=Terms(ask_in=("telegram:ops",)))
+
+
+async def cards(house: House) -> list[Row]:
+    """Both of them; what was said before them is there."""
+    posting = house.journal.posting
+    while len(found := [it for it in await posting.outgoing("telegram") if it.outbound.request]) < 2:
+        for it in await posting.outgoing("telegram"):
+            if it not in found:
+                await posting.sent(it.id, "")
+        await trio.sleep(0.001)
+    return found
+
+
+async def test_a_request_none_of_whose_cards_arrives_is_refused_and_says_why() -> None:
+    house, ended = House(RULE, people=PEOPLE, channels=[WALL]), list[object]()
+    journal, wishes = house.journal, house.approvals.wishes(STEP, CALL)
+    took = await journal.intake.accept(Arrival(STEP.inbound, "main", ""))
+    claim = await journal.work.claim("gateway", 60, took.conversation, took.id)
+    assert claim is not None
+
+    async def settle(call_id: str) -> None:
+        ended.append(await house.approvals.settle(Subject(claim, STEP, CALL, call_id), wishes, WALL))
+
+    with trio.fail_after(10):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(settle, "1.0")
+            first, second = await cards(house)
+            assert first.outbound.request == second.outbound.request
+            await journal.posting.dead(first.id, "Forbidden: bot was kicked")
+            house.approvals.look_at(first.outbound.request)
+            await trio.testing.wait_all_tasks_blocked()
+            assert ended == [], "there is another chat"
+            await journal.posting.dead(second.id, "chat not found")
+            house.approvals.look_at(second.outbound.request)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(settle, "2.0")
+            lost = await cards(house)
+            nursery.cancel_scope.cancel()
+        for card in lost:
+            await journal.posting.dead(card.id, "chat not found")
+        # As after a restart: nobody tells it any more.
+        await settle("2.0")
+    reasons = [it.reason for it in ended if isinstance(it, Refused)]
+    assert reasons == [f"the chat could not ask: {why}" for why in ("Forbidden: bot was kicked", "chat not found")]
+    assert await house.approvals.pending() == ()
