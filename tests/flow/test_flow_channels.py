@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import trio
 
+from tests.channels.conversation.discord import open_discord
 from tests.channels.conversation.person import Line, Person
 from tests.channels.conversation.slack import open_slack
 from tests.channels.conversation.telegram import open_telegram
@@ -22,6 +23,7 @@ PEOPLE: dict[str, Callable[[], AbstractAsyncContextManager[Person]]] = {
     "web": open_web,
     "telegram": open_telegram,
     "slack": open_slack,
+    "discord": open_discord,
 }
 STORY = "Once upon a *time* there was a gate. " * 10
 SCRIPT = {

@@ -8,16 +8,11 @@ from pathlib import Path
 import trio
 from structlog.testing import capture_logs
 
-from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Chat, Inbound
 from tests.channels.discord.bench import benched, direct, opened
 from tests.channels.discord.fake import ANN, CONTENT, ME, OPS, ROLE, FakeDiscord, open_fake
+from tests.channels.storing import FULL, PNG
 
-FULL = StoreFailed("the disk is full")
-PNG = bytes.fromhex(
-    "89504e470d0a1a0a0000000d4948445200000001000000010806000000"
-    "1f15c4890000000d49444154789c6360000002000001e221bc330000000049454e44ae426082"
-)
 HISTORY = "GET /channels/{channel_id}/messages"
 
 

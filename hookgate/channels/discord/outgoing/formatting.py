@@ -29,7 +29,7 @@ _SIGNS = re.compile(r"[\\*_~|`<\[\]]|^(?=[#>-])|^(?=\d+\.)", re.MULTILINE)
 
 
 def formatted(markdown: str, most: int) -> str:
-    plain = clean(markdown).strip()
+    plain = clean(markdown).strip("\n").rstrip()
     lines = plain.split("\n")
     acts: dict[str, Callable[[list[str], Token], list[str]]] = {
         "table_open": _fenced,
@@ -46,7 +46,7 @@ def formatted(markdown: str, most: int) -> str:
         shown += _inline(lines[at:start])
         shown += acts[token.type](lines[start:end], token)
         at = end
-    text = "\n".join([*shown, *_inline(lines[at:])]).strip()
+    text = "\n".join([*shown, *_inline(lines[at:])]).rstrip()
     return text if text and len(text) <= most else plain
 
 
@@ -57,9 +57,10 @@ def escaped(text: str) -> str:
 
 def _fenced(lines: list[str], _token: Token) -> list[str]:
     """A table, or code that is one by its indentation: it knows neither."""
-    while lines and not lines[-1].strip():
-        lines = lines[:-1]
-    return [FENCE, *(it.replace("`", JOINED) for it in lines), FENCE, ""]
+    body = "\n".join(lines).rstrip().replace("`", JOINED).split("\n")
+    is_code = all(it.startswith("    ") or not it.strip() for it in body)
+    blank = [""] * (len(lines) - len(body))
+    return [FENCE, *(it[4:] if is_code else it for it in body), FENCE, *blank]
 
 
 def _heading(lines: list[str], token: Token) -> list[str]:
