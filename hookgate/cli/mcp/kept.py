@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+import trio
 
 from hookgate import config as configuration
 from hookgate.assembly.logs.opening import set_up_logs
@@ -42,7 +45,7 @@ def list_connections(config_file: Path | None, control: Path | None, *, as_json:
         rows, where = asked("mcp.list", ConnectionStatus, found, tell=as_json)
     else:
         config, _file = configuration.load(config_file)
-        rows, where = _run(lambda: _rows(config)), HERE
+        rows, where = trio.run(_rows, config), HERE
     lines = [one_line(row.line(person=True)) for row in rows] or ["no connections"]
     return say_rows(rows, lambda: [where, *lines], as_json=as_json)
 
@@ -52,22 +55,19 @@ def approve_connection(name: str, config_file: Path | None, control: Path | None
     config, _file = configuration.load(config_file)
     socket = ours(config_file, control)
     if socket is not None:
-        return _run(lambda: _approve(Remote(socket), name, yes=yes))
+        return trio.run(partial(_approve, Remote(socket), name, yes=yes))
     set_up_logs(config.log)
-    return _run(lambda: _approve_here(config, name, yes=yes))
+    return trio.run(partial(_approve_here, config, name, yes=yes))
 
 
 def forget_connection(name: str, config_file: Path | None, control: Path | None, *, yes: bool) -> int:
     """1 where there is none, or the answer is no. Raises as list_connections."""
     config, _file = configuration.load(config_file)
     socket = ours(config_file, control)
-    text = _run(lambda: _shown(config, name))
+    text = trio.run(_shown, config, name)
     if text and not yes and not agreed(_question("Forget", name, text)):
         return 1
-    if socket is not None:
-        there = call(socket, "mcp.forget", {"name": name})
-    else:
-        there = _run(lambda: _forget_here(config, name))
+    there = call(socket, "mcp.forget", {"name": name}) if socket is not None else trio.run(_forget_here, config, name)
     if not there:
         return 1 if there is None else failed(f"no MCP connection {name!r} is kept for this workspace")
     say(f"forgot the MCP connection {name}")
@@ -174,16 +174,12 @@ class Remote:
         return await self._asked(Approved, "mcp.approve", seen)
 
     async def _asked(self, shape: type[T], method: str, params: JsonObject) -> T:
-        import trio
-
         (answer,) = read_rows(shape, [await trio.to_thread.run_sync(call, self.socket, method, params)])
         return answer
 
 
 async def _approve(operator: Operator, name: str, *, yes: bool) -> int:
     """What is approved is what was shown; what a connection offers is seen only once it runs, so in a second look."""
-    import trio
-
     for _look in range(LOOKS):
         shown = await operator.show(name)
         question = _question("Approve", name, shown.text)
@@ -197,12 +193,6 @@ async def _approve(operator: Operator, name: str, *, yes: bool) -> int:
 
 
 # --- asking -------------------------------------------------------------------------------------------------
-
-
-def _run(command: Callable[[], Awaitable[Any]]) -> Any:  # noqa: ANN401 - what the command gives
-    import trio
-
-    return trio.run(command)
 
 
 def _question(verb: str, name: str, text: str) -> Question:
