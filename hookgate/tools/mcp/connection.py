@@ -94,6 +94,7 @@ class Connection:
 
     @property
     def offered(self) -> tuple[Offered, ...]:
+        """What its server offers, taken or waiting."""
         known = self._known if self._approved is None else self._approved
         return tuple(
             Offered(it, it.raw in self._taken, it.raw not in known, self._known.get(it.raw))

@@ -12,7 +12,6 @@ import trio
 
 from hookgate.tools.errors import BadSpec, NameConflict, ToolError
 from hookgate.tools.mcp.connection import Connection
-from hookgate.tools.mcp.listing import Offered
 from hookgate.tools.mcp.server import RequiredServerFailed, ServerSpec, ServerStatus, Told
 from hookgate.tools.registry import Registry
 
@@ -32,9 +31,8 @@ class Connections:
         """By name."""
         return tuple(self._open[name].status for name in sorted(self._open))
 
-    def status(self, name: str) -> ServerStatus | None:
-        connection = self._open.get(name)
-        return connection.status if connection else None
+    def get(self, name: str) -> Connection | None:
+        return self._open.get(name)
 
     async def connect(self, spec: ServerSpec, approved: Mapping[str, str] | None = None) -> ServerStatus:
         """Connect and register the tools, or leave nothing behind. `approved` as for a Connection.
@@ -59,16 +57,6 @@ class Connections:
         if connection is not None:
             await self._ended(connection)
         return connection is not None
-
-    def spec(self, name: str) -> ServerSpec | None:
-        """What the connection of this name was made from."""
-        connection = self._open.get(name)
-        return connection.spec if connection else None
-
-    def offered(self, name: str) -> tuple[Offered, ...]:
-        """What its server offers, taken or waiting."""
-        connection = self._open.get(name)
-        return connection.offered if connection else ()
 
     def approve(self, name: str, digests: Mapping[str, str]) -> ServerStatus | None:
         """Take the connection's tools of these digests, by the server's names. Raises ToolError."""

@@ -67,10 +67,10 @@ class McpDisconnect:
 
     async def execute(self, call: ToolCall) -> ToolResult:
         name = required(call, "name")
-        status = self._roster.connections.status(name)
+        live = self._roster.connections.get(name)
+        removed = live.status.tools if live is not None else ()
         if not await self._roster.remove(name):
             return failure("not_found", call.name, f"there is no MCP connection named {name!r}")
-        removed = status.tools if status else ()
         return ToolResult(f"Disconnected {name}.", effects=(RegistryEffect(removed=removed),))
 
 

@@ -13,14 +13,15 @@ STARTS = "It does not run here: it is started now. Tools that were not approved 
 
 def review(roster: Roster, name: str) -> str:
     """For a connection that `Roster.shown` gives. Names and texts of the server stand on one line each."""
-    row, offered = roster.row(name), roster.connections.offered(name)
+    row, live = roster.row(name), roster.connections.get(name)
+    offered = live.offered if live is not None else ()
     lines: list[str] = []
     if row is not None:
         try:
             lines.append(what_it_does(read_row(row)))
         except ToolError as error:
             lines.append(error.reason)
-    if roster.connections.status(name) is None:
+    if live is None:
         lines.append(STARTS)
     # What nobody has vouched for yet is shown whole, also where the model may call it already.
     vouched = row is not None and row.approved_by is not None

@@ -93,8 +93,8 @@ class Roster:
 
     async def remove(self, name: str) -> bool:
         """The row and the connection. Whether there was one. Raises ToolError for an operator's."""
-        status, row = self.connections.status(name), self.row(name)
-        origins = {it.origin for it in (status, row) if it is not None}
+        live, row = self.connections.get(name), self.row(name)
+        origins = {it.origin for it in (live and live.spec, row) if it is not None}
         if "operator" in origins:
             raise ToolError("permission", "mcp_disconnect", f"the connection {name} belongs to the operator")
         await self._drop(row)
@@ -125,14 +125,17 @@ class Roster:
         """What there is to approve of a connection. Raises ToolError."""
         if name in self._configured:
             raise ToolError("validation", APPROVE, f"{name} stands in the configuration and needs no approval")
-        row, live = self.row(name), self.connections.spec(name)
+        row, live = self.row(name), self.connections.get(name)
         if row is None and live is None:
             raise ToolError("not_found", APPROVE, f"no MCP connection {name!r} is kept for this workspace")
-        if row is not None and live is not None and replace(self.spec(read_row(row)), origin=live.origin) != live:
+        if (
+            row is not None
+            and live is not None
+            and replace(self.spec(read_row(row)), origin=live.spec.origin) != live.spec
+        ):
             reason = f"the connection {name} that runs here is not the one that is kept: forget it, or start again"
             raise ToolError("stale", APPROVE, reason)
-        status = self.connections.status(name)
-        return Shown(name, _digest(row) if row else "", status.hashes if status else {})
+        return Shown(name, _digest(row) if row else "", live.status.hashes if live else {})
 
     async def approve(self, shown: Shown, by: str) -> ServerStatus:
         """For a person: take what was shown, now and after every restart. A connection that waits is started, and
@@ -144,7 +147,7 @@ class Roster:
         if self.shown(name) != shown:
             raise ToolError("stale", APPROVE, f"{name} is not what was shown: {AGAIN}")
         row = self.row(name)
-        if row is not None and self.connections.status(name) is None:
+        if row is not None and self.connections.get(name) is None:
             return await self._started(row, by)
         digests = shown.tools or (row.tool_hashes if row else {})
         if row is not None:

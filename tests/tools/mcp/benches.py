@@ -61,16 +61,16 @@ class Bench:
 
     async def up(self, name: str = "odd", restarts: int = 0) -> ServerStatus:
         def is_up() -> bool:
-            status = self.connections.status(name)
-            return status is not None and status.state == "up" and status.restarts >= restarts
+            live = self.connections.get(name)
+            return live is not None and live.state == "up" and live.restarts >= restarts
 
         await self.until(is_up)
         return self.status(name)
 
     def status(self, name: str = "odd") -> ServerStatus:
-        status = self.connections.status(name)
-        assert status is not None
-        return status
+        live = self.connections.get(name)
+        assert live is not None
+        return live.status
 
     @property
     def names(self) -> list[str]:
