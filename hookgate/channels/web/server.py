@@ -119,15 +119,15 @@ class _Connection(TCPServer):
 
     async def _send(self, data: bytes) -> None:
         async with self.send_lock:
-            try:
-                with trio.fail_after(SEND_S):
+            with trio.move_on_after(SEND_S):
+                try:
                     await self.stream.send_all(data)
-            except (trio.BrokenResourceError, trio.ClosedResourceError, trio.TooSlowError):
-                self._alive.cancel()
-            except trio.Cancelled:
-                # What was cut in the middle is no stream of answers any more.
-                self._alive.cancel()
-                raise
+                except (trio.BrokenResourceError, trio.ClosedResourceError):
+                    self._alive.cancel()
+                except trio.Cancelled:
+                    # What was cut in the middle is no stream of answers any more.
+                    self._alive.cancel()
+                    raise
 
 
 class _Rest:

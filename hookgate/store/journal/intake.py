@@ -12,13 +12,15 @@ from hookgate.store.journal.engine import Engine
 from hookgate.store.journal.schema import FORMAT
 from hookgate.store.journal.tables import Tables, id_of, known_as, number_of
 
-NEW_MESSAGE = """
-    INSERT OR IGNORE INTO messages (digest, conversation, kind, accepted_at, format, inbound)
-    SELECT ?3, number, ?4, ?5, ?6, ?7 FROM conversations WHERE session = ?1 AND agent = ?2
+GOING_ON = """
+    SELECT number, generation FROM conversations WHERE session = ?1 AND agent = ?2
     AND generation = coalesce((SELECT generation FROM generations WHERE session = ?1), 0)
-    RETURNING number, conversation, (SELECT generation FROM conversations WHERE number = messages.conversation)
 """
-"""In one step, since a chat waits for it. Nothing where it is known, or its conversation is not stored yet."""
+NEW_MESSAGE = """
+    INSERT OR IGNORE INTO messages (conversation, digest, kind, accepted_at, format, inbound)
+    VALUES (?, ?, ?, ?, ?, ?)
+"""
+"""Nothing where it is known. A chat waits for it, and RETURNING would make it half as long again."""
 
 WAITING = """
     SELECT m.number, m.format, m.inbound, c.session, c.agent, c.generation
@@ -99,15 +101,16 @@ def _accept(tables: Tables, arrival: Arrival, key: bytes | None, inbound: bytes)
     if arrival.offset:
         sql = "INSERT OR REPLACE INTO offsets VALUES (?, ?, ?)"
         tables.run(sql, chat.channel, arrival.account, arrival.offset)
-    row = (chat.session_key, arrival.agent, key, arrival.kind, tables.clock(), FORMAT, inbound)
-    added = tables.all(NEW_MESSAGE, *row)
-    if not added:
+    row = (key, arrival.kind, tables.clock(), FORMAT, inbound)
+    at, generation = tables.one(GOING_ON, chat.session_key, arrival.agent) or (0, 0)
+    number = tables.add(NEW_MESSAGE, at, *row) if at else 0
+    if not number:
         stored = tables.one("SELECT number, conversation FROM messages WHERE digest = ?", key)
         if stored is not None:
             return Accepted(id_of(stored[0]), tables.conversation(stored[1]), known=True)
-        tables.kept(current(tables, chat.session_key, arrival.agent))
-        added = tables.all(NEW_MESSAGE, *row)
-    [(number, at, generation)] = added
+        begun = current(tables, chat.session_key, arrival.agent)
+        at, generation = tables.kept(begun), begun.generation
+        number = tables.add(NEW_MESSAGE, at, *row)
     conversation = Conversation(chat.session_key, arrival.agent, generation)
     if arrival.effect == "none":
         return Accepted(id_of(number), conversation)

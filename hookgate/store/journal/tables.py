@@ -45,6 +45,11 @@ class Tables:
         """How many rows it has changed."""
         return self.connection.execute(sql, values).rowcount
 
+    def add(self, sql: str, *values: object) -> int:
+        """The number of the row that it has added; 0: none."""
+        cursor = self.connection.execute(sql, values)
+        return cursor.lastrowid or 0 if cursor.rowcount > 0 else 0
+
     def found(self, conversation: Conversation) -> int:
         """Its number; 0: it is not stored."""
         row = self.one(
@@ -57,13 +62,9 @@ class Tables:
 
     def kept(self, conversation: Conversation) -> int:
         """Its number, which it gets where it has none."""
-        return self.found(conversation) or int(
-            self.connection.execute(
-                "INSERT INTO conversations (session, agent, generation) VALUES (?, ?, ?)",
-                (conversation.session, conversation.agent, conversation.generation),
-            ).lastrowid
-            or 0
-        )
+        sql = "INSERT INTO conversations (session, agent, generation) VALUES (?, ?, ?)"
+        its = conversation
+        return self.found(its) or self.add(sql, its.session, its.agent, its.generation)
 
     def fenced(self, claim: Claim) -> int:
         """The conversation's number, for a write under this claim. Raises Fenced."""
