@@ -127,7 +127,10 @@ def ours(config_file: Path | None, control: Path | None, looks: str = "") -> Pat
     was named and nobody listens."""
     if looks and control is None:
         here = _here(config_file)
-        return next((it.path for it in _all(here) if not it.strange and looks in it.looks), None)
+        # Before the first start there is no folder to look in.
+        with suppress(NothingRunning):
+            return next((it.path for it in _all(here) if not it.strange and looks in it.looks), None)
+        return None
     found = running_or_none(config_file, control)
     return None if found is None or found.strange else found.path
 
