@@ -5,19 +5,18 @@ Whatever somebody writes mentions nobody and makes no link but its own: Slack's 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from hookgate.channels.platforms.markdown import clean, parsed
+from hookgate.channels.platforms.markdown import Blocks, clean, parsed
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
 MARKS: Mapping[str, str] = {"strong": "*", "em": "_", "s": "~"}
 LINKED = ("http", "https", "mailto")
-RULE = "———"
 JOINT = "\u200b"
 """Between a letter and a mark beside it, which is none to Slack without."""
 
@@ -26,7 +25,7 @@ def mrkdwn(markdown: str) -> str:
     """As it was written, escaped, where nothing of it would be left."""
     markdown = clean(markdown)
     writing = _Writing()
-    _Blocks(writing, markdown.split("\n")).write(parsed(markdown))
+    _Blocks(writing, markdown).write(parsed(markdown))
     return "".join(writing.parts).rstrip() or escaped(markdown.strip())
 
 
@@ -65,89 +64,30 @@ class _Writing:
         return self.parts[-1][-1:] if self.parts and not self.gap else ""
 
 
-@dataclass
-class _List:
-    """`number`: of the next item; 0: they have none. `before`: the indentation round it."""
+class _Blocks(Blocks):
+    step = "    "
 
-    number: int
-    before: str
-
-
-class _Blocks:
-    def __init__(self, writing: _Writing, source: Sequence[str]) -> None:
-        self._out, self._source = writing, source
-        self._lists: list[_List] = []
+    def __init__(self, writing: _Writing, markdown: str) -> None:
+        super().__init__(writing, markdown)
+        self._out = writing
         self._around: list[str] = []
-        self._in_table = self._in_heading = False
+        self._in_heading = False
 
-    def write(self, tokens: Sequence[Token]) -> None:
-        acts: Mapping[str, Callable[[Token], None]] = {
-            "paragraph_close": lambda it: self._out.owe(1 if it.hidden else 2),
-            "heading_open": lambda _it: self._head(is_open=True),
-            "heading_close": lambda _it: self._head(is_open=False),
-            "fence": lambda it: self._code(it.content),
-            "code_block": lambda it: self._code(it.content),
-            "hr": self._rule,
-            "blockquote_open": self._open_quote,
-            "blockquote_close": self._close_quote,
-            "bullet_list_open": lambda _it: self._lists.append(_List(0, self._out.indent)),
-            "ordered_list_open": lambda it: self._lists.append(
-                _List(int(it.attrs.get("start", 1)), self._out.indent)
-            ),
-            "bullet_list_close": self._close_list,
-            "ordered_list_close": self._close_list,
-            "list_item_open": self._item,
-            "table_open": self._table,
-            "table_close": self._end_table,
-        }
-        for token in tokens:
-            if token.type == "inline" and not self._in_table:
-                _Inline(self._out, is_bold=self._in_heading).write(token.children or ())
-            elif (act := acts.get(token.type)) is not None:
-                act(token)
+    def inline(self, tokens: Sequence[Token]) -> None:
+        _Inline(self._out, is_bold=self._in_heading).write(tokens)
 
-    def _head(self, *, is_open: bool) -> None:
-        self._in_heading = is_open
-        if not is_open:
-            self._out.owe(2)
+    def heading(self, *, opens: bool) -> None:
+        self._in_heading = opens
 
-    def _code(self, content: str) -> None:
-        if body := content.rstrip("\n"):
-            self._out.add(f"```\n{_uncut(body)}\n```")
-        self._out.owe(2)
+    def quote(self, *, opens: bool) -> None:
+        if opens:
+            self._around.append(self._out.indent)
+            self._out.indent += "> "
+        else:
+            self._out.indent = self._around.pop()
 
-    def _rule(self, _token: Token) -> None:
-        self._out.add(RULE)
-        self._out.owe(2)
-
-    def _open_quote(self, _token: Token) -> None:
-        self._around.append(self._out.indent)
-        self._out.indent += "> "
-
-    def _close_quote(self, _token: Token) -> None:
-        self._out.indent = self._around.pop()
-        self._out.owe(2)
-
-    def _item(self, _token: Token) -> None:
-        around = self._lists[-1]
-        mark = f"{around.number}. " if around.number else "• "
-        around.number += bool(around.number)
-        self._out.indent = around.before
-        self._out.add(mark)
-        self._out.indent = around.before + "    "
-
-    def _close_list(self, _token: Token) -> None:
-        self._out.indent = self._lists.pop().before
-        self._out.owe(1 if self._lists else 2)
-
-    def _table(self, token: Token) -> None:
-        self._in_table = True
-        if token.map:
-            self._code("\n".join(self._source[slice(*token.map)]).rstrip())
-
-    def _end_table(self, _token: Token) -> None:
-        self._in_table = False
-        self._out.owe(2)
+    def code(self, body: str, language: str) -> None:
+        self._out.add(f"```\n{_uncut(body)}\n```")
 
 
 class _Inline:

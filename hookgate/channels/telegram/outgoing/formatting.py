@@ -5,12 +5,12 @@ Never longer than it was written: what would be is shown as it was written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from hookgate.channels.platforms.markdown import clean, parsed
+from hookgate.channels.platforms.markdown import Blocks, clean, parsed
 from hookgate.channels.platforms.units import units
 from hookgate.channels.telegram.entities import Span, cut
 
@@ -21,7 +21,6 @@ MAX_SPANS = 100
 """Of more the platform takes the first ones."""
 INLINE: Mapping[str, str] = {"strong": "bold", "em": "italic", "s": "strikethrough"}
 LINKED = ("http", "https")
-RULE = "———"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,7 @@ def formatted(markdown: str) -> Formatted:
     """Plain where nothing of it would be left, or it would be longer."""
     writing = _Writing()
     markdown = clean(markdown)
-    _Blocks(writing, markdown.split("\n")).write(parsed(markdown))
+    _Blocks(writing, markdown).write(parsed(markdown))
     shown = writing.done()
     plain = Formatted(markdown.strip())
     return shown if shown.text and units(shown.text) <= max(units(plain.text), 1) else plain
@@ -95,94 +94,33 @@ class _Writing:
         self.at += units(text)
 
 
-@dataclass
-class _List:
-    """`number`: of the next item; 0: they have none."""
-
-    number: int
-    before: str
-    """The indentation round it."""
-
-
-class _Blocks:
-    def __init__(self, writing: _Writing, source: Sequence[str]) -> None:
-        self._out, self._source = writing, source
-        self._lists: list[_List] = []
+class _Blocks(Blocks):
+    def __init__(self, writing: _Writing, markdown: str) -> None:
+        super().__init__(writing, markdown)
+        self._out = writing
         self._quotes = 0
         self._begun: list[Span] = []
-        self._in_table = False
 
-    def write(self, tokens: Sequence[Token]) -> None:
-        acts: Mapping[str, Callable[[Token], None]] = {
-            "paragraph_close": lambda it: self._out.owe(1 if it.hidden else 2),
-            "heading_open": lambda _it: self._begun.append(Span("bold", self._out.settle(), 0)),
-            "heading_close": self._end_heading,
-            "fence": self._code,
-            "code_block": self._code,
-            "hr": self._rule,
-            "blockquote_open": self._open_quote,
-            "blockquote_close": self._close_quote,
-            "bullet_list_open": lambda _it: self._lists.append(_List(0, self._out.indent)),
-            "ordered_list_open": lambda it: self._lists.append(
-                _List(int(it.attrs.get("start", 1)), self._out.indent)
-            ),
-            "bullet_list_close": self._close_list,
-            "ordered_list_close": self._close_list,
-            "list_item_open": self._item,
-            "table_open": self._table,
-            "table_close": self._end_table,
-        }
-        for token in tokens:
-            if token.type == "inline" and not self._in_table:
-                _Inline(self._out).write(token.children or ())
-            elif (act := acts.get(token.type)) is not None:
-                act(token)
+    def inline(self, tokens: Sequence[Token]) -> None:
+        _Inline(self._out).write(tokens)
 
-    def _end_heading(self, _token: Token) -> None:
-        self._out.span(self._begun.pop())
-        self._out.owe(2)
+    def heading(self, *, opens: bool) -> None:
+        self._span("bold", opens=opens)
 
-    def _code(self, token: Token) -> None:
-        language = token.info.split()[0][:32] if token.info.strip() else ""
-        if body := token.content.rstrip("\n"):
-            self._out.add_as(body, "pre", language)
-        self._out.owe(2)
+    def quote(self, *, opens: bool) -> None:
+        """The platform has none within another."""
+        self._quotes += 1 if opens else -1
+        if self._quotes == (1 if opens else 0):
+            self._span("blockquote", opens=opens)
 
-    def _rule(self, _token: Token) -> None:
-        self._out.add(RULE)
-        self._out.owe(2)
+    def code(self, body: str, language: str) -> None:
+        self._out.add_as(body, "pre", language)
 
-    def _open_quote(self, _token: Token) -> None:
-        self._quotes += 1
-        if self._quotes == 1:
-            self._begun.append(Span("blockquote", self._out.settle(), 0))
-
-    def _close_quote(self, _token: Token) -> None:
-        self._quotes -= 1
-        if not self._quotes:
+    def _span(self, type_: str, *, opens: bool) -> None:
+        if opens:
+            self._begun.append(Span(type_, self._out.settle(), 0))
+        else:
             self._out.span(self._begun.pop())
-        self._out.owe(2)
-
-    def _item(self, _token: Token) -> None:
-        around = self._lists[-1]
-        mark = f"{around.number}. " if around.number else "• "
-        around.number += bool(around.number)
-        self._out.indent = around.before
-        self._out.add(mark)
-        self._out.indent = around.before + "  "
-
-    def _close_list(self, _token: Token) -> None:
-        self._out.indent = self._lists.pop().before
-        self._out.owe(1 if self._lists else 2)
-
-    def _table(self, token: Token) -> None:
-        self._in_table = True
-        if token.map:
-            self._out.add_as("\n".join(self._source[slice(*token.map)]).rstrip(), "pre")
-
-    def _end_table(self, _token: Token) -> None:
-        self._in_table = False
-        self._out.owe(2)
 
 
 class _Inline:
