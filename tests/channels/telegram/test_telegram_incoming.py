@@ -153,6 +153,28 @@ async def test_what_cannot_be_read_is_logged_and_the_stream_goes_on(tmp_path: Pa
     ]
 
 
+async def test_an_album_that_comes_again_with_a_late_part_loses_none_and_repeats_none(tmp_path: Path) -> None:
+    with trio.fail_after(60):
+        async with open_fake() as fake:
+            fake.group(-1005)
+            album = {"media_group_id": "m", "chat": {"id": -1005, "type": "supergroup", "title": "G"}}
+            async with opened(tmp_path, fake, [FULL]) as bench:
+                mention = [{"type": "mention", "offset": 0, "length": 9}]
+                fake.say(photo=photo(fake), caption="@gate_bot look", caption_entities=mention, **album)
+                fake.say(photo=photo(fake), **album)
+                again = list(fake.updates)
+                # It is known before it is stored, and comes again since it was not.
+                [whole] = await bench.heard(1)
+                assert len(whole.media) == 2
+            fake.updates = again
+            fake.say(photo=photo(fake), **album)
+            async with opened(tmp_path, fake) as bench:
+                [late] = await bench.heard(1)
+                assert (len(late.media), late.mentioned, late.album) == (1, True, whole.album)
+                await fake.until(lambda: not fake.updates)
+                assert len(bench.received) == 1
+
+
 async def test_an_album_is_one_message_and_a_late_part_is_known_to_belong_to_it(tmp_path: Path) -> None:
     async with benched(tmp_path) as bench:
         fake, album = bench.fake, {"media_group_id": "m"}

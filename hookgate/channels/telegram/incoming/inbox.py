@@ -6,7 +6,6 @@ Knows neither how updates come nor what is shown. Whoever hands an update in may
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 
@@ -18,7 +17,8 @@ from hookgate.channels.platforms.files import keep_attachment
 from hookgate.channels.platforms.parts import PlatformParts
 from hookgate.channels.platforms.said import Attachment, Said, Skipped
 from hookgate.channels.telegram.api import Api, ApiFailed
-from hookgate.channels.telegram.incoming.updates import Moved, Reader, joined, number
+from hookgate.channels.telegram.incoming.albums import Albums
+from hookgate.channels.telegram.incoming.updates import Moved, Reader, number
 from hookgate.channels.telegram.moves import Moves
 from hookgate.channels.telegram.wire import FilePath
 from hookgate.protocol.catalog import StoreFailed
@@ -35,8 +35,6 @@ MAX_FILE = 20_000_000
 """More the Bot API hands to nobody."""
 TRIES = FETCH_TRIES = 3
 FETCH_PAUSE_S = 1.0
-REMEMBERED = 500
-"""Albums of which late parts are known."""
 
 
 @dataclass(eq=False)
@@ -66,7 +64,7 @@ class Inbox:
         self._albums: dict[str, _Album] = {}
         self._whole: list[_Album] = []
         """Those that take no more parts and are not stored yet."""
-        self._meant: OrderedDict[str, bool] = OrderedDict()
+        self._known = Albums(reader.channel, parts.journal.holds)
 
     @property
     def account(self) -> str:
@@ -135,10 +133,8 @@ class Inbox:
             await self._grown(album)
             self._close(part.album, album)
             self._whole.append(album)
-            whole = joined(tuple(album.parts))
-            meant = whole.is_meant or self._meant.get(part.album, False)
-            self._remember(part.album, meant=meant)
-            await self._receive(replace(whole, mentioned=meant), offset)
+            for said in await self._known.messages(album.parts):
+                await self._receive(said, offset)
         except BaseException as error:
             album.failed = error
             raise
@@ -159,13 +155,6 @@ class Inbox:
                 album.grown = trio.Event()
             if quiet.cancelled_caught:
                 return
-
-    def _remember(self, album: str, *, meant: bool) -> None:
-        """A caption stands on one part alone: late ones without it are meant as it was."""
-        self._meant[album] = meant
-        self._meant.move_to_end(album)
-        if len(self._meant) > REMEMBERED:
-            self._meant.popitem(last=False)
 
     async def _receive(self, said: Said, offset: str) -> None:
         said = self._moves.known(said)

@@ -1,0 +1,50 @@
+"""Which parts of an album were taken as one message, through restarts too: of one that comes again with a late part
+nothing is lost, and nothing is heard twice. Knows no update and no file."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import cast
+
+from hookgate.channels.platforms.said import Said
+from hookgate.channels.telegram.incoming.updates import joined
+from hookgate.protocol.codec import decode, encode
+from hookgate.protocol.journal.interfaces import Holds
+
+STATE = "albums"
+REMEMBERED = 500
+
+Taken = tuple[bool, list[list[str]]]
+"""Whether it is meant for the bot, and for each message of it the numbers of its parts."""
+
+
+class Albums:
+    def __init__(self, channel: str, holds: Holds) -> None:
+        self._channel, self._holds = channel, holds
+        self._taken: OrderedDict[str, Taken] | None = None
+
+    async def messages(self, parts: Sequence[Said]) -> list[Said]:
+        """Of parts that have come together: what was taken as one message before, which may have been lost since, and
+        the rest as one. A caption stands on one part alone: all are meant if one is. Raises StoreFailed."""
+        if self._taken is None:
+            kept = await self._holds.state(self._channel, STATE)
+            self._taken = OrderedDict(cast("dict[str, Taken]", decode(kept)) if kept else {})
+        album, by_id = parts[0].album, {it.message_id: it for it in parts}
+        meant, before = self._taken.get(album, (False, []))
+        rest = sorted(by_id.keys() - {id_ for ids in before for id_ in ids}, key=int)
+        # What comes again does so from its beginning on; without that it is stored.
+        again = [[id_ for id_ in ids if id_ in by_id] for ids in before if ids[0] in by_id]
+        meant = meant or any(it.is_meant for it in parts)
+        if rest:
+            await self._keep(self._taken, album, (meant, [*before, rest]))
+        groups = [*again, *([rest] if rest else [])]
+        return [replace(joined(tuple(by_id[id_] for id_ in ids)), mentioned=meant) for ids in groups]
+
+    async def _keep(self, taken: OrderedDict[str, Taken], album: str, its: Taken) -> None:
+        taken[album] = its
+        taken.move_to_end(album)
+        if len(taken) > REMEMBERED:
+            taken.popitem(last=False)
+        await self._holds.keep_state(self._channel, STATE, encode(taken).decode())
