@@ -23,6 +23,7 @@ import trio
 from starlette.requests import Request
 from starlette.responses import Response
 from trio_websocket import ConnectionClosed, WebSocketConnection, WebSocketRequest, serve_websocket
+from wsproto.events import Pong
 
 from hookgate.channels.web.server import App, Receive, Scope, Send, serve_http
 from tests.channels.slack.schema import problems, typed
@@ -63,8 +64,8 @@ class Line:
 class FakeSlack:
     """`faults`: by method, what the next calls are answered with; `held`: until when nothing is said of what they
     have done. `rates`: by method how many calls in how many seconds, of a channel where it has one. `deaf`: events of
-    now are never brought. `streams`: whether the workspace has them. `came_at`: each envelope. `refusing_s`: what all
-    that speaks is told to wait; `refusals`: how often."""
+    now are never brought. `streams`: whether the workspace has them. `is_stale`: its sockets answer nothing.
+    `came_at`: each envelope. `refusing_s`: what all that speaks is told to wait; `refusals`: how often."""
 
     calls: list[Call] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
@@ -85,6 +86,7 @@ class FakeSlack:
     opened: int = 0
     deaf: bool = False
     streams: bool = True
+    is_stale: bool = False
     revoked: str = ""
     url: str = ""
     socket_url: str = ""
@@ -241,6 +243,7 @@ class FakeSlack:
     async def socket(self, request: WebSocketRequest) -> None:
         connection = await request.accept()
         line = Line(connection)
+        self._hush(connection)
         hello = {"type": "hello", "num_connections": len(self.lines) + 1, "connection_info": {"app_id": "A1"}}
         try:
             await connection.send_message(json.dumps(hello))
@@ -262,6 +265,15 @@ class FakeSlack:
             self.lines = [it for it in self.lines if it is not line]
             line.over.set()
             self.stir()
+
+    def _hush(self, connection: WebSocketConnection) -> None:
+        answer = connection._send
+
+        async def send(event: Any) -> None:
+            if not (self.is_stale and isinstance(event, Pong)):
+                await answer(event)
+
+        connection._send = send
 
     async def _bring_by(self, line: Line) -> None:
         while True:
