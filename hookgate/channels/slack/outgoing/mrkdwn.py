@@ -161,6 +161,6 @@ def _linked(url: str, label: str) -> str:
     except ValueError:
         is_linked = False
     if not is_linked:
-        return f"{label} ({escaped(url)})" if url and escaped(url) != label else label
+        return f"{label} ({escaped(url)})".lstrip() if url and escaped(url) != label else label
     address = escaped(url).replace("|", "%7C").replace("\n", "")
     return f"<{address}>" if label in (address, "") else f"<{address}|{label.replace('|', '¦')}>"
