@@ -150,3 +150,13 @@ class EditingChannel(Channel, Protocol):
         is no failure. Raises as `send` does; `final`: there is no such message any more, and another one is sent,
         but no other card."""
         ...
+
+
+@runtime_checkable
+class PreviewingChannel(EditingChannel, Protocol):
+    """One that shows a message being written in a way of its own; `edit` ends that, whatever is left to say."""
+
+    async def preview(self, outbound: Outbound, key: str, receipt: str) -> str:
+        """What is written so far, in the place of what it has given that receipt for; empty: it is the first of this
+        message. The receipt. Raises as `send` does."""
+        ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from functools import partial
 
 from hookgate.channels.platforms.asking import Asking
@@ -14,6 +15,7 @@ from hookgate.channels.slack.api import CALL_S, UPLOAD_S
 from hookgate.channels.slack.connection import Connection
 from hookgate.channels.slack.incoming.inbox import MAX_FILE
 from hookgate.channels.slack.outgoing.messages import Messages, Text
+from hookgate.channels.slack.outgoing.streams import Streams
 from hookgate.protocol.channel import ChannelLimits, ChannelState, Undelivered
 from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.events.event import Event
@@ -32,14 +34,23 @@ LIMITS = ChannelLimits(
 )
 
 
+@dataclass(frozen=True)
+class Ways:
+    """How what is said gets there."""
+
+    messages: Messages
+    streams: Streams
+
+
 class SlackChannel:
     limits = LIMITS
 
     def __init__(
-        self, name: str, messages: Messages, asking: Asking, typing: Typing, connection: Connection, media: MediaStore
+        self, name: str, ways: Ways, asking: Asking, typing: Typing, connection: Connection, media: MediaStore
     ) -> None:
         self.name = name
-        self._messages, self._asking, self._typing = messages, asking, typing
+        self._messages, self._streams = ways.messages, ways.streams
+        self._asking, self._typing = asking, typing
         self._connection, self._media = connection, media
         self._begun = Begun()
 
@@ -60,25 +71,49 @@ class SlackChannel:
             steps.append(partial(self._messages.post_files, chat, files))
         return await self._begun.go_on(key, steps)
 
+    async def preview(self, outbound: Outbound, key: str, receipt: str) -> str:
+        chat, text = outbound.chat, written(outbound)
+        if not receipt:
+            return await self._streams.begin(chat, text) or await self.send(outbound, key)
+        if not await self._streams.add(chat, _first(receipt), text):
+            await self.edit(outbound, receipt)
+        return receipt
+
     async def edit(self, outbound: Outbound, receipt: str) -> None:
-        first = receipt.partition(" ")[0]
-        if "." not in first:
-            raise Undelivered("Slack has not said which message that is", final=True)
+        """A stream is ended by it."""
+        chat, first, text = outbound.chat, _first(receipt), written(outbound)
         if outbound.request:
             await self._asking.change(outbound, first)
-        else:
-            await self._messages.edit(outbound.chat, first, Text.of(written(outbound)))
+            return
+        if await self._streams.end(chat, first, text):
+            return
+        try:
+            await self._messages.edit(chat, first, Text.of(text))
+        except Undelivered as error:
+            if "streaming" not in error.why:
+                raise
+            # Of an earlier run, which broke off.
+            await self._streams.close(chat, first)
+            await self._messages.edit(chat, first, Text.of(text))
 
     def stream(self, chat: Chat, text: str) -> None:
-        """Shown by `edit`."""
+        """Shown by `preview`."""
 
     def end_stream(self, chat: Chat) -> None:
-        """Shown by `edit`."""
+        """Shown by `preview`."""
 
     def restart_stream(self, chat: Chat) -> None:
-        """Shown by `edit`."""
+        """Shown by `preview`."""
 
     # --- what happens ---
 
     def hear(self, event: Event) -> None:
         self._typing.hear(event)
+
+
+def _first(receipt: str) -> str:
+    """Raises Undelivered."""
+    first = receipt.partition(" ")[0]
+    if "." not in first:
+        raise Undelivered("Slack has not said which message that is", final=True)
+    return first

@@ -14,7 +14,7 @@ from hookgate.channels.platforms.asking import Asking
 from hookgate.channels.platforms.parts import PlatformParts
 from hookgate.channels.platforms.typing import Typing
 from hookgate.channels.slack.api import Api, ApiFailed, open_api
-from hookgate.channels.slack.channel import SlackChannel
+from hookgate.channels.slack.channel import SlackChannel, Ways
 from hookgate.channels.slack.connection import Connection
 from hookgate.channels.slack.incoming.catching_up import CatchingUp
 from hookgate.channels.slack.incoming.events import Reader
@@ -24,6 +24,7 @@ from hookgate.channels.slack.incoming.socket_mode import SocketMode
 from hookgate.channels.slack.incoming.webhook import Webhook
 from hookgate.channels.slack.outgoing.cards import SlackCards
 from hookgate.channels.slack.outgoing.messages import Messages
+from hookgate.channels.slack.outgoing.streams import Streams
 from hookgate.channels.slack.settings import SlackSettings
 from hookgate.channels.slack.threads import Threads
 from hookgate.channels.slack.wire import Me
@@ -50,15 +51,15 @@ async def open_slack(settings: SlackSettings, parts: PlatformParts) -> AsyncGene
     """Raises StoreFailed. Whatever the platform says, the channel is there, and says how it is."""
     connection, threads = Connection(settings), Threads(settings.name, parts.journal.holds)
     async with open_api(settings.api_url, settings.token) as api, trio.open_nursery() as nursery:
-        messages = Messages(api)
+        messages, streams = Messages(api), Streams(settings.name, api)
         asking = Asking(settings.name, SlackCards(messages), parts)
         await threads.load()
         webhook = Webhook(connection, settings.other) if settings.mode == "webhook" else None
         typing = Typing(settings.name, messages.show_at_work, AT_WORK_S)
         for task in (asking.run, typing.run):
             nursery.start_soon(task)
-        nursery.start_soon(_Receiving(settings, parts, api, connection, webhook).run, asking, threads)
-        channel = SlackChannel(settings.name, messages, asking, typing, connection, parts.media)
+        nursery.start_soon(_Receiving(settings, parts, api, connection, webhook, streams).run, asking, threads)
+        channel = SlackChannel(settings.name, Ways(messages, streams), asking, typing, connection, parts.media)
         yield OpenSlack(channel, webhook)
         nursery.cancel_scope.cancel()
 
@@ -70,6 +71,7 @@ class _Receiving:
     api: Api
     connection: Connection
     webhook: Webhook | None
+    streams: Streams
 
     async def run(self, asking: Asking, threads: Threads) -> None:
         """Until cancelled; what breaks is begun again."""
@@ -77,6 +79,7 @@ class _Receiving:
         while True:
             try:
                 me = await self._me()
+                self.streams.team = me.team_id
                 place = await self.parts.journal.intake.offset(self.settings.name, me.user_id)
                 reader = Reader(self.settings.name, me, self.settings.hears_bots)
                 await self._receive(Inbox(reader, self.api, self.parts, threads, asking.press, Place(place)))

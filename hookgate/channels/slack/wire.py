@@ -22,6 +22,7 @@ class Me(_Wire):
 
     user_id: Id
     bot_id: MaybeId = ""
+    team_id: MaybeId = ""
     user: str = ""
 
 

@@ -14,7 +14,7 @@ import structlog
 import trio
 
 from hookgate.loop.delivery.preview import Preview
-from hookgate.loop.delivery.sending import editing, parts, put
+from hookgate.loop.delivery.sending import editing, is_ended_by_edit, parts, put, show
 from hookgate.processes.backoff import backoff_s
 from hookgate.protocol.channel import Undelivered
 from hookgate.protocol.chat import Chat, Outbound
@@ -165,7 +165,7 @@ class ChatQueue:
         """What went wrong; None: it is there. The parts that have `receipts` are."""
         for outbound, key in parts(row, channel.limits)[len(receipts) :]:
             preview = "" if receipts else row.preview
-            if preview and outbound.text == self._ways.shown.get(row.id):
+            if preview and outbound.text == self._ways.shown.get(row.id) and not is_ended_by_edit(channel):
                 receipts.append(preview)
                 continue
             within_s = max(SEND_S, channel.limits.media_s if outbound.media else 0.0)
@@ -231,7 +231,7 @@ class ChatQueue:
         row, pause_s = preview.row, channel.limits.pace_s(self.chat)
         try:
             with trio.fail_after(SEND_S):
-                receipt = await put(channel, outbound, row.id, row.preview)
+                receipt = await show(channel, outbound, row.id, row.preview)
         except Exception as error:
             failed = self._named(error)
             log.info("preview_not_shown", session=self.chat.session_key, why=failed.why)

@@ -9,7 +9,7 @@ import structlog
 from hookgate.loop.delivery.splitting import split
 from hookgate.protocol.channel import ChannelLimits, Undelivered
 from hookgate.protocol.chat import Outbound
-from hookgate.protocol.interfaces import Channel, EditingChannel
+from hookgate.protocol.interfaces import Channel, EditingChannel, PreviewingChannel
 from hookgate.protocol.journal.values import Row
 
 log = structlog.get_logger("hookgate.loop")
@@ -18,6 +18,18 @@ log = structlog.get_logger("hookgate.loop")
 def editing(channel: Channel | None) -> EditingChannel | None:
     """As one whose messages can be changed, if they can."""
     return channel if isinstance(channel, EditingChannel) and channel.limits.edit_s is not None else None
+
+
+def is_ended_by_edit(channel: Channel) -> bool:
+    """Its previews are, the last of them too."""
+    return isinstance(channel, PreviewingChannel)
+
+
+async def show(channel: EditingChannel, outbound: Outbound, key: str, preview: str) -> str:
+    """What is being written. The receipt."""
+    if isinstance(channel, PreviewingChannel):
+        return await channel.preview(outbound, key, preview)
+    return await put(channel, outbound, key, preview)
 
 
 async def put(channel: Channel, outbound: Outbound, key: str, preview: str = "") -> str:

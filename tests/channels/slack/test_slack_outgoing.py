@@ -12,7 +12,7 @@ from hookgate.channels.slack.outgoing.mrkdwn import mrkdwn
 from hookgate.protocol.approval import CannotAsk
 from hookgate.protocol.channel import Undelivered
 from hookgate.protocol.chat import Chat, Outbound
-from tests.channels.slack.bench import asked, became, benched, direct, noted, opened
+from tests.channels.slack.bench import Bench, asked, became, benched, direct, noted, opened
 from tests.channels.slack.fake import ANN, BOB, DIRECT, GENERAL, Refused, open_fake
 from tests.channels.storing import PNG, REQUEST, request, unused
 
@@ -188,3 +188,64 @@ async def test_a_long_call_says_what_it_does_not_show_and_a_channel_that_is_gone
         fake.faults["chat.postMessage"] = [Refused("is_archived")]
         with pytest.raises(CannotAsk, match="is_archived"):
             await bench.channel.ask(replace(request(direct()), id="ffff"), unused)
+
+
+# --- what is being written ---
+
+
+async def streams_are_possible(bench: Bench) -> None:
+    """Once the bot knows its workspace."""
+    while bench.channel.state.state != "receiving":
+        await trio.sleep(0.01)
+
+
+async def test_a_thread_shows_an_answer_being_written_as_a_stream_which_its_last_edit_ends(tmp_path: Path) -> None:
+    async with benched(tmp_path) as bench:
+        fake, channel = bench.fake, bench.channel
+        fake.channel(GENERAL)
+        await streams_are_possible(bench)
+        receipt = await channel.preview(Outbound(GROUP, "**one"), "k", "")
+        assert await channel.preview(Outbound(GROUP, "**one** two"), "k", receipt) == receipt
+        assert fake.streaming == {(GENERAL, receipt)}
+        await channel.edit(Outbound(GROUP, "**one** two"), receipt)
+        assert (fake.streaming, fake.texts(GENERAL)) == (set(), ["**one** two"])
+        [begun] = fake.called("chat.startStream")
+        assert (begun["recipient_user_id"], begun["recipient_team_id"]) == ("U0ANN", "T0001")
+        other = await channel.preview(Outbound(GROUP, "not so"), "k2", "")
+        await channel.edit(Outbound(GROUP, "**but so**"), other)
+        assert (fake.streaming, fake.texts(GENERAL)[1]) == (set(), "*but so*")
+        assert fake.wrong == []
+
+
+async def test_a_stream_that_the_platform_or_a_crash_has_cut_is_edited(tmp_path: Path) -> None:
+    with trio.fail_after(60):
+        async with open_fake() as fake:
+            fake.channel(GENERAL)
+            async with opened(tmp_path, fake) as bench:
+                await streams_are_possible(bench)
+                receipt = await bench.channel.preview(Outbound(GROUP, "one"), "k", "")
+                fake.streaming.clear()
+                assert await bench.channel.preview(Outbound(GROUP, "one two"), "k", receipt) == receipt
+                assert fake.texts(GENERAL) == ["one two"]
+                await bench.channel.edit(Outbound(GROUP, "one two three"), receipt)
+                assert fake.texts(GENERAL) == ["one two three"]
+                left = await bench.channel.preview(Outbound(GROUP, "half"), "k2", "")
+            async with opened(tmp_path, fake) as bench:
+                await bench.channel.edit(Outbound(GROUP, "whole"), left)
+                assert (fake.texts(GENERAL)[1], fake.streaming) == ("whole", set())
+
+
+async def test_without_streams_and_outside_threads_a_message_is_sent_and_edited(tmp_path: Path) -> None:
+    async with benched(tmp_path) as bench:
+        fake, channel = bench.fake, bench.channel
+        fake.channel(GENERAL)
+        await streams_are_possible(bench)
+        await channel.preview(Outbound(direct(), "one"), "k", "")
+        assert fake.called("chat.startStream") == []
+        fake.streams = False
+        for key in ("k2", "k3"):
+            receipt = await channel.preview(Outbound(GROUP, "one"), key, "")
+            await channel.preview(Outbound(GROUP, "one *two*"), key, receipt)
+        assert fake.texts(GENERAL) == ["one _two_"] * 2
+        assert len(fake.called("chat.startStream")) == 1
+        assert fake.wrong == []

@@ -63,7 +63,7 @@ class Messages:
                 sent = await self._api.call("chat.postMessage", noted)
         except ApiFailed as error:
             raise undelivered(error) from None
-        return _ts(sent)
+        return ts_of(sent)
 
     async def edit(self, chat: Chat, ts: str, text: Text) -> None:
         await self._called(
@@ -111,7 +111,7 @@ def undelivered(error: ApiFailed) -> Undelivered:
     return Undelivered(f"Slack: {error.why}", error.retry_after_s, final=not error.may_pass)
 
 
-def _ts(sent: object) -> str:
+def ts_of(sent: object) -> str:
     """Empty where the platform does not say."""
     try:
         return Posted.model_validate(sent).ts
