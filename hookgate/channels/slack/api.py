@@ -55,6 +55,8 @@ class Api:
         self._token, self._requests = token, requests
         self._not_before: dict[str, float] = {}
         self.revoked: Callable[[], None] = lambda: None
+        self.scopes: frozenset[str] | None = None
+        """What the bot's token is for, by the platform's latest word; None: it has not said."""
 
     async def call(
         self, method: str, params: Mapping[str, object] = MappingProxyType({}), token: Secret | None = None
@@ -67,6 +69,8 @@ class Api:
         form = {name: _encoded(it) for name, it in params.items() if it is not None}
         headers = {"Authorization": f"Bearer {(token or self._token).value}"}
         answer = await self._asked(Request("POST", f"{self._base}/api/{method}", headers, form=form), CALL_S)
+        if token is None and "x-oauth-scopes" in answer.headers:
+            self.scopes = frozenset(answer.headers["x-oauth-scopes"].replace(",", " ").split())
         try:
             return _result(answer)
         except ApiFailed as error:

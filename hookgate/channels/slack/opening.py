@@ -25,6 +25,7 @@ from hookgate.channels.slack.incoming.webhook import Webhook
 from hookgate.channels.slack.outgoing.cards import SlackCards
 from hookgate.channels.slack.outgoing.messages import Messages
 from hookgate.channels.slack.outgoing.streams import Streams
+from hookgate.channels.slack.scopes import SCOPES
 from hookgate.channels.slack.settings import SlackSettings
 from hookgate.channels.slack.threads import Threads
 from hookgate.channels.slack.wire import Me
@@ -80,6 +81,8 @@ class _Receiving:
             try:
                 me = await self._me()
                 self.streams.team = me.team_id
+                if self.api.scopes is not None and (missing := sorted(SCOPES - self.api.scopes)):
+                    log.warning("scopes_missing", channel=self.settings.name, scopes=missing)
                 place = await self.parts.journal.intake.offset(self.settings.name, me.user_id)
                 reader = Reader(self.settings.name, me, self.settings.hears_bots)
                 await self._receive(Inbox(reader, self.api, self.parts, threads, asking.press, Place(place)))

@@ -25,6 +25,7 @@ from starlette.responses import Response
 from trio_websocket import ConnectionClosed, WebSocketConnection, WebSocketRequest, serve_websocket
 from wsproto.events import Pong
 
+from hookgate.channels.slack.scopes import SCOPES
 from hookgate.channels.web.server import App, Receive, Scope, Send, serve_http
 from tests.channels.slack.schema import problems, typed
 
@@ -86,6 +87,7 @@ class FakeSlack:
     opened: int = 0
     deaf: bool = False
     streams: bool = True
+    scopes: set[str] = field(default_factory=lambda: set(SCOPES))
     is_stale: bool = False
     revoked: str = ""
     url: str = ""
@@ -326,7 +328,7 @@ class FakeSlack:
                 await self.held[call.method].wait()
         except Refused as refused:
             return refusal(refused)
-        return _json({"ok": True, **result})
+        return _json({"ok": True, **result}, headers={"X-OAuth-Scopes": ",".join(self.scopes)})
 
     async def _read(self, method: str, request: Request) -> Call:
         if request.headers.get("content-type", "").startswith("application/json"):

@@ -221,6 +221,15 @@ async def test_a_bot_that_may_not_act_any_more_is_down_by_name_until_it_may(
         assert await state_becomes(bench, "receiving") == ""
 
 
+async def test_scopes_that_it_was_not_given_are_named(tmp_path: Path) -> None:
+    with capture_logs() as logs, trio.fail_after(60):
+        async with open_fake() as fake:
+            fake.scopes -= {"files:read", "im:read"}
+            async with opened(tmp_path, fake) as bench:
+                await state_becomes(bench, "receiving")
+    assert [it["scopes"] for it in logs if it["event"] == "scopes_missing"] == [["files:read", "im:read"]]
+
+
 async def test_an_apps_token_that_is_none_and_a_mode_that_is_off_are_named(tmp_path: Path) -> None:
     async with benched(tmp_path, other=Secret("xapp-wrong", "SLACK_APP_TOKEN")) as bench:
         why = await state_becomes(bench, "down")

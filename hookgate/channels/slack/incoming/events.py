@@ -17,6 +17,8 @@ from hookgate.protocol.chat import Chat
 
 SAID = frozenset({"", "file_share", "thread_broadcast", "me_message", "bot_message"})
 """Subtypes of what somebody says; all others tell of something."""
+SPOKEN = ("message", "app_mention")
+TURNED = ("tokens_revoked", "app_uninstalled")
 TOLD = frozenset({"message_changed", "message_deleted", "message_replied"})
 
 
@@ -60,9 +62,9 @@ class Reader:
 
     def _event(self, event: Mapping[str, Any]) -> Heard:
         kind = event.get("type")
-        if kind in ("tokens_revoked", "app_uninstalled"):
+        if kind in TURNED:
             return Turned(str(kind))
-        if kind not in ("message", "app_mention"):
+        if kind not in SPOKEN:
             return Skipped(f"an event of another kind: {str(kind)[:MAX_NAME]}", odd=True)
         if event.get("subtype") in TOLD:
             return Skipped("what was said is changed or taken back")
