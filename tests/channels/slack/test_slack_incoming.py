@@ -15,6 +15,7 @@ from hookgate.channels.slack.incoming import catching_up, socket_mode
 from hookgate.channels.slack.settings import Secret
 from hookgate.channels.web.server import serve_http
 from hookgate.protocol.chat import Chat, Inbound
+from hookgate.protocol.media import media_reference
 from tests.channels.slack.bench import Bench, asked, became, benched, direct, opened
 from tests.channels.slack.fake import BOB, BOT_ID, BOT_USER, DIRECT, GENERAL, Refused, open_fake, signed
 from tests.channels.storing import FULL, PNG, request
@@ -189,7 +190,9 @@ async def test_a_file_is_kept_and_its_token_goes_to_the_platform_alone(tmp_path:
         fake.say(files=[fake.file(b"x", mimetype="text/plain", size=30_000_000)])
         fake.say(files=[{**fake.file(PNG), "url_private": "", "url_private_download": ""}])
         seen, other, huge, unknown = await bench.heard(4)
-        assert await bench.media.read(seen.media[0].rpartition(":")[2]) == ("image/png", PNG)
+        reference = media_reference(seen.media[0])
+        assert reference is not None
+        assert await bench.media.read(reference.digest) == ("image/png", PNG)
         assert seen.text == "[photo: a(b).png]\nsee"
         assert other.text == "[photo: a.png]\n[photo: not taken, the file lies elsewhere]"
         assert huge.text.endswith("[file: not taken, it has more than 20 MB]")
@@ -273,9 +276,9 @@ async def test_events_by_http_are_taken_where_they_are_signed_and_answered_once_
             broken = b"{nonsense"
             assert (await client.post(fake.proxy, content=broken, headers=signed(broken))).status_code == 200
             assert (await client.get(fake.proxy)).status_code == 404
-        async with asked(bench, request(direct())):
-            card = await fake.until(lambda: fake.sent() and fake.sent()[-1])
-            fake.press(card, "Deny")
-            assert await fake.bring() == [200]
-            await became(bench, "refused")
+        await asked(bench, request(direct()))
+        card = await fake.until(lambda: fake.sent() and fake.sent()[-1])
+        fake.press(card, "Deny")
+        assert await fake.bring() == [200]
+        await became(bench, "refused")
         stop.set()

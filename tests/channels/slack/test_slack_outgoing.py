@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import trio
 
 from hookgate.channels.slack.outgoing.mrkdwn import mrkdwn
-from hookgate.protocol.approval import CannotAsk
 from hookgate.protocol.channel import Undelivered
 from hookgate.protocol.chat import Chat, Outbound
 from tests.channels.slack.bench import Bench, asked, became, benched, direct, noted, opened
 from tests.channels.slack.fake import ANN, BOB, DIRECT, GENERAL, Refused, open_fake
-from tests.channels.storing import PNG, REQUEST, request, unused
+from tests.channels.storing import PNG, REQUEST, request
 
 GROUP = Chat("sl", GENERAL, "U0ANN", "group", "1700000000.000001")
 
@@ -119,21 +117,21 @@ async def test_a_button_decides_for_whoever_may_and_the_outcome_stays_on_the_car
     async with benched(tmp_path) as bench:
         fake = bench.fake
         fake.channel(GENERAL)
-        async with asked(bench, request(GROUP)):
-            [card] = await fake.until(lambda: fake.sent(GENERAL))
-            assert card["thread_ts"] == GROUP.thread
-            assert card["blocks"][0]["elements"][2]["elements"][0]["text"] == "rm -rf /tmp/x\\u202e"
-            fake.press(card, "Allow", BOB, GENERAL)
-            [told] = await fake.until(lambda: fake.called("chat.postEphemeral"))
-            assert (told["user"], told["text"], told["thread_ts"]) == (
-                "U0BOB",
-                "Only Ann may decide this.",
-                GROUP.thread,
-            )
-            assert len(fake.sent(GENERAL)[0]["blocks"]) == 2
-            fake.press(card, "Allow", ANN, GENERAL)
-            assert (await became(bench, "approved")).votes[-1].name == "ann (U0ANN)"
-            await fake.until(lambda: len(fake.sent(GENERAL)[0]["blocks"]) == 1)
+        await asked(bench, request(GROUP))
+        [card] = await fake.until(lambda: fake.sent(GENERAL))
+        assert card["thread_ts"] == GROUP.thread
+        assert card["blocks"][0]["elements"][2]["elements"][0]["text"] == "rm -rf /tmp/x\\u202e"
+        fake.press(card, "Allow", BOB, GENERAL)
+        [told] = await fake.until(lambda: fake.called("chat.postEphemeral"))
+        assert (told["user"], told["text"], told["thread_ts"]) == (
+            "U0BOB",
+            "Only Ann may decide this.",
+            GROUP.thread,
+        )
+        assert len(fake.sent(GENERAL)[0]["blocks"]) == 2
+        fake.press(card, "Allow", ANN, GENERAL)
+        assert (await became(bench, "approved")).votes[-1].name == "ann (U0ANN)"
+        await fake.until(lambda: len(fake.sent(GENERAL)[0]["blocks"]) == 1)
         assert fake.texts(GENERAL)[0].endswith("✅ Allowed by ann (U0ANN).")
         fake.press_value(card, f"a:{REQUEST}:no", channel=GENERAL)
         fake.press_value(card, "anything", channel=GENERAL)
@@ -149,45 +147,41 @@ async def test_a_press_of_what_is_no_button_of_its_message_and_of_somebody_who_l
     async with benched(tmp_path) as bench:
         fake = bench.fake
         fake.channel(GENERAL)
-        async with asked(bench, request(GROUP)):
-            [card] = await fake.until(lambda: fake.sent(GENERAL))
-            fake.faults["chat.postEphemeral"] = [Refused("user_not_in_channel")]
-            fake.press_value(card, "a:ffffffffffffffff:no", BOB, GENERAL)
-            await fake.until(lambda: fake.called("chat.postEphemeral"))
-            fake.press(card, "Deny", ANN, GENERAL)
-            await became(bench, "refused")
-            await fake.until(lambda: len(fake.sent(GENERAL)[0]["blocks"]) == 1)
+        await asked(bench, request(GROUP))
+        [card] = await fake.until(lambda: fake.sent(GENERAL))
+        fake.faults["chat.postEphemeral"] = [Refused("user_not_in_channel")]
+        fake.press_value(card, "a:ffffffffffffffff:no", BOB, GENERAL)
+        await fake.until(lambda: fake.called("chat.postEphemeral"))
+        fake.press(card, "Deny", ANN, GENERAL)
+        await became(bench, "refused")
+        await fake.until(lambda: len(fake.sent(GENERAL)[0]["blocks"]) == 1)
         assert len(fake.called("chat.update")) == 1
 
 
 async def test_after_a_restart_the_old_button_works_and_no_second_card_is_shown(tmp_path: Path) -> None:
     with trio.fail_after(60):
         async with open_fake() as fake:
-            async with opened(tmp_path, fake) as bench, asked(bench, request(direct())):
+            async with opened(tmp_path, fake) as bench:
+                await asked(bench, request(direct()))
                 [card] = await fake.until(fake.sent)
                 await noted(bench)
-            async with opened(tmp_path, fake) as bench, trio.open_nursery() as nursery:
-                nursery.start_soon(bench.channel.ask, request(direct()), unused)
+            async with opened(tmp_path, fake) as bench:
                 fake.press(card, "Deny")
                 await became(bench, "refused")
-                nursery.cancel_scope.cancel()
                 await fake.until(lambda: len(fake.sent(DIRECT)[0]["blocks"]) == 1)
                 assert len(fake.sent()) == 1
 
 
-async def test_a_long_call_says_what_it_does_not_show_and_a_channel_that_is_gone_cannot_be_asked(
+async def test_a_long_call_says_what_it_does_not_show(
     tmp_path: Path,
 ) -> None:
     async with benched(tmp_path) as bench:
         fake = bench.fake
-        async with asked(bench, request(direct(), path="a", content="&" * 50_000)):
-            [card] = await fake.until(fake.sent)
-            shown = str(card["blocks"])
-            assert "of 50,000 characters more: /pending 01234567 shows all" in shown
+        await asked(bench, request(direct(), path="a", content="&" * 50_000))
+        [card] = await fake.until(fake.sent)
+        shown = str(card["blocks"])
+        assert "of 50,000 characters more: /pending 01234567 shows all" in shown
         assert fake.wrong == []
-        fake.faults["chat.postMessage"] = [Refused("is_archived")]
-        with pytest.raises(CannotAsk, match="is_archived"):
-            await bench.channel.ask(replace(request(direct()), id="ffff"), unused)
 
 
 # --- what is being written ---
