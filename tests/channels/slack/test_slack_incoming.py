@@ -203,6 +203,7 @@ async def test_a_command_is_what_stands_behind_its_name(tmp_path: Path) -> None:
     async with benched(tmp_path) as bench:
         fake = bench.fake
         fake.command("/hookgate", "stop")
+        await bench.heard(1)
         fake.command("/hookgate", "", channel=GENERAL)
         one, other = await bench.heard(2)
         assert (one.text, one.chat) == ("/stop", direct())
