@@ -12,7 +12,7 @@ from hookgate.protocol.chat import Chat
 REQUESTER = "requester"
 ROLE = "role:"
 USUAL_ROLE = "approver"
-CHANNEL_NAME = re.compile(r"[A-Za-z0-9_.-]+")
+CHANNEL_NAME = re.compile(r"[A-Za-z0-9_.-]*")
 """As configurations may name channels."""
 
 
