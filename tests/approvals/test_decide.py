@@ -176,7 +176,7 @@ def test_a_list_means_people_by_names_ids_and_roles(listed: tuple[str, ...], vot
         ("9", Voter("telegram", "9")),
         ("slack:U9", Voter("slack", "U9")),
         ("matrix:@ann:example.org", Voter("matrix", "@ann:example.org")),
-        (":9", Voter("", "9")),
+        ("@ann:example.org", Voter("telegram", "@ann:example.org")),
     ],
 )
 def test_an_id_says_its_channel_or_is_of_this_one(text: str, voter: Voter) -> None:

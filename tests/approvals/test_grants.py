@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 import trio
 
+from hookgate.approvals.binding import Permit
 from hookgate.approvals.grants import begins
 from hookgate.approvals.rules import Rule
 from hookgate.protocol.approval import Voter
@@ -89,8 +90,20 @@ async def test_what_covers_a_call_already_is_not_granted_twice() -> None:
     house = House(SHELL, parts=words)
     subject, [wish] = await house.subject(call=STATUS), house.approvals.wishes(STEP, STATUS)
     for _ in range(2):
-        await house.approvals.grants.give(subject, wish, Vote("boss", True, grant="session"))
+        await house.approvals.grants.give(subject, wish, Vote("boss", True, grant="session"), "R1")
     assert len(await house.approvals.grants.held()) == 1
+
+
+async def test_what_was_taken_back_does_not_come_back_with_a_call_that_a_crash_has_cut_off() -> None:
+    house = House(SHELL)
+    subject, wishes = await house.subject(), house.approvals.wishes(STEP, CALL)
+    assert isinstance(await house.approvals.settle(subject, wishes, Person([SESSION])), Permit)
+    [grant] = await house.approvals.grants.held()
+    await house.approvals.grants.revoke(grant.id)
+    again = House(SHELL, journal=house.journal)
+    # Its own yes stands, which it has not used yet.
+    assert isinstance(await again.approvals.settle(subject, wishes, Person()), Permit)
+    assert await again.approvals.grants.held() == ()
 
 
 async def test_grants_of_an_asker_that_asks_no_more_end_at_the_next_look_and_others_stay() -> None:

@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 from contextlib import closing
 from pathlib import Path
+from secrets import token_hex
 
 import pytest
 
@@ -119,9 +120,9 @@ async def test_without_checkpoints_it_is_whole_and_no_more_and_with_forged_ones_
 
 async def grown(file: Path, times: int) -> list[bytes]:
     """Another record and its checkpoint, so many times; all checkpoints."""
-    for number in range(times):
+    for _ in range(times):
         async with open_journal(file) as journal:
-            await journal.decisions.grant(StoredGrant(f"G-{number}", "scope", "bob", "asker", "every call"))
+            await journal.decisions.grant(StoredGrant(token_hex(8), "scope", "bob", "asker", "every call"))
     return anchor_file(file).read_bytes().splitlines(keepends=True)
 
 

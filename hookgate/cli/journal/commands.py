@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -11,15 +10,8 @@ from typing import Any
 import click
 
 from hookgate.cli.exits import guarded, run
+from hookgate.cli.journal.place import Place
 from hookgate.cli.options import FILE, config_option, json_option, yes_option
-
-
-@dataclass(frozen=True)
-class Place:
-    """Which journal: the gateway's of this configuration, or that of a conversation that is kept by name."""
-
-    config_file: Path | None
-    session: str = ""
 
 
 def journal_option(command: Callable[..., None]) -> Callable[..., None]:

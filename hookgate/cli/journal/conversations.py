@@ -12,8 +12,8 @@ from hookgate import config as configuration
 from hookgate.assembly.journals import conversation_files
 from hookgate.channels.printable import printable
 from hookgate.channels.terminal import NAME as CHANNEL
-from hookgate.cli.journal.commands import Place
 from hookgate.cli.journal.file import journal_of, write_lines
+from hookgate.cli.journal.place import Place
 from hookgate.cli.printing import counted, say, say_json, table
 from hookgate.program.endings import FAILED
 

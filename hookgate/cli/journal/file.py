@@ -10,7 +10,7 @@ from hookgate import config as configuration
 from hookgate.assembly.journals import DAY_S, MB, conversation_file, trim_conversations
 from hookgate.assembly.logs.opening import set_up_logs
 from hookgate.channels.terminal import NAME as CHANNEL
-from hookgate.cli.journal.commands import Place
+from hookgate.cli.journal.place import Place
 from hookgate.cli.printing import counted, failed, say
 from hookgate.program.endings import FAILED
 from hookgate.protocol.codec import encode

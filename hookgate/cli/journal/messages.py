@@ -7,8 +7,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from hookgate.channels.printable import printable
-from hookgate.cli.journal.commands import Place
 from hookgate.cli.journal.file import journal_of
+from hookgate.cli.journal.place import Place
 from hookgate.cli.printing import failed, moment, say, say_json, table
 from hookgate.operations.messages import whole_id
 from hookgate.program.endings import FAILED

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from hookgate.cli.journal.commands import Place
 from hookgate.cli.journal.file import journal_of, write_lines
+from hookgate.cli.journal.place import Place
 from hookgate.cli.printing import counted, failed, say
 from hookgate.store.journal.audit.anchors import State, checkpoints, verify
 from hookgate.store.journal.audit.chain import Link, links

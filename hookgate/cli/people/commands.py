@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from hookgate.cli.exits import guarded
-from hookgate.cli.journal.commands import Place, journal_option
+from hookgate.cli.journal.commands import journal_option
+from hookgate.cli.journal.place import Place
 from hookgate.cli.options import config_option, control_option, json_option
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import Any, cast
 import trio
 
 from hookgate.channels.printable import printable
-from hookgate.cli.journal.commands import Place
 from hookgate.cli.journal.file import journal_of
+from hookgate.cli.journal.place import Place
 from hookgate.cli.printing import failed, say, say_rows, table
 from hookgate.cli.running import asked, running_for
 from hookgate.control.client import NothingRunning, call

@@ -13,8 +13,8 @@ import trio
 from hookgate import config as configuration
 from hookgate.assembly.hooks.opening import listed, people
 from hookgate.channels.printable import printable
-from hookgate.cli.journal.commands import Place
 from hookgate.cli.journal.file import journal_of
+from hookgate.cli.journal.place import Place
 from hookgate.cli.printing import failed, moment, say, say_json, table
 from hookgate.cli.running import ours
 from hookgate.control.client import call, read_rows

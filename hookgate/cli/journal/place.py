@@ -1,0 +1,14 @@
+"""Which journal a command is about. Imports little: the commands' words and options need it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Place:
+    """The gateway's of this configuration, or that of a conversation that is kept by name."""
+
+    config_file: Path | None
+    session: str = ""
