@@ -6,9 +6,11 @@ that is docs/hook-json-protocol.md. It runs on Python 3.9 and later; copy it bes
 
 from __future__ import annotations
 
+import base64
 import inspect
 import json
 import os
+import re
 import signal
 import sys
 import threading
@@ -37,6 +39,7 @@ PATCHED = {
     "before_send": "message",
 }
 NESTED = ("response", "result", "message")  # stand in the params under the name under which they are changed
+MEDIA = re.compile(r"media:[^:/]+/[^:/]+:([0-9a-f]{64})(?::[^:]*)?\Z")
 GRACE_S = 1.5  # hookgate sends SIGTERM 2 s after it closed stdin
 MAX_EVENTS = 10_000  # that wait for a slow handler; then the oldest is dropped and counted
 HANDLER_FAILED, INVALID_PARAMS, METHOD_NOT_FOUND = -32000, -32602, -32601
@@ -249,6 +252,7 @@ class Plugin:
 
     def __init__(self, name: str, max_in_flight: int = 64) -> None:
         self.name, self.max_in_flight = name, max_in_flight
+        self.media_dir = ""
         self._handlers: dict[str, list[_Handler]] = {stage: [] for stage in (*STAGES, "event")}
         self._tools: dict[str, tuple[Json, Handler]] = {}
         self._coroutines = _Coroutines()
@@ -306,6 +310,18 @@ class Plugin:
 
         return register
 
+    def file(self, medium: str) -> bytes:
+        """What one of `message["media"]` holds: a `media:TYPE:HASH`, which lies in hookgate's folder of files, or a
+        `data:` URL in base64. Raises ValueError for another address, and OSError."""
+        head, comma, body = medium.partition(",")
+        if comma and head.startswith("data:") and head.endswith(";base64"):
+            return base64.b64decode(body, validate=True)
+        found = MEDIA.match(medium)
+        if found is None or not self.media_dir:
+            raise ValueError(f"{medium[:80]!r} holds no file that this hook can read")
+        with open(os.path.join(self.media_dir, found[1][:2], found[1]), "rb") as file:
+            return file.read()
+
     def log(self, text: str) -> None:
         """One line to stderr, which hookgate puts into its log."""
         print(f"{self.name}: {text}", file=sys.stderr, flush=True)
@@ -316,6 +332,7 @@ class Plugin:
 
     def hello(self, params: Json) -> Json:
         """What this plugin declares of itself, to a host that offers `params["stages"]`."""
+        self.media_dir = str(params.get("media_dir") or "")
         wanted = [stage for stage in STAGES if self._handlers[stage] or (stage == "before_tool" and self._tools)]
         offered = wanted if params.get("stages") is None else params["stages"]
         for stage in set(wanted).difference(offered):

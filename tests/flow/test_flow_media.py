@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import json
+import shutil
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
+from starlette.datastructures import UploadFile
+from starlette.requests import Request
+from starlette.responses import Response
 
+from hookgate.channels.web.server import App, Receive, Scope, Send, serve_http
 from tests.channels.telegram.fake import TOKEN, Refused, open_fake
 from tests.channels.telegram.test_telegram_incoming import PNG, photo
+from tests.docs.page import read_page
 from tests.serve.gateway import configured, open_served
 
+ROOT = Path(__file__).parents[2]
 SCRIPT = {
     "steps": [
         {
@@ -33,6 +42,65 @@ base_url = "{url}"
 allow = ["7"]
 show_tools = false
 """
+
+
+class Ears:
+    """An endpoint that transcribes: `answers`, one for each request; None: it never answers."""
+
+    def __init__(self, *answers: Response | None) -> None:
+        self.answers = list(answers)
+        self.heard: list[tuple[str, str, str, bytes]] = []
+
+    async def app(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        async with request.form() as form:
+            file = form["file"]
+            assert isinstance(file, UploadFile)
+            said = request.headers.get("authorization", ""), str(form["model"]), str(file.filename), await file.read()
+        self.heard.append(said)
+        answer = self.answers.pop(0)
+        if answer is None:
+            await trio.sleep_forever()
+        else:
+            await answer(scope, receive, send)
+
+
+async def test_what_is_said_reaches_the_model_as_text_and_what_is_not_heard_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TELEGRAM_TOKEN", TOKEN)
+    monkeypatch.setenv("TRANSCRIBE_KEY", "k")
+    shutil.copytree(ROOT / "plugins" / "python", tmp_path / "hooks", ignore=shutil.ignore_patterns("extensions"))
+    voice = b"OggS" + bytes(24) + b"\x01\x13OpusHead" + bytes(40)
+    ears = Ears(
+        Response('{"text": " how full is the disk? "}'), Response(status_code=500), Response('{"text": ""}'), None
+    )
+    hook = read_page(ROOT / "docs" / "media.md").one("config").text.replace("60000", "3000")
+    with trio.fail_after(120):
+        async with open_fake() as fake, trio.open_nursery() as nursery:
+            stop = trio.Event()
+            address = await nursery.start(partial(_listening, ears.app, stop))
+            more = CHANNEL.format(url=fake.url) + hook.replace("127.0.0.1:8000", address)
+            async with open_served(configured(tmp_path, more, '{"steps": []}')):
+
+                async def told(**more: Any) -> str:
+                    before = len(fake.sent(7))
+                    fake.say(voice={**fake.file(voice), "duration": 2}, **more)
+                    await fake.until(lambda: len(fake.sent(7)) > before)
+                    return fake.texts(7)[-1]
+
+                assert await told(caption="Listen:") == "Listen:\n[voice message] how full is the disk?"
+                assert ears.heard == [("Bearer k", "whisper-1", "voice.ogg", voice)]
+                unheard = "\u2139\ufe0f I could not listen to that: {}. Please write it."
+                assert await told() == unheard.format("the endpoint answered with status 500")
+                assert await told() == unheard.format("there are no words in it")
+                assert await told() == unheard.format("the endpoint does not answer as it should")
+            stop.set()
+        assert fake.wrong == []
+
+
+async def _listening(app: App, stop: trio.Event, *, task_status: trio.TaskStatus[str]) -> None:
+    await serve_http(app, "127.0.0.1:0", started=task_status.started, stop=stop)
 
 
 async def test_files_are_sent_and_the_model_hears_of_those_that_did_not_arrive(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import subprocess
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -89,3 +90,24 @@ async def test_a_hook_that_does_not_declare_the_stage_is_not_asked_there_but_ref
         with pytest.raises(HelloFailed, match="on_message, which its hello has to name in `stages`"):
             async with open_process(replace(spec, hello_timeout_s=DEADLINE_S), deadlines):
                 pass
+
+
+@pytest.mark.parametrize("name", ["", ":Bericht%20%282%29.pdf"])
+def test_a_hook_reads_files_of_messages_and_no_others(tmp_path: Path, name: str) -> None:
+    digest = "ab" * 32
+    (tmp_path / "ab").mkdir()
+    (tmp_path / "ab" / digest).write_bytes(b"hi")
+    program = (
+        "import json, sys; from hookgate_plugin import Plugin; plugin = Plugin('x');"
+        "plugin.hello({'media_dir': sys.argv[1]});"
+        "print(*(plugin.file(it).decode() for it in sys.argv[2:4]));"
+        "plugin.file(sys.argv[4])"
+    )
+    held = "data:text/plain;name=a.txt;base64,aG8="
+    asked = [str(tmp_path), f"media:application/pdf:{digest}{name}", held, f"media:a/b:..{digest[2:]}"]
+    run = subprocess.run(
+        [sys.executable, "-c", program, *asked], cwd=PLUGINS, capture_output=True, text=True, check=False
+    )
+    assert run.stdout == "hi ho\n"
+    assert "ValueError: " in run.stderr
+    assert "holds no file that this hook can read" in run.stderr

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hookgate.approvals.people import Person, read_id
 from hookgate.approvals.rules import Rule, usual_name
-from hookgate.config import hook_environment
+from hookgate.config import hook_environment, media_folder
 from hookgate.hooks.children.mounts import Plan
 from hookgate.hooks.children.supervise import Restarts
 from hookgate.hooks.rules import Rules
@@ -34,8 +35,11 @@ def plans(config: Config, base: Path, rechecked: Rechecked | None = None) -> tup
         for name, section in config.hooks.processes.items()
         if section.mode != "off"
     )
+    files = str(media_folder(config))
     asked = ((spec if rechecked is None else rechecked(spec), section) for spec, section in made)
-    return tuple(Plan(spec, rules(section, defaults), section.required) for spec, section in asked)
+    return tuple(
+        Plan(replace(spec, media_dir=files), rules(section, defaults), section.required) for spec, section in asked
+    )
 
 
 def process_spec(name: str, section: HookSection, defaults: HookDefaults, base: Path) -> ProcessSpec:

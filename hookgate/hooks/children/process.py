@@ -47,7 +47,8 @@ _REPLIES = (Reply, ErrorReply)
 class ProcessSpec:
     """How to start a hook and what to tell it at hello. Two equal specs mean the same running process.
 
-    `flush_s`: how long events that wait may still be written when the hook is stopped.
+    `flush_s`: how long events that wait may still be written when the hook is stopped. `media_dir`: the folder of the
+    files of messages, for hooks that read them.
     """
 
     name: str
@@ -61,6 +62,7 @@ class ProcessSpec:
     max_message_bytes: int = MAX_MESSAGE_BYTES
     hello_timeout_s: float = 10.0
     flush_s: float = 0.5
+    media_dir: str = ""
     recheck: Recheck | None = field(default=None, compare=False)
 
     @property
@@ -147,7 +149,7 @@ class HookProcess:
     async def introduce(self) -> str | None:
         """What went wrong, or None with `declared` filled."""
         spec = self._spec
-        params = hello_params(spec.name, spec.stages, spec.observes)
+        params = hello_params(spec.name, spec.stages, spec.observes, spec.media_dir)
         settled = await self._calls.ask("hook.hello", lambda _left_s: (params,), spec.hello_timeout_s)
         if not isinstance(settled, Reply):
             return settled.reason

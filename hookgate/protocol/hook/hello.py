@@ -43,8 +43,8 @@ class _Hello(Patch):
 Mode = Literal["observe", "llm", "tool", "approve", "message"]
 
 
-def hello_params(name: str, stages: frozenset[Stage], observes: bool) -> bytes:
-    """`modes` as on the page, `stages` exactly; both in a fixed order."""
+def hello_params(name: str, stages: frozenset[Stage], observes: bool, media_dir: str = "") -> bytes:
+    """`modes` as on the page, `stages` exactly; both in a fixed order. `media_dir`: where files of messages lie."""
     ordered = [stage for stage in Stage if stage in stages]
     modes: list[Mode] = ["observe"] if observes else []
     if stages & {Stage.BEFORE_LLM, Stage.AFTER_LLM}:
@@ -55,7 +55,8 @@ def hello_params(name: str, stages: frozenset[Stage], observes: bool) -> bytes:
         modes.append("approve")
     if stages & MESSAGE_STAGES:
         modes.append("message")
-    return encode({"name": name, "version": 1, "stages": ordered, "modes": modes})
+    files = {"media_dir": media_dir} if media_dir else {}
+    return encode({"name": name, "version": 1, "stages": ordered, "modes": modes, **files})
 
 
 def parse_hello(result: object, offered: frozenset[Stage]) -> Hello:

@@ -51,6 +51,7 @@ type greeting struct {
 
 func (h *Hook) hello(params Params) []byte {
 	var offered []string
+	h.mediaDir = params.members.text("media_dir")
 	if err := decode(params.Raw("stages"), &offered); err != nil {
 		h.log.Printf("hello.stages: %v", err)
 	}

@@ -2,6 +2,9 @@ package hook
 
 import (
 	"context"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -177,4 +180,31 @@ func TestBothEventEnvelopesAreRead(t *testing.T) {
 	first, second := await(t, events), await(t, events)
 	same(t, []any{first.Kind, first.Meta().TurnID, string(first.Payload[:14]), float64(first.Dropped)}, `["tool_exec_end","main-turn-3","{\"Tool\":\"bash\"",2]`)
 	same(t, []any{second.Kind, string(second.Payload), second.members.text("id")}, `["agent.tool.exec_end","{\"Tool\":\"bash\"}","evt-41"]`)
+}
+
+func TestFilesOfMessages(t *testing.T) {
+	dir, digest := t.TempDir(), strings.Repeat("ab", 32)
+	if err := os.MkdirAll(filepath.Join(dir, "ab"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "ab", digest), []byte("hi"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h := newHook("x")
+	if _, err := h.File("media:text/plain:" + digest); err == nil {
+		t.Error("a file was read before hello said where files are")
+	}
+	h.mediaDir = dir
+	for address, want := range map[string]string{
+		"media:text/plain:" + digest:                "hi",
+		"media:text/plain:" + digest + ":a%20b.txt": "hi",
+		"data:text/plain;name=a;base64,aG8=":        "ho",
+	} {
+		if got, err := h.File(address); err != nil || string(got) != want {
+			t.Errorf("%s: %q, %v", address, got, err)
+		}
+	}
+	if _, err := h.File("media:text/plain:../" + digest[3:]); err == nil {
+		t.Error("a path that leads elsewhere was read")
+	}
 }

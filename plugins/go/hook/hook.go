@@ -19,10 +19,13 @@ package hook
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
 	"log"
 	"os"
 	"path"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -62,6 +65,8 @@ type Hook struct {
 	limit   int
 	maxLine int
 	log     *log.Logger
+
+	mediaDir string
 }
 
 // New makes a hook and takes the process's stdin and stdout for the wire: from here on, what the program or
@@ -169,6 +174,21 @@ func (h *Hook) Event(f func(Event), globs ...string) {
 func (h *Hook) Tool(spec ToolSpec, f func(context.Context, ToolCall) (ToolResult, error)) {
 	h.tools = append(h.tools, ownedTool{spec, f})
 	h.stages["before_tool"] = h.beforeTool
+}
+
+var medium = regexp.MustCompile(`^media:[^:/]+/[^:/]+:([0-9a-f]{64})(:[^:]*)?$`)
+
+// File is what one of a message's Media holds: a media:TYPE:HASH, which lies in hookgate's folder of files, or a data: URL in
+// base64.
+func (h *Hook) File(address string) ([]byte, error) {
+	if head, body, ok := strings.Cut(address, ","); ok && strings.HasPrefix(head, "data:") && strings.HasSuffix(head, ";base64") {
+		return base64.StdEncoding.DecodeString(body)
+	}
+	found := medium.FindStringSubmatch(address)
+	if found == nil || h.mediaDir == "" {
+		return nil, fmt.Errorf("%.80q holds no file that this hook can read", address)
+	}
+	return os.ReadFile(filepath.Join(h.mediaDir, found[1][:2], found[1]))
 }
 
 func (h *Hook) on(name string, f stageFunc) {
