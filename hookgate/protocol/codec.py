@@ -7,6 +7,7 @@ gave.
 from __future__ import annotations
 
 import json
+from dataclasses import fields, is_dataclass
 from math import inf
 from typing import Any, NoReturn, cast
 
@@ -44,7 +45,8 @@ def decode(text: bytes | str) -> Any:  # noqa: ANN401 - JSON has no narrower typ
 
 
 def encode(value: object) -> bytes:
-    """Compact UTF-8, also of integers over 64 bits and lone surrogates, which orjson refuses."""
+    """Compact UTF-8, also of integers over 64 bits and lone surrogates, which orjson refuses. Dataclasses are objects
+    of their fields."""
     try:
         return orjson.dumps(value, default=_spliced)
     except TypeError:
@@ -56,6 +58,8 @@ def _spliced(part: object) -> orjson.Fragment:
 
 
 def _unfolded(part: object) -> object:
+    if is_dataclass(part) and not isinstance(part, type):
+        return {field.name: getattr(part, field.name) for field in fields(part)}
     return json.loads(_encoded(part).text)
 
 

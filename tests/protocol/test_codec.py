@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hookgate.protocol.chat import Chat
 from hookgate.protocol.codec import Encoded, canonical, decode, encode, repeated_member
 from hookgate.protocol.errors import BadMessage
 
@@ -82,6 +84,12 @@ def test_nesting_of_a_hundred_and_fifty_levels_is_read() -> None:
 
 def test_encoding_keeps_a_surrogate_that_came_from_elsewhere_as_an_escape() -> None:
     assert encode({"a": "\ud800"}) == b'{"a":"\\ud800"}'
+
+
+@pytest.mark.parametrize("text", ["é", "\ud800"])
+def test_a_value_of_a_class_is_encoded_as_its_fields(text: str) -> None:
+    value = Chat("web", "ann", thread=text)
+    assert encode({"chats": (value,)}) == encode({"chats": [asdict(value)]})
 
 
 def test_the_canonical_spelling_does_not_depend_on_the_order_of_members() -> None:

@@ -106,7 +106,7 @@ class WebChannel:
         shown = await self._shown(feed, key) or past.sent(key, outbound, time(), "")
         if shown.role == "assistant" and feed.running is not None and feed.running.message == shown.answers:
             feed.running = None
-        feed.publish("message", asdict(shown))
+        feed.publish("message", shown)
         return key
 
     async def _shown(self, feed: Feed, row: str) -> ShownMessage | None:
@@ -175,13 +175,13 @@ class WebChannel:
             case ToolExecSkipped() if self._settings.show_tools:
                 self._tool(feed, payload, "denied", payload.Reason[: past.MAX_SUMMARY])
             case PicturesKept() if shown := _running(feed).pictures(payload.call_id, past.media(payload.media)):
-                feed.publish("tool", asdict(shown))
+                feed.publish("tool", shown)
             case SteeringInjected():
                 self._dealt_with.add(feed)
             case _:
                 if (trace := traced(event)) is not None:
                     _running(feed).note(trace)
-                    feed.publish("trace", asdict(trace))
+                    feed.publish("trace", trace)
 
     def _begin(self, feed: Feed, inbound: Inbound) -> None:
         feed.begin()
@@ -190,7 +190,7 @@ class WebChannel:
         files, replaces = past.media(inbound.media), bool(inbound.replaces)
         shown = ShownMessage(inbound.message_id, "user", inbound.text, "", moment(time()), files, replaces=replaces)
         if inbound.message_id:
-            feed.publish("message", asdict(shown))
+            feed.publish("message", shown)
         self._say_state(feed)
 
     def _end(self, feed: Feed) -> None:
@@ -208,7 +208,7 @@ class WebChannel:
         self, feed: Feed, payload: ToolExecStart | ToolExecEnd | ToolExecSkipped, state: ToolState, what: str
     ) -> None:
         shown = _running(feed).tool(payload.ToolCallID, payload.Tool, state, what)
-        feed.publish("tool", asdict(shown))
+        feed.publish("tool", shown)
 
     # --- what waits ---
 
@@ -246,13 +246,12 @@ class WebChannel:
         for id_ in gone:
             del feed.queued[id_]
         for shown in past.asked(it for it in exchanges if it.inbound is not None and it.inbound.message_id in gone):
-            feed.publish("message", asdict(shown))
+            feed.publish("message", shown)
         if gone:
             self._say_state(feed)
 
     def _say_state(self, feed: Feed) -> None:
-        queued = [asdict(it) for it in feed.queued.values()]
-        feed.publish("state", {"running": feed.writing is not None, "queued": queued})
+        feed.publish("state", {"running": feed.writing is not None, "queued": list(feed.queued.values())})
 
     # --- what stands there ---
 

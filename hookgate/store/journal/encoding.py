@@ -12,8 +12,6 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
-import orjson
-
 from hookgate.protocol.catalog import StoreCorrupt, StoreTooNew
 from hookgate.protocol.chat import Inbound, Outbound
 from hookgate.protocol.codec import decode, encode
@@ -29,13 +27,8 @@ _TAGGED: frozenset[type] = frozenset((*get_args(Effect), *get_args(Answer)))
 
 
 def encoded(value: object) -> bytes:
-    if isinstance(value, (Inbound, Outbound)):
-        # What a chat waits for, and none of those is in it. Not every text is one of orjson's.
-        try:
-            return orjson.dumps(value)
-        except TypeError:
-            pass
-    return encode(_plain(value))
+    # A chat waits for these, and nothing in them is tagged.
+    return encode(value if isinstance(value, (Inbound, Outbound)) else _plain(value))
 
 
 def decoded(kind: type[T], format_: int, text: bytes) -> T:
