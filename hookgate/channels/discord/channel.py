@@ -18,7 +18,6 @@ from hookgate.channels.platforms.files import File, filename, read_files
 from hookgate.channels.platforms.outgoing import Begun, replied_to, written
 from hookgate.channels.platforms.requests import Upload
 from hookgate.channels.platforms.typing import Typing
-from hookgate.protocol.approval import ApprovalRequest, Decide
 from hookgate.protocol.channel import ChannelLimits, ChannelState, Undelivered
 from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.events.event import Event
@@ -55,6 +54,9 @@ class DiscordChannel:
 
     async def send(self, outbound: Outbound, key: str) -> str:
         """The receipt: the ids of its messages. Text and files go together where that is one message."""
+        if outbound.request:
+            self._typing.end(outbound.chat)
+            return await self._asking.show(outbound)
         files, notes = await read_files(self._media, outbound.media, LIMITS.media_out)
         text, quoted = formatted(written(outbound, notes), MOST), replied_to(outbound)
         groups = list(_groups(files)) or [()]
@@ -73,7 +75,10 @@ class DiscordChannel:
         first = receipt.partition(" ")[0]
         if not first.isdecimal():
             raise Undelivered("Discord has not said which message that is", final=True)
-        await self._messages.edit(outbound.chat, first, formatted(written(outbound), MOST))
+        if outbound.request:
+            await self._asking.change(outbound, first)
+        else:
+            await self._messages.edit(outbound.chat, first, formatted(written(outbound), MOST))
 
     def stream(self, chat: Chat, text: str) -> None:
         """Shown by `edit`."""
@@ -83,11 +88,6 @@ class DiscordChannel:
 
     def restart_stream(self, chat: Chat) -> None:
         """Shown by `edit`."""
-
-    async def ask(self, request: ApprovalRequest, decide: Decide) -> None:
-        """What is pressed is decided with the id of who presses, not by `decide`: that is for who has asked."""
-        self._typing.end(request.chat)
-        await self._asking.ask(request)
 
     # --- what happens ---
 

@@ -49,7 +49,6 @@ async def open_discord(settings: DiscordSettings, parts: PlatformParts) -> Async
         messages = Messages(api)
         asking = Asking(settings.name, DiscordCards(messages), parts)
         typing = Typing(settings.name, messages.show_typing, TYPING_S)
-        await asking.load()
         for task in (asking.run, typing.run, _Receiving(settings, parts, api, connection, asking).run):
             nursery.start_soon(task)
         yield DiscordChannel(settings.name, messages, asking, typing, connection, parts.media)

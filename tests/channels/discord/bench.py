@@ -1,4 +1,4 @@
-"""A Discord channel before a fake, with a gateway that only stores."""
+"""A Discord channel before a fake, with a gateway that only stores and delivers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hookgate.channels.discord.settings import DiscordSettings
 from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.journal.interfaces import Journal
 from tests.channels.discord.fake import ANN, TOKEN, FakeDiscord, open_fake
-from tests.channels.storing import Storing, storing
+from tests.channels.storing import Storing, delivering, storing
 
 DEADLINE_S = 60.0
 
@@ -55,6 +55,7 @@ async def opened(
     async with (
         storing(folder, fake.stir, failing) as gateway,
         open_discord(given, gateway.parts) as channel,
+        delivering(gateway.journal, channel),
     ):
         yield Bench(fake, channel, gateway)
 

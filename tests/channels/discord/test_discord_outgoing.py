@@ -164,22 +164,22 @@ async def test_a_card_is_pressed_acknowledged_at_once_and_says_what_became_of_it
     async with benched(tmp_path) as bench:
         fake, room = bench.fake, fake_room(bench)
         long = "rm -rf `/tmp` " * 400
-        async with asked(bench.journal, bench.channel, request(direct(), command=long, why="```\nx||"), (ANN["id"],)):
-            shown = dict(await card(bench, room))
-            assert "characters more: /pending" in str(shown["content"])
-            assert "\u202e" not in str(shown["content"])
-            # Nobody who may not decide holds anything up.
-            not_his = fake.press(shown, "Allow", BOB)
-            await fake.until(lambda: not_his["whispers"])
-            assert not_his["answer"] == {"type": 6}
-            assert not_his["whispers"][0]["content"] == "Only Ann may decide this."
-            assert not_his["whispers"][0]["flags"] == 64
-            hers = fake.press(shown, "Allow")
-            await became(bench.journal, "approved")
-            await fake.until(lambda: not fake.sent(room)[0]["components"])
-            assert hers["answer"] == {"type": 6}
-            assert hers["whispers"] == []
-            assert fake.texts(room)[0].endswith(f"**✅ Allowed by Ann ({ANN['id']}).**")
+        await asked(bench.journal, request(direct(), command=long, why="```\nx||"), (ANN["id"],))
+        shown = dict(await card(bench, room))
+        assert "characters more: /pending" in str(shown["content"])
+        assert "\u202e" not in str(shown["content"])
+        # Nobody who may not decide holds anything up.
+        not_his = fake.press(shown, "Allow", BOB)
+        await fake.until(lambda: not_his["whispers"])
+        assert not_his["answer"] == {"type": 6}
+        assert not_his["whispers"][0]["content"] == "Only Ann may decide this."
+        assert not_his["whispers"][0]["flags"] == 64
+        hers = fake.press(shown, "Allow")
+        await became(bench.journal, "approved")
+        await fake.until(lambda: not fake.sent(room)[0]["components"])
+        assert hers["answer"] == {"type": 6}
+        assert hers["whispers"] == []
+        assert fake.texts(room)[0].endswith(f"**✅ Allowed by Ann ({ANN['id']}).**")
         again = fake.press(shown, "Deny")
         await fake.until(lambda: again["whispers"])
         assert fake.wrong == []
@@ -195,9 +195,9 @@ async def test_a_button_is_acknowledged_before_the_store_is_asked_and_works_afte
             async with opened(tmp_path, fake) as bench:
                 await fake.until(lambda: fake.listening)
                 room = fake_room(bench)
-                async with asked(bench.journal, bench.channel, request(GROUP), (ANN["id"],)):
-                    shown = await card(bench, OPS)
-                    await noted(bench.journal, "dc")
+                await asked(bench.journal, request(GROUP), (ANN["id"],))
+                shown = await card(bench, OPS)
+                await noted(bench.journal, "dc")
             pressed = fake.press(shown, "Deny", {**ANN, "global_name": "A\u202enn\u200b"})
             async with opened(tmp_path, fake) as bench:
                 await became(bench.journal, "refused")
