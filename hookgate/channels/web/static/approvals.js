@@ -28,13 +28,11 @@ export class ApprovalCard {
     this.#show();
   }
 
-  // Who asked lets go of it too, without a word.
   end(text) {
-    if (this.done && !text) return;
     const held = this.#held ?? this.element.contains(document.activeElement);
     this.done = true;
     this.element.className = "ask done";
-    this.element.replaceChildren(el("p", { tabindex: "-1" }, visible(`${this.#request.tool}: ${text || "waits no more"}`)));
+    this.element.replaceChildren(el("p", { tabindex: "-1" }, visible(`${this.#request.tool}: ${text}`)));
     if (held) document.getElementById("text").focus();
   }
 

@@ -201,7 +201,6 @@ export class Chat {
     if (known && !known.done) return known.update(request);
     const card = new ApprovalCard(request);
     this.#keepEnd(() => {
-      // Also this one: a gateway that stops lets go of what it asks, and the next one asks it again.
       this.#clear();
       this.#cards.set(request.id, card);
       byId("asks").append(card.element);
@@ -217,7 +216,7 @@ export class Chat {
       // Below those that still wait.
       if (card) byId("asks").append(card.element);
     });
-    if (text) speech.say(text);
+    speech.say(text);
     this.#told.changed(true);
   }
 
