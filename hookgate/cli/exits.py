@@ -25,6 +25,8 @@ def needing_gateway() -> Generator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
+        if (error.name or "").startswith("hookgate"):
+            raise
         raise ConfigError(f"{error.name} is not installed: this needs `pip install 'hookgate[gateway]'`") from None
 
 
