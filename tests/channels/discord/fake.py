@@ -19,7 +19,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from trio_websocket import ConnectionClosed, WebSocketConnection, WebSocketRequest, serve_websocket
 
-from hookgate.channels.web.server import Receive, Scope, Send, serve_http
+from hookgate.channels.web.server import App, Receive, Scope, Send, serve_http
 from tests.channels.discord.schema import operation, problems
 
 TOKEN = "MTIzNDU2.fake.discord-token"
@@ -36,6 +36,7 @@ CODES |= {10008: (404, "Unknown Message"), 50005: (403, "Cannot edit a message a
 CODES |= {10062: (404, "Unknown interaction"), 40005: (413, "Request entity too large")}
 PACES = {"POST /channels/{channel_id}/messages": (5, 5.0)}
 PACES |= {"PATCH /channels/{channel_id}/messages/{message_id}": (5, 5.0)}
+SAYS = ("POST /channels/{channel_id}/messages", "POST /channels/{channel_id}/typing")
 GLOBAL_MOST = 50
 PERMISSIONS = str((1 << 50) - 1)
 
@@ -80,7 +81,9 @@ class FakeSession:
 @dataclass
 class FakeDiscord:
     """`faults`: by operation, what the next calls are answered with; `gone`: by channel the code of what is wrong
-    with it. `deaf`: heartbeats are not answered. `may_read`: the bot has the intent for contents."""
+    with it. `deaf`: heartbeats are not answered. `may_read`: the bot has the intent for contents. `refusing_s`: what
+    every message is told to wait; `refusals`: how often. `heard_ms`: how long it took from each message until the bot
+    did something in its channel. `early`: what is said before there ever was a session, for the first one."""
 
     token: str = TOKEN
     calls: list[Call] = field(default_factory=list)
@@ -110,6 +113,11 @@ class FakeDiscord:
     asked: list[float] = field(default_factory=list)
     numbers: Any = field(default_factory=lambda: count(1_000_000_000_000_000_000))
     sending: Any = None
+    refusing_s: float = 0.0
+    refusals: int = 0
+    heard_ms: list[float] = field(default_factory=list)
+    came_at: dict[str, list[float]] = field(default_factory=dict)
+    early: list[tuple[str, dict[str, Any], Any]] | None = None
 
     def __post_init__(self) -> None:
         self.room({"id": OPS, "type": TEXT, "guild_id": GUILD, "name": "ops", "parent_id": None})
@@ -233,6 +241,10 @@ class FakeDiscord:
     # --- the gateway ---
 
     def dispatch(self, name: str, data: dict[str, Any], room: Mapping[str, Any] | None) -> None:
+        if self.early is not None:
+            self.early.append((name, data, room))
+        if name == "MESSAGE_CREATE" and not data["author"].get("bot"):
+            self.came_at.setdefault(data["channel_id"], []).append(time.monotonic())
         for session in self.sessions.values():
             seen = data
             if name == "MESSAGE_CREATE" and room is not None:
@@ -315,6 +327,9 @@ class FakeDiscord:
         ready = {"v": 10, "user": ME, "guilds": [{"id": GUILD, "unavailable": True}], "application": application}
         self.send(session, "READY", {**ready, "session_id": session.id, "resume_gateway_url": self.gateway})
         self.send(session, "GUILD_CREATE", self._guild())
+        early, self.early = self.early, None
+        for it in early or ():
+            self.dispatch(*it)
         return session
 
     async def _resumed(self, socket: WebSocketConnection, said: dict[str, Any]) -> FakeSession | None:
@@ -366,7 +381,7 @@ class FakeDiscord:
         headers = dict[str, str]()
         try:
             call = await self._read(request, path.removeprefix("/api/v10"))
-            headers = self._pace(call) if self.limits else {}
+            headers = self._pace(call)
             self.calls.append(call)
             if faults := self.faults.get(call.name):
                 raise faults.pop(0)
@@ -378,9 +393,7 @@ class FakeDiscord:
                 self.stir()
                 await self.held[call.name].wait()
         except Refused as refusal:
-            if refusal.status == 429:
-                headers["Retry-After"] = str(refusal.body.get("retry_after", 1))
-            return _json(refusal.body, refusal.status, headers)
+            return refused_with(refusal, headers)
         return Response(status_code=204, headers=headers) if result is None else _json(result, 200, headers)
 
     async def _read(self, request: Request, path: str) -> Call:
@@ -408,10 +421,15 @@ class FakeDiscord:
         now = time.monotonic()
         if not call.name.startswith(("POST /interactions", "POST /webhooks")):
             self.asked = [it for it in self.asked if it > now - 1.0] + [now]
-            if len(self.asked) > GLOBAL_MOST:
+            if len(self.asked) > GLOBAL_MOST and self.limits:
                 self.wrong.append("more than 50 requests in a second")
                 raise too_many(1.0, everywhere=True)
-        if call.name not in PACES:
+        if call.name in SAYS:
+            self.heard_ms += [(now - it) * 1000 for it in self.came_at.pop(call.ids[0], ())]
+            if self.refusing_s and not call.name.endswith("typing"):
+                self.refusals += 1
+                raise too_many(self.refusing_s)
+        if call.name not in PACES or not self.limits:
             return {}
         most, window_s = PACES[call.name]
         key = (call.name, call.ids[0])
@@ -538,6 +556,11 @@ HANDLERS = {
 }
 
 
+def refused_with(refusal: Refused, headers: Mapping[str, str]) -> Response:
+    after = {"Retry-After": str(refusal.body.get("retry_after", 1))} if refusal.status == 429 else {}
+    return _json(refusal.body, refusal.status, {**headers, **after})
+
+
 def _json(value: object, status: int, headers: Mapping[str, str]) -> Response:
     return Response(json.dumps(value), status, dict(headers), "application/json")
 
@@ -553,12 +576,13 @@ async def _sending(receiving: trio.MemoryReceiveChannel[tuple[WebSocketConnectio
 
 
 @asynccontextmanager
-async def open_fake(listen: str = "127.0.0.1:0") -> AsyncGenerator[FakeDiscord]:
-    fake, stop, addresses = FakeDiscord(), trio.Event(), list[str]()
+async def open_fake(fake: FakeDiscord | None = None, app: App | None = None) -> AsyncGenerator[FakeDiscord]:
+    """`app`: what stands before it, else nothing."""
+    fake, stop, addresses = fake or FakeDiscord(), trio.Event(), list[str]()
     async with trio.open_nursery() as nursery:
 
         async def serve(task_status: trio.TaskStatus[str]) -> None:
-            await serve_http(fake.app, listen, started=task_status.started, stop=stop)
+            await serve_http(app or fake.app, "127.0.0.1:0", started=task_status.started, stop=stop)
 
         fake.sending, receiving = trio.open_memory_channel[Any](100_000)
         nursery.start_soon(_sending, receiving)
