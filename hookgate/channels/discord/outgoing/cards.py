@@ -25,11 +25,11 @@ class DiscordCards:
 
     async def change(self, chat: Chat, message_id: str, standing: Standing | None) -> None:
         if standing is None:
-            await self._messages.bare(chat, message_id or "0")
+            await self._messages.bare(chat, message_id)
             return
         request = standing.request.shown
         buttons = cards.keyboard(request) if standing.state == "open" else ()
-        await self._messages.edit(chat, message_id or "0", written(request, cards.became(standing)), buttons)
+        await self._messages.edit(chat, message_id, written(request, cards.became(standing)), buttons)
 
     async def answer(self, pressed: Pressed, text: str, *, counted: bool) -> None:
         """What has counted the card says itself."""
