@@ -17,9 +17,9 @@ from hookgate.assembly.settings import Settings
 from hookgate.config import ConfigError
 from hookgate.embedding.above import Above, row, settled
 from hookgate.embedding.conversation import Conversation, Seat
+from hookgate.embedding.event_queue import EventQueue
 from hookgate.embedding.known import known_models
 from hookgate.embedding.opening import open_conversation
-from hookgate.embedding.tray import Tray
 from hookgate.hooks.children.supervise import RequiredHookFailed
 from hookgate.loop.sessions.jobs import Compaction, End, Job, Jobs, Prompt
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide, Decision
@@ -51,21 +51,21 @@ class Events:
         if not self._jobs.offer(self._job):
             raise Busy("too many prompts wait already")
         # Objects go at any time and in any thread: the loop itself has to hear of it.
-        token, leave = trio.lowlevel.current_trio_token(), partial(_leave, self._jobs, self._job, self._told.tray)
+        token, leave = trio.lowlevel.current_trio_token(), partial(_leave, self._jobs, self._job, self._told.queue)
         weakref.finalize(self, _soon, token, leave).atexit = False
 
     def __aiter__(self) -> Events:
         return self
 
     async def __anext__(self) -> Event:
-        event = await self._told.tray.get()
+        event = await self._told.queue.get()
         if event is None:
             raise StopAsyncIteration
         return event
 
     async def aclose(self) -> None:
         """Cancel what still runs, and wait for its end."""
-        _leave(self._jobs, self._job, self._told.tray)
+        _leave(self._jobs, self._job, self._told.queue)
         await self._job.wait()
 
     async def __aenter__(self) -> Events:
@@ -77,28 +77,28 @@ class Events:
 
 
 class _Told:
-    """The giver of one job: what the conversation tells of it goes into a tray of its own."""
+    """The giver of one job: what the conversation tells of it goes into a queue of its own."""
 
     def __init__(self, opened: _Opened) -> None:
-        self.tray = Tray()
+        self.queue = EventQueue()
         self._opened = opened
 
     def began(self, job: Job) -> None:
-        self._opened.tray = self.tray
+        self._opened.queue = self.queue
         self._opened.conversation.began(job)
 
     def ended(self, job: Job, end: End) -> None:
-        # Whoever never began tells its end here too; what runs meanwhile goes on in its own tray.
-        before, self._opened.tray = self._opened.tray, self.tray
+        # Whoever never began tells its end here too; what runs meanwhile goes on in its own queue.
+        before, self._opened.queue = self._opened.queue, self.queue
         self._opened.conversation.ended(job, end)
-        self._opened.tray = before
-        self.tray.finish()
+        self._opened.queue = before
+        self.queue.finish()
 
 
-def _leave(jobs: Jobs, job: Job, tray: Tray) -> None:
+def _leave(jobs: Jobs, job: Job, queue: EventQueue) -> None:
     """Nobody reads any more."""
     if job.end is None:
-        tray.abandon()
+        queue.abandon()
         jobs.cancel(job)
 
 
@@ -113,7 +113,7 @@ class _Opened:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.jobs = Jobs(MAX_QUEUED)
-        self.tray = Tray()
+        self.queue = EventQueue()
         self.conversation: Conversation
 
 
@@ -165,7 +165,7 @@ class Runtime:
     @asynccontextmanager
     async def _opening(self, settings: Settings) -> AsyncGenerator[_Opened]:
         opened = _Opened(settings)
-        seat = Seat(self._channel, lambda event: opened.tray.put(event), self._ask, lambda: opened.tray.room())
+        seat = Seat(self._channel, lambda event: opened.queue.put(event), self._ask, lambda: opened.queue.room())
         async with open_conversation(settings, seat, opened.jobs) as opened.conversation:
             yield opened
 

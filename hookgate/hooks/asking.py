@@ -97,7 +97,7 @@ class Asking:
     def _weighed(self, mount: Mount, question: Question, answer: Answer, *, owned: bool) -> tuple[Answer, bool]:
         """The answer as it counts, and whether the hook has failed."""
         stage = question.stage
-        match decision.fitting(stage, answer):
+        match decision.allowed_at(stage, answer):
             case Failed() as failure:
                 return self._failed(mount, question, failure, owned=owned), True
             case Continue(ignored=members) if members:

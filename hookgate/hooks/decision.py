@@ -79,7 +79,7 @@ def let_through(question: Question) -> str:
     return _PASSING[question.stage].format(question)
 
 
-def fitting(stage: Stage, answer: Answer) -> Answer:
+def allowed_at(stage: Stage, answer: Answer) -> Answer:
     """The answer, or a failure where its kind has no meaning at this stage: an approver that says `continue`, say."""
     return answer if isinstance(answer, _FITTING[stage]) else Failed(f"{answer.action} is no answer at {stage}")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from time import perf_counter_ns
 
-from hookgate.hooks.zot.whose import working_for
+from hookgate.hooks.zot.call_context import working_for
 from hookgate.loop.batch import Batch, Ready, Settled
 from hookgate.loop.extensions.call_scope import serving
 from hookgate.loop.prepare import may_run

@@ -27,7 +27,7 @@ from hookgate.extensions import logs, trust
 from hookgate.extensions.discovery import Entry, Places, Stranger
 from hookgate.extensions.manifest import LONGEST_NAME, Manifest, parse_manifest
 from hookgate.extensions.trust import Standing
-from hookgate.hooks.zot import errands, extension, handshake, registered
+from hookgate.hooks.zot import extension, extension_calls, handshake, registered
 from hookgate.hooks.zot.spec import ExtensionSpec
 from hookgate.loop.commands.table import RESERVED
 from hookgate.processes import child, group, outbox
@@ -235,7 +235,7 @@ def test_the_limits_are_the_codes() -> None:
         "an interception": f"{interception_s:g} s",
         "a tool": f"{TOOL_TIMEOUT_S:g} s",
         "a command": f"{extension.COMMAND_TIMEOUT_S:g} s",
-        "a tool that it calls": f"{errands.TIMEOUT_S:g} s",
+        "a tool that it calls": f"{extension_calls.TIMEOUT_S:g} s",
         "what it registers": f"{registered.MAX_REGISTERED} tools and {registered.MAX_REGISTERED} commands;",
         "a line from the extension": f"{MAX_MESSAGE_BYTES // MIB} MiB;",
         "a line to the extension": f"{events.MAX_LINE_BYTES // MIB} MiB;",
@@ -257,8 +257,8 @@ def test_other_numbers_are_the_codes() -> None:
     assert f"at most {LONGEST_NAME} bytes" in PAGE.text
     assert f"more than {trust.MAX_FILES} files or {trust.MAX_BYTES // MIB} MiB" in PAGE.text
     assert f"more than {trust.MAX_DEPTH} levels deep" in PAGE.text
-    assert f"at most {errands.MAX_DEPTH} stand in a row" in PAGE.text
-    assert f"{errands.MAX_RUNNING} may\n  run at once, each for {errands.TIMEOUT_S:g} s" in PAGE.text
+    assert f"at most {extension_calls.MAX_DEPTH} stand in a row" in PAGE.text
+    assert f"{extension_calls.MAX_RUNNING} may\n  run at once, each for {extension_calls.TIMEOUT_S:g} s" in PAGE.text
     assert f"after {defaults.restart_first_ms} ms at most" in PAGE.text
     assert (defaults.quarantine_after, defaults.quarantine_window_ms, defaults.quarantine_probe_ms) == (
         5,

@@ -11,8 +11,8 @@ import trio.testing
 from hookgate import config as configuration
 from hookgate.config import ConfigError
 from hookgate.embedding.above import Above, settled
+from hookgate.embedding.event_queue import EventQueue
 from hookgate.embedding.reasoning import leveled, reasoned
-from hookgate.embedding.tray import Tray
 from hookgate.protocol.rpc.events import Done, TextDelta
 
 TOML = """
@@ -106,32 +106,32 @@ def test_thinking_leaves_room_for_an_answer(level: str) -> None:
 
 
 async def test_a_full_tray_has_room_again_once_it_is_read(autojump_clock: object) -> None:
-    tray, order = Tray(full=100), list[str]()
+    queue, order = EventQueue(full=100), list[str]()
 
     async def make() -> None:
-        await tray.room()
+        await queue.room()
         order.append("room")
 
-    tray.put(TextDelta("x" * 200))
+    queue.put(TextDelta("x" * 200))
     async with trio.open_nursery() as nursery:
         nursery.start_soon(make)
         await trio.testing.wait_all_tasks_blocked()
         order.append("read")
-        assert await tray.get() == TextDelta("x" * 200)
+        assert await queue.get() == TextDelta("x" * 200)
     assert order == ["read", "room"]
 
 
 async def test_an_abandoned_tray_holds_nobody_up_and_keeps_nothing(autojump_clock: object) -> None:
-    tray = Tray(full=100)
-    tray.put(TextDelta("x" * 200))
-    tray.abandon()
-    tray.put(Done())
-    await tray.room()
-    assert await tray.get() is None
+    queue = EventQueue(full=100)
+    queue.put(TextDelta("x" * 200))
+    queue.abandon()
+    queue.put(Done())
+    await queue.room()
+    assert await queue.get() is None
 
 
 async def test_a_finished_tray_is_read_to_its_end(autojump_clock: object) -> None:
-    tray = Tray()
-    tray.put(Done())
-    tray.finish()
-    assert [await tray.get(), await tray.get()] == [Done(), None]
+    queue = EventQueue()
+    queue.put(Done())
+    queue.finish()
+    assert [await queue.get(), await queue.get()] == [Done(), None]

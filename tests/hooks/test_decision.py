@@ -8,8 +8,8 @@ import pytest
 
 from hookgate.hooks.decision import (
     Author,
+    allowed_at,
     denial,
-    fitting,
     injected,
     let_through,
     modified,
@@ -131,13 +131,13 @@ def test_an_answer_of_the_wrong_kind_is_a_failure(stage: Stage, answer: Answer) 
     if stage is S.BEFORE_SEND:
         fits = isinstance(answer, Continue | Modify)
     if fits or (narrow and stage is S.BEFORE_TOOL):
-        assert fitting(stage, answer) is answer
+        assert allowed_at(stage, answer) is answer
     else:
-        assert fitting(stage, answer) == Failed(f"{answer.action} is no answer at {stage}")
+        assert allowed_at(stage, answer) == Failed(f"{answer.action} is no answer at {stage}")
 
 
 def test_a_failure_fits_everywhere() -> None:
-    assert all(fitting(stage, Failed("x")) == Failed("x") for stage in Stage)
+    assert all(allowed_at(stage, Failed("x")) == Failed("x") for stage in Stage)
 
 
 def test_a_withheld_result_keeps_nothing_of_the_one_it_replaces() -> None:

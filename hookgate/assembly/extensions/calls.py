@@ -9,7 +9,7 @@ from hookgate.assembly.extensions.tools import Covers, fits
 from hookgate.protocol.values import Step, ToolResult, ToolSpec
 
 if TYPE_CHECKING:
-    from hookgate.hooks.zot.errands import Errand
+    from hookgate.hooks.zot.extension_calls import ExtensionCall
     from hookgate.loop.gateway import Gateway
 
 
@@ -20,12 +20,12 @@ class ToolCalls:
         self.gateway: Gateway | None = None
         self._covers = covers
 
-    async def run(self, errand: Errand) -> ToolResult:
-        from hookgate.loop.extensions.extension_calls import run_errand
+    async def run(self, own_call: ExtensionCall) -> ToolResult:
+        from hookgate.loop.extensions.extension_calls import run_extension_call
 
         if self.gateway is None:
             return ToolResult("hookgate is still starting", is_error=True)
-        return await run_errand(self.gateway, self._shown, errand)
+        return await run_extension_call(self.gateway, self._shown, own_call)
 
     def _shown(self, step: Step, specs: Sequence[ToolSpec]) -> tuple[ToolSpec, ...]:
         return tuple(spec for spec in specs if fits(spec.provider, step, self._covers))

@@ -15,7 +15,7 @@ from hookgate.cli.doctor.finding import Examined, Finding, broken, note, ok
 from hookgate.cli.doctor.packages import install, is_known
 from hookgate.cli.doctor.questions import question
 from hookgate.hooks.children.process import HookProcess, open_process
-from hookgate.hooks.decision import fitting
+from hookgate.hooks.decision import allowed_at
 from hookgate.hooks.rules import Rules
 from hookgate.processes.child import HelloFailed
 from hookgate.processes.deadlines import Deadlines, open_deadlines
@@ -83,7 +83,7 @@ class _Trial:
         stage, limit_s = asked.stage, self._rules.timeout(asked.stage)
         patience_s = APPROVER_S if stage is Stage.APPROVE_TOOL and limit_s > APPROVER_S else limit_s + 1
         with trio.move_on_after(patience_s):
-            match fitting(stage, await hook.ask(asked, limit_s)):
+            match allowed_at(stage, await hook.ask(asked, limit_s)):
                 case Failed(reason=reason):
                     self._problems.append(f"{stage}: {reason}; then its on_failure is {self._rules.policy(stage)!r}")
                 case answer:

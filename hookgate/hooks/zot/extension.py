@@ -10,10 +10,10 @@ import signal
 import trio
 
 from hookgate.hooks.zot.calls import Calls, Lost
-from hookgate.hooks.zot.errands import Errands
+from hookgate.hooks.zot.extension_calls import ExtensionCalls
 from hookgate.hooks.zot.handshake import Handshake, HowReady
 from hookgate.hooks.zot.interception import Interception, Origin, stages_of
-from hookgate.hooks.zot.noise import Noise
+from hookgate.hooks.zot.protocol_errors import ProtocolErrors
 from hookgate.hooks.zot.registered import Registered
 from hookgate.hooks.zot.spec import ExtensionSpec
 from hookgate.hooks.zot.tool import ZotTool, lost_text
@@ -74,7 +74,7 @@ class ZotExtension:
         self.rank = spec.rank
         self.declared = Hello(spec.name, stages=frozenset())
         self.ended = child.ended
-        self.noise = Noise(spec.journal)
+        self.protocol_errors = ProtocolErrors(spec.journal)
         self._spec = spec
         self._child = child
         self._handshake = Handshake()
@@ -82,7 +82,7 @@ class ZotExtension:
         self._outbox = Outbox[Sent](child.pipes.stdin, event_line, child.cut, BOUNDS)
         self._calls = Calls(self._peer, self._outbox, deadlines)
         self._registered = Registered(spec.name, self._calls)
-        self._errands = Errands(spec.name, self._calls, spec.roster.run_tool, self._send)
+        self._own_calls = ExtensionCalls(spec.name, self._calls, spec.roster.run_tool, self._send)
         self._interception = Interception(Origin(spec.name, spec.project_dir), self._calls, self._warn)
         self._sequence = 0
         self._up = False
@@ -202,7 +202,7 @@ class ZotExtension:
             cwd=spec.project_dir,
             extension_dir=spec.directory,
             data_dir=spec.directory,
-            capabilities=("call_tool",) if self._errands.works else (),
+            capabilities=("call_tool",) if self._own_calls.works else (),
         )
 
     # --- what it says ---
@@ -228,20 +228,20 @@ class ZotExtension:
                 return True
             case RegisterTool() | RegisterCommand():
                 if refused := self._registered.take(it):
-                    self.noise.refused(refused)
+                    self.protocol_errors.refused(refused)
             case Subscribe():
                 self._registered.take(it)
                 self._interception.intercepts = self._registered.intercepts
                 self.declared = Hello(self.extension, stages=stages_of(self._registered.intercepts))
             case ToolWanted():
-                if not self._errands.take(it):
-                    self.noise.take(Stray(it.type, it.id))
+                if not self._own_calls.take(it):
+                    self.protocol_errors.take(Stray(it.type, it.id))
             case ToolUnwanted(id=errand_id):
-                self._errands.cancel(errand_id)
+                self._own_calls.cancel(errand_id)
             case SubmitSlash(text=text) if not text.startswith("/"):
-                self.noise.take(Malformed("submit_slash without a slash", text[:200]))
+                self.protocol_errors.take(Malformed("submit_slash without a slash", text[:200]))
             case Stray() | Malformed() | Unknown() | Oversize():
-                self.noise.take(it)
+                self.protocol_errors.take(it)
             case _:
                 self._show(it)
         return False

@@ -18,7 +18,7 @@ from hookgate.protocol.zot.panels import Panels
 from hookgate.protocol.zot.surface import Surface
 
 if TYPE_CHECKING:
-    from hookgate.hooks.zot.errands import RunTool
+    from hookgate.hooks.zot.extension_calls import RunTool
     from hookgate.protocol.zot.frames import Panel, RegisterCommand
 
 log = structlog.get_logger("hookgate.hooks")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from hookgate.hooks.zot.call_context import calling, current_chat
 from hookgate.hooks.zot.calls import Calls, Lost
-from hookgate.hooks.zot.whose import calling, current_chat
 from hookgate.protocol.values import TOOL_TIMEOUT_S, Fault, ToolCall, ToolResult, ToolSpec
 from hookgate.protocol.zot.blocks import tool_failed, tool_result
 from hookgate.protocol.zot.frames import RegisterTool, ToolReply

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from secrets import token_hex
 
-from hookgate.hooks.zot.errands import Errand
+from hookgate.hooks.zot.extension_calls import ExtensionCall
 from hookgate.loop.batch import Batch, Settled
 from hookgate.loop.calls import run_calls
 from hookgate.loop.extensions import call_scope
@@ -31,22 +31,24 @@ Shown = Callable[[Step, Sequence[ToolSpec]], tuple[ToolSpec, ...]]
 """Those of the registered tools that a chat may have."""
 
 
-async def run_errand(gateway: Gateway, shown: Shown, errand: Errand) -> ToolResult:
+async def run_extension_call(gateway: Gateway, shown: Shown, own_call: ExtensionCall) -> ToolResult:
     """The result as any call's. Raises nothing (but Cancelled): where a hook aborts, the extension hears why, and the
     turn that it belongs to ends."""
     within = call_scope.current.get()
     if within is not None:
-        return await _run(gateway, _within(within, errand), errand, within)
+        return await _run(gateway, _within(within, own_call), own_call, within)
     # Beside the turns of its chat, which have claims of their own. By chance, so that nothing that was decided in an
     # earlier run is about this call.
-    beside = f"{gateway.agent_of(errand.chat).name}+{errand.extension}.{token_hex(8)}"
-    async with open_claim(gateway.journal.work, Conversation(errand.chat.session_key, beside)) as claim:
-        return await _run(gateway, _between(gateway, claim, shown, errand), errand)
+    beside = f"{gateway.agent_of(own_call.chat).name}+{own_call.extension}.{token_hex(8)}"
+    async with open_claim(gateway.journal.work, Conversation(own_call.chat.session_key, beside)) as claim:
+        return await _run(gateway, _between(gateway, claim, shown, own_call), own_call)
 
 
-async def _run(gateway: Gateway, batch: Batch, errand: Errand, within: call_scope.Served | None = None) -> ToolResult:
+async def _run(
+    gateway: Gateway, batch: Batch, own_call: ExtensionCall, within: call_scope.Served | None = None
+) -> ToolResult:
     redactor = batch.redactor
-    call = ToolCall(redactor.text(f"{errand.extension}:{errand.id}"), errand.name, errand.arguments)
+    call = ToolCall(redactor.text(f"{own_call.extension}:{own_call.id}"), own_call.name, own_call.arguments)
     if within is not None:
         batch = replace(batch, ids={call.id: f"{within.call_id}/{next(within.numbers)}"})
     batch.events.emit(CallProposed(presentable(redactor, call)), batch.step)
@@ -56,7 +58,7 @@ async def _run(gateway: Gateway, batch: Batch, errand: Errand, within: call_scop
         results.append(final.result)
         await gateway.journal.work.append(batch.claim, (), final.outbox, final.audits)
         if final.outbox:
-            await gateway.delivery.flush(errand.chat)
+            await gateway.delivery.flush(own_call.chat)
 
     try:
         await run_calls(batch, [_read(call)], record)
@@ -66,26 +68,26 @@ async def _run(gateway: Gateway, batch: Batch, errand: Errand, within: call_scop
         if within is not None:
             within.abort(error)
         elif isinstance(error, SessionAborted):
-            await gateway.abort(errand.chat, error)
-        return failure("permission", errand.name, str(error), denied_by=f"hook:{error.hook}")
+            await gateway.abort(own_call.chat, error)
+        return failure("permission", own_call.name, str(error), denied_by=f"hook:{error.hook}")
     return results[0]
 
 
-def _within(within: call_scope.Served, errand: Errand) -> Batch:
+def _within(within: call_scope.Served, own_call: ExtensionCall) -> Batch:
     """The turn's own tools, memo and channel."""
     batch = within.batch
     around = replace(batch.agent.around, lease=within.lease)
-    step = replace(batch.step, extension=errand.extension)
+    step = replace(batch.step, extension=own_call.extension)
     return replace(batch, agent=replace(batch.agent, around=around), step=step, within_writer=within.writer)
 
 
-def _between(gateway: Gateway, claim: Claim, shown: Shown, errand: Errand) -> Batch:
+def _between(gateway: Gateway, claim: Claim, shown: Shown, own_call: ExtensionCall) -> Batch:
     """What a model would be offered in this chat now, before any hook has a say in it."""
-    chat, agent = errand.chat, gateway.agent_of(errand.chat)
+    chat, agent = own_call.chat, gateway.agent_of(own_call.chat)
     call_context.session.set(chat.session_key)
     snapshot = agent.selection.of(agent.registry.snapshot(), chat.channel)
     turn_id = f"{agent.name}-turn-{next(agent.numbers)}"
-    step = agent.step(turn_id, Inbound(chat, ""), extension=errand.extension)
+    step = agent.step(turn_id, Inbound(chat, ""), extension=own_call.extension)
     request = LLMRequest(agent.model, (), shown(step, snapshot.specs), agent.options)
     return Batch(
         agent, gateway.outlet(chat), claim, step, agent.gate.offered(step, request), snapshot, gateway.journal

@@ -13,7 +13,7 @@ import trio.testing
 
 from hookgate.hooks.zot import extension as zot
 from hookgate.hooks.zot import tool as zot_tool
-from hookgate.hooks.zot.whose import current_chat, working_for
+from hookgate.hooks.zot.call_context import current_chat, working_for
 from hookgate.processes import group
 from hookgate.protocol.hook.answers import CONTINUE, Abort, Answer, Deny, Failed, Modify
 from hookgate.protocol.hook.stages import Question, Stage
@@ -132,7 +132,7 @@ async def test_an_interceptor_that_is_silent_has_failed_and_its_late_answer_is_d
         }
         late = {"type": "event_intercept_response", "id": "1", "block": True}
         await told(extension, "say", frames=[late])
-        assert extension.noise.strays == 1
+        assert extension.protocol_errors.strays == 1
 
 
 async def test_what_is_not_intercepted_is_not_asked() -> None:

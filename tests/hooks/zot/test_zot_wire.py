@@ -41,7 +41,11 @@ async def test_what_is_no_frame_is_skipped_and_counted_and_the_next_reply_arrive
     lines.append('{"type":"submit_slash","text":"no slash"}')
     async with open_ext(theatre=theatre) as extension:
         assert await told(extension, "lines", lines=lines) == "after"
-        assert (extension.noise.malformed, extension.noise.unknown, extension.noise.strays) == (4, 1, 0)
+        assert (
+            extension.protocol_errors.malformed,
+            extension.protocol_errors.unknown,
+            extension.protocol_errors.strays,
+        ) == (4, 1, 0)
     assert 'unknown frame type "theme"' in theatre.journal.said
     assert any(text.startswith("malformed json not an object: Starting up...") for text in theatre.journal.said)
 
@@ -61,7 +65,7 @@ async def test_replies_come_in_any_order_and_a_duplicate_is_dropped() -> None:
         assert len(found) == 5
         assert await told(extension, "twice") == "first"
         assert await told(extension, "where")
-        assert extension.noise.strays == 1
+        assert extension.protocol_errors.strays == 1
 
 
 async def test_ids_are_counted_from_one() -> None:
@@ -91,7 +95,7 @@ async def test_a_larger_answer_that_hides_its_id_is_reported_and_the_next_call_w
             await run(extension, "big", megabytes=17, late=True)
 
         nursery.start_soon(hidden)
-        await until(lambda: extension.noise.lost == 1)
+        await until(lambda: extension.protocol_errors.lost == 1)
         assert await told(extension, "where")
         nursery.cancel_scope.cancel()
 

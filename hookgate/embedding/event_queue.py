@@ -12,7 +12,7 @@ FULL_BYTES = 1 << 20
 """From here on a conversation makes no further model call until its reader has caught up."""
 
 
-class Tray:
+class EventQueue:
     """Putting never waits: the loop has no place to. The bound holds because makers wait in `room`."""
 
     def __init__(self, full: int = FULL_BYTES) -> None:

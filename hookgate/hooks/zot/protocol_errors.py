@@ -9,7 +9,7 @@ from hookgate.protocol.zot.peer import Malformed, Stray
 from hookgate.protocol.zot.surface import Journal
 
 
-class Noise:
+class ProtocolErrors:
     def __init__(self, journal: Journal) -> None:
         self.strays = 0
         self.malformed = 0

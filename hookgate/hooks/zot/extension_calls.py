@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import structlog
 import trio
 
+from hookgate.hooks.zot.call_context import calling
 from hookgate.hooks.zot.calls import Call, Calls
-from hookgate.hooks.zot.whose import calling
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.values import JsonObject, ToolResult, bare_text
 from hookgate.protocol.zot.blocks import result_members
@@ -46,7 +46,7 @@ log = structlog.get_logger("hookgate.hooks")
 
 
 @dataclass(frozen=True)
-class Errand:
+class ExtensionCall:
     """A tool call of an extension's, for the chat that it serves. `id` is the extension's own and names the call."""
 
     extension: str
@@ -56,11 +56,11 @@ class Errand:
     arguments: JsonObject
 
 
-RunTool = Callable[[Errand], Awaitable[ToolResult]]
+RunTool = Callable[[ExtensionCall], Awaitable[ToolResult]]
 """Runs it as any call of the chat is run: through the gate, with approvals. Raises nothing (but Cancelled)."""
 
 
-class Errands:
+class ExtensionCalls:
     """`run` None: nobody here can run tools. `opted_in`: the extension has said that it calls some."""
 
     def __init__(
@@ -85,8 +85,8 @@ class Errands:
         if isinstance(served, str) or served.chat is None or wanted.args is None or self._run is None:
             self._say(wanted.id, wanted.name[:MAX_NAME], _failed(served if isinstance(served, str) else NO_CHAT))
             return True
-        errand = Errand(self._extension, wanted.id, served.chat, wanted.name, wanted.args)
-        job = self._running[wanted.id] = _Job(errand, self._run, self._ended)
+        own_call = ExtensionCall(self._extension, wanted.id, served.chat, wanted.name, wanted.args)
+        job = self._running[wanted.id] = _Job(own_call, self._run, self._ended)
         served.begin(job)
         return True
 
@@ -123,9 +123,9 @@ class Errands:
         served = [call for call in self._calls.in_flight if call.chat is not None]
         return served[-1] if self._calls.chat is not None else NO_CHAT
 
-    def _ended(self, errand: Errand, result: ToolResult) -> None:
-        del self._running[errand.id]
-        self._say(errand.id, errand.name, result)
+    def _ended(self, own_call: ExtensionCall, result: ToolResult) -> None:
+        del self._running[own_call.id]
+        self._say(own_call.id, own_call.name, result)
 
     def _say(self, errand_id: str, name: str, result: ToolResult) -> None:
         members = result_members(bare_text(result), result.media, is_error=result.is_error)
@@ -134,10 +134,12 @@ class Errands:
 
 
 class _Job:
-    """One errand on its way; `ended` is told exactly once."""
+    """One call on its way; `ended` is told exactly once."""
 
-    def __init__(self, errand: Errand, run: RunTool, ended: Callable[[Errand, ToolResult], None]) -> None:
-        self._errand, self._run, self._ended = errand, run, ended
+    def __init__(
+        self, own_call: ExtensionCall, run: RunTool, ended: Callable[[ExtensionCall, ToolResult], None]
+    ) -> None:
+        self._own_call, self._run, self._ended = own_call, run, ended
         self._scope = trio.CancelScope()
         self._withdrawn = False
 
@@ -151,7 +153,7 @@ class _Job:
             if self._scope.cancelled_caught:
                 result = _failed(WITHDRAWN if self._withdrawn else LATE)
         finally:
-            self._ended(self._errand, result)
+            self._ended(self._own_call, result)
 
     def withdraw(self) -> None:
         self._withdrawn = True
@@ -159,14 +161,14 @@ class _Job:
 
     def drop(self) -> None:
         """It never begins."""
-        self._ended(self._errand, _failed(ENDED))
+        self._ended(self._own_call, _failed(ENDED))
 
     async def _result(self) -> ToolResult:
         try:
-            with calling(self._errand.name):
-                return await self._run(self._errand)
+            with calling(self._own_call.name):
+                return await self._run(self._own_call)
         except Exception:
-            log.exception("extension_call_crashed", extension=self._errand.extension, tool=self._errand.name)
+            log.exception("extension_call_crashed", extension=self._own_call.extension, tool=self._own_call.name)
             return _failed(BROKEN)
 
 
