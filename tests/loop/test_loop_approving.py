@@ -63,6 +63,9 @@ async def test_a_call_is_decided_by_what_is_typed_while_its_turn_waits(bench: Ma
         assert said.splitlines()[0] == "Refused."
         await made.idle()
         assert made.results()[-1] == "Tool execution denied by approval: not on a Friday"
+        stored = await made.journal.work.load(await made.journal.intake.conversation(CHAT.session_key, "main"))
+        why = [it.shown for it in stored.entries if it.message.role == "tool"]
+        assert why == [None, made.results()[-1]], "whoever reads it again sees that it did not run"
     assert len(tool.seen) == 1
 
 

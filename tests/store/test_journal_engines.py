@@ -433,6 +433,21 @@ async def test_what_is_old_is_dropped_and_what_somebody_waits_for_stays(tmp_path
         assert len(tables.all("SELECT id FROM calls")) == 1
 
 
+async def test_a_card_is_kept_as_long_as_its_request_waits_and_edited_then(tmp_path: Path, wall: Wall) -> None:
+    with trio.fail_after(60):
+        async with open_journal(tmp_path / "journal.db", "process", wall) as journal:
+            claim, card = await claimed(journal, "x"), Outbound(CHAT, "Run ls?", kind="notice", request="A1")
+            await journal.decisions.request(claim, asking(claim, "A1"), [card])
+            (row,) = await journal.posting.outgoing("test")
+            await journal.posting.sent(row.id, "m7")
+            wall.now += 100 * DAY_S
+            await journal.retention.keep(age_s=5 * DAY_S)
+            await journal.decisions.decide("A1", Vote("ann", True))
+            edit = await journal.posting.next_row(CHAT)
+            assert edit is not None
+            assert (edit.outbound.request, edit.preview) == ("A1", "m7")
+
+
 async def test_what_is_too_much_is_dropped_the_oldest_first(tmp_path: Path, wall: Wall) -> None:
     with trio.fail_after(60):
         async with open_journal(tmp_path / "journal.db", "process", wall) as journal:

@@ -13,7 +13,7 @@ import trio
 
 from hookgate.channels.platforms import cards
 from hookgate.channels.platforms.parts import PlatformParts
-from hookgate.protocol.approval import ApprovalRequest, Voter
+from hookgate.protocol.approval import ApprovalRequest, Outcome, Voter
 from hookgate.protocol.channel import Undelivered
 from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.journal.values import Standing
@@ -66,7 +66,7 @@ class Asking:
         self._channel, self._cards, self._parts = channel, cards, parts
         self._answers = 0
         # What waits here is bounded by MOST_ANSWERS.
-        self._told, self._inbox = trio.open_memory_channel[tuple[Pressed, str, bool]](inf)
+        self._told, self._inbox = trio.open_memory_channel[tuple[Pressed, Outcome]](inf)
 
     async def run(self) -> None:
         """Until cancelled."""
@@ -97,24 +97,28 @@ class Asking:
         """What was said is stored when this returns; who has pressed is told after that. Raises StoreFailed."""
         read = cards.pressed(pressed.data, pressed.by)
         if read is None:
-            self._tell(pressed, NO_CARD, counted=False)
+            self._tell(pressed, Outcome(False, "unknown", NO_CARD))
             return
         request, decision = read
         if pressed.is_there:
             # A client may send whatever data with whatever message: the platform's word is what buttons that has.
-            chat = Chat(self._channel, pressed.chat, chat_type="group", thread=pressed.thread)
-            await self._parts.journal.decisions.shown(request, chat, pressed.message_id)
-        outcome = await self._parts.decide(request, decision, Voter(self._channel, pressed.user))
-        self._tell(pressed, outcome.text, counted=outcome.counted)
+            await self._parts.journal.decisions.shown(request, self._place(pressed), pressed.message_id)
+        self._tell(pressed, await self._parts.decide(request, decision, Voter(self._channel, pressed.user)))
 
-    def _tell(self, pressed: Pressed, text: str, *, counted: bool) -> None:
+    def _place(self, pressed: Pressed) -> Chat:
+        return Chat(self._channel, pressed.chat, chat_type="group", thread=pressed.thread)
+
+    def _tell(self, pressed: Pressed, outcome: Outcome) -> None:
         if self._answers < MOST_ANSWERS:
             self._answers += 1
-            self._told.send_nowait((pressed, text, counted))
+            self._told.send_nowait((pressed, outcome))
 
-    async def _answer(self, pressed: Pressed, text: str, counted: bool) -> None:
+    async def _answer(self, pressed: Pressed, outcome: Outcome) -> None:
         try:
-            await self._cards.answer(pressed, text, counted=counted)
+            await self._cards.answer(pressed, outcome.text, counted=outcome.counted)
+            if outcome.state == "unknown" and pressed.is_there:
+                # It was forgotten, and its card is in no row.
+                await self._cards.change(self._place(pressed), pressed.message_id, None)
         except Undelivered as error:
             log.info("press_unanswered", channel=self._channel, reason=error.why)
         finally:

@@ -140,6 +140,19 @@ async def test_a_card_whose_request_ends_with_its_turn_loses_its_buttons(tmp_pat
         assert "❌ It is void: " in fake.texts(7)[0]
 
 
+async def test_a_card_of_what_was_forgotten_loses_its_buttons_when_it_is_pressed(tmp_path: Path) -> None:
+    async with benched(tmp_path) as bench:
+        fake, journal = bench.fake, bench.journal
+        fake.private(ANN)
+        claim = await asked(bench, request(direct()))
+        [card] = await fake.until(lambda: fake.sent(7))
+        await noted(bench)
+        await journal.books.forget(claim.conversation)
+        fake.press(card, "Allow")
+        await fake.until(lambda: "reply_markup" not in fake.sent(7)[0])
+        assert fake.called("answerCallbackQuery")[0]["text"] == "There is no such request."
+
+
 async def test_a_decided_card_is_not_shown_live_again_by_an_edit_that_had_to_wait(tmp_path: Path) -> None:
     async with benched(tmp_path) as bench:
         fake = bench.fake

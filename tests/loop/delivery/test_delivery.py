@@ -199,6 +199,17 @@ async def test_rows_of_a_channel_that_is_gone_wait_for_it(autojump_clock: object
     assert (here.texts, gone.texts) == ([], ["kept"])
 
 
+async def test_what_is_stored_for_a_chat_that_nobody_wakes_leaves_soon(autojump_clock: object) -> None:
+    journal, post = MemoryJournal(trio.current_time), Post()
+    async with delivering(journal, post):
+        await trio.sleep(10)
+        began = trio.current_time()
+        await journal.posting.post("main", [Outbound(OTHER, "an outcome")])
+        while not post.texts:
+            await trio.sleep(0.1)
+        assert trio.current_time() - began < LOOK_S / 10
+
+
 async def test_what_nobody_has_told_of_is_found(autojump_clock: object) -> None:
     journal, post = MemoryJournal(trio.current_time), Post()
     async with delivering(journal, post):

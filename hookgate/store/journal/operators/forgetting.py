@@ -69,7 +69,11 @@ BEHIND = (
         SELECT max(upto) FROM entries WHERE conversation = ?1 AND upto > 0 AND gone = 0
     )
     """,
-    "DELETE FROM outbox WHERE conversation = ?1 AND state IN ('delivered', 'dead') AND at < ?2",
+    # A card is edited once somebody has decided.
+    """
+    DELETE FROM outbox WHERE conversation = ?1 AND state IN ('delivered', 'dead') AND at < ?2
+    AND request NOT IN (SELECT id FROM requests WHERE state = 'open')
+    """,
     "DELETE FROM answers WHERE conversation = ?1 AND at < ?2",
     "DELETE FROM requests WHERE conversation = ?1 AND state NOT IN ('open', 'approved') AND at < ?2",
     """
