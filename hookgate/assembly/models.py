@@ -96,4 +96,5 @@ def _overridden(known: Model, own: ModelSection) -> Model:
         known.max_output if own.max_output is None else own.max_output,
         known.reasoning if own.reasoning is None else own.reasoning,
         prices,
+        known.pictures if own.pictures is None else own.pictures,
     )

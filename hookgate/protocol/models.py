@@ -33,13 +33,15 @@ class Prices:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """`name` is PROVIDER/MODEL. Tokens, 0 where nobody knows; None for prices that nobody knows."""
+    """`name` is PROVIDER/MODEL. Tokens, 0 where nobody knows; None for prices that nobody knows. `pictures`: it sees
+    them."""
 
     name: str
     context_window: int = 0
     max_output: int = 0
     reasoning: bool = False
     prices: Prices | None = None
+    pictures: bool = True
 
     @property
     def provider(self) -> str:

@@ -112,4 +112,5 @@ class ModelSection(Section):
     context_window: Count | None = None
     max_output: Count | None = None
     reasoning: bool | None = None
+    pictures: bool | None = None
     prices: Annotated[Several[Dollars], Field(min_length=2, max_length=4)] | None = None

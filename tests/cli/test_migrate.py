@@ -162,6 +162,7 @@ def test_the_whole_environment_is_handed_on_only_with_the_flag(tmp_path: Path) -
     ("members", "error"),
     [
         (block(intercept=["before_tools"]), 'hooks.processes.it: unsupported intercept "before_tools"'),
+        (block(intercept=["on_message"]), 'hooks.processes.it: unsupported intercept "on_message"'),
         (block(observe=["tool_*"]), 'hooks.processes.it: unsupported observe event "tool_*"'),
         (block(observe=["hook_failed"]), 'hooks.processes.it: unsupported observe event "hook_failed"'),
         (block(observe=["nonsense", "*"]), 'hooks.processes.it: unsupported observe event "nonsense"'),

@@ -49,6 +49,8 @@ async def test_pictures_go_with_the_request_while_there_is_room_and_what_is_none
     assert last.content == f"two\n{named}\n{missing}"
     sender = ToolSpec("send_file", "", {"type": "object"})
     told = (await with_files(LLMRequest("m", messages[1:], (sender,)), store)).messages[0].content
+    blind = (await with_files(LLMRequest("m", messages[:1]), store, sees=False)).messages[0]
+    assert (blind.content, blind.media) == (f"one\n[attached: {old}]\n[attached: {other}]", ())
     assert told == f"two\n[attached: {gone}]\n[attached: {new}]\n{named}\n{missing}"
 
 

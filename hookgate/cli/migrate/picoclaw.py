@@ -13,7 +13,7 @@ from hookgate.config import ConfigError
 from hookgate.protocol.codec import decode
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.events.payloads import PAYLOADS
-from hookgate.protocol.hook.stages import Stage
+from hookgate.protocol.hook.stages import MESSAGE_STAGES, Stage
 
 PAIRS = ((Stage.BEFORE_LLM, Stage.AFTER_LLM), (Stage.BEFORE_TOOL, Stage.AFTER_TOOL))
 ALL_EVENTS = ("", "*", "all")
@@ -186,7 +186,7 @@ def _observed(names: list[str]) -> tuple[str, ...]:
 
 
 def _stage(name: str) -> Stage:
-    try:
-        return Stage(name)
-    except ValueError:
-        raise Refused(f"unsupported intercept {string(name)}") from None
+    """picoclaw knows those of version 1 alone."""
+    if name not in set(Stage) - MESSAGE_STAGES:
+        raise Refused(f"unsupported intercept {string(name)}")
+    return Stage(name)

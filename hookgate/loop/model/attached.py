@@ -15,14 +15,17 @@ from hookgate.tools.names import SEND_FILE
 
 log = structlog.get_logger("hookgate.loop")
 
+SHOWN = 200
+"""Characters of an address."""
 MAX_BYTES = 20_000_000
 """Of all pictures of one request: those of the last messages go."""
 
 
-async def with_files(request: LLMRequest, store: MediaStore | None) -> LLMRequest:
-    """A picture that is gone, or for which there is no room, is a line that says so; any other file is one that says
-    how it is called. Where the model can send files, it is told what to name a picture by, too."""
-    if not any(media_reference(it) for message in request.messages for it in message.media):
+async def with_files(request: LLMRequest, store: MediaStore | None, *, sees: bool = True) -> LLMRequest:
+    """A picture that is gone, or for which there is no room, is a line that says so; any other file, and a picture
+    for a model that sees none, is one that says how it is called. Where the model can send files, it is told what to
+    name a picture by, too."""
+    if not any(media_reference(it) or not sees for message in request.messages for it in message.media):
         return request
     left, messages, sends = MAX_BYTES, list[Message](), request.tool(SEND_FILE) is not None
     for message in reversed(request.messages):
@@ -30,11 +33,15 @@ async def with_files(request: LLMRequest, store: MediaStore | None) -> LLMReques
         for url in message.media:
             reference = media_reference(url)
             if reference is None:
-                attached.append(url)
+                if sees:
+                    attached.append(url)
+                else:
+                    notes.append(f"[attached: {url.partition(',')[0][:SHOWN]}]")
                 continue
-            if sends or reference.type not in IMAGES:
+            shown = sees and reference.type in IMAGES
+            if sends or not shown:
                 notes.append(f"[attached: {reference}]")
-            if reference.type in IMAGES:
+            if shown:
                 found = await _read(reference, store, left)
                 left -= len(found)
                 missing += not found

@@ -65,7 +65,9 @@ async def _once(agent: Agent, request: LLMRequest, on_text: Callable[[Delta], No
         known = ", ".join(agent.providers) or "none"
         raise ProviderFailed("format", f"there is no provider {name!r} in the configuration (known: {known})")
     try:
-        sent = await with_files(replace(request, model=model), agent.around.media)
+        known = agent.known_model(request.model)
+        sees = known is None or known.pictures
+        sent = await with_files(replace(request, model=model), agent.around.media, sees=sees)
         return await provider.complete(sent, on_text)
     except ProviderFailed as error:
         raise error.at(name) from error
