@@ -115,7 +115,7 @@ $(VENV)/.axe: $(VENV)/.dev tests/channels/web/npm/package.json tests/channels/we
 	$(call npm-ci,tests/channels/web/npm,$(VENV)/axe)
 	@touch $@
 
-# Servers after the Bot API and a client library for it, both of others, for the tests alone.
+# Servers after the Bot API and Slack and a client library for the former, all of others, for the tests alone.
 $(VENV)/.telegram: $(VENV)/.dev requirements/telegram.lock tests/channels/telegram/npm/package.json \
 tests/channels/telegram/npm/package-lock.json
 	$(BIN)/uv venv -q --clear --python $(BIN)/python $(VENV)/telegram

@@ -4,8 +4,6 @@ receives, one that lets people press buttons."""
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -17,12 +15,11 @@ import trio
 
 from hookgate.channels.telegram.api import Api, ApiFailed, open_api
 from hookgate.protocol.chat import Outbound
+from tests.channels.others import NODE_MODULES, first_line, node
 from tests.channels.storing import request
 from tests.channels.telegram.bench import asked, became, direct, opened
 from tests.channels.telegram.fake import ANN, TOKEN, FakeTelegram
-from tests.examples.programs import BUNDLED_NODE
 
-NODE_MODULES = Path(sys.prefix) / "telegram-node" / "node_modules"
 WITH_BUTTONS = """
 const Server = require('telegram-test-api');
 const free = require('net').createServer().listen(0, '127.0.0.1', () => {
@@ -36,32 +33,6 @@ const free = require('net').createServer().listen(0, '127.0.0.1', () => {
 def _servers() -> None:
     if not NODE_MODULES.exists():
         pytest.skip("the servers of others are not installed: make .venv/.telegram")
-
-
-@asynccontextmanager
-async def node(folder: Path, *arguments: str) -> AsyncGenerator[trio.Process]:
-    process = await trio.lowlevel.open_process(
-        [str(BUNDLED_NODE), *arguments],
-        cwd=folder,
-        env={"NODE_PATH": str(NODE_MODULES), "PATH": "/usr/bin:/bin"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        yield process
-    finally:
-        process.kill()
-        await process.wait()
-        assert process.stdout is not None
-        await process.stdout.aclose()
-
-
-async def first_line(process: trio.Process) -> str:
-    said = b""
-    assert process.stdout is not None
-    while not said.endswith(b"\n"):
-        said += await process.stdout.receive_some()
-    return said.decode()
 
 
 async def until(holds: Callable[[], Any]) -> None:

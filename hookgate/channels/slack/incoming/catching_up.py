@@ -11,7 +11,7 @@ import trio
 from pydantic import BaseModel, ValidationError
 
 from hookgate.channels.platforms.said import Said
-from hookgate.channels.slack.api import Api, ApiFailed
+from hookgate.channels.slack.api import PASSING, Api, ApiFailed
 from hookgate.channels.slack.incoming.inbox import Inbox
 from hookgate.channels.slack.wire import Past, Place, Places
 from hookgate.processes.backoff import backoff_s
@@ -49,6 +49,9 @@ class CatchingUp:
             except (ApiFailed, StoreFailed) as error:
                 failures += 1
                 log.warning("not_caught_up", channel=self._inbox.reader.channel, since=since, reason=str(error))
+                if isinstance(error, ApiFailed) and error.code and error.code not in PASSING:
+                    # Only a person mends that; the place stays, for the next time.
+                    continue
                 await trio.sleep(backoff_s(failures, FIRST_S, LONGEST_S))
                 self._wanted.set()
             else:
