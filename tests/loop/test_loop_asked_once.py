@@ -63,7 +63,8 @@ async def die(file: Path, chain: Chain) -> None:
 async def go_on(journal: Journal, chain: Chain) -> list[str]:
     """What the chat reads after the next start."""
     async with Bench(says("hello"), hooks=chain.mounts, journal=journal).opened() as bench:
-        while await journal.books.where(""):
+        # What is stored is on its way a moment later.
+        while await journal.books.where("") or not bench.lines:
             await trio.sleep(0.002)
         await bench.gateway.delivery.idle()
         return bench.lines
