@@ -9,7 +9,7 @@ import trio
 
 from hookgate.hooks.inside import InsideHook
 from hookgate.hooks.rules import Mount, Rules
-from hookgate.protocol.approval import Wish
+from hookgate.protocol.approval import Terms, Wish
 from hookgate.protocol.hook.answers import CONTINUE, Answer, Approve, Ask, Deny, Failed, Modify, Refuse, Respond
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values import ToolResult
@@ -41,6 +41,19 @@ async def test_refuse_beats_ask_beats_approve_in_any_order(order: tuple[Answer, 
     asking = [a for a in order if not isinstance(a, Refuse)]
     wishes = await gate_of(*(_approver(f"h{i}", a) for i, a in enumerate(asking))).approve_tool(STEP, CALL)
     assert wishes == (Wish(f"hook:h{asking.index(Ask('t'))}", "t"),)
+
+
+@pytest.mark.parametrize(
+    ("ask", "terms"),
+    [
+        (Ask("t"), Terms()),
+        (Ask("t", required=2), Terms(required=2, self_approval=False)),
+        (Ask("t", required=2, self_approval=True), Terms(required=2)),
+        (Ask("t", self_approval=False), Terms(self_approval=False)),
+    ],
+)
+async def test_an_approver_says_how_many_have_to_decide_and_whether_whoever_asked_may(ask: Ask, terms: Terms) -> None:
+    assert await gate_of(_approver("h", ask)).approve_tool(STEP, CALL) == (Wish("hook:h", "t", terms=terms),)
 
 
 async def test_approvers_are_asked_about_the_very_call() -> None:
