@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,9 @@ from tests.channels.telegram.fake import TOKEN, Refused, open_fake
 from tests.channels.telegram.test_telegram_incoming import PNG, photo
 from tests.docs.page import read_page
 from tests.serve.gateway import configured, open_served
+from tests.serve.started import says
+from tests.serve.test_serve_web import CHANNEL as WEB
+from tests.serve.test_serve_web import ann
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = {
@@ -140,3 +144,47 @@ async def test_files_are_sent_and_the_model_hears_of_those_that_did_not_arrive(
                 await fake.until(lambda: fake.called("sendPhoto"))
                 assert fake.calls[-1].files == {"photo": PNG}
             assert fake.wrong == []
+
+
+HOOK = """
+import base64, sys
+from hookgate_plugin import Plugin
+plugin = Plugin("clerk")
+MEDIA = ["data:text/csv;name=figures.csv;base64,YTtiCg==", "https://example.org/a", "data:image/png;base64,iVBORw0KGgo="]
+
+@plugin.on_message
+def answer(said):
+    return plugin.reply("Here:", MEDIA) if said.text == "figures" else None
+
+@plugin.before_tool(tools=["ls"])
+def instead(call):
+    return plugin.respond("shown", "The same:", media=MEDIA[:2], response_handled=True)
+
+plugin.run()
+"""
+CLERK = f"""
+{WEB}
+[hooks.processes.clerk]
+command = ["{sys.executable}", "clerk.py"]
+intercept = ["on_message", "before_tool"]
+"""
+
+
+async def test_what_hooks_bring_is_on_the_page_and_what_cannot_be_is_said(tmp_path: Path) -> None:
+    (tmp_path / "clerk.py").write_text(HOOK)
+    shutil.copy(ROOT / "plugins" / "python" / "hookgate_plugin.py", tmp_path)
+    script = {"steps": [{"when": "list", "calls": [{"name": "ls", "arguments": {}}]}]}
+    async with open_served(configured(tmp_path, CLERK, json.dumps(script))) as served, ann(served) as page:
+        for text in ("figures", "list"):
+            assert (await page.post("/api/chats/c1/messages", json=says(text))).status_code == 202
+            await served.runtime.gateway.idle("page:ann:c1")
+        shown = (await page.get("/api/chats/c1")).json()["messages"]
+        _, reply, _, *rest = shown
+        assert reply["text"].startswith("Here:\n[image/png: not sent, the picture is damaged]")
+        [output] = [it for it in rest if it["role"] == "output"]
+        assert (output["text"], output["media"]) == ("The same:", reply["media"])
+        file, link = reply["media"]
+        assert (file["name"], link["url"], link["type"]) == ("figures.csv", "https://example.org/a", "")
+        saved = await page.get(file["url"])
+        assert saved.content == b"a;b\n"
+        assert saved.headers["content-disposition"] == "attachment; filename*=UTF-8''figures.csv"
