@@ -5,7 +5,7 @@ from __future__ import annotations
 from hookgate.channels.panels import PanelView
 from hookgate.channels.surface import MAX_SUBMITTED, TerminalSurface
 from hookgate.channels.terminal import Terminal
-from hookgate.protocol.chat import Chat
+from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.zot.frames import Panel
 
 CHAT = Chat("cli", "terminal")
@@ -53,6 +53,18 @@ def test_a_note_stands_above_an_open_prompt() -> None:
     screen.prompt = "> hel"
     screen.surface.note("ext", "info", "done", None)
     assert screen.text == "\r\x1b[K[ext] done\n> hel"
+
+
+async def test_a_file_is_named_since_a_terminal_cannot_show_it() -> None:
+    screen = Screen()
+    media = ("data:text/csv;name=a%1b.csv;base64,YTtiCg==", f"media:audio/ogg:{'0' * 64}", "https://example.org/a")
+    await screen.terminal.send(Outbound(CHAT, "Here:", media), "key")
+    assert screen.text.splitlines() == [
+        "Here:",
+        "· attachment: a.csv (text/csv, 4 bytes), which a terminal cannot show",
+        "· attachment: a file (audio/ogg), which a terminal cannot show",
+        "· attachment: https://example.org/a",
+    ]
 
 
 def test_a_note_cannot_move_the_cursor() -> None:

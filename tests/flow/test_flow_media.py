@@ -150,7 +150,8 @@ HOOK = """
 import base64, sys
 from hookgate_plugin import Plugin
 plugin = Plugin("clerk")
-MEDIA = ["data:text/csv;name=figures.csv;base64,YTtiCg==", "https://example.org/a", "data:image/png;base64,iVBORw0KGgo="]
+FIGURES = "data:text/csv;name=figures.csv;base64,YTtiCg=="
+MEDIA = [FIGURES, "https://example.org/a", "data:image/png;base64,iVBORw0KGgo="]
 
 @plugin.on_message
 def answer(said):

@@ -407,18 +407,21 @@ PASTE = """encoded => {
 
 def test_pictures_are_picked_pasted_seen_and_sent(live: Live, people: People, tmp_path: Path) -> None:
     page, file = people.enter(), png(tmp_path)
-    pictures = page.get_by_label("Pictures to send").locator("li:not(.loading)")
-    page.get_by_label("Add pictures").set_input_files(file)
+    pictures = page.get_by_label("Files to send").locator("li:not(.loading)")
+    page.get_by_label("Add files").set_input_files(file)
     page.get_by_label("Message", exact=True).focus()
     page.evaluate(PASTE, b64encode(file.read_bytes()).decode())
     expect(pictures).to_have_count(2)
     page.get_by_role("button", name="Remove pasted.png").click()
     expect(pictures).to_have_count(1)
-    page.get_by_label("Add pictures").set_input_files({"name": "a.txt", "mimeType": "text/plain", "buffer": b"text"})
-    expect(page.get_by_role("alert")).to_contain_text("a.txt is no picture")
+    page.get_by_label("Add files").set_input_files({"name": "b.gif", "mimeType": "image/gif", "buffer": b"GIF89a"})
+    expect(page.get_by_role("alert")).to_contain_text("the picture is damaged")
+    page.get_by_label("Add files").set_input_files({"name": "a.txt", "mimeType": "text/plain", "buffer": b"text"})
+    expect(pictures).to_have_count(2)
     turn = begun(live, page, "What is this?")
-    assert len(turn.inbound.media) == 1
-    shown = page.get_by_alt_text("Picture")
+    assert [it.rpartition(":")[2] for it in turn.inbound.media] == [file.name, "a.txt"]
+    expect(page.get_by_role("link", name="a.txt")).to_be_visible()
+    shown = page.get_by_alt_text(file.name)
     expect(shown).to_be_visible()
     assert shown.evaluate("image => image.decode().then(() => image.naturalWidth)") == 60
     expect(pictures).to_have_count(0)

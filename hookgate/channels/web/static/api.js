@@ -68,5 +68,5 @@ export const regenerate = (id) => ask("POST", `${chat(id)}/regenerate`, { key: n
 export const edit = (id, message, text) => ask("POST", `${chat(id)}/edit`, { key: newKey(), message, text });
 export const approvals = () => ask("GET", "/api/approvals");
 export const decide = (id, decision) => ask("POST", `/api/approvals/${encodeURIComponent(id)}`, decision);
-export const upload = (file) => ask("POST", "/api/media", file);
+export const upload = (file) => ask("POST", `/api/media?name=${encodeURIComponent(file.name)}`, file);
 export const eventsOf = (id) => `${chat(id)}/events`;

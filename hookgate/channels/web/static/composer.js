@@ -1,7 +1,7 @@
-// Where people write: drafts kept for each chat, pictures by paste and drop, and what could not be sent yet.
+// Where people write: drafts kept for each chat, files by paste and drop, and what could not be sent yet.
 
 import * as api from "./api.js";
-import { byId, el, iconButton } from "./dom.js";
+import { byId, el, iconButton, visible } from "./dom.js";
 
 const box = byId("text");
 const PICTURE = /^image\/(png|jpeg|gif|webp)$/;
@@ -82,7 +82,7 @@ export class Composer {
     event.preventDefault();
     const text = box.value.trim();
     if (!text && !this.#media.length) return;
-    if (this.#media.some(({ id }) => !id)) return this.problem("A picture is still on its way.");
+    if (this.#media.some(({ id }) => !id)) return this.problem("A file is still on its way.");
     this.problem("");
     const edited = this.#edited;
     const media = this.#media.map(({ id }) => id);
@@ -118,16 +118,14 @@ export class Composer {
   #take(event, files) {
     if (!files.length) return;
     event.preventDefault();
-    for (const file of files) {
-      if (PICTURE.test(file.type)) this.#upload(file);
-      else this.problem(`${file.name} is no picture that can be sent (PNG, JPEG, GIF, WebP).`);
-    }
+    for (const file of files) this.#upload(file);
   }
 
   async #upload(file) {
     const picture = { id: "", url: URL.createObjectURL(file) };
     const name = file.name || "Pasted picture";
-    picture.item = el("li", { class: "loading" }, el("img", { src: picture.url, alt: name }), iconButton(`Remove ${name}`, "close", () => this.#remove(picture)));
+    const seen = PICTURE.test(file.type) ? el("img", { src: picture.url, alt: name }) : el("span", {}, visible(name));
+    picture.item = el("li", { class: "loading" }, seen, iconButton(`Remove ${name}`, "close", () => this.#remove(picture)));
     this.#media.push(picture);
     byId("pictures").append(picture.item);
     this.#changed();
@@ -136,7 +134,7 @@ export class Composer {
       picture.item.className = "";
     } catch (error) {
       this.#remove(picture);
-      this.problem(error instanceof api.Refused ? error.message : "The picture could not be sent: there is no connection.");
+      this.problem(error instanceof api.Refused ? error.message : `${name} could not be sent: there is no connection.`);
     }
   }
 
