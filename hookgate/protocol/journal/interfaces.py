@@ -5,13 +5,12 @@ A call that returns has been stored; one that is cancelled or raises has stored 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from hookgate.protocol.chat import Chat, Outbound
     from hookgate.protocol.hook.answers import Answer
-    from hookgate.protocol.hook.judgement import Judgement
     from hookgate.protocol.journal.audit import CallAudit
     from hookgate.protocol.journal.people import KnownPeople
     from hookgate.protocol.journal.values import (
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
         Unfinished,
         Vote,
     )
-    from hookgate.protocol.journal.views import ChatRow, Exchange, SessionRow, Whereabouts
+    from hookgate.protocol.journal.views import Books, Chats
     from hookgate.protocol.values import Message, ToolResult
 
 
@@ -240,42 +239,6 @@ class Holds(Protocol):
     async def state(self, channel: str, name: str) -> str: ...
 
     async def keep_state(self, channel: str, name: str, value: str) -> None: ...
-
-
-class Books(Protocol):
-    """For operators."""
-
-    async def where(self, message: str) -> tuple[Whereabouts, ...]:
-        """This message; where there is none, those whose ids begin so, the first of them. An empty id: what is
-        unfinished. None: unknown."""
-        ...
-
-    async def sessions(self) -> tuple[SessionRow, ...]: ...
-
-    async def forget(self, conversation: Conversation) -> None:
-        """Everything that was said; claims on it are stale from here on, and repeats of its messages stay known."""
-        ...
-
-
-class Chats(Protocol):
-    """For channels that show again what was said. Of the engine in memory: as far as it is kept."""
-
-    async def listed(self, sessions: str, search: str = "", most: int = 200) -> tuple[ChatRow, ...]:
-        """Those whose session key begins so, the last one used first; with this in what was said there."""
-        ...
-
-    async def said(self, conversation: Conversation, most: int = 200) -> tuple[Exchange, ...]:
-        """The last of it, in order; what was taken back for something else is left out."""
-        ...
-
-    async def exchange(self, row: str) -> Exchange | None:
-        """The one that this row of the outbox is part of, if it is of one."""
-        ...
-
-    async def judged(self, conversation: Conversation, most: int = 400) -> Mapping[str, tuple[Judgement, ...]]:
-        """What hooks said of its last calls, by the journal's names of these, as the audit chain has it; nothing of a
-        call whose words are forgotten."""
-        ...
 
 
 class Journal(Protocol):

@@ -1,13 +1,17 @@
-"""What the journal shows of what it keeps: where a message is, which conversations there are, what was said there.
+"""What the journal shows of what it keeps, and who can ask for it: where a message is, which conversations there are,
+what was said there.
 
 Times are seconds of the wall clock.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 from hookgate.protocol.chat import Inbound
+from hookgate.protocol.hook.judgement import Judgement
 from hookgate.protocol.journal.values import Conversation, Entry, Outcome, Row
 
 
@@ -62,3 +66,39 @@ class Exchange:
     outcome: Outcome | None
     entries: tuple[tuple[float, Entry], ...] = ()
     rows: tuple[tuple[float, Row], ...] = ()
+
+
+class Books(Protocol):
+    """For operators."""
+
+    async def where(self, message: str) -> tuple[Whereabouts, ...]:
+        """This message; where there is none, those whose ids begin so, the first of them. An empty id: what is
+        unfinished. None: unknown."""
+        ...
+
+    async def sessions(self) -> tuple[SessionRow, ...]: ...
+
+    async def forget(self, conversation: Conversation) -> None:
+        """Everything that was said; claims on it are stale from here on, and repeats of its messages stay known."""
+        ...
+
+
+class Chats(Protocol):
+    """For channels that show again what was said. Of the engine in memory: as far as it is kept."""
+
+    async def listed(self, sessions: str, search: str = "", most: int = 200) -> tuple[ChatRow, ...]:
+        """Those whose session key begins so, the last one used first; with this in what was said there."""
+        ...
+
+    async def said(self, conversation: Conversation, most: int = 200) -> tuple[Exchange, ...]:
+        """The last of it, in order; what was taken back for something else is left out."""
+        ...
+
+    async def exchange(self, row: str) -> Exchange | None:
+        """The one that this row of the outbox is part of, if it is of one."""
+        ...
+
+    async def judged(self, conversation: Conversation, most: int = 400) -> Mapping[str, tuple[Judgement, ...]]:
+        """What hooks said of its last calls, by the journal's names of these, as the audit chain has it; nothing of a
+        call whose words are forgotten."""
+        ...

@@ -17,7 +17,7 @@ from hookgate.channels.discord.incoming.reading import thread_parent
 from hookgate.channels.discord.wire import Message
 from hookgate.channels.platforms.said import problems
 from hookgate.processes.backoff import backoff_s
-from hookgate.protocol.journal.interfaces import Chats
+from hookgate.protocol.journal.views import Chats
 
 T = TypeVar("T")
 log = structlog.get_logger("hookgate.discord")
