@@ -6,6 +6,7 @@ from contextlib import AbstractAsyncContextManager
 from random import Random
 from typing import Protocol
 
+from tests.chaos.discord import open_discord
 from tests.chaos.platform import Platform
 from tests.chaos.slack import open_slack
 from tests.chaos.telegram import open_telegram
@@ -21,4 +22,4 @@ class Opens(Protocol):
     ) -> AbstractAsyncContextManager[Platform]: ...
 
 
-PLATFORMS: dict[str, Opens] = {"telegram": open_telegram, "slack": open_slack}
+PLATFORMS: dict[str, Opens] = {"telegram": open_telegram, "slack": open_slack, "discord": open_discord}
