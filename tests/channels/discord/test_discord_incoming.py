@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 import trio
 from structlog.testing import capture_logs
 
+from hookgate.channels.discord.incoming import inbox
+from hookgate.channels.discord.incoming.place import Place, Places, latest, read_place
 from hookgate.protocol.chat import Chat, Inbound
 from tests.channels.discord.bench import benched, direct, opened
 from tests.channels.discord.fake import ANN, CONTENT, ME, OPS, ROLE, FakeDiscord, open_fake
 from tests.channels.storing import FULL, PNG
 
+ROOM = "GET /channels/{channel_id}"
 HISTORY = "GET /channels/{channel_id}/messages"
 
 
@@ -102,6 +106,53 @@ async def test_a_connection_that_answers_no_heartbeat_is_left_and_the_session_go
                 fake.say("hello")
                 await bench.heard(1)
                 await bench.becomes("receiving")
+
+
+async def test_while_too_much_waits_nothing_more_is_read_but_hearts_beat(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inbox, "MOST_WAITING", 5)
+    with trio.fail_after(60):
+        async with open_fake() as fake:
+            fake.heartbeat_ms = 100
+            fake.held[ROOM] = trio.Event()
+            async with opened(tmp_path, fake) as bench:
+                await fake.until(lambda: fake.listening)
+                thread = fake.thread()
+                for number in range(30):
+                    fake.say(f"{number}", room=thread)
+                await fake.until(lambda: fake.called(ROOM))
+                beats = len(told(fake, 1))
+                await fake.until(lambda: len(told(fake, 1)) > beats + 5)
+                assert bench.received == []
+                fake.held[ROOM].set()
+                assert [it.text for it in await bench.heard(30)] == [f"{number}" for number in range(30)]
+                assert fake.closes == []
+                assert len(fake.called(ROOM)) == 1
+
+
+def test_a_place_is_before_what_is_open_and_names_no_session_while_something_is_fetched() -> None:
+    places = Places(read_place("{not one", "s"))
+    places.begin("one", "wss://a", 1.0)
+    for seq, message in ((1, 10), (2, 20), (3, 0)):
+        places.receive(seq)
+        places.take(seq, message)
+    places.done(3)
+    assert (places.now.seq, places.now.last, places.session.seq) == (0, 9, 3)
+    places.done(1)
+    assert (places.now.seq, places.now.last) == (1, 19)
+    places.begin("two", "wss://b", 2.0)
+    places.hold("missed", 15)
+    places.done(2)
+    assert (places.now.session, places.now.seq, places.now.last) == ("", 0, 14)
+    assert places.session.session == "two"
+    held = places.now
+    places.done("missed")
+    assert (places.now.session, places.now.last) == ("two", 20)
+    # Of two that were stored the later one counts, and all that either knows is stored.
+    older = read_place(Place("s", "one", "wss://a", 90, 30, 1.0).text, "s")
+    assert latest(older, held) == Place("s", "", "", 0, 30, 2.0)
+    assert read_place(older.text, "another") == Place("another")
 
 
 async def test_a_group_its_threads_mentions_and_answers_are_told_apart(tmp_path: Path) -> None:

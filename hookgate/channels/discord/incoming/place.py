@@ -55,6 +55,9 @@ class Places:
     def __init__(self, place: Place) -> None:
         self._at = place
         self._open: dict[Hashable, tuple[str, int, int]] = {}
+        """By key its session, its number there, and its id if it is a message."""
+        self._missed: dict[Hashable, int] = {}
+        """The first message of what is fetched."""
 
     @property
     def session(self) -> Place:
@@ -63,11 +66,14 @@ class Places:
 
     @property
     def now(self) -> Place:
-        """What can be stored."""
-        of_session = [seq for session, seq, _ in self._open.values() if session == self._at.session and seq]
-        seq = min(of_session, default=self._at.seq + 1) - 1
-        last = min((it - 1 for _, _, it in self._open.values() if it), default=self._at.last)
-        return replace(self._at, seq=min(seq, self._at.seq), last=min(last, self._at.last))
+        """What can be stored. While something that was missed is fetched that names no session: whoever resumed it
+        would fetch no more of that."""
+        seq = min((seq for session, seq, _ in self._open.values() if session == self._at.session), default=None)
+        lasts = [it - 1 for _, _, it in self._open.values() if it] + [it - 1 for it in self._missed.values()]
+        at = replace(self._at, last=min(lasts, default=self._at.last))
+        if self._missed:
+            return replace(at, session="", url="", seq=0)
+        return at if seq is None else replace(at, seq=seq - 1)
 
     def begin(self, session: str, url: str, at: float) -> None:
         """A session of its own, which numbers anew."""
@@ -86,8 +92,9 @@ class Places:
         self._at = replace(self._at, last=max(self._at.last, message))
 
     def hold(self, key: Hashable, message: int) -> None:
-        """All from this message on is not dealt with yet."""
-        self._open[key] = ("", 0, message)
+        """From this message on some are missed, and being fetched."""
+        self._missed[key] = message
 
     def done(self, key: Hashable) -> None:
         self._open.pop(key, None)
+        self._missed.pop(key, None)

@@ -47,7 +47,8 @@ class Session:
     ) -> None:
         self._socket, self._inbox, self._connection, self._begun = socket, inbox, connection, begun
         self._interval_s = self._beat_at = 0.0
-        self._is_answered = True
+        self._is_alive = True
+        """Something has come since the last heartbeat, or nobody could read it."""
         self._stands = False
 
     async def run(self, token: str, intents: int) -> None:
@@ -78,20 +79,22 @@ class Session:
 
     async def _next(self) -> None:
         """A message, or a heartbeat where one is due. While the inbox is full nothing is read, but hearts beat."""
-        text, is_held_up = None, True
+        text = None
         with trio.move_on_at(self._beat_at):
+            # What nobody reads cannot be an answer.
+            self._is_alive = self._is_alive or self._inbox.is_full
             await self._inbox.room()
-            is_held_up = False
             text = await self._socket.receive()
         if text is not None:
+            self._is_alive = True
             await self._take(_payload(text))
         if trio.current_time() >= self._beat_at:
-            if not self._is_answered and not is_held_up:
+            if not self._is_alive:
                 raise SocketClosed("it answers heartbeats no more")
             await self._beat()
 
     async def _beat(self) -> None:
-        self._is_answered = False
+        self._is_alive = False
         self._beat_at = trio.current_time() + self._interval_s
         await self._send(HEARTBEAT, self._inbox.places.session.seq or None)
 
@@ -109,7 +112,6 @@ class Session:
             case 9:
                 raise SessionEnded("the session is none any more", resumable=payload.d is True)
             case 11:
-                self._is_answered = True
                 if self._stands:
                     self._connection.works()
             case _:
