@@ -16,6 +16,7 @@ from hookgate.channels.slack.connection import Connection
 from hookgate.channels.slack.incoming.inbox import MAX_FILE
 from hookgate.channels.slack.outgoing.messages import Messages, Text
 from hookgate.channels.slack.outgoing.streams import Streams
+from hookgate.processes.rates import Rate
 from hookgate.protocol.channel import ChannelLimits, ChannelState, Undelivered
 from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.events.event import Event
@@ -32,6 +33,8 @@ LIMITS = ChannelLimits(
     media_out=100_000_000,
     media_s=UPLOAD_S + CALL_S + CONNECT_S,
 )
+PREVIEWS, PREVIEW_EVERY_S = 15, 1.7
+"""Edits of all chats together: the platform takes about fifty a minute, and the last one of each has to get there."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ class SlackChannel:
         self._messages, self._streams = ways.messages, ways.streams
         self._asking, self._typing = asking, typing
         self._connection, self._media = connection, media
-        self._begun = Begun()
+        self._begun, self._previews = Begun(), Rate(PREVIEWS, PREVIEW_EVERY_S)
 
     @property
     def state(self) -> ChannelState:
@@ -76,6 +79,8 @@ class SlackChannel:
         if not receipt:
             return await self._streams.begin(chat, text) or await self.send(outbound, key)
         if not await self._streams.add(chat, _first(receipt), text):
+            if wait_s := self._previews.take(self.name):
+                raise Undelivered("Slack takes few edits: the last one comes first", wait_s)
             await self.edit(outbound, receipt)
         return receipt
 

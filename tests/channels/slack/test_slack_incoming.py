@@ -58,6 +58,24 @@ async def test_a_mention_is_two_events_and_one_message_that_begins_a_thread(tmp_
         assert (aside.mentioned, aside.reply_to_bot) == (False, False)
 
 
+async def test_a_bot_that_is_called_into_a_thread_is_told_how_that_began(tmp_path: Path) -> None:
+    async with benched(tmp_path) as bench:
+        fake = bench.fake
+        said = fake.say("it &lt;b&gt; burns", user=BOB, channel=GENERAL)
+        fake.say("where?\nhere?", channel=GENERAL, thread_ts=said["ts"])
+        fake.say(f"<@{BOT_USER}> put it out", channel=GENERAL, thread_ts=said["ts"])
+        called = [it for it in await bench.heard(3) if it.mentioned]
+        quoted = "[the thread so far]\n> U0BOB: it <b> burns\n> U0ANN: where?\n> here?\nput it out"
+        assert [it.text for it in called] == [quoted]
+        fake.say(f"<@{BOT_USER}> again", channel=GENERAL, thread_ts=said["ts"])
+        await bench.fake.until(lambda: "again" in {it.text for it in bench.received})
+        other = fake.say("another", user=BOB, channel=GENERAL)
+        fake.faults["conversations.replies"] = [Refused("missing_scope")]
+        fake.say(f"<@{BOT_USER}> blind", channel=GENERAL, thread_ts=other["ts"])
+        await bench.fake.until(lambda: "blind" in {it.text for it in bench.received})
+        assert fake.wrong == []
+
+
 async def test_what_is_not_acknowledged_comes_again_and_is_heard_once(tmp_path: Path) -> None:
     async with benched(tmp_path) as bench:
         fake = bench.fake

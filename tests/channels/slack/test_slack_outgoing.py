@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import trio
 
+from hookgate.channels.slack.channel import PREVIEWS
 from hookgate.channels.slack.outgoing.mrkdwn import mrkdwn
 from hookgate.protocol.channel import Undelivered
 from hookgate.protocol.chat import Chat, Outbound
@@ -243,3 +244,18 @@ async def test_without_streams_and_outside_threads_a_message_is_sent_and_edited(
         assert fake.texts(GENERAL) == ["one _two_"] * 2
         assert len(fake.called("chat.startStream")) == 1
         assert fake.wrong == []
+
+
+async def test_previews_by_edit_leave_room_for_the_last_edit_of_each_chat(tmp_path: Path) -> None:
+    async with benched(tmp_path) as bench:
+        fake, channel = bench.fake, bench.channel
+        fake.rates["chat.update"] = (PREVIEWS + 1, 60)
+        receipt = await channel.preview(Outbound(direct(), "0"), "k", "")
+        for n in range(1, PREVIEWS + 1):
+            await channel.preview(Outbound(direct(), f"{n}"), "k", receipt)
+        with pytest.raises(Undelivered) as later:
+            await channel.preview(Outbound(direct(), "more"), "k", receipt)
+        assert (later.value.final, later.value.retry_after_s) == (False, 2)
+        await channel.edit(Outbound(direct(), "whole"), receipt)
+        assert fake.texts() == ["whole"]
+        assert len(fake.called("chat.update")) == PREVIEWS + 1

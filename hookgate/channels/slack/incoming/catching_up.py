@@ -104,6 +104,10 @@ class CatchingUp:
             cursor = page.response_metadata.next_cursor if page.response_metadata else ""
             if not cursor:
                 break
+        else:
+            log.warning(
+                "caught_up_in_part", channel=self._inbox.reader.channel, chat=where["channel"], most=len(messages)
+            )
         for raw in sorted(messages, key=lambda it: str(it.get("ts"))):
             heard = self._inbox.reader.past(raw, where["channel"], kind)
             # A thread gives what it begins with, however old that is.

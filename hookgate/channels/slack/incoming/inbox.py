@@ -17,6 +17,7 @@ from hookgate.channels.platforms.files import keep_attachment
 from hookgate.channels.platforms.parts import PlatformParts
 from hookgate.channels.platforms.said import Attachment, Said, Skipped
 from hookgate.channels.slack.api import Api, ApiFailed
+from hookgate.channels.slack.incoming.earlier import earlier
 from hookgate.channels.slack.incoming.events import Heard, Reader, Turned
 from hookgate.channels.slack.incoming.place import Place
 from hookgate.channels.slack.threads import Threads
@@ -91,6 +92,8 @@ class Inbox:
         inbound, media, notes = said.inbound, list[str](), list[str]()
         # Nothing is fetched for what nobody will read.
         hears = self._parts.hears(inbound)
+        is_new_here = hears and said.mentioned and said.chat not in self.threads
+        before = await earlier(self._api, said, self.reader.me.user_id) if is_new_here else ""
         if hears and said.attachments:
             async with self._fetching:
                 for attachment in said.attachments:
@@ -98,7 +101,7 @@ class Inbox:
                         media.append(await self._fetched(attachment, said.chat))
                     except (ApiFailed, MediaRefused) as error:
                         notes.append(f"[{attachment.kind}: not taken, {error}]")
-        inbound = replace(inbound, text="\n".join(filter(None, (said.text, *notes))), media=tuple(media))
+        inbound = replace(inbound, text="\n".join(filter(None, (before, said.text, *notes))), media=tuple(media))
         if hears and said.is_meant:
             await self.threads.note(said.chat)
         await self._parts.receive(inbound, Upstream(self.reader.me.user_id, offset))
