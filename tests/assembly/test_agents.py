@@ -77,7 +77,10 @@ async def test_a_message_is_answered_by_the_model_of_the_agent_that_its_chat_is_
         ('[[routes]]\nagent = "x"\nchats = ["1"]', "routes.0.agent names the agent 'x', but there is no [agents.x]"),
         ('[agents.main]\nsystem = ""', "agents.main has the name of [agent]"),
         ('[agents.ops]\nmodel = "q/m"', "agents.ops.model names the provider 'q'"),
-        ('[channels.web]\nkind = "wep"', "channels.web.kind: must be 'web' or 'telegram' (did you mean 'web'?)"),
+        (
+            '[channels.web]\nkind = "wep"',
+            "channels.web.kind: must be 'web', 'telegram', 'slack' or 'discord' (did you mean 'web'?)",
+        ),
         ('[channels."a b"]\nkind = "web"', "a name may have letters, digits, _ . and - only"),
         ("[channels.web]", "channels.web.kind: is required"),
         ('[routes]\nagent = "main"', "there may be several: write it [[routes]]"),
