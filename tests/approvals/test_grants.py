@@ -10,7 +10,7 @@ import trio
 from hookgate.approvals.binding import Permit
 from hookgate.approvals.grants import begins
 from hookgate.approvals.rules import Rule
-from hookgate.protocol.approval import Voter
+from hookgate.protocol.approval import Terms, Voter
 from hookgate.protocol.hook.match import Globs, Matcher
 from hookgate.protocol.journal.values import Vote
 from hookgate.protocol.values import ToolCall
@@ -21,7 +21,9 @@ STATUS = ToolCall("c1", "bash", {"command": "git status", "path": "/work/a"})
 
 
 def words(call: ToolCall) -> tuple[str, ...] | None:
-    """Of the one argument that a grant can go by; of a call with both, of the command."""
+    """Of the one argument that a grant can go by; of a call with both, of the command. Of a call of bash alone."""
+    if call.name != "bash":
+        return None
     found = call.arguments.get("command") or call.arguments.get("path")
     return tuple(found.split()) if isinstance(found, str) and "?" not in found else None
 
@@ -53,6 +55,18 @@ async def test_a_yes_for_the_conversation_has_no_end_and_says_for_whom_and_whose
     assert (grant.asker, grant.session) == (house.approvals.wishes(STEP, CALL)[0].asker, STEP.session_key)
 
 
+async def test_a_yes_for_always_covers_every_conversation_of_whoever_asked_and_says_so() -> None:
+    house = House(replace(SHELL, terms=Terms(grants=("session", "always"))))
+    assert await house.allowed(Person([replace(YES, grant="always")]))
+    [grant] = await house.approvals.grants.held()
+    assert (grant.session, grant.until) == ("", 0.0)
+    assert grant.text == "every bash call that rule:shell asks about"
+    elsewhere = replace(STEP, inbound=replace(STEP.inbound, chat=replace(STEP.chat, chat_id="43")))
+    person = Person([NO])
+    assert await house.allowed(person, elsewhere)
+    assert person.requests == []
+
+
 @pytest.mark.parametrize(
     ("within", "command", "again"),
     [
@@ -72,6 +86,10 @@ async def test_a_yes_for_the_conversation_has_no_end_and_says_for_whom_and_whose
 async def test_a_yes_for_what_begins_so_covers_that_alone(within: str, command: str, again: bool) -> None:
     house = House(SHELL, parts=words)
     assert await house.allowed(Person([replace(SESSION, within=within)]), call=STATUS)
+    assert [it.text.endswith(f"that begins with {within}") for it in await house.approvals.grants.held()] in (
+        [],
+        [True],
+    )
     assert await asked(house, replace(CALL, arguments={"command": command})) is again
 
 
@@ -81,7 +99,7 @@ async def test_a_yes_can_be_narrowed_to_a_place_too() -> None:
     assert await house.allowed(Person([replace(SESSION, within="src")]), call=reading)
     [grant] = await house.approvals.grants.held()
     assert grant.prefix == ("src",)
-    assert "begins with src" in grant.text
+    assert grant.text.endswith("that begins with src")
     assert not await asked(house, replace(CALL, arguments={"path": "src b"}))
     assert await asked(house, replace(CALL, arguments={"path": "tests"}))
 
