@@ -16,6 +16,7 @@ import trio
 
 from hookgate.channels.web import server
 from hookgate.channels.web.server import STREAMS, Receive, Scope, Send, serve_http
+from tests.channels.web.pouring import pour
 
 TABLE = Path(__file__).parents[2] / "conformance" / "http-malformed.jsonl"
 MALFORMED = [json.loads(line) for line in TABLE.read_text().splitlines()]
@@ -117,12 +118,8 @@ async def test_who_sends_no_whole_head_is_cut(monkeypatch: pytest.MonkeyPatch) -
 
 
 async def test_a_body_that_nobody_reads_ends_its_connection_after_the_answer() -> None:
-    async def body() -> AsyncIterator[bytes]:
-        for _ in range(1600):
-            yield b"x" * 65_536
-
     async with served() as address, httpx.AsyncClient() as client:
-        answer = await client.post(f"http://{address}/", content=body())
+        answer = await pour(client, f"http://{address}/")
         assert (answer.status_code, answer.text, answer.headers["connection"]) == (200, "here", "close")
 
 

@@ -13,6 +13,7 @@ import trio
 
 from hookgate.channels.web.api import asking
 from hookgate.protocol.catalog import StoreFull
+from tests.channels.web.pouring import pour
 from tests.channels.web.site import SETTINGS, TOKEN, Site, opened
 
 
@@ -106,14 +107,10 @@ async def test_what_is_no_message_is_refused_with_a_line(site: Site) -> None:
 
 
 async def test_a_body_that_is_too_long_or_never_ends_is_refused(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def pieces() -> AsyncIterator[bytes]:
-        for _ in range(1600):
-            yield b"x" * 65_536
-
     async with site.ann() as ann:
         headers = {"content-type": "application/json"}
         post = "/api/chats/c1/messages"
-        assert (await ann.post(post, content=pieces(), headers=headers)).status_code == 413
+        assert (await pour(ann, post, **headers)).status_code == 413
         declared = await ann.post(post, content=b"x" * 100_000_000, headers=headers)
         assert (declared.status_code, declared.headers["connection"]) == (413, "close")
         monkeypatch.setattr(asking, "BODY_S", 0.2)
