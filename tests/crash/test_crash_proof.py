@@ -18,6 +18,9 @@ from tests.crash.world import answered
 from tests.model_server import open_model_server
 from tests.store.power import power_shim
 
+# Where its server is killed, or its reader goes, the client library lets go of what it has not read to its end.
+pytestmark = pytest.mark.filterwarnings("ignore:Async generator 'http:ResourceWarning")
+
 
 async def test_a_gateway_that_is_killed_at_any_moment_keeps_its_promises(tmp_path: Path) -> None:
     async with open_model_server(otherwise=answered) as model:
