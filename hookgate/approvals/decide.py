@@ -26,8 +26,8 @@ def counted(request: ApprovalRequest, decision: object, people: People, voter: V
 
 
 def _granted(request: ApprovalRequest, asked: object) -> Grant:
-    grant = GRANTS.get(str(asked), "once")
-    return grant if grant in request.grants else "once"
+    grant = GRANTS.get(str(asked))
+    return grant if grant is not None and grant in request.grants else "once"
 
 
 def outcome(standing: Standing) -> Outcome:

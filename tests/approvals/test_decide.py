@@ -181,6 +181,7 @@ def test_a_list_means_people_by_names_ids_and_roles(listed: tuple[str, ...], vot
 )
 def test_an_id_says_its_channel_or_is_of_this_one(text: str, voter: Voter) -> None:
     assert read_id(text, "telegram") == voter
+    assert read_id("9") == Voter("", "9")
 
 
 def test_people_are_known_by_any_of_their_ids() -> None:

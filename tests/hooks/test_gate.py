@@ -198,6 +198,10 @@ async def test_own_guards_judge_again_what_hooks_made_of_a_call(change: dict[str
     assert asked.names == ["own", "changes", "own"]
 
 
+async def test_a_gate_without_hooks_lets_calls_pass() -> None:
+    assert await Gate().before_tool(STEP, CALL) == Allowed(CALL)
+
+
 async def test_own_guards_are_asked_once_about_a_call_that_nobody_changes() -> None:
     asked = Asked()
     gate = gate_of(hook("own", asked.saying("own"), rules=Rules(inside=True)), hook("other", asked.saying("other")))
