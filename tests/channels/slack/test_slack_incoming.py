@@ -121,6 +121,19 @@ async def test_a_socket_that_answers_no_ping_is_left_and_one_that_is_cut_is_open
         assert await state_becomes(bench, "receiving") == ""
 
 
+async def test_a_flood_is_taken_in_order_and_no_more_of_it_held_than_there_is_room_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(socket_mode, "MOST_IN_HAND", 5)
+    with trio.fail_after(60):
+        async with open_fake() as fake:
+            for n in range(200):
+                fake.say(f"{n}")
+            async with opened(tmp_path, fake) as bench:
+                assert [it.text for it in await bench.heard(200)] == [f"{n}" for n in range(200)]
+                await fake.until(lambda: len(fake.acknowledged) == 200)
+
+
 async def test_what_was_said_while_nobody_listened_is_caught_up_with_oldest_first(tmp_path: Path) -> None:
     with trio.fail_after(60):
         async with open_fake() as fake:

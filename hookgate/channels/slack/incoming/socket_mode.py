@@ -27,7 +27,7 @@ PING_S, PONG_S = 15.0, 10.0
 LEAVE_S = 5.0
 """For what is in hand of a socket whose successor is there."""
 MOST_IN_HAND = 500
-"""Envelopes that are not stored yet; more of them are not taken, and come again."""
+"""Envelopes that are not stored yet; beyond them nothing is read."""
 
 
 class SocketMode:
@@ -40,7 +40,7 @@ class SocketMode:
         self._resumed = resumed
         self._lines = 0
         """That have said hello and are not lost."""
-        self._in_hand = 0
+        self._room = trio.Semaphore(MOST_IN_HAND)
 
     async def run(self) -> None:
         """Until cancelled."""
@@ -84,7 +84,7 @@ class SocketMode:
             await self._greeted(socket)
             self._came_up(line, nursery)
             async with trio.open_nursery() as watching:
-                watching.start_soon(_watch, socket, line)
+                watching.start_soon(self._watch, socket, line)
                 try:
                     while not line.why:
                         await self._heard(await socket.receive(), socket, line, nursery)
@@ -120,8 +120,8 @@ class SocketMode:
                 line.why = "Socket Mode is switched off for this app (link_disabled)"
             else:
                 line.leaving.set()
-        elif envelope.envelope_id and self._in_hand < MOST_IN_HAND:
-            self._in_hand += 1
+        elif envelope.envelope_id:
+            await self._room.acquire()
             nursery.start_soon(partial(self._take, envelope, socket))
 
     async def _take(self, envelope: Envelope, socket: Socket) -> None:
@@ -136,7 +136,20 @@ class SocketMode:
             # It comes again by another one, and is known then.
             log.info("event_unacknowledged", channel=self._inbox.reader.channel)
         finally:
-            self._in_hand -= 1
+            self._room.release()
+
+    async def _watch(self, socket: Socket, line: _Line) -> None:
+        """A socket that answers no ping is none any more, whatever it is for the system. While nothing is read, no
+        answer is."""
+        while True:
+            await trio.sleep(PING_S)
+            try:
+                await socket.ping(PONG_S)
+            except SocketClosed as closed:
+                if self._room.value:
+                    line.why = line.why or closed.why
+                    await socket.close()
+                    return
 
 
 class _Line:
@@ -150,18 +163,6 @@ class _Line:
         self.is_up = False
         self.wait_s = 0.0
         self.why = ""
-
-
-async def _watch(socket: Socket, line: _Line) -> None:
-    """A socket that answers no ping is none any more, whatever it is for the system."""
-    while True:
-        await trio.sleep(PING_S)
-        try:
-            await socket.ping(PONG_S)
-        except SocketClosed as closed:
-            line.why = line.why or closed.why
-            await socket.close()
-            return
 
 
 async def _leave(scope: trio.CancelScope) -> None:
