@@ -48,7 +48,7 @@ class Rule:
 
     def covers(self, step: Step, call: ToolCall) -> bool:
         origin = "extension" if step.extension else call.origin
-        return self.origins.covers(origin) and self.match.matches(step, call.name, step.model)
+        return self.origins.covers(origin) and self.match.matches(step, call.name)
 
     def wish(self, call: ToolCall) -> Wish:
         said = self.describe(call) if self.describe is not None else ""

@@ -8,7 +8,7 @@ import pytest
 
 from hookgate.approvals.decide import counted, not_yours, outcome, refusal_reason, so_far
 from hookgate.approvals.people import People, Person, may, read_id
-from hookgate.protocol.approval import OPERATOR, ApprovalRequest, Decision, RequestState, Terms, Voter
+from hookgate.protocol.approval import OPERATOR, ApprovalRequest, Decision, Outcome, RequestState, Terms, Voter
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.journal.values import Conversation, Standing, StoredRequest, Vote
 from tests.approvals.asking import CALL
@@ -129,7 +129,8 @@ def test_who_has_no_say_reads_who_has() -> None:
     assert not_yours(standing("open")).text == "Only whoever asked for it may decide this."
     named = standing("open")
     named = replace(named, request=replace(named.request, shown=NAMED))
-    assert not_yours(named).text == "Only 7, 8 may decide this."
+    assert not_yours(named) == Outcome(False, "open", "Only 7, 8 may decide this.")
+    assert "those with the role ops" in not_yours(named, ("role:ops",)).text
 
 
 @pytest.mark.parametrize(

@@ -68,6 +68,11 @@ def test_of_two_rules_that_say_the_same_one_asks() -> None:
     assert len(wishes([SHELL, replace(SHELL, name="commands")], STEP, CALL)) == 1
 
 
+def test_a_rule_can_say_more_of_a_call_than_its_arguments_do() -> None:
+    lists = replace(SHELL, describe=lambda call: f"it runs {call.arguments['command']}")
+    assert [rule.wish(CALL).text for rule in (SHELL, lists)] == ["", "it runs ls"]
+
+
 def test_a_hook_that_asks_counts_by_its_name() -> None:
     assert Wish("hook:policy", "Really?").asker == "hook:policy"
 

@@ -14,7 +14,7 @@ from hookgate.hooks.rules import Mount, Policy, Rules
 from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.errors import SessionAborted, TurnAborted
 from hookgate.protocol.events.event import Event
-from hookgate.protocol.events.payloads import HookFailed, HookModified
+from hookgate.protocol.events.payloads import HookFailed, HookModified, ToolExecSkipped
 from hookgate.protocol.hook.answers import CONTINUE, Abort, Answer, Approve, Deny, Modify, Respond
 from hookgate.protocol.hook.hello import Hello
 from hookgate.protocol.hook.stages import Question, Stage
@@ -247,6 +247,16 @@ async def test_a_result_that_a_hook_rewrites_hides_secrets_as_any_does() -> None
     assert "REDACTED" in result.for_llm
     [(_, question)] = seen.questions
     assert question.subject == replace(FINISHED, result=result)
+
+
+def test_what_observers_hear_hides_secrets_too() -> None:
+    secret = "sk-4711-very-secret-key-value"
+    events, gate = list[Event](), Gate(redactor=Redactor([secret]))
+    gate.mount([sink(events)])
+    gate.events.emit(ToolExecSkipped("bash", f"it is {secret}", "c1"), STEP)
+    [event] = events
+    assert isinstance(event.payload, ToolExecSkipped)
+    assert "REDACTED" in event.payload.Reason
 
 
 async def test_a_stage_that_the_hook_did_not_declare_is_not_asked() -> None:
