@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter, deque
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
 
+from hookgate.protocol.catalog import StoreFailed
 from hookgate.store.journal.operators.looking import check, open_look
 from tests.chaos.platform import Platform, Read
 from tests.crash.people import UNFINISHED, WAITING
@@ -65,9 +67,10 @@ class Books:
 
     def settled(self, folder: Path) -> bool:
         """Whether everything that was said has come in, to its end, and to its chat."""
-        with open_look(folder / "disk" / "journal.db") as tables:
+        with suppress(StoreFailed), open_look(folder / "disk" / "journal.db") as tables:
             accepted = tables.one("SELECT count(*) FROM messages WHERE kind = 'message'")
             return accepted == (len(self.said),) and tables.one(WAITING + UNFINISHED, 0) == (0,)
+        return False
 
     def problems(self, folder: Path) -> list[str]:
         with open_look(folder / "disk" / "journal.db") as tables:

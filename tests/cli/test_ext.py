@@ -507,7 +507,7 @@ async def test_all_built_in_tools_are_known_by_name(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path)
     async with open_background(tmp_path) as background:
         parts = Parts(workspace, Sandbox("none", workspace.root, workspace.root, ""), {}, background)
-        assert {tool.spec.name for tool in builtin_tools(parts)} == set(BUILTINS) - {"skill"}
+        assert {tool.spec.name for tool in builtin_tools(parts)} == set(BUILTINS) - {"skill", "send_file"}
 
 
 async def test_the_doctor_of_nothing_says_so(tmp_path: Path) -> None:

@@ -227,7 +227,7 @@ class FakeDiscord:
     def called(self, name: str) -> list[Call]:
         return [it for it in self.calls if it.name == name]
 
-    async def until(self, holds: Callable[[], Any], within_s: float = 20.0) -> Any:
+    async def until(self, holds: Callable[[], Any], within_s: float = 60.0) -> Any:
         """What it holds, once it does."""
         with trio.fail_after(within_s):
             while not (found := holds()):

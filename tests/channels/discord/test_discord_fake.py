@@ -36,7 +36,7 @@ async def echo_bot(fake: FakeDiscord) -> AsyncGenerator[None]:
 
 
 async def test_a_bot_of_the_official_client_library_works_before_the_fake() -> None:
-    with trio.fail_after(60):
+    with trio.fail_after(120):
         async with open_fake() as fake, echo_bot(fake):
             await fake.until(lambda: fake.listening, 40)
             direct = fake.direct(ANN)["id"]

@@ -213,7 +213,7 @@ class FakeSlack:
     def called(self, method: str) -> list[dict[str, Any]]:
         return [it.params for it in self.calls if it.method == method]
 
-    async def until(self, holds: Callable[[], Any], within_s: float = 20.0) -> Any:
+    async def until(self, holds: Callable[[], Any], within_s: float = 60.0) -> Any:
         """What it holds, once it does."""
         with trio.fail_after(within_s):
             while not (found := holds()):

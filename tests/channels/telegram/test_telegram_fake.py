@@ -36,7 +36,7 @@ async def echo_bot(fake: FakeTelegram) -> AsyncGenerator[None]:
 
 
 async def test_a_bot_of_the_official_client_library_works_before_the_fake() -> None:
-    with trio.fail_after(60):
+    with trio.fail_after(120):
         async with open_fake() as fake, echo_bot(fake):
             bold = [{"type": "bold", "offset": 0, "length": 2}]
             fake.say("😀 hello", entities=bold)

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 import httpx
 
 PIECE, PIECES = b"x" * 65_536, 1600
+SIZE = PIECES * len(PIECE)
 
 
 class Pieces(httpx.AsyncByteStream):
@@ -26,7 +27,10 @@ class Pieces(httpx.AsyncByteStream):
 
 
 async def pour(client: httpx.AsyncClient, url: str, **headers: str) -> httpx.Response:
-    request = client.build_request("POST", url, headers={**headers, "transfer-encoding": "chunked"})
-    request.headers.pop("content-length", None)
+    """By chunks, or as one body whose length is told."""
+    request = client.build_request("POST", url, headers=headers)
+    if "content-length" not in headers:
+        request.headers.pop("content-length", None)
+        request.headers["transfer-encoding"] = "chunked"
     request.stream = Pieces()
     return await client.send(request)

@@ -13,7 +13,7 @@ import trio
 
 from hookgate.channels.web.api import asking
 from hookgate.protocol.catalog import StoreFull
-from tests.channels.web.pouring import pour
+from tests.channels.web.pouring import SIZE, pour
 from tests.channels.web.site import SETTINGS, TOKEN, Site, opened
 
 
@@ -111,7 +111,7 @@ async def test_a_body_that_is_too_long_or_never_ends_is_refused(site: Site, monk
         headers = {"content-type": "application/json"}
         post = "/api/chats/c1/messages"
         assert (await pour(ann, post, **headers)).status_code == 413
-        declared = await ann.post(post, content=b"x" * 100_000_000, headers=headers)
+        declared = await pour(ann, post, **headers, **{"content-length": str(SIZE)})
         assert (declared.status_code, declared.headers["connection"]) == (413, "close")
         monkeypatch.setattr(asking, "BODY_S", 0.2)
         request = ann.build_request("POST", post, headers={**headers, "content-length": "100"})
