@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -84,12 +84,17 @@ class Books:
 
     def _of_chat(self, chat: str) -> Iterator[str]:
         read = self.platform.read(chat)
-        ends = deque(dict.fromkeys(it.text for it in read if it.text in self._answers or GIVEN_UP in it.text))
+        texts = [it.text for it in read if it.text in self._answers or GIVEN_UP in it.text]
+        at, missing = 0, list[str]()
         for said in (it for it in self.said.values() if it.chat == chat):
-            if ends and (ends[0] == said.answer or GIVEN_UP in ends[0]):
-                ends.popleft()
-            else:
-                yield f"{chat} reads no answer to {said.text}, but {list(ends)[:1]}"
+            if said.answer not in texts:
+                missing.append(said.text)
+                continue
+            if (found := texts.index(said.answer)) < at:
+                yield f"{chat} reads the answer to {said.text} before an earlier one"
+            yield from _unexplained(chat, missing, texts[at:found])
+            at, missing = found + 1, []
+        yield from _unexplained(chat, missing, texts[at:])
         for before, again in _repeated(read):
             if not self._is_excused(before, again):
                 yield f"{chat} reads this again: {again}, after {before}"
@@ -121,6 +126,12 @@ class Books:
     def totals(self) -> Counter[str]:
         questions = sum(it.kind == "careful" for it in self.said.values())
         return Counter({"messages": len(self.said), "questions": questions, "deaths": len(self.deaths)})
+
+
+def _unexplained(chat: str, missing: list[str], between: list[str]) -> Iterator[str]:
+    """Each message without an answer has a line that says so, between the answers to its neighbours."""
+    if len(missing) > sum(GIVEN_UP in text for text in between):
+        yield f"{chat} reads no answer to {missing}"
 
 
 def _repeated(read: list[Read]) -> Iterator[tuple[Read, Read]]:
