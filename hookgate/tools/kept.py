@@ -21,7 +21,8 @@ class Kept:
     """Absolute paths without links in their folders.
 
     `paths` are files and folders that no tool may change, there or not; `folders` must not be made by a command
-    either, where they are missing. `told` are files that every later model is told. `hidden` no command may read.
+    either, where they are missing. `told` are files that every later model is told. `hidden` no tool may see, and
+    nothing that lies in them.
     `patterns` are globs over absolute paths, with `**` for any number of folders.
     """
 
@@ -50,6 +51,8 @@ class Kept:
 
 Keep = Callable[[], Kept]
 """What is kept now. Blocks a little."""
+Hide = Callable[[], tuple[Path, ...]]
+"""What of it is hidden, which is asked for at each reading: blocks much less."""
 
 NOTHING = Kept()
 

@@ -13,9 +13,15 @@ from hookgate.assembly.context_files import NAMES, found_files, repository
 from hookgate.assembly.keeping.programs import brought_by
 from hookgate.processes.pipes import Program, Runnable
 from hookgate.sections import Config
-from hookgate.tools.kept import Kept, is_pattern
+from hookgate.tools.kept import Kept, is_pattern, unique
 
 _PACKAGE = Path(__file__).parents[2]
+_SIDES = (
+    *("", "-wal", "-shm", "-journal", ".key", ".audit", ".lock"),
+    # A journal that is being made.
+    *(".new", ".new-wal", ".new-shm", ".new-journal"),
+)
+"""What stands beside a database, by the end of its name."""
 
 
 class Keeping:
@@ -52,9 +58,13 @@ class Keeping:
             paths=self._inside((*guards, *self._extensions, *plain, self._file)),
             folders=self._inside((*folders, *(Path(text) for text in named if text.endswith("/")))),
             told=self._inside(told_files(self._config)),
-            hidden=hidden_paths(self._config),
+            hidden=self.hidden(),
             patterns=tuple(text for text in named if is_pattern(text)),
         )
+
+    def hidden(self) -> tuple[Path, ...]:
+        """The same of that alone. Blocks less."""
+        return hidden_paths(self._config)
 
     def sealed(self) -> tuple[str, ...]:
         """Files and folders that are started or believed, and that a command could change. Blocks a little."""
@@ -155,9 +165,10 @@ def told_files(config: Config) -> tuple[Path, ...]:
 
 
 def hidden_paths(config: Config) -> tuple[Path, ...]:
-    """The control sockets, the store and the journal."""
+    """The control sockets, the store and the journal: by their own places and by those that links lead to."""
     socket = (Path(config.control.path),) if config.control.path else ()
-    return (configuration.runtime_directory(), *socket, *store_files(config))
+    named = (configuration.runtime_directory(), *socket, *store_files(config))
+    return unique(map(Path, _real_both(map(str, named))))
 
 
 def seals_folder() -> Path:
@@ -167,5 +178,5 @@ def seals_folder() -> Path:
 
 def store_files(config: Config) -> tuple[Path, ...]:
     files = (configuration.store_file(config), configuration.journal_file(config))
-    sides = (Path(f"{file}{end}") for file in files for end in ("", "-wal", "-shm", ".key", ".audit"))
+    sides = (Path(f"{file}{end}") for file in files for end in _SIDES)
     return (*sides, configuration.conversations_folder(config), configuration.media_folder(config))

@@ -99,7 +99,7 @@ async def open_toolset(stack: AsyncExitStack, settings: Settings, redactor: Reda
     descriptions = StoredDescriptions(catalog)
     registry = Registry(descriptions.get)
     _follow(registry, descriptions)
-    workspace = Workspace(folder, keeping)
+    workspace = Workspace(folder, keeping, keeping.hidden)
     media = _media(config)
     built_in = Parts(workspace, sandbox, environment, background, section.web_fetch_private, section.output)
     if settings.serving:

@@ -79,6 +79,7 @@ def _query(workspace: Workspace, call: ToolCall) -> Query:
         glob=glob,
         hidden=arguments.flag(call, "show_hidden") or names_hidden(glob),
         ignored=arguments.flag(call, "show_ignored"),
+        withheld=tuple("/".join(parts) for parts in workspace.hidden()),
         limit=arguments.whole(call, "max_results", DEFAULT_RESULTS),
     )
 

@@ -109,6 +109,7 @@ def _query(workspace: Workspace, environment: Mapping[str, str], call: ToolCall)
         ignore_case=arguments.flag(call, "ignore_case"),
         hidden=explicit or arguments.flag(call, "show_hidden") or names_hidden(glob),
         ignored=explicit or arguments.flag(call, "show_ignored"),
+        withheld=tuple("/".join(parts) for parts in workspace.hidden()),
         limit=arguments.whole(call, "max_results", DEFAULT_RESULTS),
         rg=which_outside("rg", environment.get("PATH", ""), workspace.root),
     )

@@ -32,6 +32,7 @@ class Version:
 @contextmanager
 def opened(workspace: Workspace, place: Place, op: str) -> Generator[BinaryIO]:
     """The regular file at `place`, for reading. Raises ToolError for anything else, OSError naming the path."""
+    workspace.refuse_hidden(place, op)
     with workspace.folder(place, op) as folder:
         with naming(place, op):
             descriptor = os.open(place.name, _READ, dir_fd=folder)
@@ -49,6 +50,7 @@ def replace(workspace: Workspace, place: Place, data: bytes, expected: Version |
     With `expected`, raises ToolError (stale) where the file is no longer that one. Without it, parents are made.
     """
     op = "edit" if expected else "write"
+    workspace.refuse_hidden(place, op)
     workspace.refuse_kept(place, op)
     with workspace.folder(place, op, create=expected is None) as folder, naming(place, op):
         current = _current(folder, place, op)

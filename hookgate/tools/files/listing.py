@@ -23,11 +23,14 @@ class Listed:
 
 def listing(workspace: Workspace, place: Place, *, hidden: bool) -> tuple[Listed, ...]:
     """Raises ToolError (validation) where the place is no folder, OSError that names it. Blocks."""
+    workspace.refuse_hidden(place, "ls")
+    withheld = workspace.hidden()
     with workspace.folder(place, "ls") as parent, naming(place, "ls"):
         descriptor = _open(parent, place)
         try:
             with os.scandir(descriptor) as entries:
-                found = [_listed(entry) for entry in entries if hidden or not entry.name.startswith(".")]
+                seen = (entry for entry in entries if hidden or not entry.name.startswith("."))
+                found = [_listed(entry) for entry in seen if (*place.parts, entry.name) not in withheld]
         finally:
             os.close(descriptor)
     return tuple(sorted(found, key=lambda it: f"{it.name}/" if it.folder else it.name))

@@ -14,7 +14,7 @@ from time import monotonic
 from hookgate.protocol.effects import FileEffect
 from hookgate.tools.errors import ToolError
 from hookgate.tools.files.observe_paths import Parts, shown_path
-from hookgate.tools.files.workspace import Place, Workspace
+from hookgate.tools.files.workspace import Place, Workspace, lies_in
 
 MAX_HASHED_BYTES = 1024 * 1024
 MAX_ENTRIES = 2000
@@ -81,6 +81,7 @@ def scan(
 class _Look:
     def __init__(self, workspace: Workspace, limits: Limits, known: Mapping[Parts, Seen]) -> None:
         self._workspace, self._limits, self._known = workspace, limits, known
+        self._withheld = workspace.hidden()
         self._begun = monotonic()
         self._left = limits.entries
         self._scan = Scan()
@@ -133,6 +134,8 @@ class _Look:
                     self._add(folder, (*parts, entry.name), entry.name, entry.stat(follow_symlinks=False))
 
     def _add(self, folder: int, parts: Parts, name: str, status: os.stat_result) -> None:
+        if lies_in(parts, self._withheld):
+            return
         if stat.S_ISDIR(status.st_mode):
             self._queue(parts, name)
         elif parts not in self._scan.files:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hookgate.tools.errors import ToolError
-from hookgate.tools.kept import Keep, nothing
+from hookgate.tools.kept import Hide, Keep, nothing
 
 OWN_NAMES = frozenset({".hookgate", ".zot", "hookgate.toml"})
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -40,7 +40,9 @@ class Workspace:
 
     root: Path
     keep: Keep = nothing
-    """What no tool may write here: asked for at each writing."""
+    """What no tool may see or write here."""
+    hide: Hide | None = None
+    """What of `keep` no tool may see, where that is known without the rest."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "root", Path(os.path.realpath(self.root)))
@@ -56,6 +58,19 @@ class Workspace:
         if path in kept.told:
             why = "every later model is told what it says; a person can allow it with agent.context_files = false"
             raise ToolError("permission", op, f"{place.shown} is not for tools to write: {why}")
+
+    def refuse_hidden(self, place: Place, op: str) -> None:
+        """Raises ToolError (permission) where the place is not for tools to see: before anything is opened there."""
+        if lies_in(place.parts, self.hidden()):
+            why = "belongs to hookgate itself, and is hidden from tools"
+            raise ToolError("permission", op, f"{place.shown} {why}", denied_by="rule:workspace")
+
+    def hidden(self) -> frozenset[tuple[str, ...]]:
+        """Parts below the root of files, and of folders with all that is in them, that no tool may see; none at all
+        stand for the root itself. Blocks a little."""
+        paths = self.keep().hidden if self.hide is None else self.hide()
+        inside = (path.relative_to(self.root).parts for path in paths if path.is_relative_to(self.root))
+        return frozenset((*inside, *(() for path in paths if self.root.is_relative_to(path))))
 
     def place(self, path: str, op: str) -> Place:
         """Where `path` leads, relative to the root or absolute inside it; it need not exist.
@@ -89,6 +104,11 @@ class Workspace:
                 os.close(descriptor)
             descriptor = inner
         return descriptor
+
+
+def lies_in(parts: tuple[str, ...], places: frozenset[tuple[str, ...]]) -> bool:
+    """Whether it is one of them, or in one."""
+    return any(parts[:count] in places for count in range(len(parts) + 1))
 
 
 def _enter(parent: int, name: str, create: bool) -> int:

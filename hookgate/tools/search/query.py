@@ -22,7 +22,9 @@ class Query:
 
     `parts` lead from `root` to the folder that is searched; with `file` only that file of it is. `glob` chooses
     paths below the folder; without a `pattern` they are what is wanted, with one the lines in them that it matches.
-    `rg` is the path of ripgrep, or empty; it is waited for so long before the search goes on without it.
+    `hidden`: names that begin with a dot too. `withheld`: files and folders that are passed over whatever is asked,
+    relative to `root`. `rg` is the path of ripgrep, or empty; it is waited for so long before the search goes on
+    without it.
     """
 
     root: str
@@ -34,6 +36,7 @@ class Query:
     ignore_case: bool = False
     hidden: bool = False
     ignored: bool = False
+    withheld: tuple[str, ...] = ()
     limit: int = 100
     rg: str = ""
     probed: int = PROBED_FILES
@@ -50,8 +53,8 @@ class Query:
     @classmethod
     def decoded(cls, text: str) -> Query:
         members = json.loads(text)
-        parts = tuple(members.pop("parts"))
-        return cls(parts=parts, **members)
+        parts, withheld = tuple(members.pop("parts")), tuple(members.pop("withheld"))
+        return cls(parts=parts, withheld=withheld, **members)
 
 
 @dataclass(frozen=True, slots=True)

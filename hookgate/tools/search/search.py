@@ -47,6 +47,7 @@ async def search(query: Query, op: str, deadline_s: float = DEADLINE_S) -> Found
 def target(workspace: Workspace, path: str, op: str) -> tuple[Place, bool]:
     """What is to be searched, and whether it is a folder. Raises as the workspace does. Blocks."""
     place = workspace.place(path, op)
+    workspace.refuse_hidden(place, op)
     with workspace.folder(place, op) as folder, naming(place, op):
         mode = os.stat(place.name, dir_fd=folder, follow_symlinks=False).st_mode
     if not stat.S_ISDIR(mode) and not stat.S_ISREG(mode):

@@ -73,6 +73,7 @@ class Walk:
 
     def __init__(self, query: Query, enters: Callable[[str], bool], lister: Lister = listed) -> None:
         self._hidden, self._ignored = query.hidden, query.ignored
+        self._withheld = frozenset(query.withheld)
         self._enters, self._lister = enters, lister
         self.skipped = 0
 
@@ -81,7 +82,7 @@ class Walk:
         rules = None if self._ignored else read_rules(folder, prefix, above)
         for _, name, kind in self._listed(folder, prefix):
             path = prefix + name
-            if not self._hidden and name.startswith("."):
+            if path in self._withheld or (not self._hidden and name.startswith(".")):
                 continue
             if rules is not None and rules.ignores(path, kind == "folder"):
                 continue
