@@ -7,8 +7,8 @@ gateway, never of the button.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from hookgate.channels import outcome
 from hookgate.channels.platforms.units import units
@@ -19,6 +19,9 @@ from hookgate.protocol.journal.values import Standing
 
 MOST = 3500
 """Units of what others have written, where a platform takes 4096 with our own words."""
+LESS = (2500, 1500, 900, 400)
+"""Where that, with what it takes to show it as it is, is more than a platform takes."""
+LEAST = 240
 MOST_ARGUMENTS = 12
 DENY = "no"
 MARKS: Mapping[RequestState, str] = {"approved": "✅", "spent": "✅", "expired": "⌛"}
@@ -71,31 +74,60 @@ class Card:
         return "\n\n".join(filter(None, (self.title, "\n".join(self.lines), *arguments, self.outcome)))
 
 
+def fitting(request: ApprovalRequest, became: str, fits: Callable[[Card], bool]) -> Card:
+    """The one that shows the most of those that fit. On each every argument has its name, or it says how many there
+    are and how to read them."""
+    cards = (card(request, became, most) for most in (MOST, *LESS))
+    return next(filter(fits, cards), None) or _counted(request, became)
+
+
+def _counted(request: ApprovalRequest, became: str) -> Card:
+    """Short, whatever others have written."""
+    least, number = card(request, became, LEAST), len(request.call.arguments)
+    told = f"Its arguments ({number}) are too long to show here: /pending {request.id[:8]} shows all."
+    return replace(least, lines=(*least.lines, told), arguments=())
+
+
 def card(request: ApprovalRequest, became: str = "", most: int = MOST) -> Card:
     """`most`: units of what others have written."""
-    whose = f", the extension {named(request.extension)} makes it" if request.extension else ""
-    lines = [f"A call of {named(request.call.name)}{whose}; {named(request.asked_by)} asks."]
+    whose = f", the extension {_named(request.extension, most // 8)} makes it" if request.extension else ""
+    call, asked_by = _named(request.call.name, most // 8), _named(request.asked_by, most // 8)
+    lines = [f"A call of {call}{whose}; {asked_by} asks."]
     if request.text:
         lines.append(_cut(visible(request.text), most // 4, request.id))
     if request.always:
         lines.append(f"Always would be for {_cut(visible(request.always), most // 8, request.id)}")
     title = _cut(visible(request.title), most // 8, request.id)
-    return Card(title, tuple(lines), tuple(_arguments(request, most)), became)
+    outcome = became if len(became) <= most // 2 else f"{became[: most // 2]}..."
+    return Card(title, tuple(lines), tuple(_arguments(request, most // 2)), outcome)
 
 
-def _arguments(request: ApprovalRequest, most: int) -> Iterator[tuple[str, str]]:
-    """In the room that there is, the short ones whole."""
+def _arguments(request: ApprovalRequest, room: int) -> Iterator[tuple[str, str]]:
+    """In this room, names and what they stand for, the short ones whole."""
     arguments = request.call.arguments
     if len(arguments) > MOST_ARGUMENTS:
-        arguments = {f"all {len(arguments)} arguments": arguments}
-    texts = [(named(name), visible(_text(value))) for name, value in arguments.items()]
-    room, shares = most // 2, [0] * len(texts)
-    by_length = sorted(range(len(texts)), key=lambda it: len(texts[it][1]))
-    for rank, n in enumerate(by_length):
-        shares[n] = room // (len(texts) - rank)
-        room -= min(units(texts[n][1]), shares[n])
-    for share, (name, text) in zip(shares, texts, strict=True):
+        yield f"all {len(arguments)} arguments", _cut(visible(_text(arguments)), room, request.id)
+        return
+    shares = _shares([units(named(name)) for name in arguments], room // 2)
+    names = [_named(name, share) for name, share in zip(arguments, shares, strict=True)]
+    texts = [visible(_text(value)) for value in arguments.values()]
+    shares = _shares([units(text) for text in texts], room - sum(map(units, names)))
+    for name, share, text in zip(names, shares, texts, strict=True):
         yield name, _cut(text, share, request.id) or '""'
+
+
+def _shares(sizes: Sequence[int], room: int) -> Sequence[int]:
+    """Of the room for each: what it takes, or as much as all others that take more."""
+    shares = [0] * len(sizes)
+    for rank, n in enumerate(sorted(range(len(sizes)), key=sizes.__getitem__)):
+        shares[n] = max(room, 0) // (len(sizes) - rank)
+        room -= min(sizes[n], shares[n])
+    return shares
+
+
+def _named(name: str, most: int) -> str:
+    shown = named(name)
+    return shown if units(shown) <= most else f"{shown[:most]}...({len(name)}_characters)"
 
 
 def _text(value: object) -> str:
@@ -105,7 +137,7 @@ def _text(value: object) -> str:
 def _cut(text: str, most: int, request: str) -> str:
     if units(text) <= most:
         return text
-    head, tail = text[: most // 3], text[-(most // 6) :]
+    head, tail = text[: most // 3], text[len(text) - most // 6 :]
     left = len(text) - len(head) - len(tail)
     return f"{head}\n[... {left:,} of {len(text):,} characters more: /pending {request[:8]} shows all ...]\n{tail}"
 

@@ -6,13 +6,12 @@ from hookgate.channels.discord.outgoing.formatting import JOINED, escaped
 from hookgate.channels.discord.outgoing.messages import Messages
 from hookgate.channels.platforms import cards
 from hookgate.channels.platforms.asking import Pressed
+from hookgate.channels.platforms.units import units
 from hookgate.protocol.approval import ApprovalRequest
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.journal.values import Standing
 
 MOST = 2000
-TRIES = (1500, 900, 400, 100)
-"""How much of what others have written is shown: as much of it as fits, with what it takes to show it as it is."""
 
 
 class DiscordCards:
@@ -38,8 +37,7 @@ class DiscordCards:
 
 
 def written(request: ApprovalRequest, outcome: str = "") -> str:
-    texts = (_written(cards.card(request, outcome, most)) for most in TRIES)
-    return next((it for it in texts if len(it) <= MOST), _written(cards.card(request, outcome, TRIES[-1]))[:MOST])
+    return _written(cards.fitting(request, outcome, lambda it: units(_written(it)) <= MOST))
 
 
 def _written(card: cards.Card) -> str:

@@ -7,13 +7,15 @@ from typing import Any
 
 from hookgate.channels.platforms import cards
 from hookgate.channels.platforms.asking import Pressed
+from hookgate.channels.platforms.units import units
 from hookgate.channels.slack.outgoing.messages import Messages, Text
 from hookgate.channels.slack.outgoing.mrkdwn import escaped
 from hookgate.protocol.approval import ApprovalRequest
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.journal.values import Standing
 
-MAX_NOTE = 1000
+MOST = 4000
+"""Units of all that is on it. A notification shows its title and what became of it."""
 GONE = "Nobody knows of this question any more."
 STYLES = {"Allow": "primary", "Deny": "danger"}
 
@@ -23,7 +25,7 @@ class SlackCards:
         self._messages = messages
 
     async def show(self, request: ApprovalRequest) -> str:
-        return await self._messages.post(request.chat, _written(cards.card(request), cards.keyboard(request)))
+        return await self._messages.post(request.chat, written(request, cards.keyboard(request)))
 
     async def change(self, chat: Chat, message_id: str, standing: Standing | None) -> None:
         if standing is None:
@@ -31,7 +33,7 @@ class SlackCards:
             return
         request = standing.request.shown
         buttons = cards.keyboard(request) if standing.state == "open" else ()
-        await self._messages.edit(chat, message_id, _written(cards.card(request, cards.became(standing)), buttons))
+        await self._messages.edit(chat, message_id, written(request, buttons, cards.became(standing)))
 
     async def answer(self, pressed: Pressed, text: str, *, counted: bool) -> None:
         """What counts is seen on the card."""
@@ -39,7 +41,8 @@ class SlackCards:
             await self._messages.tell(Chat("", pressed.chat, thread=pressed.thread), pressed.user, text)
 
 
-def _written(card: cards.Card, keyboard: cards.Keyboard) -> Text:
+def written(request: ApprovalRequest, keyboard: cards.Keyboard, outcome: str = "") -> Text:
+    card = cards.fitting(request, outcome, lambda it: units(it.text) <= MOST)
     elements = [_section(_text(card.title or " ", bold=True), _text("\n" + "\n".join(card.lines)))]
     for name, value in card.arguments:
         elements += [_section(_text(f"{name}:")), {"type": "rich_text_preformatted", "elements": [_text(value)]}]
@@ -48,7 +51,7 @@ def _written(card: cards.Card, keyboard: cards.Keyboard) -> Text:
     buttons = [_button(text, data) for row in keyboard for text, data in row]
     blocks: list[dict[str, Any]] = [{"type": "rich_text", "elements": elements}]
     blocks += [{"type": "actions", "elements": buttons}] if buttons else []
-    return Text(escaped(card.text[:MAX_NOTE]), blocks)
+    return Text(escaped("\n".join(filter(None, (card.title, card.outcome)))), blocks)
 
 
 def _section(*elements: dict[str, Any]) -> dict[str, Any]:

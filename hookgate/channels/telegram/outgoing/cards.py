@@ -13,6 +13,7 @@ from hookgate.protocol.approval import ApprovalRequest
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.journal.values import Standing
 
+MOST = 4096
 ANSWER_CHARS = 200
 
 
@@ -21,7 +22,7 @@ class TelegramCards:
         self._api, self._messages = api, messages
 
     async def show(self, request: ApprovalRequest) -> str:
-        return await self._messages.post(request.chat, _written(cards.card(request)), cards.keyboard(request))
+        return await self._messages.post(request.chat, written(request), cards.keyboard(request))
 
     async def change(self, chat: Chat, message_id: str, standing: Standing | None) -> None:
         if standing is None:
@@ -29,7 +30,7 @@ class TelegramCards:
             return
         request = standing.request.shown
         buttons = cards.keyboard(request) if standing.state == "open" else ()
-        text = _written(cards.card(request, cards.became(standing)))
+        text = written(request, cards.became(standing))
         await self._messages.edit(chat, int(message_id or 0), text, buttons)
 
     async def answer(self, pressed: Pressed, text: str, *, counted: bool) -> None:
@@ -40,6 +41,10 @@ class TelegramCards:
             )
         except ApiFailed as error:
             raise undelivered(error) from None
+
+
+def written(request: ApprovalRequest, outcome: str = "") -> Text:
+    return _written(cards.fitting(request, outcome, lambda it: units(_written(it).plain) <= MOST))
 
 
 def _written(card: cards.Card) -> Text:
