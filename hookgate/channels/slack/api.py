@@ -47,13 +47,14 @@ class ApiFailed(Exception):
 
 
 class Api:
-    """Whoever asks for too much is told so by the platform for a method at a time: nobody asks it again before that
-    time is over. `revoked` is told when the bot's token is none any more."""
+    """Whoever asks for too much is told so by the platform for a method at a time, of a chat where it is one of
+    those that write: nobody asks it again before that time is over. `revoked` is told when the bot's token is none
+    any more."""
 
     def __init__(self, base: str, token: Secret, requests: Requests) -> None:
         self._base = base.rstrip("/")
         self._token, self._requests = token, requests
-        self._not_before: dict[str, float] = {}
+        self._not_before: dict[tuple[str, str], float] = {}
         self.revoked: Callable[[], None] = lambda: None
         self.scopes: frozenset[str] | None = None
         """What the bot's token is for, by the platform's latest word; None: it has not said."""
@@ -62,9 +63,10 @@ class Api:
         self, method: str, params: Mapping[str, object] = MappingProxyType({}), token: Secret | None = None
     ) -> Mapping[str, Any]:
         """What it answers; None among the parameters is left out. Raises ApiFailed."""
-        wait_s = self._not_before.get(method, 0.0) - trio.current_time()
-        if wait_s > 0:
+        what = (method, str(params.get("channel")) if method.startswith("chat.") else "")
+        if (wait_s := self._not_before.get(what, 0.0) - trio.current_time()) > 0:
             raise ApiFailed("ratelimited", "ratelimited", wait_s)
+        self._not_before.pop(what, None)
         # Each method takes a form, and not all of them JSON.
         form = {name: _encoded(it) for name, it in params.items() if it is not None}
         headers = {"Authorization": f"Bearer {(token or self._token).value}"}
@@ -75,7 +77,7 @@ class Api:
             return _result(answer)
         except ApiFailed as error:
             if error.retry_after_s is not None:
-                self._not_before[method] = trio.current_time() + error.retry_after_s
+                self._not_before[what] = trio.current_time() + error.retry_after_s
             if error.is_revoked and token is None:
                 self.revoked()
             raise

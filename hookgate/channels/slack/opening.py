@@ -114,8 +114,8 @@ class _Receiving:
                 mode = SocketMode(self.api, self.settings.other, inbox, self.connection, catching_up.want)
                 nursery.start_soon(mode.run)
             else:
-                self.webhook.inbox = inbox
                 catching_up.want()
+                self.webhook.inbox = inbox
                 nursery.start_soon(self.webhook.run)
 
     async def _look(self) -> None:

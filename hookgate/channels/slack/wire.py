@@ -124,8 +124,6 @@ class Place(_Wire):
     """A conversation that the bot is in."""
 
     id: Id
-    is_im: bool = False
-    is_mpim: bool = False
     is_archived: bool = False
 
 

@@ -35,6 +35,8 @@ ANN = {"id": "U0ANN", "username": "ann", "name": "ann", "team_id": TEAM}
 BOB = {"id": "U0BOB", "username": "bob", "name": "bob", "team_id": TEAM}
 DIRECT = "D0ANN"
 GENERAL = "C0GENERAL"
+KINDS = {"im": "im", "mpim": "mpim", "private_channel": "groups", "public_channel": "channels"}
+"""Of conversations, and what their scopes are called by."""
 _RAW = re.compile(r"<(?!https?://|mailto:)|&(?!amp;|lt;|gt;)")
 """What in a text of the bot's would mean something that nobody has meant."""
 
@@ -444,10 +446,18 @@ class FakeSlack:
         return {"file": {"id": params["file"]}}
 
     async def do_users_conversations(self, params: dict[str, Any]) -> dict[str, Any]:
-        return self._paged("channels", list(self.channels.values()), params)
+        wanted = params["types"].split(",")
+        for kind in wanted:
+            self._may(f"{KINDS[kind]}:read")
+        return self._paged("channels", [it for it in self.channels.values() if _kind(it) in wanted], params)
+
+    def _may(self, scope: str) -> None:
+        if scope not in self.scopes:
+            raise Refused("missing_scope")
 
     async def do_conversations_history(self, params: dict[str, Any]) -> dict[str, Any]:
         self._where(params["channel"])
+        self._may(f"{KINDS[_kind(self.channels[params['channel']])]}:history")
         said = [it for (where, _), it in sorted(self.messages.items(), reverse=True) if where == params["channel"]]
         return self._paged("messages", [it for it in said if _is_first(it)], params)
 
@@ -505,6 +515,12 @@ class FakeSlack:
 def _streamed(params: Mapping[str, Any]) -> str:
     chunks = params.get("chunks") or []
     return params.get("markdown_text", "") + "".join(it.get("text", "") for it in chunks)
+
+
+def _kind(channel: Mapping[str, Any]) -> str:
+    if channel["is_im"] or channel["is_mpim"]:
+        return "im" if channel["is_im"] else "mpim"
+    return "private_channel" if channel.get("is_private") else "public_channel"
 
 
 def _is_first(message: Mapping[str, Any]) -> bool:

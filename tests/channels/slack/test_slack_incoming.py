@@ -158,6 +158,43 @@ async def test_what_was_said_while_nobody_listened_is_caught_up_with_oldest_firs
                 assert fake.wrong == []
 
 
+async def test_a_crash_while_it_catches_up_loses_nothing_whatever_was_heard_meanwhile(tmp_path: Path) -> None:
+    with trio.fail_after(60):
+        async with open_fake() as fake:
+            async with opened(tmp_path, fake) as bench:
+                begun = fake.say("begin")
+                await bench.heard(1)
+            fake.deaf = True
+            fake.say(f"<@{BOT_USER}> older", channel=GENERAL)
+            fake.say("newer")
+            fake.channels[GENERAL]["refuses"] = "internal_error"
+            async with opened(tmp_path, fake) as bench:
+                await bench.heard(1)
+                fake.deaf = False
+                fake.say("live")
+                await bench.heard(2)
+                assert bench.offsets == [begun["ts"]] * 2
+            del fake.channels[GENERAL]["refuses"]
+            async with opened(tmp_path, fake) as bench:
+                assert [it.text for it in await bench.heard(1)] == ["older"]
+
+
+async def test_a_scope_that_is_missing_ends_catching_up_for_its_own_conversations_alone(tmp_path: Path) -> None:
+    with trio.fail_after(60):
+        async with open_fake() as fake:
+            async with opened(tmp_path, fake) as bench:
+                fake.say("begin")
+                await bench.heard(1)
+            fake.deaf = True
+            fake.channel("G0PRIVATE", is_private=True)
+            fake.scopes -= {"mpim:read", "groups:history"}
+            fake.say("private", channel="G0PRIVATE")
+            fake.say("in public", channel=GENERAL)
+            async with opened(tmp_path, fake) as bench:
+                assert [it.text for it in await bench.heard(1)] == ["in public"]
+                assert fake.wrong == []
+
+
 async def test_more_than_a_page_that_was_missed_is_heard_in_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -300,6 +337,11 @@ async def test_events_by_http_are_taken_where_they_are_signed_and_answered_once_
         fake.command("/hookgate", "pending")
         assert await fake.bring() == [200, 200, 200]
         assert [it.text for it in bench.received] == ["hello", "/pending"]
+        fake.say("given up")
+        failing.append(FULL)
+        assert await fake.bring() == [503]
+        fake.waiting.clear()
+        assert (await bench.heard(3))[-1].text == "given up"
         challenge = {"type": "url_verification", "challenge": "abc", "token": "t"}
         async with httpx.AsyncClient() as client:
             body = json.dumps(challenge).encode()

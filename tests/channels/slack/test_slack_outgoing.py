@@ -94,6 +94,9 @@ async def test_a_method_that_asks_for_time_is_not_asked_again_before_it_is_over(
                 await bench.channel.send(Outbound(direct(), "hello"), f"k{n}")
             assert failed.value.retry_after_s is not None
         assert len(bench.fake.called("chat.postMessage")) == 1
+        bench.fake.channel(GENERAL)
+        await bench.channel.send(Outbound(GROUP, "hello"), "other")
+        assert bench.fake.texts(GENERAL) == ["hello"], "other chats go on"
 
 
 async def test_files_are_uploaded_and_a_begun_message_is_not_begun_again(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import trio
 from pydantic import BaseModel, ValidationError
 
 from hookgate.channels.platforms.said import Said
-from hookgate.channels.slack.api import PASSING, Api, ApiFailed
+from hookgate.channels.slack.api import Api, ApiFailed
 from hookgate.channels.slack.incoming.inbox import Inbox
 from hookgate.channels.slack.wire import Past, Place, Places
 from hookgate.processes.backoff import backoff_s
@@ -19,6 +19,8 @@ from hookgate.protocol.catalog import StoreFailed
 
 log = structlog.get_logger("hookgate.slack")
 
+KINDS = ("im", "mpim", "private_channel", "public_channel")
+"""Of conversations; for each a scope of its own is needed."""
 PAGE = 200
 MOST_PAGES = 50
 """Of one conversation: 10,000 messages."""
@@ -32,49 +34,60 @@ class CatchingUp:
     def __init__(self, api: Api, inbox: Inbox) -> None:
         self._api, self._inbox = api, inbox
         self._wanted = trio.Event()
+        inbox.missed = self._wake
 
     def want(self) -> None:
+        """From now on the place that is stored stays where it is, until all has been asked for."""
+        self._inbox.place.miss()
+        self._wake()
+
+    def _wake(self) -> None:
         self._wanted.set()
 
     async def run(self) -> None:
-        """Whenever it is wanted, until cancelled; from the place of that moment on, since what comes meanwhile moves
-        it."""
-        failures, since = 0, ""
+        """Whenever it is wanted, until cancelled."""
+        failures = 0
         while True:
             await self._wanted.wait()
             self._wanted = trio.Event()
-            since = min(since or self._inbox.place.at, self._inbox.place.at)
+            since = self._inbox.place.seek()
             try:
                 await self._catch_up(since)
             except (ApiFailed, StoreFailed) as error:
                 failures += 1
                 log.warning("not_caught_up", channel=self._inbox.reader.channel, since=since, reason=str(error))
-                if isinstance(error, ApiFailed) and error.code and error.code not in PASSING:
-                    # Only a person mends that; the place stays, for the next time.
-                    continue
                 await trio.sleep(backoff_s(failures, FIRST_S, LONGEST_S))
                 self._wanted.set()
             else:
-                failures, since = 0, ""
+                failures = 0
+                self._inbox.place.found()
 
     async def _catch_up(self, since: str) -> None:
         """Raises ApiFailed and StoreFailed."""
         if not since:
             return
         found = 0
-        for place in await self._places():
-            kind = "im" if place.is_im else "mpim" if place.is_mpim else "channel"
-            found += await self._read("conversations.history", since, kind, channel=place.id)
+        for kind in KINDS:
+            told = kind if kind in ("im", "mpim") else "channel"
+            for place in await self._places(kind):
+                found += await self._read("conversations.history", since, told, channel=place.id)
         for channel, thread in self._inbox.threads.all:
             kind = "im" if channel.startswith("D") else "channel"
             found += await self._read("conversations.replies", since, kind, channel=channel, ts=thread)
         log.info("caught_up", channel=self._inbox.reader.channel, since=since, messages=found)
 
-    async def _places(self) -> list[Place]:
-        kinds, cursor, places = "im,mpim,private_channel,public_channel", None, list[Place]()
+    async def _places(self, kind: str) -> list[Place]:
+        """None of a kind that the bot was not given to see. Raises ApiFailed."""
+        cursor, places = None, list[Place]()
         while True:
-            told: dict[str, object] = {"types": kinds, "limit": PAGE, "cursor": cursor}
-            page = await self._page(Places, "users.conversations", told)
+            told: dict[str, object] = {"types": kind, "limit": PAGE, "cursor": cursor}
+            try:
+                page = await self._page(Places, "users.conversations", told)
+            except ApiFailed as error:
+                if error.code != "missing_scope":
+                    raise
+                log.warning("not_caught_up", channel=self._inbox.reader.channel, chats=kind, reason=error.why)
+                return places
             places += (it for it in page.channels if not it.is_archived)
             cursor = page.response_metadata.next_cursor if page.response_metadata else ""
             if not cursor:
@@ -95,10 +108,12 @@ class CatchingUp:
                 }
                 page = await self._page(Past, method, told)
             except ApiFailed as error:
-                if error.may_pass:
+                lacks_scope = error.code == "missing_scope"
+                if error.may_pass and not lacks_scope:
                     raise
-                # It was left, closed or deleted meanwhile.
-                log.info("not_caught_up", channel=self._inbox.reader.channel, chat=where["channel"], reason=error.why)
+                # Else it was left, closed or deleted meanwhile.
+                say = log.warning if lacks_scope else log.info
+                say("not_caught_up", channel=self._inbox.reader.channel, chat=where["channel"], reason=error.why)
                 break
             messages += page.messages
             cursor = page.response_metadata.next_cursor if page.response_metadata else ""

@@ -36,8 +36,8 @@ FETCHING = 8
 
 
 class Inbox:
-    """`press` acts on a button. A message that comes twice, as another event or because it was not acknowledged in
-    time, waits for itself, and is known then by where and when it was said."""
+    """`press` acts on a button; `missed` is told of what was not stored. A message that comes twice, as another event
+    or because it was not acknowledged in time, waits for itself, and is known then by where and when it was said."""
 
     def __init__(
         self,
@@ -50,6 +50,7 @@ class Inbox:
     ) -> None:
         self.reader, self.threads, self.place = reader, threads, place
         self._api, self._parts, self._press = api, parts, press
+        self.missed: Callable[[], None] = lambda: None
         self._in_order: WeakValueDictionary[str, trio.Lock] = WeakValueDictionary()
         self._fetching = trio.CapacityLimiter(FETCHING)
 
@@ -75,18 +76,22 @@ class Inbox:
         """One after the other in each conversation; a stop waits for nothing."""
         lane = f"{said.chat.session_key} {'stop' if said.stops else ''}"
         lock = self._in_order[lane] = self._in_order.get(lane) or trio.Lock()
-        counts, stored = not said.message_id.startswith("command "), False
+        counts, missed = not said.message_id.startswith("command "), False
         if counts:
             self.place.begin(said.message_id)
         try:
             async with lock:
-                await self._receive(said, self.place.after(said.message_id) if counts else "")
-            stored = True
+                await self._receive(said, counts=counts)
+        except (StoreFailed, trio.Cancelled):
+            missed = counts
+            raise
         finally:
             if counts:
-                self.place.end(said.message_id, stored=stored)
+                self.place.end(said.message_id, missed=missed)
+            if missed:
+                self.missed()
 
-    async def _receive(self, said: Said, offset: str) -> None:
+    async def _receive(self, said: Said, *, counts: bool) -> None:
         if said.chat in self.threads:
             said = replace(said, reply_to_bot=True)
         inbound, media, notes = said.inbound, list[str](), list[str]()
@@ -104,6 +109,7 @@ class Inbox:
         inbound = replace(inbound, text="\n".join(filter(None, (before, said.text, *notes))), media=tuple(media))
         if hears and said.is_meant:
             await self.threads.note(said.chat)
+        offset = self.place.after(said.message_id) if counts else ""
         await self._parts.receive(inbound, Upstream(self.reader.me.user_id, offset))
 
     async def _fetched(self, attachment: Attachment, chat: Chat) -> str:

@@ -6,30 +6,49 @@ from collections import Counter
 
 
 class Place:
-    """`at`: the latest message before which nothing is open; empty: nothing has come yet."""
+    """It stays before what is open, and before what may have been missed until all of that was asked for: whoever
+    begins there again has it all."""
 
     def __init__(self, at: str) -> None:
-        self.at = at
         self._latest = at
         self._open: Counter[str] = Counter()
+        self._missed = self._sought = ""
+
+    @property
+    def at(self) -> str:
+        """Empty: nothing has come yet."""
+        return self.after("")
+
+    def after(self, ts: str) -> str:
+        """What is stored with this message: where it would be then."""
+        before = (*(it for it in self._open if it != ts), self._missed, self._sought)
+        return min((*filter(None, before), max(self._latest, ts)))
 
     def begin(self, ts: str) -> None:
         self._open[ts] += 1
 
-    def end(self, ts: str, *, stored: bool) -> None:
-        """Not stored: it comes again, and what is after it is looked through again."""
+    def end(self, ts: str, *, missed: bool) -> None:
+        """`missed`: it was not stored, and has to come again."""
         self._open[ts] -= 1
         if not self._open[ts]:
             del self._open[ts]
-        if stored:
+        if missed:
+            self.miss(ts)
+        else:
             self._latest = max(self._latest, ts)
-            self.at = max(self.at, self._settled(self._latest))
-        elif self.at > ts:
-            self.at = ts
 
-    def after(self, ts: str) -> str:
-        """What is stored with this message: where it would be then."""
-        return max(self.at, self._settled(max(self._latest, ts), but=ts))
+    def miss(self, since: str = "") -> None:
+        """From this message on, else from the place on, some may be missing."""
+        self._missed = _first(self._missed, since or self.at)
 
-    def _settled(self, latest: str, but: str = "") -> str:
-        return min((*(it for it in self._open if it != but), latest))
+    def seek(self) -> str:
+        """From where all that was missed is asked for now, until `found`. Empty: there is nothing to ask for."""
+        self._sought, self._missed = _first(self._missed, self._sought), ""
+        return self._sought
+
+    def found(self) -> None:
+        self._sought = ""
+
+
+def _first(*times: str) -> str:
+    return min(filter(None, times), default="")

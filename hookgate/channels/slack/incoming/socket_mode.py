@@ -131,7 +131,6 @@ class SocketMode:
             self._connection.works()
         except StoreFailed as error:
             self._connection.unstored(str(error))
-            self._resumed()
         except SocketClosed:
             # It comes again by another one, and is known then.
             log.info("event_unacknowledged", channel=self._inbox.reader.channel)
