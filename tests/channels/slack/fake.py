@@ -41,6 +41,11 @@ _RAW = re.compile(r"<(?!https?://|mailto:)|&(?!amp;|lt;|gt;)")
 """What in a text of the bot's would mean something that nobody has meant."""
 
 
+_CODE = re.compile(r"```.*?(?:```|$)", re.DOTALL)
+_SIGNS = re.compile(r"<[@!#]|<[^\u200b<>\n][^<>\n]*\|")
+"""What in Markdown means something to the platform alone."""
+
+
 class Refused(Exception):
     def __init__(self, error: str, retry_after: int = 0, status: int = 200) -> None:
         super().__init__(error)
@@ -407,7 +412,9 @@ class FakeSlack:
             raise Refused("missing_recipient_user_id")
         if not params["channel"].startswith("D") and not params.get("recipient_team_id"):
             raise Refused("missing_recipient_team_id")
-        sent = self._stored({**params, "text": _streamed(params)})
+        sent = self._stored({**params, "text": ""})
+        self.messages[params["channel"], sent["ts"]]["text"] = _streamed(params)
+        self._signs(_streamed(params))
         self.streaming.add((params["channel"], sent["ts"]))
         return sent
 
@@ -424,6 +431,7 @@ class FakeSlack:
         if (params["channel"], params["ts"]) not in self.streaming:
             raise Refused("message_not_in_streaming_state")
         message["text"] += _streamed(params)
+        self._signs(message["text"])
         return {"channel": params["channel"], "ts": params["ts"], "message": message}
 
     async def do_files_getUploadURLExternal(self, params: dict[str, Any]) -> dict[str, Any]:
@@ -505,8 +513,13 @@ class FakeSlack:
         self.messages[channel, ts] = said
         return {"channel": channel, "ts": ts, "message": said}
 
+    def _signs(self, markdown: str) -> None:
+        if found := _SIGNS.search(_CODE.sub("", markdown)):
+            self.wrong.append(f"a sign of the platform's own: {found[0]}")
+
     def _text(self, params: Mapping[str, Any]) -> str:
         text = params.get("text") or ""
+        self._signs("".join(it["text"] for it in params.get("blocks") or [] if it["type"] == "markdown"))
         if found := _RAW.search(text):
             self.wrong.append(f"a sign that is not escaped at {found.start()}: {text[found.start() :][:20]}")
         return text

@@ -9,6 +9,7 @@ import trio
 
 from hookgate.channels.slack.channel import PREVIEWS
 from hookgate.channels.slack.outgoing.mrkdwn import mrkdwn
+from hookgate.channels.slack.outgoing.neutral import neutral
 from hookgate.protocol.channel import Undelivered
 from hookgate.protocol.chat import Chat, Outbound
 from tests.channels.slack.bench import Bench, asked, became, benched, direct, noted, opened
@@ -41,6 +42,26 @@ GROUP = Chat("sl", GENERAL, "U0ANN", "group", "1700000000.000001")
 )
 def test_markdown_is_written_in_the_platforms_way(markdown: str, shown: str) -> None:
     assert mrkdwn(markdown) == shown
+
+
+@pytest.mark.parametrize(
+    ("markdown", "shown"),
+    [
+        ("<!channel> <@U99> <#C1> a < b", "<\u200b!channel> <\u200b@U99> <\u200b#C1> a < b"),
+        (
+            "<https://evil.example|bank.com> <https://y.example>",
+            "<\u200bhttps://evil.example|bank.com> <https://y.example>",
+        ),
+        ("```html\n<!DOCTYPE html>\n```\n<!here>", "```html\n<!DOCTYPE html>\n```\n<\u200b!here>"),
+        ("```\n<!-- still being written", "```\n<!-- still being written"),
+        ("    ```\ntext\n```\n<!here>", "    ```\ntext\n```\n<\u200b!here>"),
+        ("```\na\n~~~\n<!here>", "```\na\n~~~\n<\u200b!here>"),
+        ("> ```\n> <!here>", "> ```\n> <\u200b!here>"),
+        ("\\`<!here>\\` \ud800", "\\`<\u200b!here>\\` \ufffd"),
+    ],
+)
+def test_markdown_that_slack_is_given_as_it_is_has_no_signs_of_its_own(markdown: str, shown: str) -> None:
+    assert neutral(markdown) == shown
 
 
 async def test_a_text_goes_to_its_thread_and_what_gets_too_long_by_its_marks_goes_as_markdown(tmp_path: Path) -> None:
@@ -209,9 +230,13 @@ async def test_a_thread_shows_an_answer_being_written_as_a_stream_which_its_last
         assert (fake.streaming, fake.texts(GENERAL)) == (set(), ["**one** two"])
         [begun] = fake.called("chat.startStream")
         assert (begun["recipient_user_id"], begun["recipient_team_id"]) == ("U0ANN", "T0001")
+        third = await channel.preview(Outbound(GROUP, "see <"), "k3", "")
+        await channel.preview(Outbound(GROUP, "see <!channel"), "k3", third)
+        await channel.edit(Outbound(GROUP, "see <!channel> <@U99> <https://evil.example|bank.com>"), third)
+        assert fake.texts(GENERAL)[1] == "see <\u200b!channel> <\u200b@U99> <\u200bhttps://evil.example|bank.com>"
         other = await channel.preview(Outbound(GROUP, "not so"), "k2", "")
         await channel.edit(Outbound(GROUP, "**but so**"), other)
-        assert (fake.streaming, fake.texts(GENERAL)[1]) == (set(), "*but so*")
+        assert (fake.streaming, fake.texts(GENERAL)[2]) == (set(), "*but so*")
         assert fake.wrong == []
 
 

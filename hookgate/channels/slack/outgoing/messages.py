@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from hookgate.channels.platforms.files import File, filename
 from hookgate.channels.slack.api import Api, ApiFailed
 from hookgate.channels.slack.outgoing.mrkdwn import escaped, mrkdwn
+from hookgate.channels.slack.outgoing.neutral import neutral
 from hookgate.channels.slack.wire import Posted, UploadUrl
 from hookgate.protocol.channel import Undelivered
 from hookgate.protocol.chat import Chat
@@ -37,11 +38,11 @@ class Text:
 
     @staticmethod
     def of(markdown: str) -> Text:
-        """What gets too long by being written in the platform's way is given to it as it is."""
+        """What gets too long by being written in the platform's way is given to it as Markdown."""
         written = mrkdwn(markdown)
         if len(written) <= MAX_TEXT:
             return Text(written, [])
-        return Text(escaped(markdown[:NOTE]), [{"type": "markdown", "text": markdown}])
+        return Text(escaped(markdown[:NOTE]), [{"type": "markdown", "text": neutral(markdown)}])
 
 
 class Messages:

@@ -10,6 +10,7 @@ import structlog
 
 from hookgate.channels.slack.api import Api, ApiFailed
 from hookgate.channels.slack.outgoing.messages import ts_of, undelivered
+from hookgate.channels.slack.outgoing.neutral import neutral
 from hookgate.protocol.chat import Chat
 
 log = structlog.get_logger("hookgate.slack")
@@ -36,6 +37,7 @@ class Streams:
         if not (self._there_are and chat.thread and self.team and chat.sender and markdown):
             return ""
         whose: Mapping[str, str] = {} if chat.chat_type == "direct" else self._for(chat)
+        markdown = neutral(markdown)
         said = {"channel": chat.chat_id, "thread_ts": chat.thread, "markdown_text": markdown}
         try:
             ts = ts_of(await self._api.call("chat.startStream", {**said, **whose}))
@@ -55,7 +57,7 @@ class Streams:
 
     async def add(self, chat: Chat, ts: str, markdown: str) -> bool:
         """Until all of this stands there. False: it has to be edited. Raises Undelivered."""
-        shown = self._open.get((chat.chat_id, ts))
+        shown, markdown = self._open.get((chat.chat_id, ts)), neutral(markdown)
         if shown is None or not markdown.startswith(shown):
             return False
         if markdown != shown:
@@ -68,7 +70,7 @@ class Streams:
     async def end(self, chat: Chat, ts: str, markdown: str) -> bool:
         """With all of this standing there. False: it is no stream any more, and has to be edited. Raises
         Undelivered."""
-        shown = self._open.get((chat.chat_id, ts))
+        shown, markdown = self._open.get((chat.chat_id, ts)), neutral(markdown)
         if shown is None:
             return False
         said: dict[str, Any] = {"channel": chat.chat_id, "ts": ts}
