@@ -203,11 +203,11 @@ class Approvals:
         return outcome(await self._waiting.vote(stored, vote))
 
     async def named(self, text: str) -> tuple[str, ...]:
-        """The requests that somebody may mean who types so much of an id, two at most: what waits, else the rest."""
+        """The requests that somebody may mean who types so much of an id: all that wait, else two of the rest."""
         if len(text) < LEAST_TYPED:
             return ()
         waiting = tuple(it.id for it in await self.pending() if it.id.startswith(text))
-        return waiting[:2] or await self._decisions.beginning(text)
+        return waiting or await self._decisions.beginning(text)
 
     def _deciders(self, shown: ApprovalRequest) -> frozenset[Voter]:
         """Those of the rule or the hook who are the channel's too."""

@@ -66,7 +66,7 @@ class Walk:
         self.audit(question)
         asked, first, stage = dict[str, _Asked](), question, question.stage
         while True:
-            chains, seen, owner = self.chains, question, owners.get(question.tool) if owners else None
+            chains, seen, owner = self.chains, question, owners.get(question.tool)
             for mount in chains.matching(question):
                 if mount.name == owner or not mount.answers_at(stage):
                     continue

@@ -201,6 +201,21 @@ async def test_a_request_that_waits_stays_open_and_says_so_once(autojump_clock: 
         assert isinstance(call.ended[0], Permit)
 
 
+async def test_a_request_that_waits_says_so_out_of_a_file_too(tmp_path: Path) -> None:
+    rule = replace(RULE, ttl_s=0.01, terms=replace(RULE.terms, on_expiry="wait"))
+    async with open_journal(tmp_path / "journal.db", "process") as journal, open_call(rule, journal=journal) as call:
+        while not (told := await call.house.told_in("slack")):
+            await trio.sleep(0.001)
+        assert told == ["slack:C99 Run bash? Nobody answered within 0.01 s; it still waits."]
+
+
+async def test_whoever_a_turn_answers_has_the_roles_of_the_people_as_they_are_by_now() -> None:
+    approvals = House(RULE, people=PEOPLE).approvals
+    assert approvals.roles(STEP.chat) == OPS
+    approvals.adopt([RULE], People([people.Person("ann", (ANN,))]))
+    assert approvals.roles(STEP.chat) == ()
+
+
 async def test_people_who_change_void_what_they_were_asked() -> None:
     async with open_call(RULE) as call:
         assert not call.house.approvals.adopt([RULE], PEOPLE)

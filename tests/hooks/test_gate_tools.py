@@ -69,10 +69,14 @@ async def test_a_changed_system_message_is_an_event_that_names_the_hook() -> Non
     assert [e.payload for e in events] == [HookModified("evil", "before_llm", ("messages", "system"))]
 
 
-async def test_a_bare_model_stays_with_the_current_provider() -> None:
-    cheap = hook("cheap", Asked().saying("cheap", Modify({"model": "mini"})), Stage.BEFORE_LLM)
+@pytest.mark.parametrize(
+    ("model", "meant"),
+    [("mini", "openai/mini"), ("meta/llama", "openai/meta/llama"), ("anthropic/small", "anthropic/small")],
+)
+async def test_a_model_without_a_known_provider_stays_with_the_current_one(model: str, meant: str) -> None:
+    cheap = hook("cheap", Asked().saying("cheap", Modify({"model": model})), Stage.BEFORE_LLM)
     gate = gate_of(cheap, providers=frozenset({"openai", "anthropic"}))
-    assert (await gate.before_llm(STEP, REQUEST)).model == "openai/mini"
+    assert (await gate.before_llm(STEP, REQUEST)).model == meant
 
 
 def _owner(name: str, answer: Answer | None, *stages: Stage, rules: Rules | None = None) -> Mount:
