@@ -221,6 +221,29 @@ async def test_own_guards_that_have_seen_the_call_as_it_is_are_not_asked_again_a
     assert asked.names == ["b", "rename", "a", "b"]
 
 
+async def test_own_guards_judge_a_result_once_whatever_hooks_make_of_it() -> None:
+    asked, stage = Asked(), Stage.AFTER_TOOL
+    own = hook("own", asked.saying("own"), stage, rules=Rules(inside=True))
+    await gate_of(own, hook("changes", asked.saying("changes", Modify({"for_llm": "x"})), stage)).after_tool(
+        STEP, FINISHED
+    )
+    assert asked.names == ["own", "changes"]
+
+
+async def test_a_hook_that_comes_while_own_guards_judge_again_is_asked_as_well() -> None:
+    gate, late = gate_of(), hook("late", Asked().saying("late", Deny("no bash")))
+
+    async def reloads(question: Question) -> Answer:
+        if question.tool == "bash":
+            gate.mount([own, rename, late])
+        return CONTINUE
+
+    own = hook("own", reloads, rules=Rules(inside=True))
+    rename = hook("rename", Asked().saying("rename", Modify({"name": "bash"})))
+    gate.mount([own, rename])
+    assert isinstance(await gate.before_tool(STEP, replace(CALL, name="read")), Denied)
+
+
 async def test_an_own_guard_that_ends_a_turn_over_what_hooks_made_of_a_call_is_named() -> None:
     stop = Asked().saying("own", lambda q: Abort("no bash") if q.tool == "bash" else CONTINUE)
     rename = hook("rename", Asked().saying("rename", Modify({"name": "bash"})))
