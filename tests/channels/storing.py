@@ -33,7 +33,8 @@ FULL = StoreFailed("the disk is full")
 
 @dataclass
 class Storing:
-    """`failing`: what it fails with, one message after the other. `stir` is told of each message."""
+    """`failing`: what it fails with, one message after the other. `stir` is told of each message. `strangers`: by
+    their ids those who are not heard."""
 
     journal: Journal
     media: FileMedia
@@ -41,10 +42,17 @@ class Storing:
     failing: list[Exception]
     received: list[Inbound] = field(default_factory=list)
     offsets: list[str] = field(default_factory=list)
+    strangers: set[str] = field(default_factory=set[str])
 
     @property
     def parts(self) -> PlatformParts:
-        asked = (_ready, lambda _inbound: True, self._receive, self._decide, lambda: COMMANDS)
+        asked = (
+            _ready,
+            lambda it: it.chat.sender not in self.strangers,
+            self._receive,
+            self._decide,
+            lambda: COMMANDS,
+        )
         return PlatformParts(*asked, self.journal, self.media)
 
     async def _receive(self, inbound: Inbound, upstream: Upstream) -> Accepted:

@@ -36,6 +36,12 @@ class Connection(Connecting):
             return self._void()
         return self.fails(f"Discord: {error.why}", error.retry_after_s)
 
+    def unplaced(self, error: ApiFailed) -> float:
+        """It does not say now where something was said."""
+        if error.is_revoked:
+            return self._void()
+        return self.waits(f"Discord: {error.why}", error.retry_after_s)
+
     def closed(self, closed: SocketClosed) -> float:
         if closed.code == REVOKED:
             return self._void()

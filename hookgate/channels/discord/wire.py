@@ -142,6 +142,12 @@ class Quoted(Content):
     author: User | None = None
 
 
+class Named(_Wire):
+    """Of a message that cannot be read otherwise."""
+
+    id: Snowflake
+
+
 class Message(Content):
     id: Snowflake
     channel_id: Snowflake

@@ -42,9 +42,13 @@ class Connecting:
 
     def unstored(self, why: str) -> float:
         """What came could not be stored: it comes again."""
+        return self.waits(f"nothing can be stored: {why}")
+
+    def waits(self, why: str, retry_after_s: float | None = None) -> float:
+        """What came is here, and cannot be dealt with yet."""
         self._failures += 1
-        self._become("degraded", f"nothing can be stored: {why}")
-        return backoff_s(self._failures, FIRST_S, LONGEST_S)
+        self._become("degraded", why)
+        return max(backoff_s(self._failures, FIRST_S, LONGEST_S), retry_after_s or 0)
 
     def broke(self, why: str) -> float:
         return self.fails(f"it broke off, and begins again: {why}", for_long=True)

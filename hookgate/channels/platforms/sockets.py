@@ -4,13 +4,14 @@ knows the library. Knows no platform, and opens nothing again."""
 from __future__ import annotations
 
 import math
-import ssl
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
 import trio
 from trio_websocket import ConnectionClosed, ConnectionRejected, WebSocketConnection, wrap_client_stream
+
+from hookgate.channels.platforms.requests import trust_store
 
 CONNECT_S = 15.0
 SEND_S = 10.0
@@ -130,7 +131,7 @@ async def _stream(url: str, deadline: float) -> tuple[Wire, str, str]:
 
 async def _proven(stream: trio.SocketStream, host: str) -> Wire:
     """Raises SocketClosed."""
-    tls = trio.SSLStream(stream, ssl.create_default_context(), server_hostname=host, https_compatible=True)
+    tls = trio.SSLStream(stream, trust_store(), server_hostname=host, https_compatible=True)
     try:
         await tls.do_handshake()
     except trio.BrokenResourceError:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
 from structlog.testing import capture_logs
 
-from hookgate.channels.discord.incoming import inbox
+from hookgate.channels.discord.incoming import inbox, missed
 from hookgate.channels.discord.incoming.place import Place, Places, latest, read_place
 from hookgate.protocol.chat import Chat, Inbound
 from tests.channels.discord.bench import benched, direct, opened
-from tests.channels.discord.fake import ANN, CONTENT, ME, OPS, ROLE, FakeDiscord, open_fake
+from tests.channels.discord.fake import ANN, BOB, CONTENT, ME, OPS, ROLE, FakeDiscord, Refused, open_fake, too_many
 from tests.channels.storing import FULL, PNG
 
 ROOM = "GET /channels/{channel_id}"
@@ -260,3 +261,112 @@ async def test_a_token_and_an_intent_that_only_a_person_mends_are_named(tmp_path
                 while "no more sessions" not in bench.channel.state.why:
                     await trio.sleep(0.01)
                 assert told(fake, 2) == []
+
+
+# --- what cannot be asked now ---
+
+
+async def test_a_message_waits_until_discord_says_where_it_was_said_however_often_it_fails(tmp_path: Path) -> None:
+    async with benched(tmp_path) as bench:
+        fake, thread = bench.fake, bench.fake.thread()
+        fake.faults[ROOM] = [*[Refused(502, "Bad Gateway")] * 3, too_many(0.5)]
+        fake.say("first", room=thread)
+        await bench.becomes("degraded")
+        fake.say("second", room=thread)
+        assert [it.text for it in await bench.heard(2)] == ["first", "second"]
+        assert bench.received[0].chat == Chat("dc", OPS, ANN["id"], "group", thread["id"])
+        assert len(fake.called(ROOM)) == 5
+        await bench.becomes("receiving")
+
+
+async def test_where_the_bot_may_not_look_a_group_stays_one_and_that_is_asked_again(tmp_path: Path) -> None:
+    async with benched(tmp_path) as bench:
+        fake, thread = bench.fake, bench.fake.thread()
+        fake.gone[thread["id"]] = 50001
+        fake.say("unknown", room=thread)
+        [heard] = await bench.heard(1)
+        assert heard.chat == Chat("dc", thread["id"], ANN["id"], "group")
+        fake.gone.clear()
+        fake.say("known", room=thread)
+        assert (await bench.heard(2))[1].chat == Chat("dc", OPS, ANN["id"], "group", thread["id"])
+
+
+async def test_what_was_missed_in_a_room_that_names_no_server_is_nobodys_direct_message(tmp_path: Path) -> None:
+    with trio.fail_after(60):
+        async with open_fake() as fake:
+            async with opened(tmp_path, fake) as bench:
+                await fake.until(lambda: fake.listening)
+                fake.say("one", room=fake.rooms[OPS])
+                fake.say("one")
+                await bench.heard(2)
+            fake.sessions.clear()
+            fake.message(fake.rooms[OPS], ANN, "not to the bot")
+            fake.message(fake.direct(ANN), ANN, "to the bot")
+            server = fake.rooms[OPS].pop("guild_id")
+            async with opened(tmp_path, fake) as bench:
+                await fake.until(lambda: fake.called(ROOM))
+                fake.say("now")
+                assert [it.text for it in await bench.heard(2)] == ["to the bot", "now"]
+            fake.rooms[OPS]["guild_id"] = server
+
+
+async def test_what_could_not_be_fetched_is_fetched_later_whatever_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(missed, "TRIES", 1)
+    monkeypatch.setattr(missed, "FIRST_S", 0.05)
+    with trio.fail_after(60):
+        async with open_fake() as fake:
+            async with opened(tmp_path, fake) as bench:
+                await fake.until(lambda: fake.listening)
+                fake.say("one")
+                await bench.heard(1)
+            fake.sessions.clear()
+            for number in range(150):
+                fake.message(fake.direct(ANN), ANN, f"{number}", **({"author": None} if number == 7 else {}))
+            fake.faults[HISTORY] = [Refused(502, "Bad Gateway")] * 3
+            async with opened(tmp_path, fake) as bench:
+                listed, failures = bench.journal.chats.listed, [FULL] * 2
+
+                async def failing(*args: Any, **more: Any) -> Any:
+                    if failures:
+                        raise failures.pop()
+                    return await listed(*args, **more)
+
+                monkeypatch.setattr(bench.journal.chats, "listed", failing)
+                texts = [it.text for it in await bench.heard(149)]
+                assert texts == [f"{number}" for number in range(150) if number != 7]
+                assert (failures, fake.faults[HISTORY]) == ([], [])
+
+
+async def test_strangers_who_wait_stop_nobody_who_is_heard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inbox, "MOST_WAITING", 20)
+    monkeypatch.setattr(inbox, "MOST_STRANGE", 5)
+    with trio.fail_after(60):
+        async with open_fake() as fake:
+            async with opened(tmp_path, fake) as bench:
+                await fake.until(lambda: fake.listening)
+                fake.say("one")
+                await bench.heard(1)
+            fake.sessions.clear()
+            fake.held[HISTORY] = trio.Event()
+            async with opened(tmp_path, fake) as bench:
+                bench.gateway.strangers.add(BOB["id"])
+                await fake.until(lambda: fake.called(HISTORY))
+                for number in range(30):
+                    fake.say(f"{number}", BOB)
+                fake.say("/stop")
+                assert [it.text for it in await bench.heard(1)] == ["/stop"]
+                fake.held[HISTORY].set()
+                assert [it.text for it in await bench.heard(6)][1:] == [f"{number}" for number in range(5)]
+
+
+@pytest.mark.parametrize(("code", "why"), [(4014, "MESSAGE_CONTENT is off"), (4013, "knows an intent no more")])
+async def test_a_close_that_only_a_person_mends_says_so_and_spends_no_more_sessions(
+    tmp_path: Path, code: int, why: str
+) -> None:
+    async with benched(tmp_path) as bench:
+        await bench.becomes("receiving")
+        bench.fake.hang_up(code)
+        assert why in await bench.becomes("down")
+        assert bench.fake.starts_left == 999

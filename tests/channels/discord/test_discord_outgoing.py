@@ -222,3 +222,29 @@ async def test_slash_commands_are_told_once_answered_at_once_and_come_in_as_they
             assert [it["name"] for it in fake.commands] == ["stop", "help", "reload-ext"]
             assert len(fake.called("PUT /applications/{application_id}/commands")) == 1
             assert fake.wrong == []
+
+
+async def test_a_strangers_command_is_shown_to_them_alone(tmp_path: Path) -> None:
+    async with benched(tmp_path) as bench:
+        bench.gateway.strangers.add(BOB["id"])
+        for user, flags in ((BOB, 64), (ANN, None)):
+            act = bench.fake.command("approve", "@everyone come", user, room=OPS)
+            await bench.fake.until(partial(act.get, "answer"))
+            assert act["answer"]["data"].get("flags") == flags
+        assert bench.fake.wrong == []
+
+
+async def test_a_press_of_somebody_who_has_left_since_holds_up_nobody_elses(tmp_path: Path) -> None:
+    async with benched(tmp_path) as bench:
+        fake = bench.fake
+        await asked(bench.journal, request(GROUP), (ANN["id"],))
+        shown = dict(await card(bench, OPS))
+        fake.faults["POST /webhooks/{webhook_id}/{webhook_token}"] = [Refused(404, "Unknown Webhook", 10015)]
+        left = fake.press(shown, "Allow", BOB)
+        await fake.until(lambda: fake.called("POST /webhooks/{webhook_id}/{webhook_token}"))
+        [session] = fake.listening
+        nobody = {"id": "77", "application_id": "5", "type": 3, "token": "t", "channel_id": OPS, "guild_id": "1"}
+        fake.send(session, "INTERACTION_CREATE", {**nobody, "member": None, "message": shown, "data": {}})
+        fake.press(shown, "Deny")
+        await became(bench.journal, "refused")
+        assert left["whispers"] == []

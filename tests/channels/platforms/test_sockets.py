@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
+from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
 import trio
 from trio_websocket import ConnectionClosed, WebSocketRequest, serve_websocket
 
 from hookgate.channels.platforms import sockets
 from hookgate.channels.platforms.sockets import NO_CODE, SocketClosed, open_socket
+from tests.certificates import certified
 
 Serve = Callable[[WebSocketRequest], Awaitable[None]]
 
@@ -125,3 +130,31 @@ async def test_a_side_that_does_not_close_and_one_that_does_not_read_hold_up_not
             except SocketClosed as closed:
                 failed = closed.why
         assert failed == "it took nothing for 0.2 s"
+
+
+async def test_a_socket_trusts_whom_requests_trust(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    key, certificate = certified(tmp_path, "localhost")
+    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    server.load_cert_chain(certificate, key)
+    roots = httpx.create_ssl_context
+
+    def with_ours(**given: Any) -> ssl.SSLContext:
+        context = roots(**given)
+        context.load_verify_locations(certificate)
+        return context
+
+    async def close(request: WebSocketRequest) -> None:
+        connection = await request.accept()
+        await connection.aclose(4000)
+
+    with trio.fail_after(20):
+        async with trio.open_nursery() as nursery:
+            found = await nursery.start(serve_websocket, close, "127.0.0.1", 0, server)
+            with pytest.raises(SocketClosed, match="TLS failed"):
+                async with open_socket(f"wss://localhost:{found.port}"):
+                    pass
+            monkeypatch.setattr(httpx, "create_ssl_context", with_ours)
+            async with open_socket(f"wss://localhost:{found.port}") as socket:
+                with pytest.raises(SocketClosed, match="4000"):
+                    await socket.receive()
+            nursery.cancel_scope.cancel()

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import ssl
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 import trio
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from cryptography.x509.oid import NameOID
 from website import Names, Site, get, kind, page, reply, serving
 
 from hookgate.tools.web import addresses
 from hookgate.tools.web import fetch as module
 from hookgate.tools.web.addresses import is_public
+from tests.certificates import certified
 
 # --- redirects ----------------------------------------------------------------------------------------------
 
@@ -140,19 +135,6 @@ async def test_a_proxy_of_the_environment_is_not_used(site: Site, monkeypatch: p
     monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
     site.routes["/"] = page("direct", "text/plain")
     assert (await get(site.url("/"))).for_llm.endswith("direct")
-
-
-def certified(folder: Path, name: str) -> tuple[Path, Path]:
-    """The files of a key and of the certificate that it has signed for itself, for a server of this name."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    who, day = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)]), timedelta(days=1)
-    builder = x509.CertificateBuilder(who, who, key.public_key(), x509.random_serial_number())
-    builder = builder.not_valid_before(datetime.now(UTC) - day).not_valid_after(datetime.now(UTC) + day)
-    builder = builder.add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
-    (folder / "certificate.pem").write_bytes(builder.sign(key, hashes.SHA256()).public_bytes(Encoding.PEM))
-    kept = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    (folder / "key.pem").write_bytes(kept)
-    return folder / "key.pem", folder / "certificate.pem"
 
 
 async def test_a_certificate_is_checked_against_the_name_not_the_address(

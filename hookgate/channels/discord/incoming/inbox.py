@@ -19,7 +19,7 @@ from hookgate.channels.discord.api import Api, ApiFailed, Route
 from hookgate.channels.discord.connection import Connection
 from hookgate.channels.discord.incoming.place import Places
 from hookgate.channels.discord.incoming.reading import COMMANDED, PRESSED, Reader, thread_parent, typed
-from hookgate.channels.discord.incoming.rooms import Rooms
+from hookgate.channels.discord.incoming.rooms import Rooms, may_be_thread
 from hookgate.channels.discord.wire import Guild, Interaction, Message
 from hookgate.channels.platforms.asking import Pressed
 from hookgate.channels.platforms.files import keep_attachment
@@ -35,9 +35,11 @@ log = structlog.get_logger("hookgate.discord")
 MAX_FILE = 25_000_000
 MOST_WAITING = 1000
 """Of what has come; while so much waits nothing more is read."""
+MOST_STRANGE = 100
+"""Of that by strangers; more of them are not even read: nobody stops the others' /stop from outside."""
 TRIES = 3
 PAUSE_S = 1.0
-DEFERRED_UPDATE, MESSAGE = 6, 4
+DEFERRED_UPDATE, MESSAGE, EPHEMERAL = 6, 4, 1 << 6
 MAX_SHOWN = 500
 Work = Callable[[], Awaitable[None]]
 
@@ -56,9 +58,9 @@ class Inbox:
     ) -> None:
         self.reader, self.places, self.rooms = reader, places, Rooms(api)
         self._api, self._connection, self._parts, self._press = api, connection, parts, press
-        self._lanes: dict[str, deque[tuple[str, Work]]] = {}
-        """By chat what waits there, each with its key among the places."""
-        self._waiting = 0
+        self._lanes: dict[str, deque[tuple[str, Work, bool]]] = {}
+        """By chat what waits there, each with its key among the places, and whether a stranger says it."""
+        self._waiting = self._strange = 0
         self._settled = trio.Event()
         self.caught_up = trio.Event()
         self.caught_up.set()
@@ -103,11 +105,25 @@ class Inbox:
             log.warning("dispatch_skipped", channel=self.reader.channel, reason=f"{name}: {problems(error)}")
 
     def _take_message(self, message: Message) -> None:
+        room = self.rooms.known(message.channel_id)
+        said = self.reader.said(message, thread_parent(room))
+        if isinstance(said, Skipped):
+            log.debug("message_skipped", channel=self.reader.channel, reason=said.why)
+            return
+        # Of a thread that nobody knows yet nobody knows either who is heard there.
+        strange = (room is not None or not may_be_thread(message)) and self._is_strange(said)
+        if strange and self._strange >= MOST_STRANGE:
+            log.warning("stranger_not_read", channel=self.reader.channel)
+            return
         self.places.take(message.id, int(message.id))
         if message.content.strip() == "/stop":
-            self._queue(f"{message.channel_id} stop", message.id, partial(self._hear, message))
+            self._queue(f"{message.channel_id} stop", message.id, partial(self._hear, message), strange=strange)
         else:
-            self._queue(message.channel_id, message.id, partial(self._hear_next, message))
+            self._queue(message.channel_id, message.id, partial(self._hear_next, message), strange=strange)
+
+    def _is_strange(self, said: Said) -> bool:
+        """Whether nobody hears whoever says this, were it meant for the bot."""
+        return not self._parts.hears(replace(said.inbound, mentioned=True))
 
     def _take_interaction(self, interaction: Interaction) -> None:
         self.places.take(interaction.id)
@@ -115,42 +131,48 @@ class Inbox:
         aside = " pressed" if interaction.type == PRESSED else " stop" if typed(interaction) == "/stop" else ""
         self._queue(f"{interaction.channel_id}{aside}", interaction.id, partial(self._act, interaction))
 
-    def _queue(self, lane: str, key: str, work: Work) -> None:
+    def _queue(self, lane: str, key: str, work: Work, *, strange: bool = False) -> None:
         self._waiting += 1
+        self._strange += strange
         if lane in self._lanes:
-            self._lanes[lane].append((key, work))
+            self._lanes[lane].append((key, work, strange))
         else:
-            self._lanes[lane] = deque([(key, work)])
+            self._lanes[lane] = deque([(key, work, strange)])
             self.beside(partial(self._work_off, lane))
 
     async def _work_off(self, lane: str) -> None:
         queue = self._lanes[lane]
         while queue:
-            key, work = queue[0]
+            key, work, strange = queue[0]
             await self.deal_with(work)
             queue.popleft()
             self._waiting -= 1
+            self._strange -= strange
             self.places.done(key)
             self._settled.set()
         del self._lanes[lane]
 
     async def deal_with(self, work: Work) -> None:
         """Until it is stored, is nothing to store, or cannot be dealt with, which holds up nothing after it."""
-        tries, unstored = 0, False
+        tries, waited = 0, False
         while True:
             try:
                 await work()
             except StoreFailed as error:
-                unstored = True
+                waited = True
                 await trio.sleep(self._connection.unstored(str(error)))
-            except Exception:
+            except Exception as error:
+                if isinstance(error, ApiFailed) and not error.is_final:
+                    waited = True
+                    await trio.sleep(self._connection.unplaced(error))
+                    continue
                 tries += 1
                 log.exception("given_up" if tries == TRIES else "failed", channel=self.reader.channel)
                 if tries == TRIES:
                     return
                 await trio.sleep(PAUSE_S)
             else:
-                if unstored:
+                if waited:
                     self._connection.works()
                 return
 
@@ -204,7 +226,12 @@ class Inbox:
         answer: dict[str, object] = {"type": DEFERRED_UPDATE}
         if interaction.type == COMMANDED:
             shown = typed(interaction)[:MAX_SHOWN].replace("`", "'")
-            answer = {"type": MESSAGE, "data": {"content": f"`{shown}`", "allowed_mentions": {"parse": []}}}
+            said: dict[str, object] = {"content": f"`{shown}`", "allowed_mentions": {"parse": []}}
+            heard = self.reader.acted(interaction)
+            if not isinstance(heard, Said) or self._is_strange(heard):
+                # The others there need not read it.
+                said["flags"] = EPHEMERAL
+            answer = {"type": MESSAGE, "data": said}
         route = Route("POST", "/interactions/{}/{}/callback", (interaction.id, interaction.token), of_bot=False)
         try:
             await self._api.call(route, answer)

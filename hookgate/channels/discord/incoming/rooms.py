@@ -11,6 +11,15 @@ from hookgate.channels.discord.incoming.reading import THREADS
 from hookgate.channels.discord.wire import Message, Room
 
 KNOWN = 10_000
+DIRECT = 1
+"""The type of a channel with one person; every other one is of a server."""
+UNREADABLE = 422
+"""Asked again, it would say the same."""
+
+
+def may_be_thread(message: Message) -> bool:
+    """As far as the message itself says where it was said."""
+    return bool(message.guild_id) and (message.channel_type is None or message.channel_type in THREADS)
 
 
 class Rooms:
@@ -19,24 +28,33 @@ class Rooms:
         self._rooms: OrderedDict[str, Room] = OrderedDict()
 
     async def of(self, message: Message) -> Room:
-        """Where it was said. Raises ApiFailed where that can be asked again."""
-        kind = message.channel_type
-        if not message.guild_id or (kind is not None and kind not in THREADS):
-            return Room(id=message.channel_id, guild_id=message.guild_id)
-        return await self.get(message.channel_id)
+        """Where it was said; one of a server that the bot may not look at is taken for no thread. Raises ApiFailed
+        where that can be asked again."""
+        here = Room(id=message.channel_id, guild_id=message.guild_id)
+        if not may_be_thread(message):
+            return here
+        try:
+            return await self.get(message.channel_id)
+        except ApiFailed as error:
+            if not error.is_final:
+                raise
+            return here
+
+    def known(self, id_: str) -> Room | None:
+        return self._rooms.get(id_)
 
     async def get(self, id_: str) -> Room:
-        """One that the bot may not look at is no thread. Raises ApiFailed where that can be asked again."""
+        """Only what the platform has said is remembered. Raises ApiFailed."""
         room = self._rooms.get(id_)
         if room is None:
+            found = await self._api.call(Route("GET", "/channels/{}", (id_,)))
             try:
-                room = Room.model_validate(await self._api.call(Route("GET", "/channels/{}", (id_,))))
-            except ApiFailed as error:
-                if not error.is_final:
-                    raise
-                room = Room(id=id_)
+                room = Room.model_validate(found)
             except ValidationError:
-                room = Room(id=id_)
+                raise ApiFailed(UNREADABLE, "it does not say what that channel is") from None
+            if not room.guild_id and room.type != DIRECT:
+                # Taken for a person's own, it would be heard by rules that are not a group's.
+                raise ApiFailed(UNREADABLE, "it does not say which server that channel is of")
             self._rooms[id_] = room
             if len(self._rooms) > KNOWN:
                 self._rooms.popitem(last=False)
