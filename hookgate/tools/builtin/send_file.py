@@ -5,6 +5,8 @@ Puts it into the store and says which it is: bringing it to the chat is the loop
 
 from __future__ import annotations
 
+import codecs
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import PurePath
@@ -23,6 +25,7 @@ from hookgate.tools.files.workspace import Workspace
 from hookgate.tools.names import SEND_FILE
 
 MOST_BYTES = 20_000_000
+_WINDOW, _OVERLAP = 1 << 16, 1 << 13
 
 SPEC = ToolSpec(
     name=SEND_FILE,
@@ -84,11 +87,26 @@ class SendFile:
             content = file.read(MOST_BYTES + 1)
         if len(content) > MOST_BYTES:
             raise ToolError("budget", SEND_FILE, f"{path} has more than {MOST_BYTES} bytes")
-        try:
-            text = content.decode()
-        except UnicodeDecodeError:
-            return content
-        if self._redactor.text(text) != text:
+        if any(self._redactor.text(text) != text for text in _readings(content)):
             why = f"{path} holds what is a secret, or looks like one; take it out, or have a person send the file"
             raise ToolError("permission", SEND_FILE, why, denied_by="rule:secrets")
         return content
+
+
+def _readings(content: bytes) -> Iterator[str]:
+    """The file as text, in each way that some program would read it: one byte that is no UTF-8 makes it no other."""
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        yield from _windows(content.decode("utf-8", "replace"))
+    else:
+        yield text
+    if b"\0" in content or content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        for coding in ("utf-16-le", "utf-16-be"):
+            yield from _windows(content.decode(coding, "replace"))
+
+
+def _windows(text: str) -> Iterator[str]:
+    """Piece by piece, each with the end of the one before: no thread waits for megabytes of what may be no text."""
+    for start in range(0, len(text), _WINDOW):
+        yield text[max(0, start - _OVERLAP) : start + _WINDOW]
