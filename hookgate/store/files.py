@@ -41,10 +41,19 @@ class Schema:
 
 def make_place(path: Path) -> None:
     """The folder, and an empty file, where they are missing."""
-    path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+    make_folder(path.parent)
     if not path.exists():
         # SQLite would make it readable for all; its other files take over the mode of this one.
         os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, FILE_MODE))
+
+
+def make_folder(folder: Path) -> None:
+    """Where it is missing, with those above it that are: all for their owner alone."""
+    if folder.is_dir():
+        return
+    # With `parents` the mode would be that of the last one only.
+    make_folder(folder.parent)
+    folder.mkdir(FOLDER_MODE, exist_ok=True)
 
 
 def sync_folder(folder: Path) -> None:

@@ -6,6 +6,7 @@ import bz2
 import gzip
 import io
 import lzma
+import struct
 from collections.abc import Callable
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile
@@ -35,6 +36,24 @@ def archive(content: bytes = b"hello") -> bytes:
 
 
 BOMB = bytes(2_000_000)
+SPOT = b"\x2c" + struct.pack("<4HB", 0, 0, 1, 1, 0) + b"\x02\x02\x44\x01\x00"
+
+
+def gif(*blocks: bytes) -> bytes:
+    return b"GIF89a" + struct.pack("<2H3B", 1, 1, 0x80, 0, 0) + bytes(6) + b"".join(blocks) + b";"
+
+
+def entries(count: int, said: int) -> bytes:
+    """An archive of empty files, and how many there are as its end says."""
+    entry = struct.pack("<4s4B4H3I5H2I", b"PK\1\2", 20, 3, 20, *bytes(8), 1, *bytes(6)) + b"a"
+    ending = struct.pack("<4s4H2IH", b"PK\5\6", 0, 0, said, said, len(entry) * count, 0, 0)
+    return entry * count + ending
+
+
+def needy() -> bytes:
+    """A small file which takes much memory to unpack."""
+    packer = lzma.LZMACompressor(filters=[{"id": lzma.FILTER_LZMA2, "preset": 0, "dict_size": 128 << 20}])
+    return packer.compress(b"hello") + packer.flush()
 
 
 @pytest.mark.parametrize(
@@ -45,6 +64,13 @@ BOMB = bytes(2_000_000)
         (gzip.compress(BOMB[:600_000]) * 2, "unpacks to more than 1 MB"),
         (bz2.compress(BOMB), "unpacks to more than 1 MB"),
         (lzma.compress(BOMB), "unpacks to more than 1 MB"),
+        (lzma.compress(BOMB[:600_000]) * 2, "unpacks to more than 1 MB"),
+        (needy(), "MiB of memory"),
+        *((pack(b"") * 10_001, "more than 10000 parts") for pack in (gzip.compress, bz2.compress, lzma.compress)),
+        (entries(20_001, 20_001), "more than 20000 entries"),
+        (entries(20_001, 1), "more than 20000 entries"),
+        (gif(SPOT * 5_001), "more than 5000 frames"),
+        (gif(b"!\xfe" + b"\1a" * 200_001 + b"\0", SPOT), "200000 blocks"),
         (picture("GIF", 100, 30), "30 frames"),
         (picture("PNG", 101), "101 x 101 pixels"),
         (picture("GIF") + archive(), "an archive besides"),
@@ -60,12 +86,30 @@ async def test_what_floods_or_is_two_things_at_once_is_refused(content: bytes, w
     assert not (tmp_path / "users").exists()
 
 
-@pytest.mark.parametrize("pack", [archive, gzip.compress, bz2.compress, lzma.compress])
+def hardest(content: bytes) -> bytes:
+    return lzma.compress(content, preset=9 | lzma.PRESET_EXTREME) + bytes(8)
+
+
+@pytest.mark.parametrize("pack", [archive, gzip.compress, bz2.compress, lzma.compress, hardest])
 async def test_what_unpacks_to_little_is_a_file_as_any(pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
     store = FileMedia(tmp_path, LIMITS)
     packed = pack(b"a" * 900_000)
     kept = await store.keep(packed)
     assert (await store.size(kept.digest), await store.size("0" * 64)) == (len(packed), None)
+
+
+async def test_pictures_that_move_are_taken(tmp_path: Path) -> None:
+    comment = b"!\xfe" + b"\1a" * 1_000 + b"\0"
+    for content in (picture("GIF", 10, 50), gif(comment, SPOT * 5_000), picture("GIF", 10, 2)[:-1]):
+        assert (await FileMedia(tmp_path, LIMITS).keep(content)).type == "image/gif"
+
+
+async def test_all_its_folders_are_for_their_owner_alone(tmp_path: Path) -> None:
+    store = tmp_path / "state" / "journal.media"
+    await FileMedia(store).keep(b"hello", "ann")
+    folders = [store.parent, *(it for it in store.parent.rglob("*") if it.is_dir())]
+    assert len(folders) == 5
+    assert {it.stat().st_mode & 0o777 for it in folders} == {0o700}
 
 
 def test_a_name_goes_with_a_file_and_leads_nowhere() -> None:

@@ -20,9 +20,11 @@ import trio
 
 from hookgate.protocol.catalog import StoreFailed, StoreFull
 from hookgate.protocol.media import MediaFull, MediaReference, MediaRefused
-from hookgate.store.files import FOLDER_MODE, sync_folder
+from hookgate.store.files import make_folder, sync_folder
 from hookgate.store.media.sniffing import Most, check, sniffed
 
+JUDGED_AT_ONCE = 2
+"""What it costs to look into files of strangers is bounded in all."""
 MAX_KNOWN = 1000
 """Users whose files are counted in memory."""
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -47,7 +49,7 @@ class FileMedia:
         self._folder, self._limits, self._clock = folder, limits or MediaLimits(), clock
         self._used: int | None = None
         self._sent: dict[str, dict[str, int]] = {}
-        self._writing = trio.Lock()
+        self._writing, self._judging = trio.Lock(), trio.CapacityLimiter(JUDGED_AT_ONCE)
 
     async def keep(self, content: bytes, by: str = "") -> MediaReference:
         if len(content) > self._limits.largest:
@@ -55,7 +57,7 @@ class FileMedia:
         if not content:
             raise MediaRefused("the file is empty")
         # Nobody waits for what somebody else's archive costs to look at.
-        type_ = await trio.to_thread.run_sync(self._checked, content)
+        type_ = await trio.to_thread.run_sync(self._checked, content, limiter=self._judging)
         async with self._writing:
             return await trio.to_thread.run_sync(self._keep, content, type_, by)
 
@@ -143,7 +145,7 @@ class FileMedia:
                 most = self._limits.user_quota / 1_000_000
                 raise MediaFull(f"you have sent all the files that one person may: {most:g} MB")
         folder = self._user(by)
-        folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+        make_folder(folder)
         (folder / digest).touch(mode=0o600)
 
     def _of(self, by: str) -> dict[str, int]:
@@ -172,7 +174,7 @@ class FileMedia:
 
     def _write(self, path: Path, content: bytes) -> None:
         """Whole or not at all, also through a power cut: a message that refers to it may be stored next."""
-        path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+        make_folder(path.parent)
         with NamedTemporaryFile(dir=path.parent, prefix=".", delete=False) as file:
             try:
                 file.write(content)

@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from hookgate.protocol.catalog import StoreBusy, StoreCorrupt, StoreFailed
-from hookgate.store.files import BUSY_S, FILE_MODE, FOLDER_MODE, migrate, named, sync_folder, version_of
+from hookgate.store.files import BUSY_S, FILE_MODE, make_folder, migrate, named, sync_folder, version_of
 from hookgate.store.journal.schema import JOURNAL
 
 MOUNTS = Path("/proc/self/mountinfo")
@@ -31,7 +31,7 @@ def locked(path: Path) -> Generator[None]:
     """The right to write the journal, which one process has at a time: as long as it lives, whatever it has started
     meanwhile. Raises StoreBusy where another has it, and StoreReadOnly."""
     with named(path):
-        path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+        make_folder(path.parent)
         refuse_remote(path)
         side = os.open(f"{path}.lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, FILE_MODE)
     try:
