@@ -22,7 +22,7 @@ class Me(_Wire):
 
     user_id: Id
     bot_id: MaybeId = ""
-    team_id: MaybeId = ""
+    team_id: Id
     user: str = ""
 
 
@@ -36,7 +36,8 @@ class FileOf(_Wire):
 
 
 class Message(_Wire):
-    """`user`: empty where a bot without one says it."""
+    """`user`: empty where a bot without one says it. `user_team`, `source_team`, `team`: the workspace of
+    whoever says it, by the first that is there."""
 
     type: str
     subtype: str = ""
@@ -48,18 +49,23 @@ class Message(_Wire):
     ts: Ts
     thread_ts: Ts | None = None
     parent_user_id: MaybeId = ""
+    user_team: MaybeId | None = ""
+    source_team: MaybeId | None = ""
+    team: MaybeId | None = ""
     files: list[FileOf] = Field(default_factory=list[FileOf])
 
 
 class EventCallback(_Wire):
-    """`event`: whatever happened, by its type."""
+    """`event`: whatever happened, by its type. `team_id`: the workspace where it did."""
 
     type: str = ""
+    team_id: MaybeId | None = ""
     event: dict[str, Any]
 
 
 class User(_Wire):
     id: Id
+    team_id: MaybeId | None = ""
     username: str = ""
     name: str = ""
 
@@ -81,9 +87,16 @@ class Shown(_Wire):
     blocks: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
 
 
+class Team(_Wire):
+    id: MaybeId = ""
+
+
 class Interaction(_Wire):
+    """`team`: the workspace where it was done."""
+
     type: str
     user: User
+    team: Team | None = None
     trigger_id: str = ""
     container: Container = Container()
     message: Shown | None = None
@@ -94,6 +107,7 @@ class SlashCommand(_Wire):
     command: str
     text: str = ""
     user_id: Id
+    team_id: MaybeId | None = ""
     channel_id: Id
     trigger_id: str
 

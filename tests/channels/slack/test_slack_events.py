@@ -12,7 +12,7 @@ from hookgate.channels.slack.incoming.events import Reader
 from hookgate.channels.slack.wire import Me
 from hookgate.protocol.chat import Chat
 
-READER = Reader("sl", Me(user_id="U0BOT", bot_id="B0BOT"))
+READER = Reader("sl", Me(user_id="U0BOT", bot_id="B0BOT", team_id="T1"))
 TS = "1700000000.000100"
 
 
@@ -99,6 +99,26 @@ def test_whoever_presses_is_known_by_their_id_whatever_they_are_called() -> None
     assert READER.read("interactive", payload) == Pressed("t", "a:1:no", "U9", "Ann (op) (U9)", *where, is_there=True)
     other = {**payload, "message": {"blocks": [{"elements": "none"}]}}
     assert READER.read("interactive", other) == Pressed("t", "a:1:no", "U9", "Ann (op) (U9)", *where)
+
+
+def test_somebody_of_another_workspace_is_nobody_of_this_one() -> None:
+    for others in ({"user_team": "T2", "team": "T1"}, {"source_team": "T2"}, {"team": "T2"}):
+        assert read(**others).chat.sender == "T2.U1"
+    assert read(user_team="T1", source_team="T1", team="T1").chat.sender == "U1"
+    event = {"type": "message", "channel": "C1", "user": "U1", "ts": TS, "text": "hello"}
+    told = READER.read("events_api", {"team_id": "T2", "event": event})
+    assert isinstance(told, Said)
+    assert told.chat.sender == "T2.U1"
+    typed = {"command": "/hookgate", "user_id": "U1", "channel_id": "C1", "trigger_id": "1.2", "team_id": "T2"}
+    asked = READER.read("slash_commands", typed)
+    assert isinstance(asked, Said)
+    assert asked.chat.sender == "T2.U1"
+    button = {"type": "button", "action_id": "x", "value": "a:1:no"}
+    done = {"type": "block_actions", "trigger_id": "t", "actions": [button]}
+    for user, team in (({"id": "U9", "team_id": "T2"}, "T1"), ({"id": "U9"}, "T2")):
+        pressed = READER.read("interactive", {**done, "user": user, "team": {"id": team}})
+        assert isinstance(pressed, Pressed)
+        assert (pressed.user, pressed.by) == ("T2.U9", "(T2.U9)")
 
 
 def test_a_command_has_a_key_of_its_own() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -230,13 +231,17 @@ async def test_a_thread_shows_an_answer_being_written_as_a_stream_which_its_last
         assert (fake.streaming, fake.texts(GENERAL)) == (set(), ["**one** two"])
         [begun] = fake.called("chat.startStream")
         assert (begun["recipient_user_id"], begun["recipient_team_id"]) == ("U0ANN", "T0001")
+        theirs = Outbound(replace(GROUP, sender="T0002.U0EVE"), "for her")
+        await channel.edit(theirs, await channel.preview(theirs, "k4", ""))
+        begun = fake.called("chat.startStream")[-1]
+        assert (begun["recipient_user_id"], begun["recipient_team_id"]) == ("U0EVE", "T0002")
         third = await channel.preview(Outbound(GROUP, "see <"), "k3", "")
         await channel.preview(Outbound(GROUP, "see <!channel"), "k3", third)
         await channel.edit(Outbound(GROUP, "see <!channel> <@U99> <https://evil.example|bank.com>"), third)
-        assert fake.texts(GENERAL)[1] == "see <\u200b!channel> <\u200b@U99> <\u200bhttps://evil.example|bank.com>"
+        assert fake.texts(GENERAL)[2] == "see <\u200b!channel> <\u200b@U99> <\u200bhttps://evil.example|bank.com>"
         other = await channel.preview(Outbound(GROUP, "not so"), "k2", "")
         await channel.edit(Outbound(GROUP, "**but so**"), other)
-        assert (fake.streaming, fake.texts(GENERAL)[2]) == (set(), "*but so*")
+        assert (fake.streaming, fake.texts(GENERAL)[3]) == (set(), "*but so*")
         assert fake.wrong == []
 
 

@@ -1,16 +1,18 @@
-"""What a thread has said before the bot was called into it, quoted."""
+"""What a thread has said before the bot was called into it, quoted: of those alone whom the bot would hear."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import structlog
 from pydantic import ValidationError
 
-from hookgate.channels.platforms.said import Said, clean
+from hookgate.channels.platforms.said import Said
 from hookgate.channels.slack.api import Api, ApiFailed
-from hookgate.channels.slack.incoming.spoken import spoken
+from hookgate.channels.slack.incoming.events import Reader
 from hookgate.channels.slack.wire import Past
+from hookgate.protocol.chat import Inbound
 
 log = structlog.get_logger("hookgate.slack")
 
@@ -19,7 +21,7 @@ MAX_QUOTED = 1000
 """Of one message."""
 
 
-async def earlier(api: Api, said: Said, me: str) -> str:
+async def earlier(api: Api, reader: Reader, said: Said, hears: Callable[[Inbound], bool]) -> str:
     """Its first messages; empty where this one begins it, or they cannot be had: what was asked is heard all the
     same."""
     chat = said.chat
@@ -31,10 +33,12 @@ async def earlier(api: Api, said: Said, me: str) -> str:
     except (ApiFailed, ValidationError) as error:
         log.info("thread_not_read", channel=chat.channel, chat=chat.chat_id, reason=str(error)[:200])
         return ""
-    lines = list[str]()
-    for it in past.messages:
-        who, text, ts = it.get("user"), it.get("text"), it.get("ts")
-        if isinstance(who, str) and isinstance(text, str) and isinstance(ts, str) and ts < said.message_id:
-            shown = clean(spoken(text, me)[:MAX_QUOTED])
-            lines += (f"> {line}" for line in f"{who}: {shown}".splitlines())
+    lines, kind = list[str](), "im" if chat.chat_type == "direct" else "channel"
+    for raw in past.messages:
+        heard = reader.past(raw, chat.chat_id, kind)
+        # Whoever is listed is heard, though they have not called the bot.
+        if not isinstance(heard, Said) or not hears(replace(heard, mentioned=True).inbound):
+            continue
+        if heard.message_id < said.message_id:
+            lines += (f"> {line}" for line in f"{heard.chat.sender}: {heard.text[:MAX_QUOTED]}".splitlines())
     return "\n".join(("[the thread so far]", *lines)) if lines else ""

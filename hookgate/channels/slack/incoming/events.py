@@ -46,7 +46,7 @@ class Reader:
         try:
             match kind:
                 case "events_api":
-                    return self._event(EventCallback.model_validate(payload).event)
+                    return self._event(EventCallback.model_validate(payload))
                 case "interactive":
                     return self._interaction(payload)
                 case "slash_commands":
@@ -60,7 +60,13 @@ class Reader:
         """One of a channel's history, which says less of itself."""
         return self.read("events_api", {"event": {**message, "channel": channel, "channel_type": channel_type}})
 
-    def _event(self, event: Mapping[str, Any]) -> Heard:
+    def _person(self, user: str, *teams: str | None) -> str:
+        """Of another workspace than the bot's, as they come through shared channels: that and their id there."""
+        team = next(filter(None, teams), self.me.team_id)
+        return user if team == self.me.team_id else f"{team}.{user}"
+
+    def _event(self, callback: EventCallback) -> Heard:
+        event = callback.event
         kind = event.get("type")
         if kind in TURNED:
             return Turned(str(kind))
@@ -68,9 +74,9 @@ class Reader:
             return Skipped(f"an event of another kind: {str(kind)[:MAX_NAME]}", odd=True)
         if event.get("subtype") in TOLD:
             return Skipped("what was said is changed or taken back")
-        return self._message(Message.model_validate(event))
+        return self._message(Message.model_validate(event), callback.team_id)
 
-    def _message(self, message: Message) -> Heard:
+    def _message(self, message: Message, team: str | None) -> Heard:
         text, bot = message.text or "", message.bot_id or ""
         if message.subtype not in SAID:
             return Skipped(f"a message that tells of something: {message.subtype[:MAX_NAME]}")
@@ -80,9 +86,9 @@ class Reader:
         if bot and not (self.hears_bots and mentioned):
             # A bot that answers bots never ends.
             return Skipped("said by another bot")
-        sender = message.user or bot
-        if not sender:
+        if not (message.user or bot):
             return Skipped("said by nobody that is known")
+        sender = self._person(message.user or bot, message.user_team, message.source_team, message.team, team)
         attachments = tuple(map(_attached, message.files))
         said = clean(spoken(text, self.me.user_id))
         besides = () if said.startswith("/") else (f"[{it.kind}: {it.name}]" for it in attachments if it.name)
@@ -97,7 +103,8 @@ class Reader:
         """`/hookgate stop` is `/stop`; with nothing behind it, it asks what there is."""
         text = clean(typed.text).lstrip("/") or "help"
         direct = typed.channel_id.startswith("D")
-        chat = Chat(self.channel, typed.channel_id, typed.user_id, "direct" if direct else "group")
+        sender = self._person(typed.user_id, typed.team_id)
+        chat = Chat(self.channel, typed.channel_id, sender, "direct" if direct else "group")
         return Said(chat, f"/{text}", f"command {typed.trigger_id[:MAX_NAME]}", mentioned=True)
 
     def _interaction(self, payload: Mapping[str, Any]) -> Heard:
@@ -107,7 +114,7 @@ class Reader:
         pressed = next((it for it in done.actions if it.type in ("", "button")), None)
         if pressed is None:
             return Skipped("an action that is no button", odd=True)
-        at, user = done.container, done.user.id
+        at, user = done.container, self._person(done.user.id, done.user.team_id, done.team and done.team.id)
         by = f"{named(done.user.username or done.user.name)} ({user})".lstrip()
         is_there = done.message is not None and _has_button(done.message.blocks, pressed.value)
         where = (at.channel_id, at.thread_ts or "", at.message_ts)

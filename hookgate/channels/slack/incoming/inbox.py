@@ -98,7 +98,7 @@ class Inbox:
         # Nothing is fetched for what nobody will read.
         hears = self._parts.hears(inbound)
         is_new_here = hears and said.mentioned and said.chat not in self.threads
-        before = await earlier(self._api, said, self.reader.me.user_id) if is_new_here else ""
+        before = await earlier(self._api, self.reader, said, self._parts.hears) if is_new_here else ""
         if hears and said.attachments:
             async with self._fetching:
                 for attachment in said.attachments:

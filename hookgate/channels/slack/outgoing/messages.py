@@ -73,7 +73,8 @@ class Messages:
 
     async def tell(self, chat: Chat, user: str, text: str) -> None:
         """This one person alone, in the chat."""
-        said = {"channel": chat.chat_id, "user": user, "text": escaped(text), "thread_ts": chat.thread or None}
+        said = {"channel": chat.chat_id, "text": escaped(text), "thread_ts": chat.thread or None}
+        said["user"] = user.rpartition(".")[2]
         await self._called("chat.postEphemeral", said)
 
     async def show_at_work(self, chat: Chat) -> None:

@@ -53,7 +53,8 @@ class Streams:
         return ts
 
     def _for(self, chat: Chat) -> Mapping[str, str]:
-        return {"recipient_team_id": self.team, "recipient_user_id": chat.sender}
+        team, _, user = chat.sender.rpartition(".")
+        return {"recipient_team_id": team or self.team, "recipient_user_id": user}
 
     async def add(self, chat: Chat, ts: str, markdown: str) -> bool:
         """Until all of this stands there. False: it has to be edited. Raises Undelivered."""
