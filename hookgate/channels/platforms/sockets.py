@@ -89,7 +89,8 @@ async def open_socket(url: str, code: int = 1000) -> AsyncGenerator[Socket]:
             try:
                 yield socket
             finally:
-                await socket.close(code)
+                with trio.move_on_after(CLOSE_S, shield=True):
+                    await socket.close(code)
     finally:
         await trio.aclose_forcefully(stream)
 
