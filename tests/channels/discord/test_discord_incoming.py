@@ -355,10 +355,11 @@ async def test_strangers_who_wait_stop_nobody_who_is_heard(tmp_path: Path, monke
                 await fake.until(lambda: fake.called(HISTORY))
                 for number in range(30):
                     fake.say(f"{number}", BOB)
+                    fake.command("help", user=BOB)
                 fake.say("/stop")
                 assert [it.text for it in await bench.heard(1)] == ["/stop"]
                 fake.held[HISTORY].set()
-                assert [it.text for it in await bench.heard(6)][1:] == [f"{number}" for number in range(5)]
+                assert [it.text for it in await bench.heard(6)][1:] == ["0", "/help", "1", "/help", "2"]
 
 
 @pytest.mark.parametrize(("code", "why"), [(4014, "MESSAGE_CONTENT is off"), (4013, "knows an intent no more")])

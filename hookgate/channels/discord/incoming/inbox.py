@@ -112,8 +112,7 @@ class Inbox:
             return
         # Of a thread that nobody knows yet nobody knows either who is heard there.
         strange = (room is not None or not may_be_thread(message)) and self._is_strange(said)
-        if strange and self._strange >= MOST_STRANGE:
-            log.warning("stranger_not_read", channel=self.reader.channel)
+        if strange and self._is_overrun():
             return
         self.places.take(message.id, int(message.id))
         if message.content.strip() == "/stop":
@@ -121,15 +120,27 @@ class Inbox:
         else:
             self._queue(message.channel_id, message.id, partial(self._hear_next, message), strange=strange)
 
+    def _is_overrun(self) -> bool:
+        """Whether more strangers wait than are read."""
+        if self._strange < MOST_STRANGE:
+            return False
+        log.warning("stranger_not_read", channel=self.reader.channel)
+        return True
+
     def _is_strange(self, said: Said) -> bool:
         """Whether nobody hears whoever says this, were it meant for the bot."""
         return not self._parts.hears(replace(said.inbound, mentioned=True))
 
     def _take_interaction(self, interaction: Interaction) -> None:
+        heard = self.reader.acted(interaction)
+        strange = isinstance(heard, Said) and self._is_strange(heard)
+        if strange and self._is_overrun():
+            return
         self.places.take(interaction.id)
-        self.beside(partial(self._acknowledge, interaction))
+        self.beside(partial(self._acknowledge, interaction, strange=strange))
         aside = " pressed" if interaction.type == PRESSED else " stop" if typed(interaction) == "/stop" else ""
-        self._queue(f"{interaction.channel_id}{aside}", interaction.id, partial(self._act, interaction))
+        work = partial(self._act, heard)
+        self._queue(f"{interaction.channel_id}{aside}", interaction.id, work, strange=strange)
 
     def _queue(self, lane: str, key: str, work: Work, *, strange: bool = False) -> None:
         self._waiting += 1
@@ -221,15 +232,14 @@ class Inbox:
 
     # --- interactions ---
 
-    async def _acknowledge(self, interaction: Interaction) -> None:
-        """Within three seconds; whoever acts sees a failure else, whatever comes of it."""
+    async def _acknowledge(self, interaction: Interaction, *, strange: bool) -> None:
+        """Within three seconds; whoever acts sees a failure else, whatever comes of it. What a stranger says the
+        others there need not read."""
         answer: dict[str, object] = {"type": DEFERRED_UPDATE}
         if interaction.type == COMMANDED:
             shown = typed(interaction)[:MAX_SHOWN].replace("`", "'")
             said: dict[str, object] = {"content": f"`{shown}`", "allowed_mentions": {"parse": []}}
-            heard = self.reader.acted(interaction)
-            if not isinstance(heard, Said) or self._is_strange(heard):
-                # The others there need not read it.
+            if strange:
                 said["flags"] = EPHEMERAL
             answer = {"type": MESSAGE, "data": said}
         route = Route("POST", "/interactions/{}/{}/callback", (interaction.id, interaction.token), of_bot=False)
@@ -238,8 +248,8 @@ class Inbox:
         except ApiFailed as error:
             log.info("interaction_unacknowledged", channel=self.reader.channel, reason=error.why)
 
-    async def _act(self, interaction: Interaction) -> None:
-        match heard := self.reader.acted(interaction):
+    async def _act(self, heard: Said | Pressed | Skipped) -> None:
+        match heard:
             case Pressed():
                 await self._press(heard)
             case Said():
