@@ -73,6 +73,10 @@ class Redactor:
         return _fewest(needle for shape in self._shapes for needle in shape.needles)
 
     @cached_property
+    def _wordless(self) -> tuple[Shape, ...]:
+        return tuple(shape for shape in self._shapes if not shape.needles)
+
+    @cached_property
     def _held(self) -> Held:
         return Held(self._forms, self._keys, self._shapes)
 
@@ -91,7 +95,8 @@ class Redactor:
                 text = text.replace(form, self._hide(form))
         low = text.lower()
         # In JSON an escape may hide any letter.
-        if "\\u" not in low and not any(needle in low for needle in self._needles):
+        likely = "\\u" in low or any(needle in low for needle in self._needles)
+        if not likely and not any(shape.may_be_in(low) for shape in self._wordless):
             return text
         document = _document(text) if depth < MAX_DEPTH else None
         if document is not None:

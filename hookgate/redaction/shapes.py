@@ -14,7 +14,7 @@ from hookgate.redaction import commands
 from hookgate.redaction.found import CODE, Found, Hide, drawn, within
 from hookgate.redaction.keys import Keys, harmless_end
 from hookgate.redaction.marks import MARKER
-from hookgate.redaction.tokens import DRAWN, TOKENS
+from hookgate.redaction.tokens import DISCORD, DRAWN, TOKENS
 
 MIN_CHARS = 8
 _MIN_FLAG_CHARS = 4
@@ -37,12 +37,14 @@ _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
 
 @dataclass(frozen=True)
 class Shape:
-    """`needles`: in lower case, one of them is in every text that holds the shape; that is dear to look for."""
+    """`needles`: in lower case, one of them is in every text that holds the shape; that is dear to look for. Where
+    there would be too many, `needle` is a pattern of them."""
 
     needles: tuple[str, ...]
     regex: str
     replaced: Callable[[Found, Hide], str]
     flags: int = re.IGNORECASE
+    needle: str = ""
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
@@ -50,7 +52,9 @@ class Shape:
         return re.compile(self.regex, self.flags | re.ASCII)
 
     def may_be_in(self, low: str) -> bool:
-        return any(needle in low for needle in self.needles)
+        return any(needle in low for needle in self.needles) or (
+            self.needle != "" and re.search(self.needle, low, re.ASCII) is not None
+        )
 
     def apply(self, text: str, hide: Hide) -> str:
         return self.pattern.sub(lambda found: self.replaced(found, hide), text)
@@ -81,6 +85,7 @@ def tokens() -> tuple[Shape, ...]:
     return (
         *(Shape(needles, pattern, _drawn, 0) for needles, pattern in DRAWN),
         *(Shape(needles, pattern, _whole, 0) for needles, pattern in TOKENS),
+        Shape((), DISCORD[0], _whole, 0, DISCORD[1]),
     )
 
 

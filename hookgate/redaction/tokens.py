@@ -36,6 +36,15 @@ TOKENS: tuple[tuple[tuple[str, ...], str], ...] = (
 )
 """What is in lower case in every text that holds one, and the pattern, in which case counts."""
 
+_ID = r"[MNO][DTjz][AEIMQUYcgk][w-z0-5]"
+"""Three digits in base64."""
+DISCORD = (
+    rf"[MNO](?<![\w.-][MNO]){_ID[5:]}(?:{_ID}){{4,5}}+(?:[MNO][\w]{{1,2}})?+\.[\w-]{{6}}\.[\w-]{{27,}}+",
+    f"(?:{_ID.lower()}){{4}}",
+)
+"""A Discord bot's: its number in base64, a time, a signature. And what is in lower case in every text that holds one:
+no word is."""
+
 DRAWN: tuple[tuple[tuple[str, ...], str], ...] = (
     (("sk-",), r"(?<![A-Za-z0-9])sk-[\w-]{17,}+"),
     # Tailscale, xAI.

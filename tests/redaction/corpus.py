@@ -32,6 +32,7 @@ PLAIN = (
     "POSTGRES_PASSWORD_FILE: /run/secrets/pg authorization_endpoint: https://h/auth passwordless: truetruetrue\n",
     "bearer authentication, bearer token-authentication; PWD=/home/ann/work pwd=$HOME/x sig=signature_value\n",
     "xapp-installer bypass: all12345 compass=northwest pass: 12345678\n",
+    "MTk4NjIyNDgzNDcxOTI1MjQ4 MTk4NjIyNDgzNDcxOTI1MjQ4.Cl2FMQ.short module.Client.method_with_a_name_of_a_length\n",
     "日本語のテキスト、トークンの数は三つ。\n",
 )
 

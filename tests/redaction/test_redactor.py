@@ -146,6 +146,8 @@ def test_a_value_stays_json_and_redacting_it_twice_changes_nothing_more(value: o
         ("sk-proj-aB1-cD2_eF3-gH4-iJ5", "<*>"),
         ("sk-ant-api03-" + "a-_" * 10, "<*>"),
         ("xoxb-1234567890-abc", "<*>"),
+        ("MTk4NjIyNDgzNDcxOTI1MjQ4.Cl2FMQ.ZnCjm1XVW7vRze4b7Cq4se7kKWs", "<*>"),
+        ("bot: OTk4NjIyNDgzNDcxOTI1MjQ4MA.G-2FM_." + "aB-_1" * 7 + "!", "bot: <*>!"),
         ("xapp-1-A012-345-abc", "<*>"),
         ("glpat-" + "a1-_" * 5, "<*>"),
         ("glrt-t1_" + "a" * 20, "<*>"),
