@@ -81,6 +81,15 @@ async def test_an_audit_hook_that_does_not_match_is_not_asked() -> None:
     assert asked.names == []
 
 
+async def test_whoever_stands_beside_an_audit_hook_is_asked_once() -> None:
+    asked = Asked()
+    gate = gate_of(hook("audit", asked.saying("audit"), rules=AUDIT), hook("other", asked.saying("other")))
+    async with auditing(gate):
+        await gate.before_tool(STEP, CALL)
+        await trio.testing.wait_all_tasks_blocked()
+    assert sorted(asked.names) == ["audit", "other"]
+
+
 async def test_a_failing_audit_hook_is_reported_as_one() -> None:
     events: list[Event] = []
     rules = Rules(mode="audit", on_failure={Stage.BEFORE_TOOL: "abort"})
