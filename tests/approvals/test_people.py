@@ -90,7 +90,8 @@ async def open_call(
 async def test_a_rule_asks_where_its_people_are_and_tells_every_chat_what_came_of_it() -> None:
     async with open_call(RULE) as call:
         [shown] = call.slack.requests
-        assert (shown.chat.session_key, shown.text) == ("slack:C99", "boss asks in telegram:42.")
+        assert (shown.chat.session_key, shown.chat.chat_type) == ("slack:C99", "group")
+        assert shown.text == "boss asks in telegram:42."
         assert call.telegram.requests == []
         assert await call.house.told_in("telegram") == [
             "telegram:42 Run bash? It waits for those with the role ops, asked in slack:C99."
