@@ -225,6 +225,7 @@ async def test_people_who_change_void_what_they_were_asked() -> None:
         call.house.approvals.adopt([RULE], People([people.Person("carl", (CARL,), OPS)]))
         assert await call.say(BOB) == "Only those with the role ops may decide this."
         assert await call.say(CARL) == "It is too late: who may decide it has changed."
+        assert await call.house.told_in("slack") == ["slack:C99 Run bash? Refused: who may decide it has changed."]
         [ended] = call.ended
         assert isinstance(ended, PolicyChanged)
 
