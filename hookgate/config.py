@@ -89,7 +89,8 @@ def parse(text: str, file: Path) -> Config:
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{file}: {error}") from None
     try:
-        return Config.model_validate(data)
+        named = data.get("channels")
+        return Config.model_validate(data, context=tuple(named) if isinstance(named, dict) else ())
     except ValidationError as error:
         first, *others = mistakes(error, Config, _where(text))
         raise ConfigError(f"{file}: {first}", tuple(f"{file}: {other}" for other in others)) from None

@@ -135,7 +135,9 @@ async def _failed(turn: Turn, error: Exception) -> None:
         case ProviderFailed():
             progress.status = "error"
             turn.emit(ErrorEvent("llm", error.reason), progress.step or turn.step(0))
-            # In a chat with other people an endpoint's own words say too much.
+            # In a chat with other people an endpoint's own words say too much: they are in the log.
+            if turn.outlet.policy.show_errors != "full":
+                log.warning("model_failed", session=turn.transcript.conversation.session, why=error.reason)
             why = f": {error.reason}" if turn.outlet.policy.show_errors == "full" else "."
             said = f"The model call failed ({error.kind}){why}"
         case _:

@@ -138,8 +138,8 @@ def _needing_restart(runtime: Runtime, config: Config) -> tuple[str, ...]:
 
 
 OF_AGENT = {"name", "workspace", "context_files"}
-OF_CHANNEL = {"kind", "token_env", "users", "origin", "show_tools", "show_trace", "mode", "base_url"}
-"""What only a new start takes over."""
+LIVE_OF_CHANNEL = {"agent", "allow", "pairing", "approvers", "group", "rate", "busy", "show_denials", "show_errors"}
+"""What a reload takes over; the rest only a new start."""
 
 
 def _fixed(config: Config, serving: bool) -> dict[str, object]:
@@ -147,7 +147,7 @@ def _fixed(config: Config, serving: bool) -> dict[str, object]:
     left = type(config).model_fields.keys() - {"hooks", "approvals", "people"}
     if not serving:
         return {name: getattr(config, name) for name in left}
-    channels = {f"channels.{name}": it.model_dump(include=OF_CHANNEL) for name, it in config.channels.items()}
+    channels = {f"channels.{name}": it.model_dump(exclude=LIVE_OF_CHANNEL) for name, it in config.channels.items()}
     sections = {name: getattr(config, name) for name in left - {"agents", "routes", "channels"}}
     return {**sections, **channels, "agent": config.agent.model_dump(include=OF_AGENT)}
 

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo
 
 T = TypeVar("T")
 
@@ -24,11 +24,13 @@ KNOWN_CHANNELS = (
 """Names that channels have: a chat's and `hookgate rpc`'s own, and those that programs round hookgate bring."""
 
 
-def _names_channels(patterns: tuple[str, ...]) -> tuple[str, ...]:
-    """A name that is a letter off a known one is a mistake; any other may be a channel of one's own."""
+def _names_channels(patterns: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+    """A name that is a letter off a known one is a mistake; any other may be a channel of one's own. The context has
+    the names of those that stand in the same file."""
+    known = (*KNOWN_CHANNELS, *(info.context or ()))
     for pattern in patterns:
         name = pattern.removeprefix("!")
-        if not any(fnmatchcase(channel, name) for channel in KNOWN_CHANNELS):
+        if not any(fnmatchcase(channel, name) for channel in known):
             near = get_close_matches(name.lower(), KNOWN_CHANNELS, n=1, cutoff=0.8)
             if near:
                 raise ValueError(f"{pattern!r} covers no channel that is known (did you mean {near[0]!r}?)")

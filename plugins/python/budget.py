@@ -17,6 +17,7 @@ from hookgate_plugin import Asked, ChatMessage, LLMReply, Plugin
 
 TOKENS = int(os.environ.get("BUDGET_TOKENS", "100000"))
 FILE = Path(os.environ.get("BUDGET_FILE", "budget.json"))
+FILE.parent.mkdir(parents=True, exist_ok=True)
 
 plugin = Plugin("budget")
 writing = threading.Lock()

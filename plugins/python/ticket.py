@@ -14,6 +14,7 @@ from typing import Annotated
 from hookgate_plugin import Call, Plugin
 
 FILE = Path(os.environ.get("TICKET_FILE", "tickets.jsonl"))
+FILE.parent.mkdir(parents=True, exist_ok=True)
 
 plugin = Plugin("ticket")
 writing = threading.Lock()

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hookgate.assembly.preflight.naming import strange_names
 from hookgate.cli.migrate.toml import key, value
 from hookgate.config import ConfigError, parse
 from hookgate.places import Places
@@ -137,3 +138,13 @@ def test_every_value_of_a_file_is_found_where_it_stands(table: dict[str, Any], s
             assert found is not None
             rest = "\n".join([rows[found[0] - 1][found[1] - 1 :], *rows[found[0] :]])
             assert rest.startswith(value(item) if not isinstance(item, list) else "["), path
+
+
+def test_a_channel_of_ones_own_is_known_wherever_it_is_named() -> None:
+    config = parse(
+        '[channels.telegram2]\nkind = "telegram"\ntoken_env = "T"\n[[approvals]]\ntools = ["bash"]\nchannels = ["telegram2"]\n'
+        '[[routes]]\nchannels = ["telegram2"]\nagent = "main"\n'
+        f'{HOOK}match = {{ channels = ["!telegram2"] }}\n',
+        FILE,
+    )
+    assert [it for it in strange_names(config) if "channel" in it] == []

@@ -110,8 +110,9 @@ def strange_names(config: Config) -> Iterator[str]:
         yield from (f"{place}: {pattern!r} {why}" for pattern in patterns if (why := known.stranger(pattern)))
     matches = {f"hooks.processes.{name}.match": it.match for name, it in config.hooks.processes.items()}
     rules = {f"approvals.{number}": rule for number, rule in enumerate(config.approvals)}
+    channels = (*KNOWN_CHANNELS, *config.channels)
     for place, match in {**matches, **rules}.items():
-        yield from _uncovered(f"{place}.channels", "channel that is known", match.channels, KNOWN_CHANNELS)
+        yield from _uncovered(f"{place}.channels", "channel that is known", match.channels, channels)
         yield from _uncovered(f"{place}.agents", "agent", match.agents, (config.agent.name,))
 
 
