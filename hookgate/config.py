@@ -9,6 +9,7 @@ import os
 import tomllib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import cast
 
 from pydantic import ValidationError
 
@@ -89,8 +90,10 @@ def parse(text: str, file: Path) -> Config:
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{file}: {error}") from None
     try:
-        named = data.get("channels")
-        return Config.model_validate(data, context=tuple(named) if isinstance(named, dict) else ())
+        named = cast("object", data.get("channels"))
+        return Config.model_validate(
+            data, context=cast("dict[str, object]", named) if isinstance(named, dict) else ()
+        )
     except ValidationError as error:
         first, *others = mistakes(error, Config, _where(text))
         raise ConfigError(f"{file}: {first}", tuple(f"{file}: {other}" for other in others)) from None

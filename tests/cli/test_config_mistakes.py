@@ -142,7 +142,8 @@ def test_every_value_of_a_file_is_found_where_it_stands(table: dict[str, Any], s
 
 def test_a_channel_of_ones_own_is_known_wherever_it_is_named() -> None:
     config = parse(
-        '[channels.telegram2]\nkind = "telegram"\ntoken_env = "T"\n[[approvals]]\ntools = ["bash"]\nchannels = ["telegram2"]\n'
+        '[channels.telegram2]\nkind = "telegram"\ntoken_env = "T"\n'
+        '[[approvals]]\ntools = ["bash"]\nchannels = ["telegram2"]\n'
         '[[routes]]\nchannels = ["telegram2"]\nagent = "main"\n'
         f'{HOOK}match = {{ channels = ["!telegram2"] }}\n',
         FILE,
