@@ -1,6 +1,7 @@
 """What an answer leads to: failure policies, changed values, whose a new tool is. Pure.
 
-The rules are design section 5's: members named replace whole, members left out stay, nothing is merged deeply.
+The rules are those of `docs/hook-json-protocol.md`: members named replace whole, members left out stay, nothing is
+merged deeply.
 """
 
 from __future__ import annotations

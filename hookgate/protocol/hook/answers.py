@@ -1,6 +1,6 @@
 """What a hook may answer at each stage, and which answer its JSON is.
 
-Every rule about shapes comes from the seed page and design section 5. The objects inside an answer are read in
+Every rule about shapes is in `docs/hook-json-protocol.md`. The objects inside an answer are read in
 `changes.py`; what an answer leads to is decided in `hooks/decision.py`.
 """
 

@@ -1,6 +1,6 @@
 """Stage calls: the question that a hook is asked, and its params on the wire.
 
-The shapes come from the seed page and design section 5. What a hook may answer is in `answers.py`.
+The shapes are those of `docs/hook-json-protocol.md`. What a hook may answer is in `answers.py`.
 """
 
 from __future__ import annotations

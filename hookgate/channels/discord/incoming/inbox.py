@@ -137,9 +137,10 @@ class Inbox:
         if strange and self._is_overrun():
             return
         self.places.take(interaction.id)
-        self.beside(partial(self._acknowledge, interaction, strange=strange))
+        acknowledged = trio.Event()
+        self.beside(partial(self._acknowledge, interaction, acknowledged, strange=strange))
         aside = " pressed" if interaction.type == PRESSED else " stop" if typed(interaction) == "/stop" else ""
-        work = partial(self._act, heard)
+        work = partial(self._act, heard, acknowledged)
         self._queue(f"{interaction.channel_id}{aside}", interaction.id, work, strange=strange)
 
     def _queue(self, lane: str, key: str, work: Work, *, strange: bool = False) -> None:
@@ -232,7 +233,7 @@ class Inbox:
 
     # --- interactions ---
 
-    async def _acknowledge(self, interaction: Interaction, *, strange: bool) -> None:
+    async def _acknowledge(self, interaction: Interaction, acknowledged: trio.Event, *, strange: bool) -> None:
         """Within three seconds; whoever acts sees a failure else, whatever comes of it. What a stranger says the
         others there need not read."""
         answer: dict[str, object] = {"type": DEFERRED_UPDATE}
@@ -247,10 +248,14 @@ class Inbox:
             await self._api.call(route, answer)
         except ApiFailed as error:
             log.info("interaction_unacknowledged", channel=self.reader.channel, reason=error.why)
+        finally:
+            acknowledged.set()
 
-    async def _act(self, heard: Said | Pressed | Skipped) -> None:
+    async def _act(self, heard: Said | Pressed | Skipped, acknowledged: trio.Event) -> None:
         match heard:
             case Pressed():
+                # Whoever pressed is told more only after that.
+                await acknowledged.wait()
                 await self._press(heard)
             case Said():
                 await self._receive(heard)
