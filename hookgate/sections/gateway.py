@@ -111,6 +111,12 @@ class ChannelSection(Section):
             }
         return needed | {"app_token_env": "app_token_env has to name the variable with the app's token (xapp-...)"}
 
+    @property
+    def variables(self) -> dict[str, str]:
+        """Those of the environment that it cannot do without, by their keys."""
+        named = {key: getattr(self, key) for key in ("token_env", "app_token_env", "signing_secret_env")}
+        return {key: variable for key, variable in named.items() if variable}
+
     @field_validator("allow")
     @classmethod
     def _lists_somebody(cls, allow: tuple[str, ...]) -> tuple[str, ...]:

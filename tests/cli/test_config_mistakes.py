@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hookgate.assembly.preflight.check import unset
 from hookgate.assembly.preflight.naming import strange_names
 from hookgate.cli.migrate.toml import key, value
 from hookgate.config import ConfigError, parse
@@ -149,3 +150,10 @@ def test_a_channel_of_ones_own_is_known_wherever_it_is_named() -> None:
         FILE,
     )
     assert [it for it in strange_names(config) if "channel" in it] == []
+
+
+def test_a_channel_whose_variables_are_not_set_is_noted_before_serve_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = parse('[channels.s]\nkind = "slack"\ntoken_env = "BOT"\napp_token_env = "APP"\n', FILE)
+    monkeypatch.setenv("BOT", "xoxb-1")
+    monkeypatch.delenv("APP", raising=False)
+    assert list(unset(config)) == ["channels.s.app_token_env: APP is not set: serve will not start"]

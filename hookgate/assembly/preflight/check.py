@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from shutil import which
 
@@ -54,6 +55,14 @@ def _check_script(provider: str, file: Path) -> None:
         read_script(file)
     except ConfigError as error:
         raise ConfigError(f"providers.{provider}.script: {error}") from None
+
+
+def unset(config: Config) -> Iterator[str]:
+    """A line for each variable without which `serve` does not start, and that is not there."""
+    for name, channel in config.channels.items():
+        for key, variable in channel.variables.items():
+            if not configuration.named_secrets((variable,)):
+                yield f"channels.{name}.{key}: {variable} is not set: serve will not start"
 
 
 def unkept(config: Config) -> str:

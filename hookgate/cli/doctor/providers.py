@@ -38,6 +38,9 @@ def _keys(config: Config) -> Iterator[Finding]:
     for name, server in config.mcp.servers.items():
         if server.token_env:
             yield _key(f"MCP server {name}", server.token_env, needed=server.enabled)
+    for name, channel in config.channels.items():
+        for variable in channel.variables.values():
+            yield _key(f"channel {name}", variable, needed=True)
 
 
 def _key(subject: str, variable: str, *, needed: bool) -> Finding:
