@@ -109,9 +109,9 @@ def test_what_a_full_disk_does_not_take_is_said_and_goes_out_when_there_is_room(
         expect(answers).to_contain_text("The end.")
         expect(page.get_by_label("Stop")).to_be_hidden()
         with full_disk(process):
-            page.get_by_label("Add pictures").set_input_files(file)
+            page.get_by_label("Add files").set_input_files(file)
             expect(page.get_by_role("alert")).to_contain_text("not stored: the gateway's disk is full")
-            expect(page.get_by_label("Pictures to send").locator("li")).to_have_count(0)
+            expect(page.get_by_label("Files to send").locator("li")).to_have_count(0)
             say(page, "Another story")
             expect(page.locator(".pending")).to_contain_text(UNSENT)
             page.reload()
@@ -120,8 +120,8 @@ def test_what_a_full_disk_does_not_take_is_said_and_goes_out_when_there_is_room(
             expect(page.locator(".pending")).to_contain_text(UNSENT)
         expect(page.locator(".pending")).to_have_count(0)
         expect(answers).to_have_count(2)
-        page.get_by_label("Add pictures").set_input_files(file)
-        expect(page.get_by_label("Pictures to send").locator("li:not(.loading)")).to_have_count(1)
+        page.get_by_label("Add files").set_input_files(file)
+        expect(page.get_by_label("Files to send").locator("li:not(.loading)")).to_have_count(1)
         expect(page.locator(".message.user")).to_have_count(2)
 
 

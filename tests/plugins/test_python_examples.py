@@ -96,7 +96,9 @@ async def test_every_example_passes_a_whole_conversation_and_ends(name: str, tmp
         Stage.AFTER_TOOL: finished(bash("df -h /")),
         Stage.BEFORE_SEND: {"meta": META, "message": {"text": "", "media": [], "kind": "answer"}, **WHERE},
     }
-    async with open_child([sys.executable, PLUGINS / name], {"AUDIT_FILE": str(tmp_path / "audit")}) as child:
+    files = {f"{it}_FILE": str(tmp_path / it.lower()) for it in ("AUDIT", "BUDGET", "TICKET")}
+    env = {**files, "TRANSCRIBE_URL": "http://127.0.0.1:9/v1/audio/transcriptions"}
+    async with open_child([sys.executable, PLUGINS / name], env) as child:
         declared = parse_hello(await child.call("hook.hello", HELLO), frozenset(Stage)).stages or frozenset()
         for stage in calls.keys() - (MESSAGE_STAGES - declared):
             params = calls[stage]

@@ -47,10 +47,14 @@ class SlackPerson:
         return [_line(it) for it in self._fake.sent()]
 
     async def sees_buttons(self) -> None:
-        await self._fake.until(lambda: self._fake.sent()[-1].get("blocks"))
+        await self._fake.until(lambda: _has_buttons(self._fake.sent()[-1]))
 
     async def presses(self, button: Literal["Allow", "Deny"]) -> None:
         self._fake.press(self._fake.sent()[-1], button)
+
+
+def _has_buttons(message: dict[str, Any]) -> bool:
+    return any(it["type"] == "actions" for it in message.get("blocks", ()))
 
 
 def _line(message: dict[str, Any]) -> Line:
