@@ -51,7 +51,7 @@ def put_programs(folder: Path) -> None:
 
 def at_night() -> str:
     """A time zone in which it is three o'clock now."""
-    return f"X{(time.gmtime().tm_hour - 3) % 24}"
+    return f"XXX{(time.gmtime().tm_hour - 3) % 24}"
 
 
 @asynccontextmanager
