@@ -20,6 +20,7 @@ import trio
 
 from benchmarks.figures import Bar, Figure, Run, quantile
 from benchmarks.served.load import syncs
+from benchmarks.served.serving import HEAD
 from benchmarks.startup import ENVIRONMENT
 from tests.chaos.platform import Platform
 from tests.chaos.platforms import PLATFORMS
@@ -33,23 +34,6 @@ LOOK_S = 0.005
 BESIDE_MS, REFUSED_S = 50.0, 600.0
 WARM = "answer 0"
 SCRIPT = {"steps": [{"when": "message (\\d+)$", "text": "answer $1"}]}
-CONFIG = """
-[agent]
-model = "p/m"
-workspace = "{folder}"
-[providers.p]
-kind = "scripted"
-script = "script.json"
-[http]
-listen = "127.0.0.1:0"
-[control]
-enabled = false
-[store]
-journal = "{folder}/journal.db"
-[gateway]
-max_turns = 64
-drain_s = 1
-"""
 
 
 async def measure(run: Run) -> list[Figure]:
@@ -149,7 +133,7 @@ async def _until(holds: Callable[[], bool]) -> None:
 async def _serving(folder: Path, *platforms: Platform) -> AsyncGenerator[None]:
     """A gateway of these platforms, once it receives what is said there."""
     sections = "".join(it.sections for it in platforms)
-    (folder / "hookgate.toml").write_text(CONFIG.format(folder=folder) + sections)
+    (folder / "hookgate.toml").write_text(HEAD.format(folder=folder) + sections)
     (folder / "script.json").write_text(json.dumps(SCRIPT))
     environment = {**ENVIRONMENT, "PYTHONPATH": str(Path(__file__).parents[2]), "XDG_RUNTIME_DIR": str(folder)}
     for platform in platforms:

@@ -22,7 +22,7 @@ LOOK_S = 0.002
 USERS = 20
 """One user may ask for four things a second, so a load is many users'."""
 PASSWORD = "benchmark"
-CONFIG = """
+HEAD = """
 [agent]
 model = "p/m"
 workspace = "{folder}"
@@ -38,6 +38,8 @@ journal = "{folder}/journal.db"
 [gateway]
 max_turns = 64
 drain_s = 1
+"""
+PAGE = """
 [channels.web]
 kind = "web"
 [channels.web.users]
@@ -66,7 +68,7 @@ def configure(folder: Path, more: str = "", script: str = '{"steps": []}') -> No
     password = hashed(PASSWORD, 8)
     users = "".join(f'u{number} = "{password}"\n' for number in range(USERS))
     (folder / "script.json").write_text(script)
-    (folder / "hookgate.toml").write_text(CONFIG.format(folder=folder) + users + more)
+    (folder / "hookgate.toml").write_text(HEAD.format(folder=folder) + PAGE + users + more)
 
 
 @contextmanager

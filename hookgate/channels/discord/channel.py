@@ -5,7 +5,7 @@ What the model writes is shown by messages that are edited, at the pace that the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 
 from hookgate.channels.discord.api import CALL_S, PATIENCE_S, UPLOAD_S
@@ -14,13 +14,13 @@ from hookgate.channels.discord.incoming.inbox import MAX_FILE
 from hookgate.channels.discord.outgoing.formatting import formatted
 from hookgate.channels.discord.outgoing.messages import MOST, Messages
 from hookgate.channels.platforms.asking import Asking
-from hookgate.channels.platforms.files import File, filename, read_files
-from hookgate.channels.platforms.outgoing import Begun, replied_to, written
+from hookgate.channels.platforms.channel import PlatformChannel
+from hookgate.channels.platforms.files import File, filename
+from hookgate.channels.platforms.outgoing import replied_to
 from hookgate.channels.platforms.requests import Upload
 from hookgate.channels.platforms.typing import Typing
-from hookgate.protocol.channel import ChannelLimits, ChannelState, Undelivered
+from hookgate.protocol.channel import ChannelLimits, Undelivered
 from hookgate.protocol.chat import Chat, Outbound
-from hookgate.protocol.events.event import Event
 from hookgate.protocol.media import MediaStore
 
 # Of the 2,000 characters that the platform takes, some are for a mark and for what formatting adds.
@@ -35,64 +35,37 @@ MOST_FILES, MOST_BYTES = 10, 24_000_000
 """Of one message."""
 
 
-class DiscordChannel:
+class DiscordChannel(PlatformChannel):
+    """Text and files go together where that is one message."""
+
     limits = LIMITS
 
     def __init__(
         self, name: str, messages: Messages, asking: Asking, typing: Typing, connection: Connection, media: MediaStore
     ) -> None:
-        self.name = name
-        self._messages, self._asking, self._typing = messages, asking, typing
-        self._connection, self._media = connection, media
-        self._begun = Begun()
+        super().__init__(name, asking, typing, connection, media)
+        self._messages = messages
 
-    @property
-    def state(self) -> ChannelState:
-        return self._connection.state
-
-    # --- what the gateway sends ---
-
-    async def send(self, outbound: Outbound, key: str) -> str:
-        """The receipt: the ids of its messages. Text and files go together where that is one message."""
-        if outbound.request:
-            self._typing.end(outbound.chat)
-            return await self._asking.show(outbound)
-        files, notes = await read_files(self._media, outbound.media, LIMITS.media_out)
-        text, quoted = formatted(written(outbound, notes), MOST), replied_to(outbound)
+    def steps(
+        self, outbound: Outbound, key: str, text: str, files: Sequence[File]
+    ) -> Sequence[Callable[[], Awaitable[str]]]:
+        post, first = self._messages.post, (formatted(text, MOST), replied_to(outbound))
         groups = list(_groups(files)) or [()]
-        steps = [
-            partial(
-                self._post, outbound.chat, f"{key}/{n}" if n else key, "" if n else text, group, "" if n else quoted
-            )
-            for n, group in enumerate(groups)
-        ]
-        return await self._begun.go_on(key, steps)
+        steps = list[Callable[[], Awaitable[str]]]()
+        for number, group in enumerate(groups):
+            its_key = f"{key}/{number}" if number else key
+            shown, quoted = ("", "") if number else first
+            steps.append(partial(post, outbound.chat, its_key, shown, group, reply_to=quoted))
+        return steps
 
-    async def _post(self, chat: Chat, key: str, text: str, uploads: Sequence[Upload], quoted: str) -> str:
-        return await self._messages.post(chat, key, text, uploads, reply_to=quoted)
-
-    async def edit(self, outbound: Outbound, receipt: str) -> None:
+    def first(self, receipt: str) -> str:
         first = receipt.partition(" ")[0]
         if not first.isdecimal():
             raise Undelivered("Discord has not said which message that is", final=True)
-        if outbound.request:
-            await self._asking.change(outbound, first)
-        else:
-            await self._messages.edit(outbound.chat, first, formatted(written(outbound), MOST))
+        return first
 
-    def stream(self, chat: Chat, text: str) -> None:
-        """Shown by `edit`."""
-
-    def end_stream(self, chat: Chat) -> None:
-        """Shown by `edit`."""
-
-    def restart_stream(self, chat: Chat) -> None:
-        """Shown by `edit`."""
-
-    # --- what happens ---
-
-    def hear(self, event: Event) -> None:
-        self._typing.hear(event)
+    async def change(self, chat: Chat, id_: str, text: str) -> None:
+        await self._messages.edit(chat, id_, formatted(text, MOST))
 
 
 def _groups(files: Sequence[File]) -> Iterator[tuple[Upload, ...]]:

@@ -25,6 +25,7 @@ from hookgate.channels.discord.settings import DiscordSettings
 from hookgate.channels.discord.wire import Application, User
 from hookgate.channels.platforms.asking import Asking
 from hookgate.channels.platforms.parts import PlatformParts
+from hookgate.channels.platforms.reception import run_again
 from hookgate.channels.platforms.typing import Typing
 from hookgate.protocol.catalog import StoreFailed
 
@@ -64,15 +65,11 @@ class _Receiving:
     asking: Asking
 
     async def run(self) -> None:
-        """Until cancelled; what breaks is begun again."""
         await self.parts.ready()
-        while True:
-            try:
-                await self._receive(*await self._me())
-            except Exception as error:
-                if not isinstance(error, StoreFailed):
-                    log.exception("channel_broke_off", channel=self.settings.name)
-                await trio.sleep(self.connection.broke(str(error) or type(error).__name__))
+        await run_again(self.connection, self._begin)
+
+    async def _begin(self) -> None:
+        await self._receive(*await self._me())
 
     async def _me(self) -> tuple[User, Application]:
         while True:

@@ -3,11 +3,15 @@ platform and no message."""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from time import time
+from typing import Any
 
 import structlog
+import trio
 
 from hookgate.processes.backoff import backoff_s
+from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.channel import ChannelState, Reception
 
 log = structlog.get_logger("hookgate.channels")
@@ -23,7 +27,7 @@ class Connecting:
     """The other methods say how many seconds to wait; only what has come in sets all that back."""
 
     def __init__(self, channel: str) -> None:
-        self._channel = channel
+        self.channel = channel
         self._failures = 0
         self.state = ChannelState("down", time(), "it has not been reached yet")
 
@@ -57,4 +61,15 @@ class Connecting:
         before, self.state = self.state, self.state.become(state, why, time())
         if (before.state, before.why) != (state, why):
             say = log.info if state == "receiving" else log.warning
-            say("channel_state", channel=self._channel, state=state, reason=why)
+            say("channel_state", channel=self.channel, state=state, reason=why)
+
+
+async def run_again(connection: Connecting, receive: Callable[[], Awaitable[Any]]) -> None:
+    """Until cancelled; what breaks is begun again."""
+    while True:
+        try:
+            await receive()
+        except Exception as error:
+            if not isinstance(error, StoreFailed):
+                log.exception("channel_broke_off", channel=connection.channel)
+            await trio.sleep(connection.broke(str(error) or type(error).__name__))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from hookgate.channels.platforms.asking import Asking
-from hookgate.channels.platforms.files import read_files
-from hookgate.channels.platforms.outgoing import Begun, written
+from hookgate.channels.platforms.channel import PlatformChannel
+from hookgate.channels.platforms.files import File
+from hookgate.channels.platforms.outgoing import written
 from hookgate.channels.platforms.requests import CONNECT_S
 from hookgate.channels.platforms.typing import Typing
 from hookgate.channels.slack.api import CALL_S, UPLOAD_S
@@ -17,9 +18,8 @@ from hookgate.channels.slack.incoming.inbox import MAX_FILE
 from hookgate.channels.slack.outgoing.messages import Messages, Text
 from hookgate.channels.slack.outgoing.streams import Streams
 from hookgate.processes.rates import Rate
-from hookgate.protocol.channel import ChannelLimits, ChannelState, Undelivered
+from hookgate.protocol.channel import ChannelLimits, Undelivered
 from hookgate.protocol.chat import Chat, Outbound
-from hookgate.protocol.events.event import Event
 from hookgate.protocol.media import MediaStore
 
 # The platform takes 4,000 of a message that is changed; what is left is for its marks.
@@ -45,80 +45,52 @@ class Ways:
     streams: Streams
 
 
-class SlackChannel:
+class SlackChannel(PlatformChannel):
     limits = LIMITS
 
     def __init__(
         self, name: str, ways: Ways, asking: Asking, typing: Typing, connection: Connection, media: MediaStore
     ) -> None:
-        self.name = name
+        super().__init__(name, asking, typing, connection, media)
         self._messages, self._streams = ways.messages, ways.streams
-        self._asking, self._typing = asking, typing
-        self._connection, self._media = connection, media
-        self._begun, self._previews = Begun(), Rate(PREVIEWS, PREVIEW_EVERY_S)
+        self._previews = Rate(PREVIEWS, PREVIEW_EVERY_S)
 
-    @property
-    def state(self) -> ChannelState:
-        return self._connection.state
-
-    async def send(self, outbound: Outbound, key: str) -> str:
-        """The receipt: when it was sent, which is its id, and those of its files."""
-        if outbound.request:
-            self._typing.end(outbound.chat)
-            return await self._asking.show(outbound)
-        files, notes = await read_files(self._media, outbound.media, LIMITS.media_out)
-        text, chat, steps = written(outbound, notes), outbound.chat, list[Callable[[], Awaitable[str]]]()
+    def steps(
+        self, outbound: Outbound, key: str, text: str, files: Sequence[File]
+    ) -> Sequence[Callable[[], Awaitable[str]]]:
+        steps = list[Callable[[], Awaitable[str]]]()
         if text:
-            steps.append(partial(self._messages.post, chat, Text.of(text)))
+            steps.append(partial(self._messages.post, outbound.chat, Text.of(text)))
         if files:
-            steps.append(partial(self._messages.post_files, chat, files))
-        return await self._begun.go_on(key, steps)
+            steps.append(partial(self._messages.post_files, outbound.chat, files))
+        return steps
 
     async def preview(self, outbound: Outbound, key: str, receipt: str) -> str:
         chat, text = outbound.chat, written(outbound)
         if not receipt:
             return await self._streams.begin(chat, text) or await self.send(outbound, key)
-        if not await self._streams.add(chat, _first(receipt), text):
+        if not await self._streams.add(chat, self.first(receipt), text):
             if wait_s := self._previews.take(self.name):
                 raise Undelivered("Slack takes few edits: the last one comes first", wait_s)
             await self.edit(outbound, receipt)
         return receipt
 
-    async def edit(self, outbound: Outbound, receipt: str) -> None:
+    def first(self, receipt: str) -> str:
+        """Messages have the time when they were sent for their id."""
+        first = receipt.partition(" ")[0]
+        if "." not in first:
+            raise Undelivered("Slack has not said which message that is", final=True)
+        return first
+
+    async def change(self, chat: Chat, id_: str, text: str) -> None:
         """A stream is ended by it."""
-        chat, first, text = outbound.chat, _first(receipt), written(outbound)
-        if outbound.request:
-            await self._asking.change(outbound, first)
-            return
-        if await self._streams.end(chat, first, text):
+        if await self._streams.end(chat, id_, text):
             return
         try:
-            await self._messages.edit(chat, first, Text.of(text))
+            await self._messages.edit(chat, id_, Text.of(text))
         except Undelivered as error:
             if "streaming" not in error.why:
                 raise
             # Of an earlier run, which broke off.
-            await self._streams.close(chat, first)
-            await self._messages.edit(chat, first, Text.of(text))
-
-    def stream(self, chat: Chat, text: str) -> None:
-        """Shown by `preview`."""
-
-    def end_stream(self, chat: Chat) -> None:
-        """Shown by `preview`."""
-
-    def restart_stream(self, chat: Chat) -> None:
-        """Shown by `preview`."""
-
-    # --- what happens ---
-
-    def hear(self, event: Event) -> None:
-        self._typing.hear(event)
-
-
-def _first(receipt: str) -> str:
-    """Raises Undelivered."""
-    first = receipt.partition(" ")[0]
-    if "." not in first:
-        raise Undelivered("Slack has not said which message that is", final=True)
-    return first
+            await self._streams.close(chat, id_)
+            await self._messages.edit(chat, id_, Text.of(text))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 
 import structlog
 import trio
@@ -12,6 +13,7 @@ from pydantic import ValidationError
 
 from hookgate.channels.platforms.asking import Asking
 from hookgate.channels.platforms.parts import PlatformParts
+from hookgate.channels.platforms.reception import run_again
 from hookgate.channels.platforms.typing import Typing
 from hookgate.channels.slack.api import Api, ApiFailed, open_api
 from hookgate.channels.slack.channel import SlackChannel, Ways
@@ -29,7 +31,6 @@ from hookgate.channels.slack.scopes import SCOPES
 from hookgate.channels.slack.settings import SlackSettings
 from hookgate.channels.slack.threads import Threads
 from hookgate.channels.slack.wire import Me
-from hookgate.protocol.catalog import StoreFailed
 
 log = structlog.get_logger("hookgate.slack")
 
@@ -75,21 +76,17 @@ class _Receiving:
     streams: Streams
 
     async def run(self, asking: Asking, threads: Threads) -> None:
-        """Until cancelled; what breaks is begun again."""
         await self.parts.ready()
-        while True:
-            try:
-                me = await self._me()
-                self.streams.team = me.team_id
-                if self.api.scopes is not None and (missing := sorted(SCOPES - self.api.scopes)):
-                    log.warning("scopes_missing", channel=self.settings.name, scopes=missing)
-                place = await self.parts.journal.intake.offset(self.settings.name, me.user_id)
-                reader = Reader(self.settings.name, me, self.settings.hears_bots)
-                await self._receive(Inbox(reader, self.api, self.parts, threads, asking.press, Place(place)))
-            except Exception as error:
-                if not isinstance(error, StoreFailed):
-                    log.exception("channel_broke_off", channel=self.settings.name)
-                await trio.sleep(self.connection.broke(str(error) or type(error).__name__))
+        await run_again(self.connection, partial(self._begin, asking, threads))
+
+    async def _begin(self, asking: Asking, threads: Threads) -> None:
+        me = await self._me()
+        self.streams.team = me.team_id
+        if self.api.scopes is not None and (missing := sorted(SCOPES - self.api.scopes)):
+            log.warning("scopes_missing", channel=self.settings.name, scopes=missing)
+        place = await self.parts.journal.intake.offset(self.settings.name, me.user_id)
+        reader = Reader(self.settings.name, me, self.settings.hears_bots)
+        await self._receive(Inbox(reader, self.api, self.parts, threads, asking.press, Place(place)))
 
     async def _me(self) -> Me:
         while True:

@@ -5,12 +5,13 @@ What the model writes is shown by messages that are edited, at the pace that the
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
 from hookgate.channels.platforms.asking import Asking
-from hookgate.channels.platforms.files import read_files
-from hookgate.channels.platforms.outgoing import Begun, replied_to, written
+from hookgate.channels.platforms.channel import PlatformChannel
+from hookgate.channels.platforms.files import File
+from hookgate.channels.platforms.outgoing import replied_to
 from hookgate.channels.platforms.requests import CONNECT_S
 from hookgate.channels.platforms.typing import Typing
 from hookgate.channels.telegram.api import CALL_S, UPLOAD_S
@@ -19,9 +20,8 @@ from hookgate.channels.telegram.incoming.inbox import MAX_FILE
 from hookgate.channels.telegram.outgoing.files import MAX_CAPTION, FileCall, file_calls
 from hookgate.channels.telegram.outgoing.formatting import formatted
 from hookgate.channels.telegram.outgoing.messages import Messages, Text
-from hookgate.protocol.channel import ChannelLimits, ChannelState, Undelivered
+from hookgate.protocol.channel import ChannelLimits, Undelivered
 from hookgate.protocol.chat import Chat, Outbound
-from hookgate.protocol.events.event import Event
 from hookgate.protocol.media import MediaStore
 
 # The platform takes 4096 units; what is left is for a mark, or a word about a topic that is gone.
@@ -37,48 +37,36 @@ LIMITS = ChannelLimits(
 )
 
 
-class TelegramChannel:
+class TelegramChannel(PlatformChannel):
     limits = LIMITS
 
     def __init__(
         self, name: str, messages: Messages, asking: Asking, typing: Typing, connection: Connection, media: MediaStore
     ) -> None:
-        self.name = name
-        self._messages, self._asking, self._typing = messages, asking, typing
-        self._connection, self._media = connection, media
-        self._begun = Begun()
+        super().__init__(name, asking, typing, connection, media)
+        self._messages = messages
 
-    @property
-    def state(self) -> ChannelState:
-        return self._connection.state
-
-    # --- what the gateway sends ---
-
-    async def send(self, outbound: Outbound, key: str) -> str:
-        """The receipt: the ids of its messages."""
-        if outbound.request:
-            self._typing.end(outbound.chat)
-            return await self._asking.show(outbound)
-        files, notes = await read_files(self._media, outbound.media, LIMITS.media_out)
-        text = _formatted(written(outbound, notes))
-        calls = tuple(file_calls(files))
-        caption = text if text.plain and len(calls) == 1 and text.fits(MAX_CAPTION) else None
+    def steps(
+        self, outbound: Outbound, key: str, text: str, files: Sequence[File]
+    ) -> Sequence[Callable[[], Awaitable[str]]]:
+        shown, calls = _formatted(text), tuple(file_calls(files))
+        caption = shown if shown.plain and len(calls) == 1 and shown.fits(MAX_CAPTION) else None
         chat, quoted = outbound.chat, replied_to(outbound)
         steps = list[Callable[[], Awaitable[str]]]()
-        if text.plain and caption is None:
-            steps.append(partial(self._messages.post, chat, text, reply_to=quoted))
+        if shown.plain and caption is None:
+            steps.append(partial(self._messages.post, chat, shown, reply_to=quoted))
         for call in calls:
             steps.append(partial(self._sent, chat, call, caption, "" if steps else quoted))
-        return await self._begun.go_on(key, steps)
+        return steps
 
-    async def edit(self, outbound: Outbound, receipt: str) -> None:
+    def first(self, receipt: str) -> str:
         first = receipt.partition(" ")[0]
         if not first.isdecimal():
             raise Undelivered("Telegram has not said which message that is", final=True)
-        if outbound.request:
-            await self._asking.change(outbound, first)
-        else:
-            await self._messages.edit(outbound.chat, int(first), _formatted(written(outbound)))
+        return first
+
+    async def change(self, chat: Chat, id_: str, text: str) -> None:
+        await self._messages.edit(chat, int(id_), _formatted(text))
 
     async def _sent(self, chat: Chat, call: FileCall, caption: Text | None, quoted: str) -> str:
         try:
@@ -90,20 +78,6 @@ class TelegramChannel:
         whole = enumerate(call.as_documents)
         first, rest = (caption, quoted), (None, "")
         return " ".join([await self._messages.post_files(chat, it, *(rest if n else first)) for n, it in whole])
-
-    def stream(self, chat: Chat, text: str) -> None:
-        """Shown by `edit`."""
-
-    def end_stream(self, chat: Chat) -> None:
-        """Shown by `edit`."""
-
-    def restart_stream(self, chat: Chat) -> None:
-        """Shown by `edit`."""
-
-    # --- what happens ---
-
-    def hear(self, event: Event) -> None:
-        self._typing.hear(event)
 
 
 def _formatted(text: str) -> Text:

@@ -6,6 +6,7 @@ import re
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from secrets import token_urlsafe
 
 import structlog
@@ -14,6 +15,7 @@ from pydantic import ValidationError
 
 from hookgate.channels.platforms.asking import Asking
 from hookgate.channels.platforms.parts import PlatformParts
+from hookgate.channels.platforms.reception import run_again
 from hookgate.channels.platforms.typing import Typing
 from hookgate.channels.telegram.api import Api, ApiFailed, open_api
 from hookgate.channels.telegram.channel import TelegramChannel
@@ -27,7 +29,6 @@ from hookgate.channels.telegram.outgoing.cards import TelegramCards
 from hookgate.channels.telegram.outgoing.messages import Messages
 from hookgate.channels.telegram.settings import TelegramSettings
 from hookgate.channels.telegram.wire import Me
-from hookgate.protocol.catalog import StoreFailed
 
 log = structlog.get_logger("hookgate.telegram")
 
@@ -92,18 +93,13 @@ class _Receiving:
     webhook: Webhook | None
 
     async def run(self, asking: Asking, moves: Moves) -> None:
-        """Until cancelled; what breaks is begun again."""
         await self.parts.ready()
-        while True:
-            try:
-                me = await self._me()
-                await self._tell_commands(self.parts.commands())
-                reader = Reader(self.settings.name, me)
-                await self._receive(Inbox(reader, self.api, self.parts, moves, asking.press))
-            except Exception as error:
-                if not isinstance(error, StoreFailed):
-                    log.exception("channel_broke_off", channel=self.settings.name)
-                await trio.sleep(self.connection.broke(str(error) or type(error).__name__))
+        await run_again(self.connection, partial(self._begin, asking, moves))
+
+    async def _begin(self, asking: Asking, moves: Moves) -> None:
+        me = await self._me()
+        await self._tell_commands(self.parts.commands())
+        await self._receive(Inbox(Reader(self.settings.name, me), self.api, self.parts, moves, asking.press))
 
     async def _me(self) -> Me:
         while True:

@@ -3,7 +3,7 @@ again leaves as Undelivered."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,7 +83,7 @@ class Messages:
             said = {"channel_id": chat.chat_id, "thread_ts": chat.thread, "status": "is thinking..."}
             await self._called("assistant.threads.setStatus", said)
 
-    async def post_files(self, chat: Chat, files: list[File]) -> str:
+    async def post_files(self, chat: Chat, files: Sequence[File]) -> str:
         """As one message; their ids."""
         uploaded = list[dict[str, str]]()
         for n, file in enumerate(files, 1):
