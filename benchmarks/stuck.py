@@ -25,7 +25,7 @@ from benchmarks.figures import Bar, Figure, Pair, Run
 from benchmarks.served.asking import COOKIE, Connection
 from hookgate.assembly.app import Runtime, open_runtime
 from hookgate.assembly.settings import Ports, Settings
-from hookgate.channels.web.server import serve_http
+from hookgate.channels.http.server import serve_http
 from hookgate.protocol.approval import ApprovalRequest, Decide
 from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.values import JsonObject

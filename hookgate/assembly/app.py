@@ -13,7 +13,9 @@ import trio
 
 from hookgate import config as configuration
 from hookgate.assembly.agents import AgentParts, Agents, make_judges, surroundings
-from hookgate.assembly.channels import Desk, OpenChannels, Page, Policies, approvers, connect_guests, open_channels
+from hookgate.assembly.channels.desk import Desk, connect_guests
+from hookgate.assembly.channels.opening import OpenChannels, Page, open_channels
+from hookgate.assembly.channels.policies import Policies, approvers
 from hookgate.assembly.context_files import ContextFiles
 from hookgate.assembly.extensions.extensions import Extensions, Joints
 from hookgate.assembly.extensions.looking import looked
@@ -46,7 +48,7 @@ from hookgate.tools.schema.spec import spec_problem
 
 if TYPE_CHECKING:
     from hookgate.approvals.requests import Approvals
-    from hookgate.channels.web.server import App
+    from hookgate.channels.http.server import App
     from hookgate.loop.sessions.session import Session
     from hookgate.tools.dynamic.workshop import Workshop
 
@@ -64,7 +66,7 @@ class Runtime:
     policies: Policies
     channels: Mapping[str, Channel]
     pages: Mapping[str, Page]
-    webhooks: Mapping[str, App]
+    endpoints: Mapping[str, App]
     journal: Journal
     tools: Toolset
     more: More
@@ -129,7 +131,7 @@ async def open_runtime(settings: Settings, ports: Ports) -> AsyncGenerator[Runti
         more = await open_more_tools(stack, settings, tools, gateway.tell)
         await _adopt_rules(judges.approvals, settings, more.workshop)
         await stack.enter_async_context(_running(gateway, extensions))
-        given = (opened.pages, opened.webhooks, journal, tools, more, extensions, skills, context, shared.guests)
+        given = (opened.pages, opened.endpoints, journal, tools, more, extensions, skills, context, shared.guests)
         yield Runtime(settings, ports, agents, gate, mounts, gateway, policies, channels, *given)
 
 

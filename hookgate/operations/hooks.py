@@ -10,7 +10,7 @@ from hookgate import config as configuration
 from hookgate.approvals.people import People
 from hookgate.approvals.rules import Rule
 from hookgate.assembly.app import Runtime, refuse_what_does_not_guard
-from hookgate.assembly.channels import approvers
+from hookgate.assembly.channels.policies import approvers
 from hookgate.assembly.hooks.guards import GUARD
 from hookgate.assembly.hooks.hook_order import Link, chain, guard_link
 from hookgate.assembly.hooks.opening import listed, people, plans

@@ -7,16 +7,16 @@ from dataclasses import asdict
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
-from hookgate.assembly.channels import Page
-from hookgate.channels.web.server import App, Receive, Scope, Send
+from hookgate.assembly.channels.opening import Page
+from hookgate.channels.http.server import App, Receive, Scope, Send
 from hookgate.protocol.codec import encode
 from hookgate.serve.readiness import Readiness
 
 
-def mounted(ready: Callable[[], Awaitable[Readiness]], pages: Iterable[Page], webhooks: Mapping[str, App]) -> App:
+def mounted(ready: Callable[[], Awaitable[Readiness]], pages: Iterable[Page], endpoints: Mapping[str, App]) -> App:
     """`/health`: the program answers. `/ready`: what works and what does not, with 503 where something does not.
-    `webhooks`: by path, what platforms call. Everything else is the page's that is reached by this name, or the one's
-    that has no name of its own."""
+    `endpoints`: by path, each with all that is below it. Everything else is the page's that is reached by this name,
+    or the one's that has no name of its own."""
     by_host = {urlsplit(page.origin).netloc: page.app for page in pages}
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -27,8 +27,8 @@ def mounted(ready: Callable[[], Awaitable[Readiness]], pages: Iterable[Page], we
                 found = await ready()
                 status = HTTPStatus.OK if found.ready else HTTPStatus.SERVICE_UNAVAILABLE
                 await _say(send, status, {"ready": found.ready, **asdict(found)})
-            case path if path in webhooks:
-                await webhooks[path](scope, receive, send)
+            case path if (endpoint := _endpoint(endpoints, path)) is not None:
+                await endpoint(scope, receive, send)
             case path:
                 page = by_host.get(_host(scope)) or by_host.get("")
                 if page is None:
@@ -37,6 +37,12 @@ def mounted(ready: Callable[[], Awaitable[Readiness]], pages: Iterable[Page], we
                     await page(scope, receive, send)
 
     return app
+
+
+def _endpoint(endpoints: Mapping[str, App], path: str) -> App | None:
+    while path not in endpoints and path:
+        path = path.rpartition("/")[0]
+    return endpoints.get(path)
 
 
 def _host(scope: Scope) -> str:

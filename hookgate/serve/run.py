@@ -14,11 +14,11 @@ import trio
 
 from hookgate import config as configuration
 from hookgate.assembly.app import Runtime, open_runtime
-from hookgate.assembly.channels import Page
+from hookgate.assembly.channels.opening import Page
 from hookgate.assembly.journals import open_kept_journal
 from hookgate.assembly.logs.opening import set_up_logs
 from hookgate.assembly.settings import ExtensionFlags, Ports, Settings
-from hookgate.channels.web.server import App, serve_http
+from hookgate.channels.http.server import App, serve_http
 from hookgate.config import ConfigError
 from hookgate.control.gateway import open_gateway_control
 from hookgate.extensions.trust import Trust
@@ -107,7 +107,7 @@ async def open_gateway(settings: Settings, control: Path | None, stopping: trio.
         if config.control.enabled or control:
             await stack.enter_async_context(open_gateway_control(runtime, control))
         pages = runtime.pages.values()
-        app = mounted(Looking(runtime, stopping), pages, runtime.webhooks)
+        app = mounted(Looking(runtime, stopping), pages, runtime.endpoints)
         yield Served(runtime, await stack.enter_async_context(_open_http(app, pages, config.http.listen)))
 
 

@@ -13,7 +13,7 @@ from typing import Literal, get_args
 import trio
 from starlette.responses import Response
 
-from hookgate.channels.web.server import App, Receive, Scope, Send
+from hookgate.channels.http.server import App, Receive, Scope, Send
 
 Trouble = Literal["cut before", "cut after", "fails", "too many", "late"]
 LATE_S = 1.0

@@ -107,6 +107,10 @@ class Screen:
             return
         raise AssertionError(f"{text!r} was not shown; there is only:\n{self.shown[self._read :]}")
 
+    async def hang_up(self) -> None:
+        """Close the terminal under it."""
+        await self._send.aclose()
+
     def resize(self, rows: int, columns: int) -> None:
         termios.tcsetwinsize(self.terminal, (rows, columns))
 

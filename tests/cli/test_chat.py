@@ -282,6 +282,14 @@ async def test_ctrl_d_at_the_approval_question_is_a_no(tmp_path: Path) -> None:
     assert not (tmp_path / "made").exists()
 
 
+async def test_a_terminal_that_is_closed_ends_the_chat_in_order(tmp_path: Path) -> None:
+    async with open_chat(tmp_path) as (_, screen):
+        await screen.sees(PROMPT)
+        await screen.hang_up()
+        assert await screen.ends() == 0
+        await none_left(tmp_path)
+
+
 @pytest.mark.parametrize("moment", ["prompt", "question"])
 async def test_sigterm_on_a_terminal_ends_it_cleanly(tmp_path: Path, moment: str) -> None:
     guard = hook(tmp_path, "guard", 'intercept = ["before_tool"]\non_failure = "deny"')

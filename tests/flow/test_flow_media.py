@@ -15,7 +15,7 @@ from starlette.datastructures import UploadFile
 from starlette.requests import Request
 from starlette.responses import Response
 
-from hookgate.channels.web.server import App, Receive, Scope, Send, serve_http
+from hookgate.channels.http.server import App, Receive, Scope, Send, serve_http
 from tests.channels.telegram.fake import TOKEN, Refused, open_fake
 from tests.channels.telegram.test_telegram_incoming import PNG, photo
 from tests.docs.page import read_page

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import trio
 
+from hookgate.channels.http.server import App
 from hookgate.channels.web.access.logins import Logins
 from hookgate.channels.web.api.app import make_app
 from hookgate.channels.web.channel import WebChannel
-from hookgate.channels.web.server import App
 from hookgate.channels.web.settings import WebParts, WebSettings
 
 

@@ -16,6 +16,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequ
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from queue import SimpleQueue
+from typing import Any
 
 import trio
 
@@ -168,7 +169,7 @@ def _key_by_key() -> Generator[None]:
     try:
         yield
     finally:
-        termios.tcsetattr(0, termios.TCSADRAIN, before)
+        _give_back(before)
 
 
 _LOCAL_MODES = 3
@@ -179,11 +180,17 @@ _LOCAL_MODES = 3
 def _restored_terminal() -> Generator[None]:
     """Editing turns the terminal's own off; a program that leaves in the middle must turn it on again."""
     try:
-        before = termios.tcgetattr(sys.stdin)
-    except (termios.error, OSError, ValueError):
+        before = termios.tcgetattr(0)
+    except termios.error:
         yield
         return
     try:
         yield
     finally:
-        termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
+        _give_back(before)
+
+
+def _give_back(before: list[Any]) -> None:
+    # A terminal that was closed takes nothing any more.
+    with suppress(termios.error):
+        termios.tcsetattr(0, termios.TCSADRAIN, before)

@@ -14,6 +14,9 @@ from discord.http import Route
 
 
 class Sure(discord.ui.View):
+    def __init__(self) -> None:
+        super().__init__(timeout=None)
+
     @discord.ui.button(label="Yes", custom_id="a:1")
     async def yes(self, interaction: discord.Interaction, _button: discord.ui.Button) -> None:
         await interaction.response.defer()
@@ -32,6 +35,8 @@ class Bot(discord.Client):
             await interaction.response.send_message(f"{text} {text}")
 
     async def setup_hook(self) -> None:
+        # Somebody may press before the answer to its message has come.
+        self.add_view(Sure())
         await self.tree.sync()
 
     async def on_message(self, message: discord.Message) -> None:

@@ -19,7 +19,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from trio_websocket import ConnectionClosed, WebSocketConnection, WebSocketRequest, serve_websocket
 
-from hookgate.channels.web.server import App, Receive, Scope, Send, serve_http
+from hookgate.channels.http.server import App, Receive, Scope, Send, serve_http
 from tests.channels.discord.schema import operation, problems
 
 TOKEN = "MTIzNDU2.fake.discord-token"

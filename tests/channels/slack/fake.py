@@ -25,8 +25,8 @@ from starlette.responses import Response
 from trio_websocket import ConnectionClosed, WebSocketConnection, WebSocketRequest, serve_websocket
 from wsproto.events import Pong
 
+from hookgate.channels.http.server import App, Receive, Scope, Send, serve_http
 from hookgate.channels.slack.scopes import SCOPES
-from hookgate.channels.web.server import App, Receive, Scope, Send, serve_http
 from tests.channels.slack.schema import problems, typed
 
 TOKEN, APP_TOKEN, SIGNING_SECRET = "xoxb-1-fake", "xapp-1-fake", "0123456789abcdef0123456789abcdef"

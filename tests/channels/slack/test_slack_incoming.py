@@ -10,10 +10,10 @@ import pytest
 import trio
 from structlog.testing import capture_logs
 
+from hookgate.channels.http.server import serve_http
 from hookgate.channels.platforms import reception
 from hookgate.channels.slack.incoming import catching_up, socket_mode
 from hookgate.channels.slack.settings import Secret
-from hookgate.channels.web.server import serve_http
 from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.media import media_reference
 from tests.channels.slack.bench import Bench, asked, became, benched, direct, opened

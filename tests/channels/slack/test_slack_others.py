@@ -12,8 +12,8 @@ import httpx
 import pytest
 import trio
 
+from hookgate.channels.http.server import Receive, Scope, Send, serve_http
 from hookgate.channels.slack.settings import Secret
-from hookgate.channels.web.server import Receive, Scope, Send, serve_http
 from hookgate.protocol.channel import Undelivered
 from hookgate.protocol.chat import Chat, Outbound
 from tests.channels.others import NODE_MODULES, first_line, node

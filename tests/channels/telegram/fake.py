@@ -19,7 +19,7 @@ import trio
 from starlette.requests import Request
 from starlette.responses import Response
 
-from hookgate.channels.web.server import App, Receive, Scope, Send, serve_http
+from hookgate.channels.http.server import App, Receive, Scope, Send, serve_http
 from tests.channels.telegram.schema import problems, types_of
 
 TOKEN = "123456:AAfakeTOKENfakeTOKENfakeTOKENfake12"

@@ -309,7 +309,7 @@ async def test_a_webhook_takes_what_knows_the_secret_and_answers_once_it_is_stor
         await fake.until(lambda: fake.webhook)
         assert fake.webhook["url"] == "https://bots.example.org/channels/tg"
         async with trio.open_nursery() as nursery:
-            from hookgate.channels.web.server import serve_http
+            from hookgate.channels.http.server import serve_http
 
             stop = trio.Event()
 

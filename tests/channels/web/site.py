@@ -13,10 +13,10 @@ import h11
 import httpx
 import trio
 
+from hookgate.channels.http.server import serve_http
 from hookgate.channels.web.access.passwords import hashed
 from hookgate.channels.web.channel import WebChannel
 from hookgate.channels.web.opening import open_web
-from hookgate.channels.web.server import serve_http
 from hookgate.channels.web.settings import WebParts, WebSettings
 from hookgate.protocol.approval import Decision, Outcome, Voter
 from hookgate.protocol.chat import Chat, Inbound, Outbound

@@ -17,11 +17,11 @@ import trio
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
+from hookgate.channels.http.requests import Gone, Refused, read_body
+from hookgate.channels.http.server import Receive, Scope, Send
 from hookgate.channels.slack.connection import Connection
 from hookgate.channels.slack.incoming.inbox import Inbox
 from hookgate.channels.slack.settings import Secret
-from hookgate.channels.web.api.asking import Gone, Refused, read_body
-from hookgate.channels.web.server import Receive, Scope, Send
 from hookgate.protocol.catalog import StoreFailed
 
 log = structlog.get_logger("hookgate.slack")

@@ -13,13 +13,13 @@ import trio
 from starlette.requests import Request
 from starlette.responses import Response
 
+from hookgate.channels.http.requests import Gone, Refused, read_body
+from hookgate.channels.http.server import Receive, Scope, Send
 from hookgate.channels.telegram.api import Api, ApiFailed
 from hookgate.channels.telegram.connection import Connection
 from hookgate.channels.telegram.incoming.inbox import Inbox
 from hookgate.channels.telegram.incoming.updates import KINDS, chat_of
 from hookgate.channels.telegram.wire import WebhookInfo
-from hookgate.channels.web.api.asking import Gone, Refused, read_body
-from hookgate.channels.web.server import Receive, Scope, Send
 from hookgate.protocol.catalog import StoreFailed
 
 log = structlog.get_logger("hookgate.telegram")

@@ -10,15 +10,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from hookgate.channels.http.requests import Gone, Refused, answer
+from hookgate.channels.http.server import App, Receive, Scope, Send
 from hookgate.channels.web.access.logins import Logins
 from hookgate.channels.web.api.approvals import ApprovalsApi
-from hookgate.channels.web.api.asking import Gone, Refused, answer
 from hookgate.channels.web.api.chats import ChatsApi
 from hookgate.channels.web.api.door import Door
 from hookgate.channels.web.api.events import tell
 from hookgate.channels.web.api.files import MediaApi, static
 from hookgate.channels.web.channel import WebChannel
-from hookgate.channels.web.server import App, Receive, Scope, Send
 from hookgate.channels.web.settings import WebParts, WebSettings
 from hookgate.protocol.catalog import StoreFailed, StoreFull
 

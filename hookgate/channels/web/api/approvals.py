@@ -7,8 +7,8 @@ from dataclasses import asdict
 from starlette.requests import Request
 from starlette.responses import Response
 
+from hookgate.channels.http.requests import Refused, answer, read_json, text_of
 from hookgate.channels.web.access.logins import Login
-from hookgate.channels.web.api.asking import Refused, answer, read_json, text_of
 from hookgate.channels.web.cards import card
 from hookgate.channels.web.settings import WebParts
 from hookgate.protocol.approval import GRANTS, Decision, Voter

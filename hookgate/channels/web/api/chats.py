@@ -13,8 +13,8 @@ from typing import cast
 from starlette.requests import Request
 from starlette.responses import Response
 
+from hookgate.channels.http.requests import Refused, answer, read_json, text_of
 from hookgate.channels.web.access.logins import Login
-from hookgate.channels.web.api.asking import Refused, answer, read_json, text_of
 from hookgate.channels.web.channel import WebChannel
 from hookgate.channels.web.settings import WebParts
 from hookgate.channels.web.shapes import ListedChat, moment

@@ -9,9 +9,9 @@ from http.cookies import CookieError, SimpleCookie
 from starlette.requests import Request
 from starlette.responses import Response
 
+from hookgate.channels.http.requests import Refused, answer, read_json, text_of, wait
 from hookgate.channels.web.access.hosts import is_ours, is_same_site
 from hookgate.channels.web.access.logins import LASTS_S, Login, Logins
-from hookgate.channels.web.api.asking import Refused, Shut, answer, read_json, text_of, wait
 from hookgate.channels.web.settings import OWNER, WebParts, WebSettings
 from hookgate.processes.rates import Rate
 from hookgate.protocol.catalog import StoreFailed
@@ -21,6 +21,14 @@ Answering = Callable[[Request, Login], Awaitable[Response]]
 MAX_SECRET = 1000
 LOGIN_BYTES, LOGIN_S = 8000, 5.0
 """For a whole request to log in, which anybody may make."""
+
+
+class Shut(Refused):
+    """Somebody who is logged in is not heard here."""
+
+    def __init__(self, login: Login, why: str) -> None:
+        super().__init__(403, why)
+        self.login = login
 
 
 class Door:

@@ -8,9 +8,9 @@ from dataclasses import asdict
 import trio
 from starlette.requests import Request
 
+from hookgate.channels.http.server import STREAMS, Receive, Send
 from hookgate.channels.web.channel import WebChannel
 from hookgate.channels.web.feeds import Feed, Feeds
-from hookgate.channels.web.server import STREAMS, Receive, Send
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.codec import encode
 

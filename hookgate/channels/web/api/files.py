@@ -12,8 +12,8 @@ from urllib.parse import quote
 from starlette.requests import Request
 from starlette.responses import Response
 
+from hookgate.channels.http.requests import Refused, answer, read_body, wait
 from hookgate.channels.web.access.logins import Login
-from hookgate.channels.web.api.asking import Refused, answer, read_body, wait
 from hookgate.channels.web.past import file
 from hookgate.channels.web.settings import WebParts
 from hookgate.processes.rates import Rate

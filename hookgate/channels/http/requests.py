@@ -9,7 +9,6 @@ import trio
 from starlette.requests import Request
 from starlette.responses import Response
 
-from hookgate.channels.web.access.logins import Login
 from hookgate.processes.rates import Rate
 from hookgate.protocol.codec import decode, encode
 from hookgate.protocol.errors import BadMessage
@@ -25,14 +24,6 @@ class Refused(Exception):
     def __init__(self, status: int, why: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(why)
         self.status, self.why, self.headers = status, why, headers
-
-
-class Shut(Refused):
-    """Somebody who is logged in is not heard here."""
-
-    def __init__(self, login: Login, why: str) -> None:
-        super().__init__(403, why)
-        self.login = login
 
 
 class Gone(Exception):

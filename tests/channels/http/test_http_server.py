@@ -14,8 +14,8 @@ import httpx
 import pytest
 import trio
 
-from hookgate.channels.web import server
-from hookgate.channels.web.server import STREAMS, Receive, Scope, Send, serve_http
+from hookgate.channels.http import server
+from hookgate.channels.http.server import STREAMS, Receive, Scope, Send, serve_http
 from tests.channels.web.pouring import pour
 
 TABLE = Path(__file__).parents[2] / "conformance" / "http-malformed.jsonl"

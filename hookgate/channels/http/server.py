@@ -1,5 +1,5 @@
-"""HTTP for all web channels: hypercorn behind a guard, so that nothing a stranger sends or does not read ends or
-holds up more than its own connection. Knows no page and no user."""
+"""HTTP for all that answers there: hypercorn behind a guard, so that nothing a stranger sends or does not read ends
+or holds up more than its own connection. Knows no page and no user."""
 
 from __future__ import annotations
 

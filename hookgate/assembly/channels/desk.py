@@ -1,0 +1,70 @@
+"""What channels ask of the gateway, which is there later than they are."""
+
+from __future__ import annotations
+
+import trio
+
+from hookgate.approvals.people import People
+from hookgate.approvals.requests import Approvals
+from hookgate.assembly.channels.policies import Policies
+from hookgate.loop.doors.guests import Guests
+from hookgate.loop.gateway import Gateway
+from hookgate.protocol.approval import Decision, Outcome, Voter
+from hookgate.protocol.chat import Chat, Inbound
+from hookgate.protocol.interfaces import Redactor
+from hookgate.protocol.journal.interfaces import Journal
+from hookgate.protocol.journal.values import NOWHERE, Accepted, StoredRequest, Upstream
+from hookgate.protocol.media import MediaStore
+
+
+class Desk:
+    """What channels ask of the gateway. They are opened before it, since they hear what hooks hear; it is there when
+    anybody can ask."""
+
+    gateway: Gateway
+    approvals: Approvals
+
+    def __init__(self, journal: Journal, redactor: Redactor, media: MediaStore, policies: Policies) -> None:
+        self.journal, self.redactor, self.media, self.policies = journal, redactor, media, policies
+        self._open = trio.Event()
+
+    def open(self, gateway: Gateway, approvals: Approvals) -> None:
+        self.gateway, self.approvals = gateway, approvals
+        self._open.set()
+
+    async def ready(self) -> None:
+        """Until there is a gateway to ask."""
+        await self._open.wait()
+
+    async def receive(self, inbound: Inbound, upstream: Upstream = NOWHERE) -> Accepted:
+        return await self.gateway.receive(inbound, upstream)
+
+    async def turn_away(self, inbound: Inbound) -> None:
+        await self.gateway.turn_away(inbound)
+
+    def commands(self, channel: str) -> tuple[tuple[str, str], ...]:
+        """What can be invoked there: names and helps."""
+        return tuple((it.name, it.row[1]) for it in self.gateway.commands.listed(Chat(channel, "")))
+
+    async def decide(self, request: str, decision: Decision, voter: Voter) -> Outcome:
+        return await self.approvals.decide(request, decision, voter)
+
+    def may(self, request: StoredRequest, voter: Voter) -> bool:
+        return self.approvals.may(request, voter)
+
+    def agent(self, chat: Chat) -> str:
+        return self.gateway.agent_of(chat).name
+
+    async def forget(self, chat: Chat) -> None:
+        await self.gateway.forget(chat)
+
+
+def connect_guests(guests: Guests, desk: Desk) -> None:
+    """Whoever is let in, or put out, is so at once."""
+
+    def known(people: People) -> None:
+        desk.approvals.adopt(desk.approvals.rules, people)
+        desk.policies.doors.know(people)
+
+    guests.tell = known
+    known(guests.people)

@@ -1,0 +1,97 @@
+"""The channels of a configuration, opened. The only place that knows both."""
+
+from __future__ import annotations
+
+import secrets
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
+
+from hookgate import config as configuration
+from hookgate.assembly.channels.desk import Desk
+from hookgate.assembly.channels.platforms import PLATFORMS
+from hookgate.assembly.logs.sinks import observer
+from hookgate.hooks.rules import Mount
+from hookgate.protocol.interfaces import Channel
+from hookgate.protocol.journal.interfaces import Journal
+from hookgate.sections import Config
+from hookgate.sections.gateway import ChannelSection
+
+if TYPE_CHECKING:
+    from hookgate.channels.http.server import App
+    from hookgate.channels.web.channel import WebChannel
+
+TOKEN = "token"  # noqa: S105 - where it is kept
+
+
+@dataclass(frozen=True)
+class Page:
+    """`app` answers its requests; `channel` is told when they can come. `origin`: how people reach it, empty: by any
+    other address. `token`: one that hookgate has made, for whoever has started it."""
+
+    app: App
+    channel: WebChannel
+    origin: str
+    token: str = ""
+
+
+@dataclass(frozen=True)
+class OpenChannels:
+    """By name. `mounts`: channels that hear of what happens. `endpoints`: by path, with all below it, what answers
+    programs and platforms."""
+
+    channels: dict[str, Channel] = field(default_factory=dict[str, Channel])
+    pages: dict[str, Page] = field(default_factory=dict[str, Page])
+    mounts: list[Mount] = field(default_factory=list[Mount])
+    endpoints: dict[str, App] = field(default_factory=dict[str, "App"])
+
+
+async def open_channels(stack: AsyncExitStack, config: Config, desk: Desk) -> OpenChannels:
+    """All that are configured. Raises ConfigError and StoreFailed."""
+    opened = OpenChannels()
+    for name, section in config.channels.items():
+        if section.kind == "web":
+            await _open_web(stack, name, section, desk, opened)
+        else:
+            await _open_platform(stack, name, section, desk, opened)
+    return opened
+
+
+async def _open_platform(
+    stack: AsyncExitStack, name: str, section: ChannelSection, desk: Desk, opened: OpenChannels
+) -> None:
+    from hookgate.channels.platforms.typing import OBSERVED
+
+    platform = await PLATFORMS[section.kind](stack, name, section, desk)
+    opened.channels[name] = platform.channel
+    opened.mounts.append(observer(f"channel {name}", OBSERVED, platform.channel.hear))
+    opened.endpoints.update(platform.endpoints)
+
+
+async def _open_web(
+    stack: AsyncExitStack, name: str, section: ChannelSection, desk: Desk, opened: OpenChannels
+) -> None:
+    from hookgate.channels.web.opening import open_web
+    from hookgate.channels.web.settings import WebParts, WebSettings
+
+    made = "" if section.token_env or section.users else await _own_token(name, desk.journal)
+    token = configuration.secret(section.token_env, f"channels.{name}.token_env") or made
+    settings = WebSettings(name, token, section.users, section.origin, section.show_tools, section.show_trace)
+    asked = (desk.receive, desk.decide, desk.may, desk.agent, desk.forget)
+    doors = (partial(desk.policies.refuses, name), desk.turn_away, partial(desk.policies.operates, name))
+    parts = WebParts(*asked, desk.journal, desk.media, desk.redactor, *doors)
+    web = await stack.enter_async_context(open_web(settings, parts))
+    desk.policies.doors.changed.append(web.channel.shut_out)
+    opened.channels[name] = web.channel
+    opened.pages[name] = Page(web.app, web.channel, section.origin, made)
+    opened.mounts.append(observer(f"channel {name}", web.channel.observed, web.channel.hear))
+
+
+async def _own_token(channel: str, journal: Journal) -> str:
+    """The same one at each start."""
+    token = await journal.holds.state(channel, TOKEN)
+    if not token:
+        token = secrets.token_urlsafe(24)
+        await journal.holds.keep_state(channel, TOKEN, token)
+    return token

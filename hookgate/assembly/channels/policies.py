@@ -1,0 +1,54 @@
+"""What people see in each channel, and who is heard there, as a configuration says it."""
+
+from __future__ import annotations
+
+from hookgate.approvals.people import People
+from hookgate.assembly.hooks.opening import people
+from hookgate.loop.doors.door import Door, Quota
+from hookgate.loop.doors.doors import STRANGER, Doors
+from hookgate.loop.doors.pairing import OPERATOR_ROLE
+from hookgate.protocol.approval import Voter
+from hookgate.protocol.channel import ChannelPolicy
+from hookgate.sections import Config
+from hookgate.sections.gateway import ChannelSection
+
+
+class Policies:
+    """What people see in a channel, called with its name, and `doors`, who is heard there. One that the
+    configuration does not have is this program's own."""
+
+    def __init__(self, config: Config) -> None:
+        self.doors = Doors()
+        self.adopt(config, People(people(config)))
+
+    def adopt(self, config: Config, known: People) -> None:
+        """What people see from now on, and who they are."""
+        self._own = ChannelPolicy(show_denials=config.agent.show_denials)
+        self._policies = {name: _policy(section) for name, section in config.channels.items()}
+        self.doors.adopt({name: _door(section) for name, section in config.channels.items()}, known)
+
+    def __call__(self, channel: str) -> ChannelPolicy:
+        return self._policies.get(channel, self._own)
+
+    def refuses(self, channel: str, user: str) -> str:
+        """Why somebody is not heard there, as a line; empty: they are."""
+        return "" if self.doors.lists(Voter(channel, user)) else STRANGER
+
+    def operates(self, channel: str, user: str) -> bool:
+        return self.doors.people.has_role(Voter(channel, user), OPERATOR_ROLE)
+
+
+def _policy(section: ChannelSection) -> ChannelPolicy:
+    return ChannelPolicy(section.busy, section.show_tools, section.show_denials, section.show_errors)
+
+
+def _door(section: ChannelSection) -> Door:
+    """The page has logins of its own: whoever has one is heard there, unless it names some of them."""
+    everybody = section.kind == "web" and not section.allow
+    quota = Quota(*section.quota) if section.quota else None
+    return Door(section.allow, everybody, section.pairing, section.group, quota)
+
+
+def approvers(config: Config) -> dict[str, tuple[str, ...]]:
+    """By channel, who alone may approve its calls."""
+    return {name: section.approvers for name, section in config.channels.items() if section.approvers}

@@ -1,0 +1,1 @@
+"""What all that answers over HTTP shares: the server, and the reading of one request."""
