@@ -10,7 +10,6 @@ import os
 import re
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ import structlog
 import trio
 
 from hookgate import config as configuration
+from hookgate.assembly.settings import Keep
 from hookgate.config import ConfigError
 from hookgate.protocol.catalog import StoreBusy, StoreFailed
 from hookgate.sections import Config
@@ -61,20 +61,6 @@ async def _run_retention(config: Config, journal: StoredJournal, named: bool) ->
 
 
 # --- conversations that are kept by name --------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Keep:
-    """Which conversation a run keeps: the one of this name, else the `last` of this workspace. Neither: none."""
-
-    name: str = ""
-    last: bool = False
-
-    def __bool__(self) -> bool:
-        return bool(self.name) or self.last
-
-
-NOTHING = Keep()
 
 
 @asynccontextmanager

@@ -37,6 +37,20 @@ class ExtensionFlags:
 
 
 @dataclass(frozen=True)
+class Keep:
+    """Which conversation a run keeps: the one of this name, else the `last` of this workspace. Neither: none."""
+
+    name: str = ""
+    last: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.name) or self.last
+
+
+NOTHING = Keep()
+
+
+@dataclass(frozen=True)
 class Settings:
     """`base`: the folder that relative paths of the configuration count from. `file`: the configuration's, if it was
     named. `keys`: literal API keys by the name of their provider. `extensions` None: no zot extensions. `functions`:

@@ -68,7 +68,7 @@ def chat(
     **above: Any,  # noqa: ANN401 - flags of several kinds
 ) -> None:
     """Talk to the configured model."""
-    from hookgate.assembly.journals import Keep
+    from hookgate.assembly.settings import Keep
     from hookgate.cli.terminal.chat import run_chat
     from hookgate.cli.terminal.flags import Flags, settled
 

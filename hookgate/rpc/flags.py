@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-from hookgate.assembly.journals import Keep
+from hookgate.assembly.settings import Keep
 from hookgate.embedding.above import Above, row
 from hookgate.embedding.reasoning import LEVELS
 from hookgate.skills import TOOL as SKILL

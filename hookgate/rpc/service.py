@@ -13,8 +13,7 @@ from pathlib import Path
 import trio
 
 from hookgate import config as configuration
-from hookgate.assembly.journals import Keep
-from hookgate.assembly.settings import Settings
+from hookgate.assembly.settings import Keep, Settings
 from hookgate.config import ConfigError
 from hookgate.embedding.above import settled
 from hookgate.program.signals import open_until_signal

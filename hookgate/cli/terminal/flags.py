@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TypedDict, Unpack
 
 from hookgate import config as configuration
-from hookgate.assembly.journals import NOTHING, Keep
 from hookgate.assembly.models import named_model
-from hookgate.assembly.settings import ExtensionFlags, Settings
+from hookgate.assembly.settings import NOTHING, ExtensionFlags, Keep, Settings
 from hookgate.config import Config, ConfigError
 from hookgate.extensions.trust import Trust
 
