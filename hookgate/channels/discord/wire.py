@@ -96,8 +96,12 @@ class Role(_Wire):
 
 
 class Guild(_Wire):
+    """`channels` and `threads`: those that are open, which need not say of which server they are."""
+
     id: Snowflake
     roles: list[Role] = Field(default_factory=list[Role])
+    channels: list[Room] = Field(default_factory=list[Room])
+    threads: list[Room] = Field(default_factory=list[Room])
 
 
 class Attachment(_Wire):

@@ -183,6 +183,8 @@ async def test_a_group_its_threads_mentions_and_answers_are_told_apart(tmp_path:
         assert (post.text, post.mentioned) == ("do", True)
         assert post.chat == Chat("dc", OPS, ANN["id"], "group", thread["id"])
         assert heard[0].chat == Chat("dc", OPS, ANN["id"], "group")
+        # What the server has told of itself is not asked for.
+        assert {it.ids[0] for it in fake.called(ROOM)} == {thread["id"]}
 
 
 async def test_what_cannot_be_read_is_logged_and_what_follows_is_heard(tmp_path: Path) -> None:

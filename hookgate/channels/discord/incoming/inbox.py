@@ -98,7 +98,9 @@ class Inbox:
                 case "INTERACTION_CREATE":
                     self._take_interaction(Interaction.model_validate(data))
                 case "GUILD_CREATE":
-                    self.reader.learn(Guild.model_validate(data))
+                    guild = Guild.model_validate(data)
+                    self.reader.learn(guild)
+                    self.rooms.learn(guild)
                 case _:
                     log.debug("dispatch_skipped", channel=self.reader.channel, name=name[:100])
         except ValidationError as error:

@@ -1,4 +1,5 @@
-"""What Discord's channels are: which one is a thread, and of what. Asked for once each."""
+"""What Discord's channels are: which one is a thread, and of what. A server says it of its own when it comes; of any
+other one it is asked for once."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from pydantic import ValidationError
 
 from hookgate.channels.discord.api import Api, ApiFailed, Route
 from hookgate.channels.discord.incoming.reading import THREADS
-from hookgate.channels.discord.wire import Message, Room
+from hookgate.channels.discord.wire import Guild, Message, Room
 
 KNOWN = 10_000
 DIRECT = 1
@@ -40,6 +41,10 @@ class Rooms:
                 raise
             return here
 
+    def learn(self, guild: Guild) -> None:
+        for room in (*guild.channels, *guild.threads):
+            self._keep(room.model_copy(update={"guild_id": guild.id}))
+
     def known(self, id_: str) -> Room | None:
         return self._rooms.get(id_)
 
@@ -55,7 +60,10 @@ class Rooms:
             if not room.guild_id and room.type != DIRECT:
                 # Taken for a person's own, it would be heard by rules that are not a group's.
                 raise ApiFailed(UNREADABLE, "it does not say which server that channel is of")
-            self._rooms[id_] = room
-            if len(self._rooms) > KNOWN:
-                self._rooms.popitem(last=False)
+            self._keep(room)
         return room
+
+    def _keep(self, room: Room) -> None:
+        self._rooms[room.id] = room
+        if len(self._rooms) > KNOWN:
+            self._rooms.popitem(last=False)
