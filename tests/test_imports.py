@@ -19,7 +19,7 @@ MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path not in TEMPLATES
 
 # The floors of the house, from below: what a part may import besides itself, in functions and for types too.
 GROUND = {"protocol", "processes", "redaction"}
-PARTS = {"hooks", "tools", "providers", "guards", "approvals", "store", "extensions", "channels"}
+PARTS = {"hooks", "tools", "providers", "guards", "approvals", "store", "extensions", "channels", "telemetry"}
 CONFIGURATION = {"config", "sections", "mistakes", "places"}
 MAY_IMPORT: dict[str, set[str]] = {
     "protocol": set(),

@@ -24,6 +24,7 @@ from hookgate.assembly.logs.opening import redacted_logs
 from hookgate.assembly.providers import open_providers
 from hookgate.assembly.redacting import make_redactor
 from hookgate.assembly.settings import Ports, Settings
+from hookgate.assembly.telemetry import Telemetry
 from hookgate.assembly.tools.opening import More, Toolset, all_rules, open_more_tools, open_toolset
 from hookgate.assembly.tools.skills import Joined, Skills, load_skills, switched_on
 from hookgate.config import ConfigError
@@ -70,6 +71,7 @@ class Runtime:
     journal: Journal
     tools: Toolset
     more: More
+    telemetry: Telemetry
     extensions: Extensions | None = None
     skills: Skills | None = None
     context_files: ContextFiles | None = None
@@ -113,7 +115,9 @@ async def open_runtime(settings: Settings, ports: Ports) -> AsyncGenerator[Runti
         journal, policies = ports.journal or MemoryJournal(), Policies(config)
         desk = Desk(journal, redactor, tools.media, policies)
         opened = await open_channels(stack, config, desk) if settings.serving else OpenChannels()
-        mounted = (*(it.mount for it in (skills, context) if it is not None), *opened.mounts)
+        telemetry = Telemetry()
+        heard = (*opened.mounts, *(telemetry.mounts if settings.serving else ()))
+        mounted = (*(it.mount for it in (skills, context) if it is not None), *heard)
         inside = (*own_guards(config, tools), *(extensions.inside if extensions else ()), *mounted, *ports.inside)
         mounts = Mounts(gate, restarts(config.hooks.defaults), inside)
         hooks = plans(config, settings.base, tools.rechecks.hook)
@@ -131,8 +135,9 @@ async def open_runtime(settings: Settings, ports: Ports) -> AsyncGenerator[Runti
         more = await open_more_tools(stack, settings, tools, gateway.tell)
         await _adopt_rules(judges.approvals, settings, more.workshop)
         await stack.enter_async_context(_running(gateway, extensions))
-        given = (opened.pages, opened.endpoints, journal, tools, more, extensions, skills, context, shared.guests)
-        yield Runtime(settings, ports, agents, gate, mounts, gateway, policies, channels, *given)
+        given = (opened.pages, opened.endpoints, journal, tools, more, telemetry)
+        rest = (extensions, skills, context, shared.guests)
+        yield Runtime(settings, ports, agents, gate, mounts, gateway, policies, channels, *given, *rest)
 
 
 @asynccontextmanager

@@ -20,7 +20,8 @@ from hookgate.control.methods import Method, Methods
 from hookgate.control.place import ControlUnavailable
 from hookgate.control.serve import open_control
 from hookgate.loop.doors.guests import Guests
-from hookgate.operations import approvals, channels, hooks, mcp, messages, people, sessions, tools
+from hookgate.loop.gateway import Gateway
+from hookgate.operations import approvals, channels, hooks, letters, mcp, messages, people, sessions, status, tools
 from hookgate.protocol.approval import OPERATOR, Decision, Grant, Outcome
 
 log = structlog.get_logger("hookgate.control")
@@ -51,6 +52,8 @@ def gateway_methods(runtime: Runtime) -> Methods:
     gateway, more = runtime.gateway, runtime.more
     methods = {
         **approval_methods(runtime.agent.approvals),
+        **letter_methods(gateway),
+        "status": Method(partial(status.status, runtime), changes=False),
         **(people_methods(runtime.guests) if runtime.guests is not None else {}),
         "channels.list": Method(partial(channels.list_channels, runtime), changes=False),
         "hooks.list": Method(partial(hooks.list_hooks, runtime), changes=False),
@@ -84,6 +87,20 @@ def approval_methods(held: Approvals) -> Methods:
         "approvals.decide": Method(decide, changes=True),
         "approvals.grants": Method(partial(approvals.grants, held), changes=False),
         "approvals.revoke": Method(partial(approvals.revoke, held), changes=True),
+    }
+
+
+def letter_methods(gateway: Gateway) -> Methods:
+    async def retry(letter: str) -> bool:
+        return await letters.retry_letter(gateway, letter, OPERATOR.id)
+
+    async def drop(letter: str) -> bool:
+        return await letters.drop_letter(gateway, letter, OPERATOR.id)
+
+    return {
+        "letters.list": Method(partial(letters.list_letters, gateway), changes=False),
+        "letters.retry": Method(retry, changes=True),
+        "letters.drop": Method(drop, changes=True),
     }
 
 

@@ -73,7 +73,7 @@ class Asking:
             answer, failed = self._weighed(mount, question, answer, owned=timeout_s is not None)
         # A hook may have been dropped while it was asked.
         if (stats := self.stats.get(mount.name)) is not None:
-            stats.record(duration_ns)
+            stats.record("failed" if failed else answer.action, duration_ns)
             if stats.fails and not failed and not isinstance(answer, Modify):
                 self.usable(mount, stage)
         # A guard of hookgate's own that has nothing to say is no news, and there are several at every call.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from dataclasses import dataclass
 from time import monotonic
 
@@ -25,13 +25,15 @@ class Stats:
     def __init__(self) -> None:
         self.calls = 0
         self.failures = 0
+        self.decisions = Counter[str]()
         self._durations_ns: deque[int] = deque(maxlen=KEPT)
         self._streaks: dict[Stage, _Streak] = {}
         self._untold = 0
         self._told_at: float | None = None
 
-    def record(self, duration_ns: int) -> None:
+    def record(self, action: str, duration_ns: int) -> None:
         self.calls += 1
+        self.decisions[action] += 1
         self._durations_ns.append(duration_ns)
 
     def quantile_ms(self, share: float) -> float | None:

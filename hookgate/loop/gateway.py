@@ -74,11 +74,11 @@ class Gateway:
         )
         self._shared = shared
         shared.doors.changed.append(self._shut_out)
-        self._taking_up = TakingUp(shared.journal.intake, self._take_up)
+        self.taking_up = TakingUp(shared.journal.intake, self._take_up)
         # What waits here is bounded by the queues of the sessions, and by the commands that people type.
         self._work, self._inbox = trio.open_memory_channel[Callable[[], Awaitable[None]]](inf)
         beside = self._work.send_nowait
-        leads = self.agent_of, self.delivery.wake, self._enter, self._queue, beside, self._taking_up.failed
+        leads = self.agent_of, self.delivery.wake, self._enter, self._queue, beside, self.taking_up.look_soon
         self._invoking = Invoking(shared.journal.intake, self.commands, Leading(*leads))
         self._router = router
         self._channels = channels
@@ -89,9 +89,9 @@ class Gateway:
         """Take a message in: returns once it is stored, and queued, answered as a command, or refused. One that has
         been taken in before is not taken in again; one that was said in a group to others is not stored, and what
         is returned has no id. Raises StoreFailed where nothing was stored that should be."""
-        if not self._taking_up.begun.is_set():
+        if not self.taking_up.begun.is_set():
             # What has only just come is not to be seen as left.
-            await self._taking_up.begun.wait()
+            await self.taking_up.begun.wait()
         inbound = inbound.sound
         invocation = self.commands.read(inbound) or self.commands.unknown(inbound)
         if self._stopping and not self._keeps(invocation):
@@ -186,7 +186,7 @@ class Gateway:
             session = Session(self._router(chat), self.outlet(chat), key, self._shared)
             session.jobs = session.jobs if jobs is None else jobs
             session.jobs.wake = partial(self._work.send_nowait, session.run)
-            session.store_failed = self._taking_up.failed
+            session.store_failed = self.taking_up.look_soon
             self.sessions[key] = session
             if session.jobs.busy:
                 session.jobs.wake()
@@ -213,7 +213,7 @@ class Gateway:
     async def idle(self, session_key: str) -> None:
         """Until this conversation has answered everything, what was left from before too, and all that can be
         delivered is."""
-        await self._taking_up.begun.wait()
+        await self.taking_up.begun.wait()
         await self._invoking.running.idle(session_key)
         session = self.sessions.get(session_key)
         if session is not None:
@@ -254,11 +254,11 @@ class Gateway:
 
     async def run(self) -> None:
         """Work until cancelled. Conversations run side by side."""
-        await self._taking_up.begin()
+        await self.taking_up.begin()
         try:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self.delivery.run)
-                nursery.start_soon(self._taking_up.run, self._let_go)
+                nursery.start_soon(self.taking_up.run, self._let_go)
                 nursery.start_soon(self.resting.run)
                 async for work in self._inbox:
                     nursery.start_soon(work)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hookgate import config as configuration
@@ -25,7 +25,8 @@ from hookgate.protocol.hook.stages import Stage
 @dataclass(frozen=True)
 class HookStatus:
     """One hook, in the order of asking. `stages` and `observe` None: only its handshake tells. What a guard, or a
-    hook that does not run, has none of is None or empty; times are of the last calls."""
+    hook that does not run, has none of is None or empty; times are of the last calls. `decisions`: how often it gave
+    which answer."""
 
     name: str
     state: str
@@ -44,6 +45,7 @@ class HookStatus:
     p99_ms: float | None = None
     audits_missed: int | None = None
     events_dropped: int | None = None
+    decisions: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 @dataclass(frozen=True)
@@ -179,6 +181,7 @@ def _counted(runtime: Runtime, row: HookStatus) -> HookStatus:
         calls=stats.calls,
         failures=stats.failures,
         failing=stats.failing,
+        decisions=dict(stats.decisions),
         p50_ms=stats.quantile_ms(0.50),
         p99_ms=stats.quantile_ms(0.99),
         audits_missed=gate.audits.missed[row.name],

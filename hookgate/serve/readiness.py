@@ -9,11 +9,9 @@ import trio
 
 from hookgate.assembly.app import Runtime
 from hookgate.operations.hooks import list_hooks
-from hookgate.protocol.catalog import StoreFailed
+from hookgate.operations.store import OK, store_state
 from hookgate.protocol.channel import ChannelState
 
-OK = "ok"
-STORE_S = 5.0
 FRESH_S = 1.0
 """A look writes to the disk, so a second one this soon is answered with the first."""
 
@@ -51,18 +49,7 @@ class Looking:
     async def _look(self) -> Readiness:
         hooks = {it.name: _said(it.state, it.reason) for it in await list_hooks(self._runtime) if it.command}
         channels = {name: channel.state for name, channel in self._runtime.channels.items()}
-        return Readiness(channels, hooks, await self._store(), self._stopping.is_set())
-
-    async def _store(self) -> str:
-        """Whether something can be stored is known once something has been."""
-        try:
-            with trio.fail_after(STORE_S):
-                await self._runtime.journal.holds.hold("ready", "gateway", STORE_S)
-        except trio.TooSlowError:
-            return f"nothing was stored for {STORE_S:g} s"
-        except StoreFailed as error:
-            return str(error)
-        return OK
+        return Readiness(channels, hooks, await store_state(self._runtime.journal), self._stopping.is_set())
 
 
 def _said(state: str, reason: str) -> str:

@@ -7,6 +7,8 @@ from hookgate.protocol.journal.values import Outcome
 
 MAX_ATTEMPTS = 3
 GIVEN_UP = "I could not answer this: I broke off three times while I tried. An operator can see it."
+BROKE_OFF = "it broke off three times while it was answered"
+"""Why a message is a dead letter."""
 ENDS: Mapping[Outcome, str] = {
     "answered": "the turn has ended",
     "refused": "the turn has ended",
@@ -25,4 +27,6 @@ UNSAID: Mapping[Outcome, str] = {
 MOST_PAIRINGS_OF_ONE, MOST_PAIRINGS = 3, 100
 """Open codes of one stranger, and of all strangers of a channel."""
 MOST_FOUND = 100
-"""Of messages, at a time."""
+"""Of messages and of dead letters, at a time."""
+MOST_TEXT = 200
+"""Characters of a dead letter that operators are shown."""

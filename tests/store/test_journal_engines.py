@@ -13,6 +13,7 @@ import trio.testing
 
 from hookgate.protocol.approval import ApprovalRequest
 from hookgate.protocol.chat import Chat, Inbound, Outbound
+from hookgate.protocol.codec import decode
 from hookgate.protocol.hook.answers import CONTINUE
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import (
@@ -32,8 +33,10 @@ from hookgate.protocol.journal.values import (
 from hookgate.protocol.values import Message, ToolCall
 from hookgate.store.attempts import GIVEN_UP, MAX_ATTEMPTS
 from hookgate.store.journal import open_journal
+from hookgate.store.journal.audit.chain import links
 from hookgate.store.journal.claims import FREE, IN_ORDER
 from hookgate.store.journal.operators.looking import open_look
+from hookgate.store.journal.operators.overview import overview
 from hookgate.store.journal.posting import DUE
 from hookgate.store.memory import MemoryJournal
 
@@ -542,3 +545,63 @@ async def test_what_is_turned_away_is_stored_with_its_end_and_its_line_at_once(j
     assert (row.outbound, await journal.posting.next_row(CHAT)) == (line, None)
     [found] = await journal.books.where(first.id)
     assert [(it.what, it.why) for it in found.passages[:2]] == [("accepted", ""), ("refused", "a stranger")]
+
+
+async def test_what_was_given_up_is_listed_and_tried_again_or_dropped_by_whoever_says_so(opened: Open) -> None:
+    with trio.fail_after(60):
+        async with opened() as journal:
+            message = await accepted(journal, "hello")
+        for _ in range(MAX_ATTEMPTS):
+            async with opened() as journal:
+                assert await journal.work.claim("g", 60) is not None
+        async with opened() as journal:
+            assert await journal.work.claim("g", 60) is None
+            for _ in range(2):
+                (row,) = await journal.posting.outgoing("test")
+                await journal.posting.failed(row.id, "no network", 0.0)
+                [waiting] = (await journal.books.overview()).outgoing
+                assert (waiting.session, waiting.rows, waiting.tries, waiting.why) == ("test:1", 1, 1, "no network")
+                await journal.posting.dead(row.id, "the bot was blocked")
+                found = await journal.books.overview()
+                letters = {it.kind: it for it in found.letters}
+                assert (found.dead, found.outgoing) == (2, ())
+                assert (letters["incoming"].id, letters["incoming"].text) == (message.id, "hello")
+                answer = letters["outgoing"]
+                assert (answer.text, answer.why, answer.message) == (GIVEN_UP, "the bot was blocked", message.id)
+                assert (answer.session, answer.tries) == ("test:1", 2)
+                assert await journal.books.retry(answer.id, "ann") == CHAT
+                assert (await journal.books.overview()).dead == 1
+            (row,) = await journal.posting.outgoing("test")
+            await journal.posting.dead(row.id, "the bot was blocked")
+            assert await journal.books.drop(answer.id, "ann")
+            assert not await journal.books.drop(answer.id, "ann")
+            assert await journal.books.retry(answer.id, "ann") is None
+            assert await journal.books.retry(message.id, "ann") == CHAT
+            claim = await journal.work.claim("g", 60)
+            assert claim is not None
+            assert (claim.message, claim.attempt) == (message.id, 1)
+            await journal.work.complete(claim, "answered")
+            assert (await steps(journal, message.id))[-3:] == ["retried", "running", "answered"]
+            found = await journal.books.overview()
+            assert (found.dead, found.unfinished) == (0, 0)
+
+
+async def test_who_tried_a_dead_letter_again_or_dropped_it_stands_in_the_audit_chain(tmp_path: Path) -> None:
+    file = tmp_path / "journal.db"
+    with trio.fail_after(60):
+        async with open_journal(file) as journal:
+            await journal.posting.post("agent", [Outbound(CHAT, "news")])
+            (row,) = await journal.posting.outgoing("test")
+            for act in (journal.books.retry, journal.books.drop):
+                await journal.posting.dead(row.id, "blocked")
+                await act(row.id, "web:ann")
+        with open_look(file) as tables:
+            records = [decode(it.body) for it in links(tables)]
+            found = overview(file, tables)
+    assert [(it["kind"], it["letter"], it["by"]) for it in records] == [
+        ("retried", row.id, "web:ann"),
+        ("dropped", row.id, "web:ann"),
+    ]
+    assert (found.audit.records, found.audit.signed) == (2, 2)
+    assert found.audit.signed_at > 0
+    assert found.store.bytes >= found.store.used > 0

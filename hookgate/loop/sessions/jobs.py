@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from time import time
 from typing import Literal, Protocol
 
 import trio
@@ -60,7 +61,8 @@ class Giver(Protocol):
 
 
 class Job:
-    """`scope` is the job's run; cancelling it before the job begins cuts it off at its first step."""
+    """`scope` is the job's run; cancelling it before the job begins cuts it off at its first step. `begun_at`:
+    seconds of the wall clock; 0: not yet."""
 
     def __init__(self, work: Prompt | Compaction, giver: Giver | None = None) -> None:
         self.work = work
@@ -68,6 +70,7 @@ class Job:
         self.end: End | None = None
         self.refused = ""
         self.resumed = False
+        self.begun_at = 0.0
         self._giver = giver
         self._over = trio.Event()
 
@@ -78,6 +81,7 @@ class Job:
         return self.end
 
     def begin(self) -> None:
+        self.begun_at = time()
         if self._giver is not None:
             self._giver.began(self)
 

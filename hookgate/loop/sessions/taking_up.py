@@ -31,7 +31,7 @@ class TakingUp:
     def __init__(self, intake: Intake, take: Take) -> None:
         self.begun = trio.Event()
         self._intake, self._take = intake, take
-        self._failed = trio.Event()
+        self._stirred = trio.Event()
 
     async def begin(self) -> None:
         """What people decided is decided first. What the store does not take now is taken up once it works."""
@@ -39,12 +39,12 @@ class TakingUp:
             await self._look()
         except StoreFailed as error:
             log.warning("store_fails_still", why=str(error), tries=0)
-            self.failed()
+            self.look_soon()
         self.begun.set()
 
-    def failed(self) -> None:
-        """The store has failed somebody, who has let go of a message."""
-        self._failed.set()
+    def look_soon(self) -> None:
+        """There is a message that nobody works on: the store has failed who did, or it was a dead letter."""
+        self._stirred.set()
 
     async def run(self, let_go: Callable[[], Awaitable[None]]) -> None:
         """Where the store has failed: look again, later each time, until all is in a queue. `let_go`: of what those
@@ -52,18 +52,18 @@ class TakingUp:
         tries = 0
         while True:
             with trio.move_on_after(2 * LONGEST_S if tries else inf) as quiet:
-                await self._failed.wait()
+                await self._stirred.wait()
             if quiet.cancelled_caught:
                 tries = 0
                 continue
-            self._failed, tries = trio.Event(), tries + 1
+            self._stirred, tries = trio.Event(), tries + 1
             await trio.sleep(backoff_s(tries, FIRST_S, LONGEST_S))
             try:
                 await let_go()
                 await self._look()
             except Exception as error:
                 log.warning("store_fails_still", why=str(error), tries=tries)
-                self.failed()
+                self.look_soon()
 
     async def _look(self) -> None:
         """Raises StoreFailed where the store has not taken something; what fails for another reason is for the next

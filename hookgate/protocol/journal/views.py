@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
-from hookgate.protocol.chat import Inbound
+from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.hook.judgement import Judgement
 from hookgate.protocol.journal.values import Conversation, Entry, Outcome, Row
 
@@ -35,6 +35,69 @@ class Whereabouts:
     text: str
     state: str
     passages: tuple[Passage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """What was given up. `incoming`: a message that nobody could answer; `outgoing`: what did not get to its chat.
+    `message`: the one that it is or answers, if it is of one. `text`: how it begins."""
+
+    id: str
+    kind: Literal["incoming", "outgoing"]
+    session: str
+    message: str
+    text: str
+    at: float
+    why: str
+    tries: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """What waits for one chat. `since`: when the next of it was stored; `tries` of that, `why` the last one failed,
+    and when the next one is due."""
+
+    channel: str
+    session: str
+    rows: int
+    since: float
+    tries: int
+    why: str
+    again_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class StoreView:
+    """`bytes`: on the disk; `used`: without the room that is free in it. A journal in memory has none of it."""
+
+    path: str = ""
+    bytes: int = 0
+    written_at: float = 0.0
+    used: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class AuditView:
+    """`head`: the hash of the last record. `signed`: the last record under a checkpoint, which is of `signed_at`."""
+
+    records: int = 0
+    head: str = ""
+    signed: int = 0
+    signed_at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """`unfinished` messages; `outgoing` by chat, what was tried most often first; `dead`: how many dead letters there
+    are, and `letters` the last of them, the newest first."""
+
+    conversations: int
+    unfinished: int
+    outgoing: tuple[Outgoing, ...]
+    dead: int
+    letters: tuple[DeadLetter, ...]
+    store: StoreView = StoreView()
+    audit: AuditView = AuditView()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +140,18 @@ class Books(Protocol):
         ...
 
     async def sessions(self) -> tuple[SessionRow, ...]: ...
+
+    async def overview(self) -> Overview:
+        """At one moment."""
+        ...
+
+    async def retry(self, letter: str, by: str) -> Chat | None:
+        """A dead letter is as it was before it was tried; its chat. `by` goes on record. None: there is none."""
+        ...
+
+    async def drop(self, letter: str, by: str) -> bool:
+        """A dead letter is none any more. `by` goes on record. Whether there was one."""
+        ...
 
     async def forget(self, conversation: Conversation) -> None:
         """Everything that was said; claims on it are stale from here on, and repeats of its messages stay known."""

@@ -50,7 +50,7 @@ class StoredJournal:
         self.decisions = Decisions(engine)
         self.posting = Posting(engine)
         self.holds = Holds(engine)
-        self.books = Books(engine)
+        self.books = Books(path, engine)
         self.chats = Chats(engine)
         self.people = KnownPeople(engine)
         self.retention = Retention(engine)

@@ -197,4 +197,10 @@ _CARDS = (
     "CREATE INDEX cards ON outbox (request) WHERE request <> ''",
 )
 
-JOURNAL = Schema(0x686F6F6A, (_FIRST, _TURNS, _PREVIEWS, _INTENTS, _PEOPLE, _HANDED, _CARDS))
+# What was given up: few, and looked for often.
+_LETTERS = (
+    "CREATE INDEX dead_messages ON messages (number) WHERE outcome = 'dead'",
+    "CREATE INDEX dead_rows ON outbox (number) WHERE state = 'dead'",
+)
+
+JOURNAL = Schema(0x686F6F6A, (_FIRST, _TURNS, _PREVIEWS, _INTENTS, _PEOPLE, _HANDED, _CARDS, _LETTERS))

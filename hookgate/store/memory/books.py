@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from hookgate.protocol.chat import Chat
 from hookgate.protocol.journal.values import Conversation
-from hookgate.protocol.journal.views import SessionRow, Whereabouts
+from hookgate.protocol.journal.views import Overview, SessionRow, Whereabouts
 from hookgate.store.attempts import MOST_FOUND
+from hookgate.store.memory.letters import dead_letters, drop, outgoing, retry
 from hookgate.store.memory.tables import MessageRow, RequestRow, Tables, Thread
 
 
@@ -41,6 +43,18 @@ class Books:
         unfinished = sum(it.outcome is None for it in messages)
         last = max((it.passages[-1].at for it in messages), default=0.0)
         return SessionRow(thread.conversation, len(thread.live), unfinished, last)
+
+    async def overview(self) -> Overview:
+        tables, letters = self._tables, dead_letters(self._tables)
+        stored = sum(bool(it.written) for it in tables.threads.values())
+        waiting = len(tables.waiting())
+        return Overview(stored, waiting, outgoing(tables), len(letters), letters[:MOST_FOUND])
+
+    async def retry(self, letter: str, by: str) -> Chat | None:
+        return retry(self._tables, letter)
+
+    async def drop(self, letter: str, by: str) -> bool:
+        return drop(self._tables, letter)
 
     async def forget(self, conversation: Conversation) -> None:
         tables, thread = self._tables, self._tables.thread(conversation)

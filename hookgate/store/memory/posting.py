@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.journal.values import Claim, Row
-from hookgate.store.memory.tables import OutboxRow, Tables
+from hookgate.store.memory.tables import KEPT, OutboxRow, Tables
 
 
 class Posting:
@@ -52,9 +52,15 @@ class Posting:
         stored = self._tables.outbox.get(row)
         if stored is not None:
             stored.row, stored.again_at = replace(stored.row, tries=stored.row.tries + 1), again_at
+            stored.failed = why
 
     async def dead(self, row: str, why: str) -> None:
+        stored, letters = self._tables.outbox.get(row), self._tables.letters
         self._end(row, "dead", why)
+        if stored is not None and stored.edits is None:
+            letters[row] = stored
+            while len(letters) > KEPT:
+                del letters[next(iter(letters))]
         # Nobody edits what is not there.
         rows = self._tables.outbox
         for id_ in [id_ for id_, it in rows.items() if it.edits is not None and it.edits.row.id == row]:

@@ -32,7 +32,8 @@ from hookgate.protocol.journal.views import Passage
 from hookgate.store.attempts import ENDS, UNSAID
 
 KEPT = 1000
-"""Of messages that have ended and of requests that are decided: for whoever asks what became of them."""
+"""Of messages that have ended, rows that were given up and requests that are decided: for whoever asks what became
+of them."""
 KEYS_S = 7 * 24 * 3600.0
 """Longer than any platform repeats a message."""
 
@@ -58,13 +59,16 @@ class MessageRow:
 
 @dataclass
 class OutboxRow:
-    """`open`: a place for what is still being written. `given_up`: why, where it never left. `receipt`: of what is
-    there; `edits`: the card whose message it changes."""
+    """`open`: a place for what is still being written. `given_up`: why, where it never left;
+    `failed`: why it has not yet. `at`: when it was stored. `receipt`: of what is there; `edits`: the card whose
+    message it changes."""
 
     row: Row
     open: bool = False
     again_at: float = 0.0
     given_up: str = ""
+    failed: str = ""
+    at: float = 0.0
     receipt: str = ""
     edits: OutboxRow | None = None
 
@@ -118,6 +122,7 @@ class Tables:
         self.requests: dict[str, RequestRow] = {}
         self.grants: dict[str, StoredGrant] = {}
         self.outbox: dict[str, OutboxRow] = {}
+        self.letters: dict[str, OutboxRow] = {}
         self.previews: dict[str, OutboxRow] = {}
         self.answers: dict[Asked, Answer] = {}
         self.held: dict[str, tuple[str, float]] = {}
@@ -210,7 +215,7 @@ class Tables:
     def new_row(self, thread: Thread, outbound: Outbound, in_reply_to: str, *, open_: bool = False) -> OutboxRow:
         thread.rows += 1
         row = Row(f"{thread.conversation.id}#{thread.rows}", self._answering(outbound, in_reply_to), in_reply_to)
-        stored = self.outbox[row.id] = OutboxRow(row, open_)
+        stored = self.outbox[row.id] = OutboxRow(row, open_, at=self.clock())
         return stored
 
     def edit_cards(self, asked: RequestRow) -> None:

@@ -102,6 +102,12 @@ def _last(journal: Path) -> dict[str, object]:
     return {}
 
 
+def last_checkpoint(journal: Path) -> tuple[int, float]:
+    """The record that it covers, and when it was written; zeros: there is none."""
+    last = _last(journal)
+    return (int(str(last["n"])), anchor_file(journal).stat().st_mtime) if last else (0, 0.0)
+
+
 def verify(journal: Path, tables: Tables) -> Verdict:
     """The whole chain, and every checkpoint of it."""
     signed, why = _checkpoints(journal, _chain(tables))

@@ -2,24 +2,39 @@
 
 from __future__ import annotations
 
+from functools import partial
+from pathlib import Path
+
+from hookgate.protocol.chat import Chat
 from hookgate.protocol.journal.values import Conversation
-from hookgate.protocol.journal.views import SessionRow, Whereabouts
+from hookgate.protocol.journal.views import Overview, SessionRow, Whereabouts
 from hookgate.store.journal.engine import Engine
+from hookgate.store.journal.operators import letters
 from hookgate.store.journal.operators.forgetting import forget
 from hookgate.store.journal.operators.listing import read_sessions
+from hookgate.store.journal.operators.overview import overview
 from hookgate.store.journal.operators.whereabouts import find_messages
 from hookgate.store.journal.tables import Tables
 
 
 class Books:
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, path: Path, engine: Engine) -> None:
+        self._path, self._engine = path, engine
 
     async def where(self, message: str) -> tuple[Whereabouts, ...]:
         return await self._engine.read(lambda tables: find_messages(tables, message))
 
     async def sessions(self) -> tuple[SessionRow, ...]:
         return await self._engine.read(read_sessions)
+
+    async def overview(self) -> Overview:
+        return await self._engine.read(partial(overview, self._path))
+
+    async def retry(self, letter: str, by: str) -> Chat | None:
+        return await self._engine.write(lambda tables: letters.retry(tables, letter, by), barrier=True)
+
+    async def drop(self, letter: str, by: str) -> bool:
+        return await self._engine.write(lambda tables: letters.drop(tables, letter, by), barrier=True)
 
     async def forget(self, conversation: Conversation) -> None:
         await self._engine.write(lambda tables: forget(tables, conversation), barrier=True)

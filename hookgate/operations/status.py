@@ -1,0 +1,166 @@
+"""How a running gateway is, all of it at one moment: what works, what waits, and what is wrong."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, fields
+from time import time
+
+from hookgate import __version__
+from hookgate import config as configuration
+from hookgate.assembly.app import Runtime
+from hookgate.loop.sessions.jobs import Prompt
+from hookgate.loop.sessions.session import Session
+from hookgate.operations.approvals import Waiting, pending
+from hookgate.operations.channels import ChannelStatus, list_channels
+from hookgate.operations.hooks import HookStatus, list_hooks
+from hookgate.operations.store import OK, store_state
+from hookgate.protocol.journal.views import AuditView, DeadLetter, Outgoing, Overview, StoreView
+from hookgate.telemetry.turns import Activity, Doing
+
+DOWN = ("restarting", "quarantined", "stopped")
+"""Of a hook. One that starts is not there yet, and nothing is wrong with it."""
+
+
+@dataclass(frozen=True)
+class TurnStatus:
+    """A job that a conversation works on. `message`: the journal's id of what is answered; empty: nobody's. `since`,
+    `doing_since`: seconds of the wall clock. `doing`: see `telemetry.turns`; `name`: of the model, the tool or the
+    stage. `behind`: how many wait for it to end."""
+
+    session: str
+    agent: str
+    channel: str
+    message: str
+    since: float
+    doing: Doing
+    name: str
+    doing_since: float
+    behind: int
+
+
+@dataclass(frozen=True)
+class Sessions:
+    """`at_work` now, of at most `most`; `loaded`: in memory; `stored`."""
+
+    at_work: int
+    most: int
+    loaded: int
+    stored: int
+
+
+@dataclass(frozen=True)
+class Queues:
+    """`waiting`: messages behind those that are worked on, `unfinished`: these and those; `outgoing`: what waits for
+    chats, by chat, what was tried most often first."""
+
+    waiting: int
+    unfinished: int
+    outgoing: tuple[Outgoing, ...]
+
+
+@dataclass(frozen=True)
+class Calls:
+    """calls == denied + answered + allowed, and allowed == executed + cached + dropped, since the start."""
+
+    calls: int
+    denied: int
+    answered: int
+    allowed: int
+    executed: int
+    cached: int
+    dropped: int
+
+
+@dataclass(frozen=True)
+class Status:
+    """`at`, `started_at`: seconds of the wall clock. `problems`: a line for each thing that is wrong; none: all is
+    well. `store_state`: `ok`, or why nothing can be stored. `dead`: how many dead letters there are, of which
+    `letters` are the last, the newest first."""
+
+    version: str
+    pid: int
+    config: str
+    at: float
+    started_at: float
+    problems: tuple[str, ...]
+    turns: tuple[TurnStatus, ...]
+    sessions: Sessions
+    hooks: tuple[HookStatus, ...]
+    approvals: tuple[Waiting, ...]
+    queues: Queues
+    dead: int
+    letters: tuple[DeadLetter, ...]
+    channels: tuple[ChannelStatus, ...]
+    store_state: str
+    store: StoreView
+    audit: AuditView
+    calls: Calls
+
+
+async def status(runtime: Runtime) -> Status:
+    """Within a few milliseconds, but that something is written to the disk to know that it can be."""
+    found = await runtime.journal.books.overview()
+    waiting = await pending(runtime.agent.approvals)
+    hooks, channels = await list_hooks(runtime), await list_channels(runtime)
+    stored, sessions, config = await store_state(runtime.journal), runtime.gateway.sessions, runtime.settings
+    open_ = {it.request for it in waiting}
+    turns = tuple(_turn(runtime, it, open_) for it in sessions.values() if it.busy)
+    behind = sum(it.jobs.waiting for it in sessions.values())
+    tally = runtime.agent.tally
+    return Status(
+        version=__version__,
+        pid=os.getpid(),
+        config=str((config.file or config.base / configuration.FILE_NAME).resolve()),
+        at=time(),
+        started_at=runtime.telemetry.started_at,
+        problems=(*_wrong(hooks, channels, stored), *_stuck(found)),
+        turns=turns,
+        sessions=Sessions(len(turns), config.config.gateway.max_turns, len(sessions), found.conversations),
+        hooks=hooks,
+        approvals=waiting,
+        queues=Queues(behind, found.unfinished, found.outgoing),
+        dead=found.dead,
+        letters=found.letters,
+        channels=channels,
+        store_state=stored,
+        store=found.store,
+        audit=found.audit,
+        calls=Calls(**{it.name: getattr(tally, it.name) for it in fields(Calls)}),
+    )
+
+
+def _turn(runtime: Runtime, session: Session, waiting: Collection[str]) -> TurnStatus:
+    """`waiting`: the requests that are open. Whoever has a yes wants a place at work again."""
+    job = session.jobs.current
+    assert job is not None  # noqa: S101 - it is busy
+    accepted = job.work.accepted if isinstance(job.work, Prompt) else None
+    now = runtime.telemetry.turns.doing(session.key) or Activity("slot", "", job.begun_at)
+    if now.what == "person" and now.id not in waiting:
+        now = Activity("slot", now.name, now.since)
+    its = (session.key, session.agent.name, job.work.chat.channel, accepted.id if accepted is not None else "")
+    return TurnStatus(*its, job.begun_at, now.what, now.name, now.since, session.jobs.waiting)
+
+
+def _wrong(hooks: Sequence[HookStatus], channels: Sequence[ChannelStatus], stored: str) -> Iterator[str]:
+    if stored != OK:
+        yield f"nothing can be stored: {stored}"
+    for channel in channels:
+        if channel.state != "receiving":
+            yield f"channel {channel.name} is {channel.state}: {channel.why}"
+    for hook in hooks:
+        if hook.state in DOWN:
+            yield f"hook {hook.name} is {hook.state}: {hook.reason}"
+        elif hook.failing:
+            yield f"hook {hook.name} fails: {hook.failing}"
+
+
+def _stuck(found: Overview) -> Iterator[str]:
+    for it in found.outgoing:
+        if it.tries:
+            yield f"{it.rows} waiting for {it.session} cannot leave: {it.why} (tried {it.tries} times)"
+    if found.dead:
+        yield f"{found.dead} dead letters: try them again or drop them"
+    if found.audit.signed > found.audit.records:
+        yield f"the audit chain is cut off: record {found.audit.signed} was signed, {found.audit.records} are here"

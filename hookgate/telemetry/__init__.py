@@ -1,0 +1,1 @@
+"""What a gateway does, told to operators: heard from events, counted, traced."""
