@@ -221,13 +221,14 @@ async def test_every_method_says_what_it_is_given_that_is_of_another_type(folder
         methods = about["methods"]
         takes = {"hooks.restart": "name", "mcp.approve": "name", "mcp.forget": "name", "mcp.show": "name"}
         takes |= {"approvals.decide": "request", "approvals.revoke": "grant", "turn.stop": "session"}
+        takes |= {"letters.retry": "letter", "letters.drop": "letter"}
         whole: dict[str, dict[str, Json]] = {
             "mcp.approve": {"name": [], "row": "", "tools": {}},
             "approvals.decide": {"request": [], "approved": True},
         }
         assert {name for name, it in methods.items() if it["changes"]} == {
             *("approvals.decide", "approvals.revoke", "hooks.reload", "hooks.restart", "reload"),
-            *("mcp.approve", "mcp.forget", "tools.refresh", "turn.stop"),
+            *("mcp.approve", "mcp.forget", "tools.refresh", "turn.stop", "letters.retry", "letters.drop"),
         }
         (path,) = (folder / "hookgate").glob("*.sock")
         for method in methods:
