@@ -27,6 +27,7 @@ from hookgate.assembly.settings import Ports, Settings
 from hookgate.assembly.telemetry import Telemetry
 from hookgate.assembly.tools.opening import More, Toolset, all_rules, open_more_tools, open_toolset
 from hookgate.assembly.tools.skills import Joined, Skills, load_skills, switched_on
+from hookgate.channels.http.keys import Keys
 from hookgate.config import ConfigError
 from hookgate.hooks.children.mounts import Mounts, open_mounts
 from hookgate.hooks.gate import Gate
@@ -76,6 +77,7 @@ class Runtime:
     skills: Skills | None = None
     context_files: ContextFiles | None = None
     guests: Guests | None = None
+    keys: Keys | None = None
 
     @property
     def agent(self) -> Agent:
@@ -136,7 +138,7 @@ async def open_runtime(settings: Settings, ports: Ports) -> AsyncGenerator[Runti
         await _adopt_rules(judges.approvals, settings, more.workshop)
         await stack.enter_async_context(_running(gateway, extensions))
         given = (opened.pages, opened.endpoints, journal, tools, more, telemetry)
-        rest = (extensions, skills, context, shared.guests)
+        rest = (extensions, skills, context, shared.guests, desk.keys)
         yield Runtime(settings, ports, agents, gate, mounts, gateway, policies, channels, *given, *rest)
 
 

@@ -15,7 +15,7 @@ from hookgate.cli.hooks.commands import hooks
 from hookgate.cli.journal.commands import sessions, store, where
 from hookgate.cli.mcp.commands import mcp
 from hookgate.cli.options import FILE, FOLDER, config_option, control_option, json_option
-from hookgate.cli.people.commands import approvals, audit, people
+from hookgate.cli.people.commands import approvals, audit, keys, people
 from hookgate.cli.tools.commands import tools
 
 CONTEXT = {"help_option_names": ["-h", "--help"]}
@@ -223,5 +223,6 @@ hookgate.add_command(where)
 hookgate.add_command(channels)
 hookgate.add_command(web)
 hookgate.add_command(people)
+hookgate.add_command(keys)
 hookgate.add_command(approvals)
 hookgate.add_command(audit)

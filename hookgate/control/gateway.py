@@ -21,7 +21,19 @@ from hookgate.control.place import ControlUnavailable
 from hookgate.control.serve import open_control
 from hookgate.loop.doors.guests import Guests
 from hookgate.loop.gateway import Gateway
-from hookgate.operations import approvals, channels, hooks, letters, mcp, messages, people, sessions, status, tools
+from hookgate.operations import (
+    approvals,
+    channels,
+    hooks,
+    keys,
+    letters,
+    mcp,
+    messages,
+    people,
+    sessions,
+    status,
+    tools,
+)
 from hookgate.protocol.approval import OPERATOR, Decision, Grant, Outcome
 
 log = structlog.get_logger("hookgate.control")
@@ -54,7 +66,7 @@ def gateway_methods(runtime: Runtime) -> Methods:
         **approval_methods(runtime.agent.approvals),
         **letter_methods(gateway),
         "status": Method(partial(status.status, runtime), changes=False),
-        **(people_methods(runtime.guests) if runtime.guests is not None else {}),
+        **_known_methods(runtime),
         "channels.list": Method(partial(channels.list_channels, runtime), changes=False),
         "hooks.list": Method(partial(hooks.list_hooks, runtime), changes=False),
         "hooks.reload": Method(partial(hooks.reload_hooks, runtime), changes=True),
@@ -101,6 +113,22 @@ def letter_methods(gateway: Gateway) -> Methods:
         "letters.list": Method(partial(letters.list_letters, gateway), changes=False),
         "letters.retry": Method(retry, changes=True),
         "letters.drop": Method(drop, changes=True),
+    }
+
+
+def _known_methods(runtime: Runtime) -> Methods:
+    """Where nobody serves, nobody is let in."""
+    if runtime.guests is None or runtime.keys is None:
+        return {}
+    ring = keys.KeyRing(runtime.keys, runtime.guests, runtime.settings.config.keyed)
+    return {**people_methods(runtime.guests), **key_methods(ring)}
+
+
+def key_methods(ring: keys.KeyRing) -> Methods:
+    return {
+        "keys.list": Method(partial(keys.listed, ring), changes=False),
+        "keys.add": Method(partial(keys.add, ring), changes=True),
+        "keys.revoke": Method(partial(keys.revoke, ring), changes=True),
     }
 
 

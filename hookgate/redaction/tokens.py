@@ -30,6 +30,8 @@ TOKENS: tuple[tuple[tuple[str, ...], str], ...] = (
     (("atatt3",), r"(?<![A-Za-z0-9])ATATT3[\w=-]{20,}+"),
     # A Telegram bot's: its number, a colon, and then always the same two letters.
     ((":aa",), r"(?<![\w:-])[0-9]{8,10}:AA[\w-]{32,}+"),
+    # Our own.
+    (("hg_",), r"(?<![A-Za-z0-9])hg_[\w-]{40,}+"),
     (("age-secret-key-1",), r"(?<![A-Za-z0-9])AGE-SECRET-KEY-1[A-Z0-9]{20,}+"),
     # Whoever has such an address may post.
     (("/services/t",), r"(?<=hooks\.slack\.com/services/)T[A-Z0-9]++/B[A-Z0-9]++/[A-Za-z0-9]{16,}+"),

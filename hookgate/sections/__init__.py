@@ -10,7 +10,7 @@ from pydantic import Field, field_validator, model_validator
 from hookgate.mistakes import close
 from hookgate.sections.agent import AgentSection, AssistantSection, ModelSection, ProviderSection
 from hookgate.sections.approvals import ApprovalSection, PersonSection
-from hookgate.sections.gateway import ChannelSection, GatewaySection, HttpSection, RouteSection
+from hookgate.sections.gateway import KEYED, ChannelSection, GatewaySection, HttpSection, RouteSection
 from hookgate.sections.guards import GuardsSection
 from hookgate.sections.hooks import HooksSection
 from hookgate.sections.section import Name, Section, Several, nested
@@ -64,6 +64,11 @@ class Config(Section):
     log: LogSection = nested()
     control: ControlSection = nested()
 
+    @property
+    def keyed(self) -> tuple[str, ...]:
+        """What a key can be for: channels and surfaces that answer programs, by name."""
+        return (*(name for name, it in self.channels.items() if it.kind in KEYED), *self.http.surfaces)
+
     @field_validator("approvals")
     @classmethod
     def _names_rules_apart(cls, rules: tuple[ApprovalSection, ...]) -> tuple[ApprovalSection, ...]:
@@ -96,6 +101,10 @@ class Config(Section):
             raise ValueError(f"agents.{self.agent.name} has the name of [agent]: give it another, or agent.name")
         if len([it for it in self.channels.values() if it.kind == "web" and not it.origin]) > 1:
             raise ValueError("channels: of several pages only one may be without origin: the others are known by it")
+        if taken := next((name for name in self.http.surfaces if name in self.channels), ""):
+            # Whoever has a key for the one would be somebody of the other.
+            why = f"is what answers at /{taken}: give the channel another name, or set http.{taken} to false"
+            raise ValueError(f"channels.{taken} {why}")
         agents = (self.agent.name, *self.agents)
         for name, channel in self.channels.items():
             _known(f"channels.{name}.agent", "agent", channel.agent, agents)

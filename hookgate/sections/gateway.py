@@ -20,6 +20,8 @@ KEYS_OF = {
 """Those that are not of all kinds."""
 MODES = {"telegram": ("poll", "webhook"), "slack": ("socket", "webhook")}
 """The first one is usual."""
+KEYED: tuple[str, ...] = ("openai",)
+"""Kinds of channels that answer programs which show a key."""
 USER = r"^[A-Za-z0-9_.@-]{1,64}$"
 
 
@@ -149,7 +151,15 @@ class RouteSection(Section):
 
 
 class HttpSection(Section):
+    """Each switch is a surface that answers programs which show a key for it: at the path of its name."""
+
     listen: str = "127.0.0.1:8710"
+    rpc: bool = True
+
+    @property
+    def surfaces(self) -> tuple[str, ...]:
+        """Those that are on."""
+        return tuple(name for name, value in self if value is True)
 
     @field_validator("listen")
     @classmethod

@@ -150,6 +150,7 @@ def test_a_value_stays_json_and_redacting_it_twice_changes_nothing_more(value: o
         ("bot: OTk4NjIyNDgzNDcxOTI1MjQ4MA.G-2FM_." + "aB-_1" * 7 + "!", "bot: <*>!"),
         ("xapp-1-A012-345-abc", "<*>"),
         ("glpat-" + "a1-_" * 5, "<*>"),
+        ("hg_" + "a1-_" * 10 + "b2c", "<*>"),
         ("glrt-t1_" + "a" * 20, "<*>"),
         ("sk_live_" + "a" * 24, "<*>"),
         ("rk_test_" + "a" * 24, "<*>"),

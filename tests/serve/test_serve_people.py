@@ -61,3 +61,28 @@ async def test_a_stranger_is_let_in_and_put_out_while_the_gateway_runs(tmp_path:
             for refused in ({"name": "eve", "ids": ["66"]}, {"name": "ann", "ids": ["page:8"]}):
                 with pytest.raises(ControlFailed):
                     await asked(control, "people.add", **refused, roles=[])
+
+
+async def test_a_key_is_made_and_revoked_in_the_gateway_that_runs_and_outlives_it(tmp_path: Path) -> None:
+    settings, control = configured(tmp_path, PAGE), tmp_path / "control.sock"
+    with trio.fail_after(DEADLINE_S):
+        async with open_gateway(settings, control, trio.Event()) as served:
+            made = await asked(control, "keys.add", name="eve", channel="rpc", role="operator")
+            assert (made["holder"], made["roles"]) == ("rpc:eve", ["operator"])
+            for refused in (
+                {"name": "eve", "channel": "page"},
+                {"name": "ann", "channel": "rpc", "role": "operator"},
+            ):
+                with pytest.raises(ControlFailed):
+                    await asked(control, "keys.add", **refused)
+            assert served.runtime.policies.operates("rpc", "eve")
+        async with open_gateway(settings, control, trio.Event()) as served:
+            keys = served.runtime.keys
+            assert keys is not None
+            holder = keys.holder(made["key"])
+            assert holder is not None
+            assert (holder.channel, holder.name) == ("rpc", "eve")
+            [row] = await asked(control, "keys.revoke", name="eve")
+            assert (row["holder"], row["opens"]) == ("rpc:eve", True)
+            assert keys.holder(made["key"]) is None
+            assert await asked(control, "keys.list") == []

@@ -16,6 +16,7 @@ from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.codec import decode
 from hookgate.protocol.hook.answers import CONTINUE
 from hookgate.protocol.journal.interfaces import Journal
+from hookgate.protocol.journal.keys import Key
 from hookgate.protocol.journal.values import (
     Accepted,
     Approval,
@@ -605,3 +606,17 @@ async def test_who_tried_a_dead_letter_again_or_dropped_it_stands_in_the_audit_c
     assert (found.audit.records, found.audit.signed) == (2, 2)
     assert found.audit.signed_at > 0
     assert found.store.bytes >= found.store.used > 0
+
+
+async def test_a_name_has_one_key_for_a_channel_until_it_is_revoked(opened: Open) -> None:
+    key, other = (Key(hash_, "rpc", "ann", "operator", 1.5) for hash_ in ("aa", "bb"))
+    elsewhere = Key("cc", "api", "ann", "operator", 1.5)
+    async with opened() as journal:
+        assert await journal.keys.keep(key)
+        assert not await journal.keys.keep(other)
+        assert await journal.keys.keep(elsewhere)
+    async with opened() as journal:
+        assert await journal.keys.listed() == (elsewhere, key)
+        assert await journal.keys.revoke(key, "operator")
+        assert not await journal.keys.revoke(key, "operator")
+        assert await journal.keys.keep(other)

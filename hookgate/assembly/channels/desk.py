@@ -7,6 +7,7 @@ import trio
 from hookgate.approvals.people import People
 from hookgate.approvals.requests import Approvals
 from hookgate.assembly.channels.policies import Policies
+from hookgate.channels.http.keys import Keys
 from hookgate.loop.doors.guests import Guests
 from hookgate.loop.gateway import Gateway
 from hookgate.protocol.approval import Decision, Outcome, Voter
@@ -25,6 +26,7 @@ class Desk:
     approvals: Approvals
 
     def __init__(self, journal: Journal, redactor: Redactor, media: MediaStore, policies: Policies) -> None:
+        self.keys = Keys(journal.keys)
         self.journal, self.redactor, self.media, self.policies = journal, redactor, media, policies
         self._open = trio.Event()
 

@@ -48,7 +48,8 @@ class OpenChannels:
 
 
 async def open_channels(stack: AsyncExitStack, config: Config, desk: Desk) -> OpenChannels:
-    """All that are configured. Raises ConfigError and StoreFailed."""
+    """All that are configured, and the keys of programs. Raises ConfigError and StoreFailed."""
+    await desk.keys.load()
     opened = OpenChannels()
     for name, section in config.channels.items():
         if section.kind == "web":

@@ -10,7 +10,7 @@ from hookgate.loop.doors.pairing import OPERATOR_ROLE
 from hookgate.protocol.approval import Voter
 from hookgate.protocol.channel import ChannelPolicy
 from hookgate.sections import Config
-from hookgate.sections.gateway import ChannelSection
+from hookgate.sections.gateway import KEYED, ChannelSection
 
 
 class Policies:
@@ -43,8 +43,9 @@ def _policy(section: ChannelSection) -> ChannelPolicy:
 
 
 def _door(section: ChannelSection) -> Door:
-    """The page has logins of its own: whoever has one is heard there, unless it names some of them."""
-    everybody = section.kind == "web" and not section.allow
+    """A page has logins of its own, and what answers programs has keys: whoever has one is heard there, unless it
+    names some of them."""
+    everybody = section.kind in ("web", *KEYED) and not section.allow
     quota = Quota(*section.quota) if section.quota else None
     return Door(section.allow, everybody, section.pairing, section.group, quota)
 

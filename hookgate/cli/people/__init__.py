@@ -1,2 +1,2 @@
-"""`hookgate people`, `hookgate approvals` and `hookgate audit`: who is known, what waits for them, and the record of
-what they decided."""
+"""`hookgate people`, `hookgate keys`, `hookgate approvals` and `hookgate audit`: who is known and by which keys, what
+waits for them, and the record of what they decided."""

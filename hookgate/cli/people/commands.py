@@ -1,5 +1,4 @@
-"""The `hookgate people`, `hookgate approvals` and `hookgate audit` groups: their commands' words and options. Imports
-click alone."""
+"""The groups `people`, `keys`, `approvals` and `audit`: their commands' words and options. Imports click alone."""
 
 from __future__ import annotations
 
@@ -131,6 +130,49 @@ def people_role(config_file: Path | None, control: Path | None, name: str, roles
 def people_remove(config_file: Path | None, control: Path | None, name: str) -> None:
     """NAME is a stranger from now on, in the running gateway too."""
     _change(config_file, control, "people.remove", name=name)
+
+
+@click.group()
+def keys() -> None:
+    """Keys that programs show: make one, list them, revoke."""
+
+
+@keys.command(name="add")
+@click.argument("name")
+@click.option(
+    "--channel", default="api", show_default=True, help="What it opens: a channel, or a surface as rpc is one."
+)
+@click.option("--role", default="", help="For the person who has the id CHANNEL:NAME, besides those that they have.")
+@config_option
+@control_option
+def keys_add(config_file: Path | None, control: Path | None, name: str, channel: str, role: str) -> None:
+    """Make a key for NAME, and print it this once: what is kept is its hash."""
+    from hookgate.cli.people.keys import add_key
+
+    guarded(lambda: add_key(config_file, control, name, channel, role))
+
+
+@keys.command(name="list")
+@config_option
+@control_option
+@json_option
+def keys_list(config_file: Path | None, control: Path | None, as_json: bool) -> None:
+    """Whose they are, and what they open."""
+    from hookgate.cli.people.keys import list_keys
+
+    guarded(lambda: list_keys(config_file, control, as_json=as_json))
+
+
+@keys.command(name="revoke")
+@click.argument("name")
+@click.option("--channel", default="", help="That key alone; left out: all of NAME's.")
+@config_option
+@control_option
+def keys_revoke(config_file: Path | None, control: Path | None, name: str, channel: str) -> None:
+    """From now on it opens nothing, in the running gateway too: what runs for it ends."""
+    from hookgate.cli.people.keys import revoke_key
+
+    guarded(lambda: revoke_key(config_file, control, name, channel))
 
 
 def _change(config_file: Path | None, control: Path | None, method: str, **params: Json) -> None:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from hookgate.protocol.chat import Chat, Outbound
     from hookgate.protocol.hook.answers import Answer
     from hookgate.protocol.journal.audit import CallAudit
+    from hookgate.protocol.journal.keys import KnownKeys
     from hookgate.protocol.journal.people import KnownPeople
     from hookgate.protocol.journal.values import (
         Accepted,
@@ -270,3 +271,6 @@ class Journal(Protocol):
 
     @property
     def people(self) -> KnownPeople: ...
+
+    @property
+    def keys(self) -> KnownKeys: ...

@@ -24,6 +24,7 @@ from hookgate.store.journal.engine.clock import Clock
 from hookgate.store.journal.engine.readers import Readers
 from hookgate.store.journal.engine.writer import Durability, Writer
 from hookgate.store.journal.intake import Intake
+from hookgate.store.journal.keys import KnownKeys
 from hookgate.store.journal.operators.books import Books, Holds
 from hookgate.store.journal.operators.looking import open_look
 from hookgate.store.journal.operators.retention import Retention
@@ -53,6 +54,7 @@ class StoredJournal:
         self.books = Books(path, engine)
         self.chats = Chats(engine)
         self.people = KnownPeople(engine)
+        self.keys = KnownKeys(engine)
         self.retention = Retention(engine)
 
 

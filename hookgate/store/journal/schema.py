@@ -203,4 +203,14 @@ _LETTERS = (
     "CREATE INDEX dead_rows ON outbox (number) WHERE state = 'dead'",
 )
 
-JOURNAL = Schema(0x686F6F6A, (_FIRST, _TURNS, _PREVIEWS, _INTENTS, _PEOPLE, _HANDED, _CARDS, _LETTERS))
+# Of programs: who shows a key with this hash is `name` in that channel.
+_KEYS = (
+    """
+    CREATE TABLE keys (
+        hash TEXT NOT NULL UNIQUE, channel TEXT NOT NULL, name TEXT NOT NULL, made_by TEXT NOT NULL,
+        made_at REAL NOT NULL, PRIMARY KEY (channel, name)
+    ) WITHOUT ROWID
+    """,
+)
+
+JOURNAL = Schema(0x686F6F6A, (_FIRST, _TURNS, _PREVIEWS, _INTENTS, _PEOPLE, _HANDED, _CARDS, _LETTERS, _KEYS))

@@ -41,6 +41,10 @@ class Tables:
     def all(self, sql: str, *values: object) -> list[Row]:
         return self.connection.execute(sql, values).fetchall()
 
+    def has(self, table: str) -> bool:
+        """A journal that an older hookgate wrote, and that none has opened since, lacks those that came later."""
+        return self.one("SELECT 1 FROM sqlite_master WHERE name = ?", table) is not None
+
     def run(self, sql: str, *values: object) -> int:
         """How many rows it has changed."""
         return self.connection.execute(sql, values).rowcount

@@ -10,6 +10,7 @@ from hookgate.store.memory.books import Books, Holds
 from hookgate.store.memory.chats import Chats
 from hookgate.store.memory.decisions import Decisions
 from hookgate.store.memory.intake import Intake
+from hookgate.store.memory.keys import KnownKeys
 from hookgate.store.memory.people import KnownPeople
 from hookgate.store.memory.posting import Posting
 from hookgate.store.memory.tables import Tables
@@ -31,6 +32,7 @@ class MemoryJournal:
         self.books = Books(self._tables)
         self.chats = Chats(self._tables)
         self.people = KnownPeople(self._tables)
+        self.keys = KnownKeys(self._tables)
 
     def reopen(self) -> None:
         """As after the death of the one gateway that had it: no claim is in force any more."""

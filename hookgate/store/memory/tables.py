@@ -11,6 +11,7 @@ import trio
 
 from hookgate.protocol.chat import Inbound, Outbound
 from hookgate.protocol.hook.answers import Answer
+from hookgate.protocol.journal.keys import Key
 from hookgate.protocol.journal.people import Pairing, StoredPerson
 from hookgate.protocol.journal.values import (
     ArrivalKind,
@@ -129,6 +130,7 @@ class Tables:
         self.states: dict[tuple[str, str], str] = {}
         self.people: dict[str, StoredPerson] = {}
         self.pairings: list[Pairing] = []
+        self.shown_keys: dict[tuple[str, str], Key] = {}
         self.numbers = 0
         self.fences = 0
         self._changed = trio.Event()

@@ -18,6 +18,7 @@ from hookgate.store.files import faults_named
 from hookgate.store.journal.decisions import Votes
 from hookgate.store.journal.encoding import decoded, decoded_answer
 from hookgate.store.journal.engine.place import look_at
+from hookgate.store.journal.keys import read_keys
 from hookgate.store.journal.operators.forgetting import used_bytes
 from hookgate.store.journal.operators.listing import read_sessions
 from hookgate.store.journal.tables import Tables, id_of
@@ -95,15 +96,10 @@ def check(tables: Tables) -> Checked:
     return Checked(conversations, messages, int(unfinished), to_send, used_bytes(tables), tuple(mistakes))
 
 
-def has_people(tables: Tables) -> bool:
-    """A journal that an older hookgate wrote, and that none has opened since, has no table of them."""
-    return tables.one("SELECT 1 FROM sqlite_master WHERE name = 'people'") is not None
-
-
 def _values(tables: Tables) -> Iterator[str]:
     for name, kind in BODIES.items():
         table, column = name.split(".")
-        if table == "people" and not has_people(tables):
+        if not tables.has(table):
             continue
         bad = 0
         for format_, text in tables.connection.execute(f"SELECT format, {column} FROM {table}"):  # noqa: S608
@@ -141,8 +137,10 @@ def exported(tables: Tables) -> Iterator[Line]:
         yield from exported_conversation(tables, number)
     for id_, session, until, body in tables.connection.execute("SELECT id, session, ends_at, body FROM grants"):
         yield {"kind": "grant", "id": id_, "session": session, "until": until, "grant": Encoded(body)}
-    for name, body in tables.all("SELECT name, body FROM people ORDER BY name") if has_people(tables) else ():
+    for name, body in tables.all("SELECT name, body FROM people ORDER BY name") if tables.has("people") else ():
         yield {"kind": "person", "name": name, "person": Encoded(body)}
+    for key in read_keys(tables):
+        yield {"kind": "key", **asdict(key)}
 
 
 def exported_conversation(tables: Tables, number: int) -> Iterator[Line]:
