@@ -49,6 +49,7 @@ async def test_the_commands_print_what_the_page_shows(home: Path) -> None:
 
 
 async def test_the_kinds_of_an_export_are_those_of_the_table(home: Path) -> None:
+    assert await output(home, "hookgate keys add eve --channel rpc")
     exported = [json.loads(line) for line in (await output(home, "hookgate store export")).splitlines()]
     assert {line["kind"] for line in exported} == {codes(row[0])[0] for row in PAGE.one("kinds").rows}
 

@@ -11,7 +11,6 @@ from hookgate.protocol.effects import FileEffect, ProcessEffect
 from hookgate.protocol.hook.answers import CONTINUE, Deny, Modify, Respond
 from hookgate.protocol.hook.judgement import Judgement
 from hookgate.protocol.journal.audit import CallAudit
-from hookgate.protocol.journal.keys import Key
 from hookgate.protocol.journal.people import StoredPerson
 from hookgate.protocol.journal.values import (
     Approval,
@@ -85,7 +84,6 @@ async def _removed(journal: StoredJournal) -> None:
     await journal.decisions.grant(
         StoredGrant("G1", "scope", "bob", "rule:shell", "bash", accepted.conversation.session)
     )
-    await journal.keys.keep(Key("ab" * 32, "rpc", "eve", "operator", BEGUN))
     await journal.people.keep(StoredPerson("eve", (Voter("telegram", "66"),), (), "operator", BEGUN), "operator")
     heard = (Judgement("before_tool", "guard", "ab", "continue"),)
     await journal.work.intend(claim, Intent("2.0", "p", (Approval("A1", "d"),), ("G1",), "r", heard))
