@@ -16,6 +16,7 @@ from hookgate.cli.journal.commands import sessions, store, where
 from hookgate.cli.mcp.commands import mcp
 from hookgate.cli.options import FILE, FOLDER, config_option, control_option, json_option
 from hookgate.cli.people.commands import approvals, audit, keys, people
+from hookgate.cli.status.command import status
 from hookgate.cli.tools.commands import tools
 
 CONTEXT = {"help_option_names": ["-h", "--help"]}
@@ -226,3 +227,4 @@ hookgate.add_command(people)
 hookgate.add_command(keys)
 hookgate.add_command(approvals)
 hookgate.add_command(audit)
+hookgate.add_command(status)

@@ -62,6 +62,17 @@ def moment(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
 
 
+def lasting(seconds: float) -> str:
+    """Of a time that has passed, or is left, its two largest units."""
+    left = max(0, round(seconds))
+    units = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
+    place = next((n for n, (size, _) in enumerate(units) if left >= size), len(units) - 1)
+    words = [f"{left // units[place][0]} {units[place][1]}"]
+    if place < len(units) - 1 and (rest := left % units[place][0] // units[place + 1][0]):
+        words.append(f"{rest} {units[place + 1][1]}")
+    return " ".join(words)
+
+
 def table(rows: Iterable[Sequence[str]]) -> list[str]:
     """A line for each row, of columns as wide as they must be; a cell is one line, an empty one a dash."""
     cells = [[one_line(cell) or "-" for cell in row] for row in rows]

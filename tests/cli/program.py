@@ -117,7 +117,7 @@ class Screen:
     def window(self, rows: int, columns: int) -> list[str]:
         """The rows that a terminal of this size shows at this moment."""
         window = Window(rows, columns)
-        window.write(self._raw.decode("utf-8", "replace"))
+        window.write(self.raw)
         return window.shown
 
     async def ends(self) -> int:
@@ -125,11 +125,16 @@ class Screen:
         with trio.fail_after(DEADLINE_S):
             return await self.process.wait()
 
+    @property
+    def raw(self) -> str:
+        """With control sequences."""
+        return self._raw.decode("utf-8", "replace")
+
     async def run_reader(self) -> None:
         while data := await self._more():
             self._raw += data
             # All of it again: a sequence may have been cut in two.
-            self.shown = _ESCAPE.sub("", self._raw.decode("utf-8", "replace"))
+            self.shown = _ESCAPE.sub("", self.raw)
             self._grown.set()
 
     async def _more(self) -> bytes:

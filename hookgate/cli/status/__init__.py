@@ -1,0 +1,1 @@
+"""`hookgate status`: how a running gateway is."""

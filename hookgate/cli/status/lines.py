@@ -1,0 +1,111 @@
+"""A gateway's status as lines for a person: first of all what is wrong. Asks nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from hookgate.cli.printing import aligned, counted, lasting, moment
+from hookgate.operations.status import Status, TurnStatus
+
+MB = 1_000_000
+SHORT = 60
+
+
+def report(it: Status, width: int | None) -> list[str]:
+    """`width`: columns of the screen; None: nothing is wrapped."""
+    up = lasting(it.at - it.started_at)
+    lines = [f"hookgate {it.version}, process {it.pid}, up {up}, with {it.config}"]
+    lines += [f"WRONG: {line}" for line in it.problems] or ["Nothing is wrong."]
+    for title, rows in (
+        (f"Turns: {it.sessions.at_work} of {it.sessions.most} at work", _turns(it)),
+        ("Channels", _channels(it)),
+        ("Hooks", _hooks(it)),
+        ("Waiting for people", _approvals(it)),
+        ("On its way to chats", _outgoing(it)),
+        (f"Dead letters: {it.dead} (hookgate control letters.retry or letters.drop)", _letters(it)),
+        ("Besides", _besides(it)),
+    ):
+        if cells := list(rows):
+            lines += ["", title, *aligned(cells, width)]
+    return lines
+
+
+def _turns(it: Status) -> Iterator[Sequence[str]]:
+    for turn in it.turns:
+        behind = f", {turn.behind} more behind it" if turn.behind else ""
+        since = f"{activity(turn)}, {lasting(it.at - turn.doing_since)}"
+        yield turn.message or "-", turn.session, turn.agent, lasting(it.at - turn.since), f"{since}{behind}"
+
+
+def activity(turn: TurnStatus) -> str:
+    """What it does now, as a person says it."""
+    return ACTIVITIES[turn.doing](turn.name)
+
+
+ACTIVITIES: Mapping[str, Callable[[str], str]] = {
+    "hooks": lambda stage: f"asks hooks ({stage})",
+    "model": lambda model: f"asks the model {model}",
+    "tool": lambda tool: f"runs the tool {tool}",
+    "person": lambda tool: f"waits for a person to decide about {tool}",
+    "slot": lambda _name: "waits for a place among the turns at work",
+    "compacting": lambda _name: "sums up what is older",
+    "sending": lambda _name: "brings its answer to the chat",
+}
+
+
+def _channels(it: Status) -> Iterator[Sequence[str]]:
+    for row in it.channels:
+        since = f"for {lasting(it.at - row.since)}" if row.since else ""
+        yield row.name, row.kind or "-", row.state, f"{since} {row.why}".strip() or "-"
+
+
+def _hooks(it: Status) -> Iterator[Sequence[str]]:
+    for row in it.hooks:
+        times = "-" if row.p50_ms is None else f"{row.p50_ms:g} / {row.p99_ms or 0:g} ms"
+        said = ", ".join(f"{count} {action}" for action, count in sorted(row.decisions.items()))
+        fell = ", ".join(_some(("failure", row.failures or 0), ("restart", row.restarts or 0)))
+        yield row.name, row.state, times, "; ".join(filter(None, (said, fell, row.failing, row.reason))) or "-"
+
+
+def _some(*counts: tuple[str, int]) -> Iterator[str]:
+    return (counted(count, noun) for noun, count in counts if count)
+
+
+def _approvals(it: Status) -> Iterator[Sequence[str]]:
+    for row in it.approvals:
+        ends = f"a no in {lasting(row.expires_at - it.at)}" if row.expires_at else "no end"
+        yield (
+            row.request,
+            row.session,
+            row.tool,
+            ends,
+            f"{row.asked_by} asks {', '.join(row.approvers) or 'whoever may'}",
+        )
+
+
+def _outgoing(it: Status) -> Iterator[Sequence[str]]:
+    for row in it.queues.outgoing:
+        tried = f"tried {counted(row.tries, 'time')}: {row.why}" if row.tries else "not tried yet"
+        yield row.session, str(row.rows), f"for {lasting(it.at - row.since)}", tried
+
+
+def _letters(it: Status) -> Iterator[Sequence[str]]:
+    for row in it.letters:
+        yield row.id, row.session, moment(row.at), f"{row.why}: {row.text[:SHORT]}"
+
+
+def _besides(it: Status) -> Iterator[Sequence[str]]:
+    store, audit, calls, queues = it.store, it.audit, it.calls, it.queues
+    yield "queues", f"{counted(queues.unfinished, 'message')} unfinished, {queues.waiting} of them behind another"
+    yield "sessions", f"{it.sessions.loaded} in memory, {it.sessions.stored} stored"
+    ends = f"{calls.executed} executed, {calls.cached} from the memo, {calls.dropped} dropped"
+    decided = f"{calls.denied} denied + {calls.answered} answered + {calls.allowed} allowed"
+    yield "tool calls", f"{calls.calls} = {decided} ({ends})"
+    if store.path:
+        size = f"{store.bytes / MB:.1f} MB, {store.used / MB:.1f} MB used"
+        yield "store", f"{it.store_state}: {store.path}, {size}, written {lasting(it.at - store.written_at)} ago"
+    if audit.records:
+        signed = (
+            f"signed up to {audit.signed}, {lasting(it.at - audit.signed_at)} ago" if audit.signed else "not signed"
+        )
+        yield "audit", f"{counted(audit.records, 'record')}, head {audit.head[:16]}, {signed}"
