@@ -65,6 +65,9 @@ class People:
         person = self._by_id.get(voter)
         return person is not None and role in person.roles
 
+    def anybody_has(self, role: str) -> bool:
+        return any(role in person.roles for person in self._by_id.values())
+
     def are_meant(self, listed: Iterable[str], voter: Voter) -> bool:
         """Whether one of these (ids, names, roles) is this very one, whatever chat they are in."""
         here = Chat(voter.channel, "")

@@ -185,6 +185,10 @@ class Approvals:
         """Whether they could decide it when it was asked, and still can."""
         return may(stored.voters, voter) and may(self._deciders(stored.shown), voter)
 
+    def asked_for(self, stored: StoredRequest, voter: Voter) -> bool:
+        """Whether its turn answers this very person, under whichever id."""
+        return voter in self._people.ids(requester(stored.shown.chat))
+
     async def decide(self, request: str, decision: Decision, voter: Voter) -> Outcome:
         """What somebody has pressed or typed, wherever: the first no decides, and as many yes as it takes. Whoever
         comes later, or has no say, reads what became of the request."""
@@ -201,6 +205,9 @@ class Approvals:
             prefix = self.grants.narrowed(true.call, decision.within)
             vote = replace(vote, prefix=prefix) if prefix else replace(vote, grant="once")
         return outcome(await self._waiting.vote(stored, vote))
+
+    async def standing(self, request: str) -> Standing | None:
+        return await self._decisions.standing(request)
 
     async def named(self, text: str) -> tuple[str, ...]:
         """The requests that somebody may mean who types so much of an id: all that wait, else two of the rest."""

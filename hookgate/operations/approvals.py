@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from hookgate.approvals.decide import SEVERAL
 from hookgate.approvals.requests import Approvals
-from hookgate.protocol.approval import OPERATOR, Decision, Outcome
+from hookgate.protocol.approval import OPERATOR, Decision, Outcome, Voter
 from hookgate.protocol.journal.values import StoredGrant, StoredRequest
 from hookgate.protocol.values import JsonObject
 
@@ -46,15 +46,30 @@ async def pending(approvals: Approvals, session: str = "") -> tuple[Waiting, ...
     return waiting_rows(await approvals.pending(session))
 
 
-async def decide(approvals: Approvals, request: str, decision: Decision) -> Outcome:
+async def decide(approvals: Approvals, request: str, decision: Decision, by: Voter = OPERATOR) -> Outcome:
     """An operator's word, wherever the request was shown; what became of it where that is not the first.
 
-    `request`: an id, or as much of it as means one alone.
+    `request`: an id, or as much of it as means one alone. `by`: the operator, where they are known as somebody: it
+    counts as that person's where they may decide it, and else as an operator's, but for a call of their own.
     """
     found = await approvals.named(request)
     if len(found) > 1:
         return SEVERAL
-    return await approvals.decide(found[0] if found else request, decision, OPERATOR)
+    id_ = found[0] if found else request
+    standing = await approvals.standing(id_)
+    voter = by if standing is None else _capacity(approvals, standing.request, by)
+    return await approvals.decide(id_, decision, voter)
+
+
+def may_decide(approvals: Approvals, request: StoredRequest, by: Voter) -> bool:
+    """Whether an operator who is known as somebody has a say: a call of their own is for others, where a rule says
+    so."""
+    return approvals.may(request, by) or not approvals.asked_for(request, by)
+
+
+def _capacity(approvals: Approvals, request: StoredRequest, by: Voter) -> Voter:
+    """Nobody has two voices: who may decide it as themselves does."""
+    return OPERATOR if not approvals.may(request, by) and may_decide(approvals, request, by) else by
 
 
 async def grants(approvals: Approvals, session: str = "") -> tuple[Granted, ...]:

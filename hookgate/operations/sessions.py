@@ -1,11 +1,15 @@
-"""Conversations of a running gateway: which there are, and ending what runs in one."""
+"""Conversations of a running gateway: which there are, what was said in them, ending what runs in one, forgetting."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from hookgate.loop.gateway import Gateway
 from hookgate.operations.refused import OperationRefused
+from hookgate.protocol.chat import Chat
+from hookgate.protocol.journal.values import Conversation, Entry
+from hookgate.protocol.journal.views import ChatRow
 
 
 @dataclass(frozen=True)
@@ -28,3 +32,96 @@ async def stop_turn(gateway: Gateway, session: str) -> bool:
     if session not in gateway.sessions:
         raise OperationRefused(f"there is no session {session!r}")
     return gateway.stop(session)
+
+
+@dataclass(frozen=True)
+class StoredSession:
+    """A conversation that is stored. `title`: how its first message begins; `last_at`: seconds of the wall clock;
+    `busy`: a turn runs there, `waiting`: jobs behind it."""
+
+    id: str
+    session: str
+    agent: str
+    title: str
+    last_at: float
+    busy: bool
+    waiting: int
+
+
+@dataclass(frozen=True)
+class Said:
+    """An entry of a transcript; `calls`: the names of tools, and their arguments as the model wrote them."""
+
+    number: int
+    role: str
+    text: str
+    calls: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Transcript:
+    """What was said in a conversation, from its last summary on: the last entries of it, oldest first. `more`: there
+    are earlier ones."""
+
+    id: str
+    session: str
+    busy: bool
+    entries: tuple[Said, ...]
+    more: bool
+
+
+async def stored_sessions(gateway: Gateway, words: str = "", most: int = 100) -> tuple[StoredSession, ...]:
+    """Those with this in what was said there, or with a key that begins so; the last one used first."""
+    chats = gateway.journal.chats
+    rows = [*await chats.listed("", words, most), *(await chats.listed(words, "", most) if words else ())]
+    found = sorted({row.conversation: row for row in rows}.values(), key=lambda row: -row.last_at)
+    return tuple(_stored(gateway, row) for row in found[:most])
+
+
+def _stored(gateway: Gateway, row: ChatRow) -> StoredSession:
+    its, running = row.conversation, gateway.sessions.get(row.conversation.session)
+    busy, waiting = (running.busy, running.jobs.waiting) if running is not None else (False, 0)
+    return StoredSession(its.id, its.session, its.agent, row.title, row.last_at, busy, waiting)
+
+
+async def read_transcript(
+    gateway: Gateway, id_: str, most: int = 100, hidden: Callable[[str], str] = str
+) -> Transcript:
+    """`hidden`: what people may read of a text."""
+    its = _conversation(id_)
+    entries = (await gateway.journal.work.load(its)).entries
+    running = gateway.sessions.get(its.session)
+    said = tuple(_said(it, hidden) for it in entries[-most:])
+    return Transcript(id_, its.session, running is not None and running.busy, said, len(entries) > most)
+
+
+def _said(entry: Entry, hidden: Callable[[str], str]) -> Said:
+    message = entry.message
+    calls = tuple((it.name, hidden(it.arguments)) for it in message.tool_calls)
+    return Said(entry.number, "summary" if entry.upto else message.role, hidden(message.content), calls)
+
+
+async def forget_session(gateway: Gateway, session: str) -> None:
+    """What runs and waits there ends, and all that was ever said there is gone, to whichever agent."""
+    known = {row.conversation.session for row in await gateway.journal.books.sessions()}
+    if session not in known:
+        raise OperationRefused(f"there is no session {session!r}")
+    await gateway.forget(_chat(session))
+
+
+def _conversation(id_: str) -> Conversation:
+    """By its id as it is listed."""
+    session, agent, generation = ([*id_.rsplit("/", 2), "", ""])[:3]
+    if not (session and agent and generation.isdecimal() and len(generation) < 10):
+        raise OperationRefused(f"there is no conversation {id_!r}")
+    return Conversation(session, agent, int(generation))
+
+
+def _chat(session: str) -> Chat:
+    """Whose key it is, as far as that says it."""
+    channel, chat, thread = ([*session.split(":", 2), "", ""])[:3]
+    return Chat(channel, _plain(chat), thread=_plain(thread))
+
+
+def _plain(part: str) -> str:
+    return part.replace("%3A", ":").replace("%25", "%")

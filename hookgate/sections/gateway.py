@@ -151,15 +151,17 @@ class RouteSection(Section):
 
 
 class HttpSection(Section):
-    """Each switch is a surface that answers programs which show a key for it: at the path of its name."""
+    """Each switch but `ops` is a surface that answers programs which show a key for it: at the path of its name. `ops`:
+    the operators' page, below the page of each web channel, for whoever has logged in there."""
 
     listen: str = "127.0.0.1:8710"
     rpc: bool = True
+    ops: bool = True
 
     @property
     def surfaces(self) -> tuple[str, ...]:
-        """Those that are on."""
-        return tuple(name for name, value in self if value is True)
+        """Those for programs that are on."""
+        return tuple(name for name, value in self if value is True and name != "ops")
 
     @field_validator("listen")
     @classmethod

@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import structlog
 import trio
@@ -30,6 +31,9 @@ from hookgate.serve.http import mounted
 from hookgate.serve.notify import notify, run_watchdog
 from hookgate.serve.readiness import Looking
 from hookgate.serve.signals import HEARD, Orders
+
+if TYPE_CHECKING:
+    from hookgate.store.journal import StoredJournal
 
 log = structlog.get_logger("hookgate.serve")
 
@@ -106,9 +110,21 @@ async def open_gateway(settings: Settings, control: Path | None, stopping: trio.
         runtime = await stack.enter_async_context(open_runtime(settings, Ports((), journal=journal)))
         if config.control.enabled or control:
             await stack.enter_async_context(open_gateway_control(runtime, control))
-        pages = runtime.pages.values()
+        pages = _pages(runtime, journal)
         app = mounted(Looking(runtime, stopping), pages, runtime.endpoints)
         yield Served(runtime, await stack.enter_async_context(_open_http(app, pages, config.http.listen)))
+
+
+def _pages(runtime: Runtime, journal: StoredJournal) -> tuple[Page, ...]:
+    """Those of the channels, with the operators' page below each, where that is on."""
+    if not runtime.settings.config.http.ops:
+        return tuple(runtime.pages.values())
+    from hookgate.channels.web.ops.app import with_ops
+    from hookgate.serve.ops import ops_parts
+
+    parts = ops_parts(runtime, journal)
+    pages = runtime.pages.items()
+    return tuple(replace(page, app=with_ops(page.app, name, page.door, parts)) for name, page in pages)
 
 
 @asynccontextmanager

@@ -20,6 +20,7 @@ from hookgate.sections.gateway import ChannelSection
 
 if TYPE_CHECKING:
     from hookgate.channels.http.server import App
+    from hookgate.channels.web.api.door import Door
     from hookgate.channels.web.channel import WebChannel
 
 TOKEN = "token"  # noqa: S105 - where it is kept
@@ -27,11 +28,12 @@ TOKEN = "token"  # noqa: S105 - where it is kept
 
 @dataclass(frozen=True)
 class Page:
-    """`app` answers its requests; `channel` is told when they can come. `origin`: how people reach it, empty: by any
-    other address. `token`: one that hookgate has made, for whoever has started it."""
+    """`app` answers its requests; `channel` is told when they can come; `door` knows who is logged in. `origin`: how
+    people reach it, empty: by any other address. `token`: one that hookgate has made, for whoever has started it."""
 
     app: App
     channel: WebChannel
+    door: Door
     origin: str
     token: str = ""
 
@@ -53,7 +55,7 @@ async def open_channels(stack: AsyncExitStack, config: Config, desk: Desk) -> Op
     opened = OpenChannels()
     for name, section in config.channels.items():
         if section.kind == "web":
-            await _open_web(stack, name, section, desk, opened)
+            await _open_web(stack, name, config, desk, opened)
         else:
             await _open_platform(stack, name, section, desk, opened)
     return opened
@@ -70,22 +72,27 @@ async def _open_platform(
     opened.endpoints.update(platform.endpoints)
 
 
-async def _open_web(
-    stack: AsyncExitStack, name: str, section: ChannelSection, desk: Desk, opened: OpenChannels
-) -> None:
+async def _open_web(stack: AsyncExitStack, name: str, config: Config, desk: Desk, opened: OpenChannels) -> None:
     from hookgate.channels.web.opening import open_web
-    from hookgate.channels.web.settings import WebParts, WebSettings
+    from hookgate.channels.web.settings import OWNER, WebParts, WebSettings
 
+    section = config.channels[name]
     made = "" if section.token_env or section.users else await _own_token(name, desk.journal)
     token = configuration.secret(section.token_env, f"channels.{name}.token_env") or made
-    settings = WebSettings(name, token, section.users, section.origin, section.show_tools, section.show_trace)
+    shows = section.show_tools, section.show_trace, config.http.ops
+    settings = WebSettings(name, token, section.users, section.origin, *shows)
+    owns = bool(token) and OWNER not in section.users
     asked = (desk.receive, desk.decide, desk.may, desk.agent, desk.forget)
-    doors = (partial(desk.policies.refuses, name), desk.turn_away, partial(desk.policies.operates, name))
+
+    def operates(user: str) -> bool:
+        return desk.policies.operates(name, user, owns=owns and user == OWNER)
+
+    doors = (partial(desk.policies.refuses, name), desk.turn_away, operates)
     parts = WebParts(*asked, desk.journal, desk.media, desk.redactor, *doors)
     web = await stack.enter_async_context(open_web(settings, parts))
     desk.policies.doors.changed.append(web.channel.shut_out)
     opened.channels[name] = web.channel
-    opened.pages[name] = Page(web.app, web.channel, section.origin, made)
+    opened.pages[name] = Page(web.app, web.channel, web.door, section.origin, made)
     opened.mounts.append(observer(f"channel {name}", web.channel.observed, web.channel.hear))
 
 

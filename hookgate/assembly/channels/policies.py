@@ -34,8 +34,12 @@ class Policies:
         """Why somebody is not heard there, as a line; empty: they are."""
         return "" if self.doors.lists(Voter(channel, user)) else STRANGER
 
-    def operates(self, channel: str, user: str) -> bool:
-        return self.doors.people.has_role(Voter(channel, user), OPERATOR_ROLE)
+    def operates(self, channel: str, user: str, *, owns: bool = False) -> bool:
+        """Whether somebody has the gateway in hand: by the role; where nobody has that, whoever logs in with a page's
+        token does. `owns`: this user is that one."""
+        people = self.doors.people
+        owner = owns and not people.anybody_has(OPERATOR_ROLE)
+        return owner or people.has_role(Voter(channel, user), OPERATOR_ROLE)
 
 
 def _policy(section: ChannelSection) -> ChannelPolicy:

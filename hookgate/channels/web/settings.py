@@ -21,7 +21,7 @@ OWNER = "owner"
 class WebSettings:
     """`token`: what logs in OWNER; empty: nothing does. `users`: argon2 hashes of passwords by name. `origin`:
     where people reach the page (`https://chat.example.org`), if not by loopback or address; with https, cookies are
-    for https alone."""
+    for https alone. `ops`: the operators' page stands beside it."""
 
     name: str
     token: str
@@ -29,6 +29,7 @@ class WebSettings:
     origin: str = ""
     show_tools: bool = True
     show_trace: bool = False
+    ops: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,8 @@ class WebParts:
     """What the channel needs of the gateway. `receive` raises StoreFailed where nothing was stored. `agent`: the name
     of who answers in a chat. `may`: whether somebody may decide a request. `forget`: ends what runs in a chat; what
     was said there is gone. `refuses`: why this user may not come in, as a line; empty: they may. `turn_away`: what
-    somebody says who may not is in the books; raises StoreFailed. `operates`: whether somebody may see every file."""
+    somebody says who may not is in the books; raises StoreFailed. `operates`: whether somebody has the gateway in
+    hand, and may see every file."""
 
     receive: Callable[[Inbound], Awaitable[Accepted]]
     decide: Callable[[str, Decision, Voter], Awaitable[Outcome]]

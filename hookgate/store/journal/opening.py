@@ -28,6 +28,7 @@ from hookgate.store.journal.keys import KnownKeys
 from hookgate.store.journal.operators.books import Books, Holds
 from hookgate.store.journal.operators.looking import open_look
 from hookgate.store.journal.operators.retention import Retention
+from hookgate.store.journal.operators.upkeep import Upkeep
 from hookgate.store.journal.people import KnownPeople
 from hookgate.store.journal.posting import Posting
 from hookgate.store.journal.tables import Tables
@@ -56,6 +57,7 @@ class StoredJournal:
         self.people = KnownPeople(engine)
         self.keys = KnownKeys(engine)
         self.retention = Retention(engine)
+        self.upkeep = Upkeep(engine)
 
 
 @dataclass(frozen=True, slots=True)

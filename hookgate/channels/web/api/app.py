@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import cast
 
 import structlog
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 
 from hookgate.channels.http.requests import Gone, Refused, answer
 from hookgate.channels.http.server import App, Receive, Scope, Send
-from hookgate.channels.web.access.logins import Logins
 from hookgate.channels.web.api.approvals import ApprovalsApi
 from hookgate.channels.web.api.chats import ChatsApi
 from hookgate.channels.web.api.door import Door
@@ -37,8 +37,7 @@ HEADERS = (
 )
 
 
-def make_app(channel: WebChannel, settings: WebSettings, parts: WebParts, logins: Logins) -> App:
-    door = Door(settings, parts, logins)
+def make_app(channel: WebChannel, settings: WebSettings, parts: WebParts, door: Door) -> App:
     chats, media, approvals = (
         ChatsApi(channel, parts),
         MediaApi(settings.name, parts),
@@ -75,6 +74,11 @@ def make_app(channel: WebChannel, settings: WebSettings, parts: WebParts, logins
         Route("/media/{digest}", entered(media.read)),
         Route("/{path:path}", page),
     ]
+    return hardened(routes)
+
+
+def hardened(routes: Sequence[BaseRoute]) -> App:
+    """With what every answer says to browsers, and a line for each refusal."""
     app = Starlette(routes=routes, exception_handlers={Refused: _refused, StoreFailed: _not_stored, Gone: _gone})
     return _Hardened(cast("App", app))
 
@@ -97,7 +101,8 @@ class _Hardened:
         async def hardened(message: Scope) -> None:
             if message["type"] == "http.response.start":
                 headers = list(message.get("headers", ()))
-                if scope["path"].startswith("/api/") and not any(name == b"cache-control" for name, _ in headers):
+                told = any(name == b"cache-control" for name, _ in headers)
+                if scope["path"].startswith(("/api/", "/ops/api/")) and not told:
                     headers.append((b"cache-control", b"no-store"))
                 message = {**message, "headers": [*headers, *HEADERS]}
             await send(message)

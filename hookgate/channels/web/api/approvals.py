@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -28,14 +30,17 @@ class ApprovalsApi:
 
     async def decide(self, request: Request, login: Login) -> Response:
         """Whoever may not, and whoever comes too late, reads what has become of it."""
-        members = await read_json(request)
-        approved, grant = members.get("approved"), GRANTS.get(text_of(members, "grant") or "once")
-        if not isinstance(approved, bool):
-            raise Refused(400, "approved has to be true or false")
-        if grant is None:
-            raise Refused(400, f"grant has to be one of {', '.join(GRANTS)}")
-        reason = text_of(members, "reason", MAX_REASON)
-        decision = Decision(approved, login.user, reason, grant)
+        decision = read_decision(await read_json(request), login.user)
         voter = Voter(self._channel, login.user)
         outcome = await self._parts.decide(request.path_params["request"], decision, voter)
         return answer(asdict(outcome))
+
+
+def read_decision(members: Mapping[str, Any], by: str) -> Decision:
+    """Raises Refused."""
+    approved, grant = members.get("approved"), GRANTS.get(text_of(members, "grant") or "once")
+    if not isinstance(approved, bool):
+        raise Refused(400, "approved has to be true or false")
+    if grant is None:
+        raise Refused(400, f"grant has to be one of {', '.join(GRANTS)}")
+    return Decision(approved, by, text_of(members, "reason", MAX_REASON), grant)

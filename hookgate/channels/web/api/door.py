@@ -17,6 +17,10 @@ from hookgate.processes.rates import Rate
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Chat, Inbound
 
+NO_OPERATOR = (
+    "This page is for operators. Whoever runs hookgate can make you one: "
+    'ids = ["{channel}:{user}"] and roles = ["operator"] below [people.NAME] in hookgate.toml, then a reload.'
+)
 Answering = Callable[[Request, Login], Awaitable[Response]]
 MAX_SECRET = 1000
 LOGIN_BYTES, LOGIN_S = 8000, 5.0
@@ -115,7 +119,13 @@ class Door:
     async def me(self, request: Request, login: Login) -> Response:
         its = self._settings
         shows = {"tools": its.show_tools, "trace": its.show_trace}
-        return answer({"user": login.user, "channel": its.name, "csrf": login.csrf, "shows": shows})
+        known = {"user": login.user, "channel": its.name, "csrf": login.csrf}
+        return answer({**known, "shows": shows, "operates": its.ops and self._parts.operates(login.user)})
+
+    def check_operator(self, login: Login) -> None:
+        """Raises Refused for whoever has not the gateway in hand, and says what would make them one who has."""
+        if not self._parts.operates(login.user):
+            raise Refused(403, NO_OPERATOR.format(channel=self._settings.name, user=login.user))
 
     @property
     def _secure(self) -> bool:

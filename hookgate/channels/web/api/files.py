@@ -51,7 +51,12 @@ def _walk(folder: Traversable, prefix: str) -> list[tuple[str, tuple[bytes, str,
 
 
 async def static(request: Request) -> Response:
-    found = page().get(request.path_params["path"])
+    return page_of(request, request.path_params["path"])
+
+
+def page_of(request: Request, path: str) -> Response:
+    """Raises Refused."""
+    found = page().get(path)
     if found is None:
         raise Refused(404, "there is no such page")
     content, type_, tag = found

@@ -16,7 +16,7 @@ export function newKey() {
 }
 
 // Throws Refused for what the server does not take, TypeError where it cannot be reached.
-async function ask(method, path, body) {
+export async function ask(method, path, body) {
   try {
     return await once(method, path, body);
   } catch (error) {

@@ -16,9 +16,12 @@ export class ApprovalCard {
   #grant;
   #said;
   #held = null;
+  #decideThere;
 
-  constructor(request) {
+  // `decide(id, decision)` brings the answer to the server.
+  constructor(request, decide = api.decide) {
     this.#request = request;
+    this.#decideThere = decide;
     this.#show();
   }
 
@@ -33,7 +36,7 @@ export class ApprovalCard {
     this.done = true;
     this.element.className = "ask done";
     this.element.replaceChildren(el("p", { tabindex: "-1" }, visible(`${this.#request.tool}: ${text}`)));
-    if (held) document.getElementById("text").focus();
+    if (held) (document.getElementById("text") ?? this.element.firstChild).focus();
   }
 
   #show() {
@@ -76,7 +79,7 @@ export class ApprovalCard {
     const grant = approved ? this.#grant.value || "once" : "once";
     this.#lock(true);
     try {
-      const { counted, state, text } = await api.decide(this.#request.id, { approved, reason: this.#reason.value, grant });
+      const { counted, state, text } = await this.#decideThere(this.#request.id, { approved, reason: this.#reason.value, grant });
       if (state !== "open") this.end(text);
       else {
         this.#said.textContent = text;

@@ -37,8 +37,12 @@ async function begin() {
 }
 
 async function enter() {
-  ({ user } = await api.me());
+  const me = await api.me();
+  ({ user } = me);
+  // Whoever was on the way to the operators' page has logged in now.
+  if (new URLSearchParams(location.hash.slice(1)).has("ops")) return location.replace("/ops");
   byId("who").textContent = user;
+  byId("ops").hidden = !me.operates;
   byId("login").hidden = true;
   byId("app").hidden = false;
   // In one step with what shows it: what somebody has begun by then would be left again.

@@ -36,14 +36,15 @@ def find_messages(tables: Tables, message: str) -> tuple[Whereabouts, ...]:
     rows = tables.all(KNOWN, number_of(message))
     if not rows:
         rows = _beginning(tables, message) if message else tables.all(UNFINISHED, MOST_FOUND)
-    return tuple(_found(tables, number) for (number,) in rows)
+    return tuple(find_message(tables, number) for (number,) in rows)
 
 
 def _beginning(tables: Tables, message: str) -> list[Row]:
     return tables.connection.execute(BEGINNING, {"id": message, "most": MOST_FOUND}).fetchall()
 
 
-def _found(tables: Tables, number: int) -> Whereabouts:
+def find_message(tables: Tables, number: int) -> Whereabouts:
+    """By its number, which is there."""
     [(conversation, at, format_, inbound, outcome, taken)] = tables.all(MESSAGE, number)
     passages = (Passage("accepted", at), *(Passage(*row) for row in tables.all(PASSAGES, number)))
     if outcome is not None:

@@ -1,0 +1,137 @@
+// The operators' page as a whole: which view is open, when it is asked for again, what the connection does to it.
+
+import * as api from "/api.js";
+import { byId, el } from "/dom.js";
+import * as asking from "./asking.js";
+import { said } from "./confirm.js";
+import { approvals } from "./approvals.js";
+import { audit } from "./audit.js";
+import { channels } from "./channels.js";
+import { dead } from "./dead.js";
+import { hooks } from "./hooks.js";
+import { messages } from "./messages.js";
+import { now } from "./now.js";
+import { sessions } from "./sessions.js";
+
+const VIEWS = { now, approvals, messages, dead, sessions, hooks, channels, audit };
+const LOOK_MS = 3000;
+const LONGEST_MS = 15_000;
+
+let name = "";
+let shown = "";
+let state = {};
+let timer = 0;
+let tries = 0;
+let asked = 0;
+
+async function begin() {
+  // Whoever is not logged in yet becomes so where everybody does.
+  if (new URLSearchParams(location.hash.slice(1)).has("token")) return logIn(`${location.hash.slice(1)}&`);
+  try {
+    const { user } = await api.me();
+    byId("who").textContent = user;
+    await asking.view("now");
+  } catch (error) {
+    if (error instanceof api.Refused) return shut(error);
+    byId("app").hidden = false;
+  }
+  const items = Object.entries(VIEWS).map(([id, { title }]) => el("li", {}, el("a", { href: `#${id}` }, el("span", {}, title), el("span", { class: "badge", "data-count": id, hidden: true }))));
+  byId("views").append(...items);
+  byId("app").hidden = false;
+  open();
+}
+
+function logIn(more = "") {
+  location.replace(`/#${more}ops`);
+}
+
+function shut(error) {
+  clearTimeout(timer);
+  if (error.status === 401) return logIn();
+  byId("app").hidden = true;
+  byId("shut").hidden = false;
+  byId("why").textContent = error.message;
+}
+
+// `#sessions`, or `#sessions/ID` for one of them.
+function open() {
+  const [id, ...rest] = location.hash.slice(1).split("/");
+  name = Object.hasOwn(VIEWS, id) ? id : "now";
+  shown = "";
+  state = { id: decodeURIComponent(rest.join("/")), search: "", most: 100 };
+  byId("content").replaceChildren();
+  byId("tools").replaceChildren(...(VIEWS[name].tools?.(state, look) ?? []));
+  for (const link of byId("views").querySelectorAll("a")) {
+    if (link.hash === `#${name}`) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  byId("title").textContent = VIEWS[name].title;
+  document.title = `${VIEWS[name].title} · hookgate`;
+  byId("scroll").scrollTop = 0;
+  said("");
+  showSide(false);
+  look();
+}
+
+async function look() {
+  clearTimeout(timer);
+  // Nobody sees it: nothing is asked for.
+  if (document.hidden) return;
+  asked += 1;
+  const own = asked;
+  try {
+    const [counts, data] = await Promise.all([asking.view("now"), name === "now" ? null : VIEWS[name].ask(state)]);
+    if (own !== asked) return;
+    count(counts.counts);
+    show(data ?? counts);
+    connected(0);
+  } catch (error) {
+    if (own !== asked) return;
+    if (error.status === 401 || error.status === 403) return shut(error);
+    if (error instanceof api.Refused && error.status !== 503) said(error.message, true);
+    connected(tries + 1, error);
+  }
+  timer = setTimeout(look, Math.min(LONGEST_MS, LOOK_MS * 2 ** Math.min(tries, 3)));
+}
+
+// What has not changed stays as it is: nothing jumps, no focus is lost.
+function show(data) {
+  const text = JSON.stringify(data);
+  if (text !== shown) VIEWS[name].show(data, byId("content"), { look, state });
+  shown = text;
+}
+
+function count(counts) {
+  for (const badge of document.querySelectorAll("[data-count]")) {
+    const number = counts[badge.dataset.count] ?? 0;
+    badge.hidden = !number;
+    badge.textContent = String(number);
+  }
+}
+
+function connected(failures, error = null) {
+  tries = failures;
+  const why = error instanceof api.Refused ? error.message : "Connecting again: what stands here may be old";
+  byId("connection").textContent = failures ? (navigator.onLine ? why : "Offline") : "";
+}
+
+function showSide(wanted) {
+  document.body.classList.toggle("side", wanted);
+  byId("menu").setAttribute("aria-expanded", String(wanted));
+  if (wanted) byId("views").querySelector("a").focus();
+}
+
+window.addEventListener("hashchange", open);
+window.addEventListener("online", look);
+window.addEventListener("offline", () => connected(1));
+document.addEventListener("visibilitychange", look);
+byId("menu").addEventListener("click", () => showSide(!document.body.classList.contains("side")));
+byId("shade").addEventListener("click", () => showSide(false));
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && document.body.classList.contains("side")) {
+    showSide(false);
+    byId("menu").focus();
+  }
+});
+
+begin();
