@@ -1,4 +1,4 @@
-"""The audit chain of a running gateway: how far it is signed, and whether it is what was written."""
+"""Whether the audit chain of a running gateway is what was written; how far it is signed is part of its status."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from time import time
 
 import trio
 
-from hookgate.store.journal.audit.anchors import State, anchor_file, checkpoints, verify
+from hookgate.store.journal.audit.anchors import State, verify
 from hookgate.store.journal.operators.looking import open_look
 
 
@@ -23,41 +23,13 @@ class Verified:
     at: float
 
 
-@dataclass(frozen=True)
-class AuditState:
-    """`checkpoint`: the last record that the last one covers, 0: there is none; `checkpoint_at`: when its file was
-    written. `verdict` None: nobody has asked this gateway for one."""
-
-    records: int
-    checkpoint: int
-    checkpoint_at: float
-    verdict: Verified | None
+async def verify_audit(journal: Path, one: trio.CapacityLimiter) -> Verified:
+    """The whole chain, as long as that takes, beside whoever writes it. `one`: how many may read it all at once.
+    Raises StoreFailed."""
+    return await trio.to_thread.run_sync(_verified, journal, limiter=one)
 
 
-class Auditing:
-    """Of the journal in this file. One at a time reads it all."""
-
-    def __init__(self, journal: Path) -> None:
-        self._journal = journal
-        self._one = trio.CapacityLimiter(1)
-        self._verdict: Verified | None = None
-
-    async def state(self) -> AuditState:
-        return await trio.to_thread.run_sync(self._state)
-
-    async def verify(self) -> Verified:
-        """The whole chain, as long as that takes. Raises StoreFailed."""
-        self._verdict = await trio.to_thread.run_sync(self._verify, limiter=self._one)
-        return self._verdict
-
-    def _state(self) -> AuditState:
-        with open_look(self._journal) as tables:
-            [records] = tables.one("SELECT max(number) FROM audit") or (0,)
-        last = checkpoints(self._journal)
-        at = anchor_file(self._journal).stat().st_mtime if last else 0.0
-        return AuditState(records or 0, int(str(last[-1]["n"])) if last else 0, at, self._verdict)
-
-    def _verify(self) -> Verified:
-        with open_look(self._journal) as tables:
-            its = verify(self._journal, tables)
-        return Verified(its.state, its.records, its.anchored, its.why, time())
+def _verified(journal: Path) -> Verified:
+    with open_look(journal) as tables:
+        its = verify(journal, tables)
+    return Verified(its.state, its.records, its.anchored, its.why, time())

@@ -10,6 +10,7 @@ from hookgate.protocol.approval import usual_title
 from hookgate.protocol.journal.upkeep import FoundMessage, Leaving, Upkeep
 from hookgate.protocol.journal.values import StoredRequest
 from hookgate.protocol.journal.views import Passage
+from hookgate.telemetry.turns import Doing
 
 MAX_TEXT = 500
 """Of a message that is shown among others."""
@@ -58,6 +59,8 @@ def _waits(runtime: Runtime, found: FoundMessage, request: StoredRequest | None)
             return _to_leave(runtime, found.leaving)
         case "queued":
             return _for_its_turn(runtime, session), 0.0
+        case "running":
+            return _within_its_turn(runtime, session), 0.0
         case _:
             return "", 0.0
 
@@ -78,8 +81,24 @@ def _for_its_turn(runtime: Runtime, session: str) -> str:
     channel, known = session.partition(":")[0], runtime.gateway.sessions.get(session)
     if channel not in runtime.channels:
         return f"for the channel {channel}, which is not open"
-    if known is not None and known.jobs.waiting and known.jobs.current is not None:
+    if known is not None and known.busy and known.jobs.waiting:
         return "for the turn before it in its chat"
     most = runtime.settings.config.gateway.max_turns
     at_work = sum(it.busy for it in runtime.gateway.sessions.values())
     return f"for one of {most} turns to end" if at_work > most else "for its turn to begin"
+
+
+def _within_its_turn(runtime: Runtime, session: str) -> str:
+    now = runtime.telemetry.turns.doing(session)
+    return DOING[now.what].format(now.name) if now is not None else "for its turn to go on"
+
+
+DOING: Mapping[Doing, str] = {
+    "hooks": "for hooks at {}",
+    "model": "for the model {}",
+    "tool": "for the tool {}",
+    "person": "for a person to decide about {}",
+    "slot": "for another turn to end: no more of them work at once",
+    "compacting": "for what is older to be summed up",
+    "sending": "to be stored and sent",
+}

@@ -4,8 +4,10 @@ call too. The only place that knows both."""
 from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
+
+import trio
 
 from hookgate.assembly.app import Runtime
 from hookgate.channels.http.requests import Refused
@@ -14,22 +16,24 @@ from hookgate.channels.web.cards import card
 from hookgate.channels.web.ops.parts import Action, OpsParts
 from hookgate.channels.web.shapes import Card
 from hookgate.operations.approvals import decide, may_decide
-from hookgate.operations.audit import Auditing, AuditState
+from hookgate.operations.audit import Verified, verify_audit
 from hookgate.operations.channels import ChannelStatus, list_channels
 from hookgate.operations.finding import Located, find_messages
 from hookgate.operations.hooks import HookStatus, Reloaded, list_hooks, reload_hooks, restart_hook
+from hookgate.operations.letters import drop_letter, retry_letter
 from hookgate.operations.refused import OperationRefused
 from hookgate.operations.sessions import (
-    SessionStatus,
     StoredSession,
     Transcript,
     forget_session,
-    list_sessions,
     read_transcript,
     stop_turn,
     stored_sessions,
 )
+from hookgate.operations.status import DOWN, Calls, Queues, TurnStatus, status
+from hookgate.operations.status import Sessions as Loaded
 from hookgate.protocol.approval import Outcome, Voter
+from hookgate.protocol.journal.views import AuditView, DeadLetter
 from hookgate.store.journal import StoredJournal
 
 T = TypeVar("T")
@@ -62,11 +66,32 @@ class Messages:
 
 @dataclass(frozen=True)
 class Now:
-    """`problems`: a line for each thing that is wrong. `counts`: by view, what somebody may want to look at there."""
+    """Of `Status` what an operator looks at first. `counts`: by view, what somebody may want to look at there."""
 
+    version: str
+    started_at: float
     problems: tuple[str, ...]
-    turns: tuple[SessionStatus, ...]
+    turns: tuple[TurnStatus, ...]
+    sessions: Loaded
+    queues: Queues
+    calls: Calls
     counts: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Letters:
+    """`dead`: how many there are, of which `letters` are the last."""
+
+    dead: int
+    letters: tuple[DeadLetter, ...]
+
+
+@dataclass(frozen=True)
+class Audit:
+    """`verdict` None: nobody has asked this gateway for one."""
+
+    chain: AuditView
+    verdict: Verified | None
 
 
 def ops_parts(runtime: Runtime, journal: StoredJournal) -> OpsParts:
@@ -76,6 +101,7 @@ def ops_parts(runtime: Runtime, journal: StoredJournal) -> OpsParts:
         "hooks": its.hooks,
         "approvals": its.approvals,
         "messages": its.messages,
+        "dead": its.dead,
         "sessions": its.sessions,
         "transcript": its.transcript,
         "channels": its.channels,
@@ -85,6 +111,8 @@ def ops_parts(runtime: Runtime, journal: StoredJournal) -> OpsParts:
         "approvals.decide": Action(its.decide, "id"),
         "sessions.stop": Action(its.stop, "session"),
         "sessions.forget": Action(its.forget, "session"),
+        "letters.retry": Action(its.retry, "id"),
+        "letters.drop": Action(its.drop, "id"),
         "hooks.restart": Action(its.restart, "name"),
         "reload": Action(its.reload),
         "audit.verify": Action(its.verify),
@@ -96,7 +124,9 @@ class _Ops:
     def __init__(self, runtime: Runtime, journal: StoredJournal) -> None:
         self._runtime, self._journal = runtime, journal
         self._held, self._gateway = runtime.agent.approvals, runtime.gateway
-        self._auditing = Auditing(journal.path)
+        self._hidden = runtime.agent.around.redactor.text
+        self._one = trio.CapacityLimiter(1)
+        self._verdict: Verified | None = None
 
     async def record(self, by: Voter, did: str, about: str) -> None:
         await self._journal.upkeep.note(str(by), did, about)
@@ -104,14 +134,19 @@ class _Ops:
     # --- what is shown ---
 
     async def now(self, _by: Voter, _query: Query) -> Now:
-        hooks, channels = await list_hooks(self._runtime), await list_channels(self._runtime)
-        turns = tuple(it for it in await list_sessions(self._gateway) if it.busy)
+        its = await status(self._runtime)
         counts = {
-            "approvals": len(await self._held.pending()),
-            "hooks": sum(bool(it.command) and it.state != "up" for it in hooks),
-            "channels": sum(it.state != "receiving" for it in channels),
+            "approvals": len(its.approvals),
+            "dead": its.dead,
+            "hooks": sum(it.state in DOWN or bool(it.failing) for it in its.hooks),
+            "channels": sum(it.state != "receiving" for it in its.channels),
         }
-        return Now((), turns, counts)
+        figures = its.sessions, its.queues, its.calls
+        return Now(its.version, its.started_at, its.problems, its.turns, *figures, counts)
+
+    async def dead(self, _by: Voter, _query: Query) -> Letters:
+        found = await self._journal.books.overview()
+        return Letters(found.dead, tuple(replace(it, text=self._hidden(it.text)) for it in found.letters))
 
     async def hooks(self, _by: Voter, _query: Query) -> tuple[HookStatus, ...]:
         return await list_hooks(self._runtime)
@@ -131,14 +166,14 @@ class _Ops:
     async def sessions(self, _by: Voter, query: Query) -> Sessions:
         most = _most(query)
         found = await stored_sessions(self._gateway, query.get("words", ""), most + 1)
-        return Sessions(found[:most], len(found) > most)
+        shown = tuple(replace(it, title=self._hidden(it.title)) for it in found[:most])
+        return Sessions(shown, len(found) > most)
 
     async def transcript(self, _by: Voter, query: Query) -> Transcript:
-        hidden = self._runtime.agent.around.redactor.text
-        return await _refusing(read_transcript(self._gateway, query.get("id", ""), _most(query), hidden))
+        return await _refusing(read_transcript(self._gateway, query.get("id", ""), _most(query), self._hidden))
 
-    async def audit(self, _by: Voter, _query: Query) -> AuditState:
-        return await self._auditing.state()
+    async def audit(self, _by: Voter, _query: Query) -> Audit:
+        return Audit((await self._journal.books.overview()).audit, self._verdict)
 
     # --- what is done ---
 
@@ -164,8 +199,16 @@ class _Ops:
     async def reload(self, _by: Voter, _members: Members) -> Done:
         return Done(_told(await _refusing(reload_hooks(self._runtime))))
 
+    async def retry(self, by: Voter, members: Members) -> Done:
+        await _refusing(retry_letter(self._gateway, members["id"], str(by)))
+        return Done(f"{members['id']} is tried again.")
+
+    async def drop(self, by: Voter, members: Members) -> Done:
+        await _refusing(drop_letter(self._gateway, members["id"], str(by)))
+        return Done(f"{members['id']} was dropped.")
+
     async def verify(self, _by: Voter, _members: Members) -> Done:
-        its = await self._auditing.verify()
+        its = self._verdict = await verify_audit(self._journal.path, self._one)
         return Done(f"{its.records} records: {its.state}{f': {its.why}' if its.why else ''}.")
 
 

@@ -1,9 +1,9 @@
-"""The operators' page of a real gateway, asked as its scripts ask: who may, what is shown, what is done and recorded."""
+"""The operators' page of a real gateway, asked as its scripts ask: who may, what is shown, what is done."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +15,10 @@ import trio
 
 from hookgate.channels.web.access.passwords import hashed
 from hookgate.operations.hooks import reload_hooks
+from hookgate.protocol.chat import Chat, Inbound, Outbound
+from hookgate.protocol.journal.values import Arrival
 from hookgate.serve.run import Served
+from hookgate.store.attempts import MAX_ATTEMPTS
 from hookgate.store.journal.audit.chain import links
 from hookgate.store.journal.operators.looking import open_look
 from tests.serve.gateway import configured, open_served
@@ -37,12 +40,13 @@ tools = ["write"]
 OTHERS = """approvers = ["page:bob"]
 ask_in = ["page:bob"]
 """
-WRITE = {"id": "c1", "name": "write", "arguments": {"path": "a.txt", "content": "one\n<b>two</b>\u202e"}}
+CONTENT = "one\n<b>two</b>\u202e"
+WRITE = {"id": "c1", "name": "write", "arguments": {"path": "a.txt", "content": CONTENT}}
 SCRIPT = json.dumps({"steps": [{"text": "", "calls": [WRITE]}, {"text": "Written."}, {"text": "Hello."}]})
 
 
 @asynccontextmanager
-async def user(served: Served, name: str = "ann") -> AsyncIterator[httpx.AsyncClient]:
+async def user(served: Served, name: str = "ann") -> AsyncGenerator[httpx.AsyncClient]:
     async with httpx.AsyncClient(base_url=f"http://{served.address}", timeout=30) as client:
         entered = await client.post("/api/login", json={"user": name, "password": "right"})
         assert entered.status_code == 204, entered.text
@@ -67,7 +71,9 @@ def recorded(folder: Path) -> list[tuple[str, str, str]]:
     """Who has done what to what, as the audit chain has it."""
     with open_look(folder / "state" / "journal.db") as tables:
         found = [(json.loads(link.body), link.texts) for link in links(tables)]
-    return [(said["by"], said["did"], texts["about"][1].decode()) for said, texts in found if said["kind"] == "operator"]
+    return [
+        (said["by"], said["did"], texts["about"][1].decode()) for said, texts in found if said["kind"] == "operator"
+    ]
 
 
 async def test_only_operators_see_and_do_anything(tmp_path: Path) -> None:
@@ -109,7 +115,9 @@ async def test_who_has_the_token_operates_where_nobody_else_does(tmp_path: Path)
     async with open_served(configured(tmp_path, named)) as served, user(served, "owner") as owner:
         assert (await owner.get("/ops/api/hooks")).status_code == 403
     off = configured(tmp_path, page)
-    off = replace(off, config=off.config.model_copy(update={"http": off.config.http.model_copy(update={"ops": False})}))
+    off = replace(
+        off, config=off.config.model_copy(update={"http": off.config.http.model_copy(update={"ops": False})})
+    )
     async with open_served(off) as served, httpx.AsyncClient(base_url=f"http://{served.address}") as client:
         assert (await client.get("/ops")).status_code == 404
         assert (await client.get("/ops/api/hooks")).status_code == 404
@@ -142,7 +150,11 @@ async def test_requests_that_are_not_the_pages_own_do_nothing(tmp_path: Path) ->
 
 
 async def test_a_call_that_waits_is_found_seen_whole_and_decided(tmp_path: Path) -> None:
-    async with open_served(configured(tmp_path, PAGE, SCRIPT)) as served, user(served) as ann, user(served, "bob") as bob:
+    async with (
+        open_served(configured(tmp_path, PAGE, SCRIPT)) as served,
+        user(served) as ann,
+        user(served, "bob") as bob,
+    ):
         said = await bob.post("/api/chats/c1/messages", json={"key": "k1", "text": "Write <b>it</b>, 100%_sure"})
         message = said.json()["id"]
         while not (waiting := await see(ann, "approvals")):
@@ -166,7 +178,7 @@ async def test_a_call_that_waits_is_found_seen_whole_and_decided(tmp_path: Path)
         await served.runtime.gateway.idle("page:bob:c1")
         [found] = (await see(ann, "messages", words=message))["messages"]
         assert (found["state"], found["waits_for"]) == ("delivered", "")
-        assert (tmp_path / "a.txt").read_text() == WRITE["arguments"]["content"]
+        assert (tmp_path / "a.txt").read_text() == CONTENT
         assert recorded(tmp_path)[0] == ("page:ann", "approvals.decide", card["id"])
 
 
@@ -183,8 +195,14 @@ async def test_an_operators_own_call_is_for_others_where_a_rule_names_them(tmp_p
 
 
 async def test_sessions_are_found_read_stopped_and_forgotten(tmp_path: Path) -> None:
-    async with open_served(configured(tmp_path, PAGE, SCRIPT)) as served, user(served) as ann, user(served, "bob") as bob:
-        await bob.post("/api/chats/c1/messages", json={"key": "k1", "text": "a <i>secret</i> sk-ant-api03-" + "a1B2" * 24})
+    async with (
+        open_served(configured(tmp_path, PAGE, SCRIPT)) as served,
+        user(served) as ann,
+        user(served, "bob") as bob,
+    ):
+        await bob.post(
+            "/api/chats/c1/messages", json={"key": "k1", "text": "a <i>secret</i> sk-ant-api03-" + "a1B2" * 24}
+        )
         while not await see(ann, "approvals"):
             await trio.sleep(0.05)
         for words in ("", "<i>secret", "page:bob"):
@@ -224,3 +242,28 @@ async def test_reload_restart_and_audit_say_what_happened(tmp_path: Path) -> Non
         [channel] = await see(ann, "channels")
         assert (channel["name"], channel["state"]) == ("page", "receiving")
         assert [did for _by, did, _about in recorded(tmp_path)] == ["reload", "reload", "audit.verify"]
+
+
+async def test_what_was_given_up_is_tried_again_or_dropped(tmp_path: Path) -> None:
+    async with open_served(configured(tmp_path, PAGE, SCRIPT)) as served, user(served) as ann:
+        journal, gone = served.runtime.journal, Chat("gone", "1", "zoe")
+        for text in ("the first", "the second"):
+            await journal.posting.post("agent", [Outbound(gone, text)])
+            [row] = await journal.posting.outgoing("gone")
+            await journal.posting.dead(row.id, "the bot was <b>blocked</b>")
+        accepted = await journal.intake.accept(Arrival(Inbound(gone, "hello?"), "agent", "k"))
+        for _ in range(MAX_ATTEMPTS + 1):
+            await journal.work.claim("g", 0.0, accepted.conversation, accepted.id)
+        assert (await see(ann, "now"))["counts"]["dead"] == 3
+        letters = {it["text"]: it for it in (await see(ann, "dead"))["letters"]}
+        assert letters["the first"]["why"] == "the bot was <b>blocked</b>"
+        assert letters["hello?"]["why"] == "it broke off three times while it was answered"
+        for text in ("the first", "hello?"):
+            assert (await do(ann, "letters.retry", id=letters[text]["id"]))[0] == 200
+        assert (await do(ann, "letters.drop", id=letters["the second"]["id"]))[0] == 200
+        for action in ("letters.retry", "letters.drop"):
+            assert (await do(ann, action, id=letters["the second"]["id"]))[0] == 409
+        assert await see(ann, "dead") == {"dead": 0, "letters": []}
+        [found] = (await see(ann, "messages", words="hello?"))["messages"]
+        assert (found["state"], found["waits_for"]) == ("queued", "for the channel gone, which is not open")
+        assert ("retried", "by page:ann") in [(it["what"], it["why"]) for it in found["steps"]]

@@ -19,7 +19,7 @@ export const audit = {
     action({ label: "Verify", title: "Verify the whole record?", follows: "All of it is read and compared with its checkpoints, which takes a second or so for each hundred thousand records. Nothing is changed.", yes: "Verify", name: "audit.verify", then: look, danger: false }),
   ],
   ask: () => view("audit"),
-  show({ records, checkpoint, checkpoint_at: at, verdict }, place) {
+  show({ chain: { records, head, signed, signed_at: at }, verdict }, place) {
     const its = verdict
       ? [heading(el("b", {}, "Verified"), state(verdict.state), when(verdict.at)), el("p", {}, WORDS[verdict.state]), verdict.why ? el("p", { class: "bad" }, visible(verdict.why)) : ""]
       : [heading(el("b", {}, "Not verified"), el("span", { class: "soft" }, "since this gateway has started"))];
@@ -28,7 +28,7 @@ export const audit = {
         "ul",
         { class: "rows", role: "list", "aria-label": "Audit" },
         el("li", {}, ...its),
-        el("li", {}, heading(el("b", {}, "The chain")), facts([["records", records], ["last checkpoint", checkpoint ? `record ${checkpoint}` : "none"], ["made", when(at)]])),
+        el("li", {}, heading(el("b", {}, "The chain")), facts([["records", records], ["last checkpoint", signed ? `record ${signed}` : "none"], ["made", when(at)], ["head", head]])),
         el("li", {}, heading(el("b", {}, "Everything, for a verifier of your own")), el("p", {}, el("code", {}, "hookgate audit export"))),
       ),
     );

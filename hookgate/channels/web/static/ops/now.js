@@ -2,8 +2,10 @@
 
 import { el, visible } from "/dom.js";
 import { action } from "./confirm.js";
-import { facts, heading, Rows, state } from "./rows.js";
+import { facts, heading, Rows } from "./rows.js";
 import { when } from "./times.js";
+
+const DOING = { hooks: "hooks at", model: "model", tool: "tool", person: "waits for a person:", slot: "waits for another turn to end", compacting: "sums up what is older", sending: "stores and sends" };
 
 let rows = null;
 
@@ -14,11 +16,34 @@ export const now = {
       rows = new Rows("Turns", { key: ({ session }) => session, row: (turn) => row(turn, look), none: "No turn is at work." });
       place.replaceChildren(el("div", {}), rows.element);
     }
-    place.firstChild.replaceChildren(...data.problems.map((line) => el("p", { class: "bad" }, visible(line))));
+    place.firstChild.replaceChildren(problems(data), figures(data));
     rows.show(data.turns);
   },
 };
 
-function row({ session }, look) {
-  return [heading(el("b", {}, visible(session)), state("running"))];
+function problems({ problems: lines }) {
+  if (!lines.length) return el("p", { class: "well" }, "All is well.");
+  return el("ul", { class: "problems", "aria-label": "What is wrong" }, ...lines.map((line) => el("li", {}, visible(line))));
+}
+
+function figures({ version, started_at: at, sessions, queues, calls }) {
+  return facts([
+    ["hookgate", version],
+    ["since", when(at)],
+    ["turns at work", `${sessions.at_work} of ${sessions.most}`],
+    ["conversations", `${sessions.stored}, ${sessions.loaded} of them loaded`],
+    ["messages that wait", queues.waiting],
+    ["chats that wait for delivery", queues.outgoing.length],
+    ["calls", calls.calls],
+    ["denied", calls.denied],
+  ]);
+}
+
+function row({ session, agent, message, since, doing, name, doing_since: started, behind }, look) {
+  const stop = { label: "Stop", title: `Stop what runs in ${session}?`, follows: "The turn ends now, and its chat is told so. What was said stays; a call that runs is ended, and may have done some of its work.", yes: "Stop", name: "sessions.stop", members: { session }, then: look };
+  return [
+    heading(el("b", {}, visible(session)), el("span", { class: `state ${doing === "person" ? "between" : "good"}` }, visible(`${DOING[doing] ?? doing}${name ? ` ${name}` : ""}`))),
+    facts([["since", when(started)], ["turn began", when(since)], ["message", message], ["agent", agent], ["waiting behind it", behind || ""]]),
+    el("p", { class: "buttons" }, action(stop)),
+  ];
 }
