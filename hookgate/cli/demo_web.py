@@ -31,6 +31,8 @@ async def run_web_demo() -> int:
                 write("hookgate demo: the model is a SCRIPT that ships with hookgate (no network, no key).\n")
                 write("Open this address; a call that wants to deploy waits there for your yes.\n\n")
                 write("".join(f"  {line}&chat={FIRST.chat.thread}\n" for line in served.pages))
+                write("\nWhoever runs it looks here:\n\n")
+                write("".join(f"  {line}\n" for line in served.operators))
                 write("\nTry there: weather in Oslo; clean up the releases; show me the settings. Ctrl-C ends it.\n")
                 await trio.sleep_forever()
     return 0

@@ -49,13 +49,21 @@ class StoredSession:
 
 
 @dataclass(frozen=True)
+class SaidCall:
+    """`arguments`: as the model wrote them."""
+
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True)
 class Said:
-    """An entry of a transcript; `calls`: the names of tools, and their arguments as the model wrote them."""
+    """An entry of a transcript."""
 
     number: int
     role: str
     text: str
-    calls: tuple[tuple[str, str], ...]
+    calls: tuple[SaidCall, ...]
 
 
 @dataclass(frozen=True)
@@ -97,7 +105,7 @@ async def read_transcript(
 
 def _said(entry: Entry, hidden: Callable[[str], str]) -> Said:
     message = entry.message
-    calls = tuple((it.name, hidden(it.arguments)) for it in message.tool_calls)
+    calls = tuple(SaidCall(it.name, hidden(it.arguments)) for it in message.tool_calls)
     return Said(entry.number, "summary" if entry.upto else message.role, hidden(message.content), calls)
 
 

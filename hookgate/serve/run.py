@@ -63,9 +63,18 @@ class Served:
 
     @property
     def pages(self) -> Iterator[str]:
+        yield from self._below("")
+
+    @property
+    def operators(self) -> Iterator[str]:
+        """The operators' pages, if they are on."""
+        if self.runtime.settings.config.http.ops:
+            yield from self._below("ops")
+
+    def _below(self, path: str) -> Iterator[str]:
         for name, page in self.runtime.pages.items():
             token = f"#token={page.token}" if page.token else ""
-            yield f"{name}: {page.origin or f'http://{self.address}'}/{token}"
+            yield f"{name}: {page.origin or f'http://{self.address}'}/{path}{token}"
 
 
 def settled(config_file: Path | None) -> Settings:

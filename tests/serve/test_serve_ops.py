@@ -216,7 +216,7 @@ async def test_sessions_are_found_read_stopped_and_forgotten(tmp_path: Path) -> 
         read = await see(ann, "transcript", id=found["id"])
         assert read["entries"][0]["role"] == "user"
         assert read["entries"][0]["text"].startswith("a <i>secret</i> [REDACTED")
-        assert read["entries"][1]["calls"][0][0] == "write"
+        assert read["entries"][1]["calls"][0]["name"] == "write"
         [last] = (await see(ann, "transcript", id=found["id"], most="1"))["entries"]
         assert last["number"] == read["entries"][-1]["number"]
         for id_ in ("", "x", "page:bob:c1/agent/x"):

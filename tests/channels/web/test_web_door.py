@@ -11,7 +11,7 @@ import httpx
 import pytest
 import trio
 
-from hookgate.channels.web.api import asking
+from hookgate.channels.http import requests
 from hookgate.protocol.catalog import StoreFull
 from tests.channels.web.pouring import SIZE, pour
 from tests.channels.web.site import SETTINGS, TOKEN, Site, opened
@@ -113,7 +113,7 @@ async def test_a_body_that_is_too_long_or_never_ends_is_refused(site: Site, monk
         assert (await pour(ann, post, **headers)).status_code == 413
         declared = await pour(ann, post, **headers, **{"content-length": str(SIZE)})
         assert (declared.status_code, declared.headers["connection"]) == (413, "close")
-        monkeypatch.setattr(asking, "BODY_S", 0.2)
+        monkeypatch.setattr(requests, "BODY_S", 0.2)
         request = ann.build_request("POST", post, headers={**headers, "content-length": "100"})
         head = "".join(f"{name}: {value}\r\n" for name, value in request.headers.items())
         async with await trio.open_tcp_stream(ann.base_url.host, ann.base_url.port or 0) as stream:

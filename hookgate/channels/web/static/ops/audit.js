@@ -27,9 +27,9 @@ export const audit = {
       el(
         "ul",
         { class: "rows", role: "list", "aria-label": "Audit" },
-        el("li", {}, ...its),
-        el("li", {}, heading(el("b", {}, "The chain")), facts([["records", records], ["last checkpoint", signed ? `record ${signed}` : "none"], ["made", when(at)], ["head", head]])),
-        el("li", {}, heading(el("b", {}, "Everything, for a verifier of your own")), el("p", {}, el("code", {}, "hookgate audit export"))),
+        el("li", {}, el("div", {}, ...its)),
+        el("li", {}, el("div", {}, heading(el("b", {}, "The chain")), facts([["records", records], ["last checkpoint", signed ? `record ${signed}` : "none"], ["made", when(at)], ["head", head]]))),
+        el("li", {}, el("div", {}, heading(el("b", {}, "Everything, for a verifier of your own")), el("p", {}, el("code", {}, "hookgate audit export")))),
       ),
     );
   },

@@ -3,7 +3,7 @@
 import { el, visible } from "/dom.js";
 import { view } from "./asking.js";
 import { action } from "./confirm.js";
-import { facts, heading, Rows } from "./rows.js";
+import { buttons, facts, heading, Rows } from "./rows.js";
 import { when } from "./times.js";
 
 const KINDS = {
@@ -35,9 +35,7 @@ function row({ id, kind, session, message, text, why, at, tries }, look) {
     el("p", { class: "text" }, visible(text || "(no text)")),
     el("p", { class: "why" }, visible(why)),
     facts([["from", when(at)], ["answers", message === id ? "" : message], ["tries", tries]]),
-    el(
-      "p",
-      { class: "buttons" },
+    buttons(
       action({ label: "Drop", title: `Drop ${id}?`, follows: gone, yes: "Drop", name: "letters.drop", members: { id }, then: look }),
       action({ label: "Try again", title: `Try ${id} again?`, follows: again, yes: "Try again", name: "letters.retry", members: { id }, then: look, danger: false }),
     ),

@@ -3,7 +3,7 @@
 import { el, visible } from "/dom.js";
 import { view } from "./asking.js";
 import { action } from "./confirm.js";
-import { facts, heading, Rows, state } from "./rows.js";
+import { buttons, facts, heading, Rows, state } from "./rows.js";
 import { ms } from "./times.js";
 
 let rows = null;
@@ -33,10 +33,10 @@ export const hooks = {
 
 function row(hook, look) {
   const { name, command } = hook;
-  const parts = [heading(el("b", {}, visible(name)), state(hook.state), hook.mode ? el("span", { class: "soft" }, hook.mode) : "")];
-  if (hook.reason) parts.push(el("p", { class: "why" }, visible(hook.reason)));
-  if (hook.failing) parts.push(el("p", { class: "bad" }, visible(`fails now: ${hook.failing}`)));
-  parts.push(
+  return [
+    heading(el("b", {}, visible(name)), state(hook.state), hook.mode ? el("span", { class: "soft" }, hook.mode) : ""),
+    hook.reason ? el("p", { class: "why" }, visible(hook.reason)) : "",
+    hook.failing ? el("p", { class: "bad" }, visible(`fails now: ${hook.failing}`)) : "",
     facts([
       ["stands at", hook.stages?.join(", ")],
       ["calls", hook.calls],
@@ -50,14 +50,13 @@ function row(hook, look) {
       ["events dropped", hook.events_dropped || ""],
       ["command", command.join(" ")],
     ]),
-  );
-  if (command.length && hook.pid !== null) parts.push(buttons(name, look));
-  return parts;
+    command.length ? buttons(restart(name, look)) : "",
+  ];
 }
 
-const decisions = (made) => (made ? Object.entries(made).map(([what, times]) => `${what} ${times}`).join(", ") : "");
+const decisions = (made) => Object.entries(made).map(([what, times]) => `${what} ${times}`).join(", ");
 
-function buttons(name, look) {
+function restart(name, look) {
   const follows = "A new process of its program takes its place once it has said hello; the old one finishes the calls that it has. On any mistake the old one stays.";
-  return el("p", { class: "buttons" }, action({ label: "Restart", title: `Restart the hook ${name}?`, follows, yes: "Restart", name: "hooks.restart", members: { name }, then: look }));
+  return action({ label: "Restart", title: `Restart the hook ${name}?`, follows, yes: "Restart", name: "hooks.restart", members: { name }, then: look });
 }

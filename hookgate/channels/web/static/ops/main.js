@@ -69,7 +69,9 @@ function open() {
   document.title = `${VIEWS[name].title} · hookgate`;
   byId("scroll").scrollTop = 0;
   said("");
+  const chosen = document.body.classList.contains("side");
   showSide(false);
+  if (chosen) byId("title").focus();
   look();
 }
 
@@ -88,8 +90,9 @@ async function look() {
   } catch (error) {
     if (own !== asked) return;
     if (error.status === 401 || error.status === 403) return shut(error);
-    if (error instanceof api.Refused && error.status !== 503) said(error.message, true);
-    connected(tries + 1, error);
+    const passes = !(error instanceof api.Refused) || error.status === 503 || error.status === 429;
+    if (!passes) said(error.message, true);
+    connected(passes ? tries + 1 : 0, error);
   }
   timer = setTimeout(look, Math.min(LONGEST_MS, LOOK_MS * 2 ** Math.min(tries, 3)));
 }

@@ -25,11 +25,11 @@ export const messages = {
 };
 
 function row({ message, session, sender, text, state: how, waits_for: waits, until, steps }) {
-  const way = steps.flatMap(({ what, at, why }) => [el("span", { class: "step" }, visible(what), " ", when(at), why ? visible(` (${why})`) : "")]);
+  const way = steps.map(({ what, at, why }) => el("span", { class: "step" }, visible(what), " ", when(at), why ? visible(` (${why})`) : ""));
   return [
     heading(el("b", {}, visible(message)), state(how), el("span", { class: "soft" }, visible(sender ? `${sender} in ${session}` : session))),
     el("p", { class: "text" }, visible(text || "(no text)")),
-    waits ? el("p", { class: "waits" }, visible(`waits ${waits}`), until ? ", until " : "", until ? when(until) : "") : "",
+    waits ? el("p", { class: "waits" }, visible(`waits ${waits}`), until ? ", until " : "", when(until)) : "",
     el("p", { class: "way soft" }, ...way),
   ];
 }

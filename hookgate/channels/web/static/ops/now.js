@@ -1,8 +1,8 @@
 // What goes on at this moment, and what is wrong.
 
 import { el, visible } from "/dom.js";
-import { action } from "./confirm.js";
-import { facts, heading, Rows } from "./rows.js";
+import { stop } from "./confirm.js";
+import { buttons, facts, heading, Rows } from "./rows.js";
 import { when } from "./times.js";
 
 const DOING = { hooks: "hooks at", model: "model", tool: "tool", person: "waits for a person:", slot: "waits for another turn to end", compacting: "sums up what is older", sending: "stores and sends" };
@@ -40,10 +40,10 @@ function figures({ version, started_at: at, sessions, queues, calls }) {
 }
 
 function row({ session, agent, message, since, doing, name, doing_since: started, behind }, look) {
-  const stop = { label: "Stop", title: `Stop what runs in ${session}?`, follows: "The turn ends now, and its chat is told so. What was said stays; a call that runs is ended, and may have done some of its work.", yes: "Stop", name: "sessions.stop", members: { session }, then: look };
+  const word = `${DOING[doing] ?? doing}${name ? ` ${name}` : ""}`;
   return [
-    heading(el("b", {}, visible(session)), el("span", { class: `state ${doing === "person" ? "between" : "good"}` }, visible(`${DOING[doing] ?? doing}${name ? ` ${name}` : ""}`))),
+    heading(el("b", {}, visible(session)), el("span", { class: `state ${doing === "person" ? "between" : "good"}` }, visible(word))),
     facts([["since", when(started)], ["turn began", when(since)], ["message", message], ["agent", agent], ["waiting behind it", behind || ""]]),
-    el("p", { class: "buttons" }, action(stop)),
+    buttons(stop(session, look)),
   ];
 }

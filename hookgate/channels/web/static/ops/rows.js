@@ -33,7 +33,7 @@ export class Rows {
       const key = this.#key(item);
       const text = JSON.stringify(item);
       const same = before.get(key);
-      const node = same?.text === text ? same.node : el("li", {}, ...this.#row(item));
+      const node = same?.text === text ? same.node : this.#item(item);
       this.#known.set(key, { node, text });
       return node;
     });
@@ -43,6 +43,13 @@ export class Rows {
     this.#list.hidden = !wanted.length;
     if (held) (held.isConnected ? held : ([...this.#list.querySelectorAll("button, a, summary")][at] ?? byId("title"))).focus({ preventScroll: true });
     this.#end(more);
+  }
+
+  // What can be done stands beside what is said.
+  #item(item) {
+    const parts = this.#row(item).filter(Boolean);
+    const isDone = (part) => part.classList.contains("buttons");
+    return el("li", {}, el("div", {}, ...parts.filter((part) => !isDone(part))), ...parts.filter(isDone));
   }
 
   #end(more) {
@@ -63,7 +70,7 @@ export function facts(pairs) {
   return el("dl", { class: "facts" }, ...shown.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value instanceof Node ? value : visible(String(value))))));
 }
 
-const GOOD = ["up", "receiving", "answered", "delivered", "anchored", "inside"];
+const GOOD = ["up", "built in", "receiving", "answered", "delivered", "anchored", "inside"];
 const BAD = ["down", "failed", "quarantined", "dead", "broken", "truncated", "stopped", "refused"];
 
 // A word for how something is; the colour says nothing that the word does not.
@@ -71,6 +78,8 @@ export function state(word) {
   const kind = GOOD.includes(word) ? "good" : BAD.includes(word) ? "bad" : "between";
   return el("span", { class: `state ${kind}` }, visible(word));
 }
+
+export const buttons = (...all) => el("p", { class: "buttons" }, ...all);
 
 export function heading(...parts) {
   return el("p", { class: "head" }, ...parts);

@@ -2,8 +2,8 @@
 
 import { el, visible } from "/dom.js";
 import { view } from "./asking.js";
-import { action } from "./confirm.js";
-import { facts, heading, Rows, search, state } from "./rows.js";
+import { action, stop } from "./confirm.js";
+import { buttons, facts, heading, Rows, search, state } from "./rows.js";
 import { when } from "./times.js";
 
 let rows = null;
@@ -34,31 +34,29 @@ function row({ id, session, agent, title, last_at: at, busy, waiting }, look) {
   return [
     heading(el("a", { href: `#sessions/${encodeURIComponent(id)}` }, visible(title || "(no text)")), busy ? state("running") : ""),
     facts([["chat", session], ["agent", agent], ["last used", when(at)], ["waiting", waiting || ""]]),
-    buttons(session, busy, look),
+    ends(session, busy, look),
   ];
 }
 
-function buttons(session, busy, look, forgotten = look) {
-  const stop = { label: "Stop", title: `Stop what runs in ${session}?`, follows: "The turn ends now, and its chat is told so. What was said stays; a call that runs is ended, and may have done some of its work.", yes: "Stop", name: "sessions.stop", members: { session }, then: look };
-  const forget = { label: "Forget", title: `Forget ${session}?`, follows: "What runs there ends, and everything that was ever said in this chat is gone for good, to every agent. The audit keeps that it was there, not what it was.", yes: "Forget", name: "sessions.forget", members: { session }, then: forgotten };
-  return el("p", { class: "buttons" }, busy ? action(stop) : "", action(forget));
+// `goes`: where what was forgotten is shown no more.
+function ends(session, busy, look, goes = "") {
+  const follows = "What runs there ends, and everything that was ever said in this chat is gone for good, to every agent. The audit keeps that it was there, not what it was.";
+  const forget = action({ label: "Forget", title: `Forget ${session}?`, follows, yes: "Forget", name: "sessions.forget", members: { session }, then: look, goes });
+  return buttons(busy ? stop(session, look) : "", forget);
 }
 
 function showTranscript({ id, session, busy, entries, more }, place, further, look) {
   const back = el("p", {}, el("a", { href: "#sessions" }, "All sessions"));
-  const gone = () => {
-    location.hash = "#sessions";
-  };
   const earlier = more ? el("p", { class: "rest" }, el("button", { type: "button", click: further }, "Show earlier entries")) : "";
   const said = entries.map(({ number, role, text, calls }) =>
     el(
       "li",
-      {},
+      { class: "entry" },
       heading(el("b", {}, role), el("span", { class: "soft" }, `${number}`)),
       text ? el("pre", { class: "text", tabindex: "0" }, visible(text)) : "",
       ...calls.map((call) => el("pre", { class: "call", tabindex: "0" }, visible(`${call.name} ${call.arguments}`))),
     ),
   );
   const list = el("ol", { class: "rows", role: "list", "aria-label": "What was said" }, ...said);
-  place.replaceChildren(back, heading(el("b", {}, visible(id)), busy ? state("running") : ""), buttons(session, busy, look, gone), earlier, list);
+  place.replaceChildren(back, heading(el("b", {}, visible(id)), busy ? state("running") : ""), ends(session, busy, look, "#sessions"), earlier, list);
 }
