@@ -21,7 +21,7 @@ demo: $(if $(wildcard $(VENV)/.run),,telling) $(VENV)/.run plugins
 telling:
 	@echo "installing what hookgate needs into $(VENV), which takes a minute; then the demo begins"
 
-test: $(VENV)/.dev $(VENV)/.go $(VENV)/.mcp $(VENV)/.axe $(VENV)/.telegram $(VENV)/.slack $(VENV)/.discord tools
+test: $(VENV)/.dev $(VENV)/.go $(VENV)/.mcp $(VENV)/.axe $(VENV)/.telegram $(VENV)/.slack $(VENV)/.discord $(VENV)/.telemetry tools
 	@$(BIN)/python -m compileall -q hookgate tests && $(BIN)/python -m compileall -q -l plugins/python
 	@$(BIN)/pytest -q -n 4 || { [ $$? = 1 ] && echo "make test: what failed beside the others runs once more, alone; \
 	what passes now is listed above and wants mending all the same" && $(BIN)/pytest -q --last-failed --last-failed-no-failures none; }
@@ -134,6 +134,12 @@ $(VENV)/.slack: $(VENV)/.dev requirements/slack.lock
 $(VENV)/.discord: $(VENV)/.dev requirements/discord.lock
 	$(BIN)/uv venv -q --clear --python $(BIN)/python $(VENV)/discord
 	$(BIN)/uv pip install -q --python $(VENV)/discord/bin/python --require-hashes -r requirements/discord.lock
+	@touch $@
+
+# What reads figures and traces as Prometheus and OpenTelemetry do, for the tests alone.
+$(VENV)/.telemetry: $(VENV)/.dev requirements/telemetry.lock
+	$(BIN)/uv venv -q --clear --python $(BIN)/python $(VENV)/telemetry
+	$(BIN)/uv pip install -q --python $(VENV)/telemetry/bin/python --require-hashes -r requirements/telemetry.lock
 	@touch $@
 
 define npm-ci

@@ -7,7 +7,9 @@ from time import time
 
 from hookgate.assembly.logs.sinks import observer
 from hookgate.hooks.rules import Mount
-from hookgate.telemetry.turns import OBSERVED, LiveTurns
+from hookgate.telemetry import metrics, turns
+from hookgate.telemetry.metrics import Metrics
+from hookgate.telemetry.turns import LiveTurns
 
 
 @dataclass(frozen=True)
@@ -15,9 +17,11 @@ class Telemetry:
     """`started_at`: seconds of the wall clock."""
 
     turns: LiveTurns = field(default_factory=LiveTurns)
+    metrics: Metrics = field(default_factory=Metrics)
     started_at: float = field(default_factory=time)
 
     @property
     def mounts(self) -> tuple[Mount, ...]:
         """What hears for it."""
-        return (observer("status", OBSERVED, self.turns.hear),)
+        heard = (("turns", turns.OBSERVED, self.turns.hear), ("metrics", metrics.OBSERVED, self.metrics.hear))
+        return tuple(observer(*it) for it in heard)

@@ -157,6 +157,7 @@ class HttpSection(Section):
     listen: str = "127.0.0.1:8710"
     rpc: bool = True
     ops: bool = True
+    metrics: bool = True
 
     @property
     def surfaces(self) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from hookgate.assembly.channels.opening import Page
 from hookgate.assembly.journals import open_kept_journal
 from hookgate.assembly.logs.opening import set_up_logs
 from hookgate.assembly.settings import ExtensionFlags, Ports, Settings
+from hookgate.channels.http.bearer import Bearers
 from hookgate.channels.http.server import App, serve_http
 from hookgate.config import ConfigError
 from hookgate.control.gateway import open_gateway_control
@@ -28,6 +29,7 @@ from hookgate.operations.refused import OperationRefused
 from hookgate.program.starting import begun
 from hookgate.protocol.catalog import StoreBusy
 from hookgate.serve.http import mounted
+from hookgate.serve.metrics import make_metrics
 from hookgate.serve.notify import notify, run_watchdog
 from hookgate.serve.readiness import Looking
 from hookgate.serve.signals import HEARD, Orders
@@ -120,7 +122,7 @@ async def open_gateway(settings: Settings, control: Path | None, stopping: trio.
         if config.control.enabled or control:
             await stack.enter_async_context(open_gateway_control(runtime, control))
         pages = _pages(runtime, journal)
-        app = mounted(Looking(runtime, stopping), pages, runtime.endpoints)
+        app = mounted(Looking(runtime, stopping), pages, {**runtime.endpoints, **_surfaces(runtime)})
         yield Served(runtime, await stack.enter_async_context(_open_http(app, pages, config.http.listen)))
 
 
@@ -134,6 +136,15 @@ def _pages(runtime: Runtime, journal: StoredJournal) -> tuple[Page, ...]:
     parts = ops_parts(runtime, journal)
     pages = runtime.pages.items()
     return tuple(replace(page, app=with_ops(page.app, name, page.door, parts)) for name, page in pages)
+
+
+def _surfaces(runtime: Runtime) -> dict[str, App]:
+    """What answers operators and their programs, by path."""
+    surfaces = dict[str, App]()
+    if runtime.settings.config.http.metrics and runtime.keys is not None:
+        operates = partial(runtime.policies.operates, "metrics")
+        surfaces["/metrics"] = make_metrics(runtime, Bearers("metrics", runtime.keys, operates))
+    return surfaces
 
 
 @asynccontextmanager
