@@ -6,6 +6,8 @@ from dataclasses import replace
 
 from hookgate.hooks.verdicts import Dropped, Replied
 from hookgate.loop.attachments import kept
+from hookgate.loop.client_calls import entering
+from hookgate.loop.sessions.transcript import open_calls
 from hookgate.loop.turn_state import Turn
 from hookgate.protocol.chat import Inbound, Outbound
 from hookgate.protocol.events.inside import Prompted, ReplyEnded, StepBegan
@@ -17,12 +19,17 @@ from hookgate.protocol.values import Message, Step
 async def let_in(turn: Turn) -> Inbound | None:
     """The message as hooks leave it, which is the turn's first stored step: nobody is asked about it again. None
     where they have ended the turn. Raises TurnAborted, and the message is in no conversation then."""
+    if not (turn.inbound.text or turn.inbound.media) and turn.inbound.client is not None:
+        # Nothing is said: it brings results of calls.
+        await turn.transcript.append(*entering(turn.transcript, turn.inbound))
+        return turn.inbound
     match await turn.agent.gate.on_message(turn.step(0), turn.answers_about()):
         case Inbound() as judged:
             await _take_back(turn)
             files = await kept(judged.media, turn.agent.around, judged.chat)
-            await turn.transcript.append(Draft(Message("user", judged.text, media=files)))
-            return replace(judged, media=files)
+            judged = replace(judged, media=files)
+            await turn.transcript.append(*entering(turn.transcript, judged))
+            return judged
         case Replied() as replied:
             await _reply(turn, replied)
         case Dropped(tell=tell):
@@ -39,9 +46,11 @@ async def _reply(turn: Turn, replied: Replied) -> None:
     reply = Outbound(said.chat, replied.text, replied.media)
     judged = await turn.sends(step, reply, turn.answers_about())
     dropped = isinstance(judged, Dropped)
-    messages = Message("user", said.text, media=said.media), Message("assistant", replied.text)
+    messages = (*(it.message for it in entering(turn.transcript, said)), Message("assistant", replied.text))
+    closed = {call.id for call in open_calls(turn.transcript.entries)}
     told = (turn.line(judged.tell, "notice"),) if dropped and judged.tell else ()
-    await turn.transcript.end("answered", *messages, outbox=told if dropped else (judged,))
+    outbox = told if dropped else (judged,)
+    await turn.transcript.end("answered", *messages, outbox=outbox, handed_over=closed)
     turn.progress.answer = "" if dropped else judged.text
     turn.emit(ReplyEnded(replied.text, None if dropped else judged.text, (), "end"), step)
 

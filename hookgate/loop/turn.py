@@ -9,6 +9,7 @@ import structlog
 
 from hookgate.loop.batch import Batch
 from hookgate.loop.calls import run_calls
+from hookgate.loop.client_calls import divided, hand_over
 from hookgate.loop.incoming import let_in, take_news
 from hookgate.loop.model.compaction import make_room
 from hookgate.loop.model.model_step import Heard, ask_with_room, request_of
@@ -55,7 +56,7 @@ async def run_turn(turn: Turn) -> None:
 
 async def _converse(turn: Turn) -> str:
     """The answer; empty where tools have delivered everything, or a hook withholds it."""
-    progress, before = turn.progress, replies(turn.transcript)
+    progress, before = turn.progress, replies(turn.transcript, turn.inbound)
     inbound = turn.inbound if turn.transcript.turn else await let_in(turn)
     if inbound is None:
         return progress.answer
@@ -63,8 +64,8 @@ async def _converse(turn: Turn) -> str:
     said, begins = [it.message for it in turn.transcript.turn], CORRECTION.partition("{}")[0]
     corrected = any(it.role == "user" and it.content.startswith(begins) for it in said)
     turn.emit(Prompted(turn.inbound), turn.step(0))
-    if before and (reply := last_reply(turn.transcript)):
-        await _go_on(turn, before, reply)
+    if before and (reply := last_reply(turn.transcript)) and await _go_on(turn, before, reply):
+        return ""
     for iteration in range(before, turn.agent.max_steps):
         progress.step, progress.iterations = turn.step(iteration), iteration + 1
         await take_news(turn, progress.step)
@@ -78,20 +79,26 @@ async def _converse(turn: Turn) -> str:
             await turn.transcript.append(Draft(Message("user", CORRECTION.format(said.fault))))
         elif not said.calls:
             return heard.answer.text if heard.answer is not None else ""
-        elif await run_calls(batch, said.calls, turn.record):
-            await turn.transcript.end("answered")
-            return ""
+        else:
+            ours, theirs = divided(batch, said.calls)
+            if await run_calls(batch, ours, turn.record) or theirs:
+                await hand_over(turn, theirs)
+                return ""
     tried = f"after {turn.agent.max_steps} model calls in one turn (agent.max_steps) it still wanted to run tools"
     raise StepLimitReached(f"I stopped: {tried}.")
 
 
-async def _go_on(turn: Turn, before: int, reply: Entry) -> None:
-    """The calls that a crash has left of the last reply."""
+async def _go_on(turn: Turn, before: int, reply: Entry) -> bool:
+    """The calls that a crash has left of the last reply. Whether they were all that there was to do."""
     step = turn.progress.step = replace(turn.step(before - 1), resumed=True)
     snapshot = turn.agent.selection.of(turn.agent.registry.snapshot(), step.chat.channel)
     batch = turn.batch(step, turn.agent.gate.offered(step, request_of(turn, snapshot)), snapshot)
     batch = replace(batch, ids=names(reply))
-    await run_calls(batch, tuple(left(batch, turn.transcript, reply)), turn.record)
+    ours, theirs = divided(batch, tuple(left(batch, turn.transcript, reply)))
+    ends = await run_calls(batch, ours, turn.record) or bool(theirs)
+    if ends:
+        await hand_over(turn, theirs)
+    return ends
 
 
 async def _join(turn: Turn, heard: Heard) -> Batch:

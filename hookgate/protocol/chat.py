@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from hookgate.protocol.client_input import ClientInput
+from hookgate.protocol.values import ProposedCall
+
 OutboundKind = Literal["answer", "output", "notice", "error"]
 
 
@@ -39,7 +42,7 @@ class Inbound:
     """`replaces`: the number of the entry of its conversation that it takes the place of, and of all that came after;
     0: it goes at the end. Of a chat with several people: `mentioned`, the bot is named in it; `reply_to_bot`, it
     answers something that the bot has said. `album`: messages with the same one were sent as one; what comes late of
-    them joins the turn of the others."""
+    them joins the turn of the others. `client`: what a program sends with it; with an empty text, that is all."""
 
     chat: Chat
     text: str
@@ -49,6 +52,7 @@ class Inbound:
     mentioned: bool = False
     reply_to_bot: bool = False
     album: str = ""
+    client: ClientInput | None = None
 
     @property
     def sound(self) -> Inbound:
@@ -70,7 +74,8 @@ class Outbound:
     say); `error`: the one line that stands where an answer should. `in_reply_to`: the platform's own id of the
     message that it answers, put in by the journal when it leaves; empty: of none that has one. `request`: the id of
     an approval request, of which this is the card: the channel shows the call and what has become of it by now, with
-    ways to decide as long as it is open, and the text is its title; empty: a message as any other.
+    ways to decide as long as it is open, and the text is its title; empty: a message as any other. `calls`: of tools
+    that whoever has asked runs itself; their results come with the next message of the conversation.
     """
 
     chat: Chat
@@ -79,6 +84,7 @@ class Outbound:
     kind: OutboundKind = "answer"
     in_reply_to: str = ""
     request: str = ""
+    calls: tuple[ProposedCall, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

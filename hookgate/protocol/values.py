@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.effects import Effect
 from hookgate.protocol.hook.judgement import Judgement
+
+if TYPE_CHECKING:
+    from hookgate.protocol.chat import Chat, Inbound
 
 Json: TypeAlias = "Mapping[str, Json] | list[Json] | tuple[Json, ...] | str | int | float | bool | None"
 JsonObject: TypeAlias = Mapping[str, Json]

@@ -13,6 +13,7 @@ import trio
 
 from hookgate.hooks.verdicts import Dropped
 from hookgate.loop.batch import Batch
+from hookgate.loop.client_calls import asked_with
 from hookgate.loop.model.compaction import make_room
 from hookgate.loop.model.model import complete
 from hookgate.loop.model.repeated import is_repeated
@@ -137,7 +138,8 @@ def _why(error: ProviderFailed | TurnAborted) -> str:
 def request_of(turn: Turn, snapshot: Snapshot) -> LLMRequest:
     agent = turn.agent
     system = (Message("system", agent.system),) if agent.system else ()
-    return LLMRequest(agent.model, (*system, *turn.transcript.messages), snapshot.specs, agent.options)
+    request = LLMRequest(agent.model, (*system, *turn.transcript.messages), snapshot.specs, agent.options)
+    return asked_with(request, turn.inbound, calls_made=any(entry.calls for entry in turn.transcript.turn))
 
 
 def _shown(turn: Turn, step: Step, request: LLMRequest) -> Shown:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from hookgate.loop.batch import Batch, Settled
 from hookgate.loop.sessions.transcript import Transcript, open_calls
+from hookgate.protocol.chat import Inbound
 from hookgate.protocol.journal.values import CallRecord, CallState, Entry
 from hookgate.protocol.redacting import presentable
 from hookgate.protocol.spec_digest import spec_digest
@@ -44,10 +45,11 @@ def last_reply(transcript: Transcript) -> Entry | None:
     return next(entry for entry in reversed(transcript.turn) if entry.message.role == "assistant")
 
 
-def replies(transcript: Transcript) -> int:
-    """How often the model has answered in this turn."""
+def replies(transcript: Transcript, inbound: Inbound) -> int:
+    """How often the model has answered in this turn; what the message itself brought is none of it."""
+    brought = 0 if inbound.client is None else sum(it.role == "assistant" for it in inbound.client.messages)
     said = [entry for entry in transcript.turn if entry.message.role == "assistant"]
-    return max([len(said), *(call.iteration + 1 for entry in said for call in entry.calls)])
+    return max([len(said) - brought, 0, *(call.iteration + 1 for entry in said for call in entry.calls)])
 
 
 def left(batch: Batch, transcript: Transcript, reply: Entry) -> Iterator[ReadCall | Settled]:

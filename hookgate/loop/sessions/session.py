@@ -10,6 +10,7 @@ import structlog
 import trio
 
 from hookgate.loop.agent import Agent
+from hookgate.loop.client_calls import entering
 from hookgate.loop.delivery.outlet import Outlet
 from hookgate.loop.doors.doors import SHUT_OUT
 from hookgate.loop.model.compaction import compacted
@@ -24,7 +25,7 @@ from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.errors import SessionAborted
 from hookgate.protocol.events.inside import SessionBegan, SessionEnded
-from hookgate.protocol.journal.values import Arrival, Conversation, Draft, Fenced, Outcome
+from hookgate.protocol.journal.values import Arrival, Conversation, Fenced, Outcome
 from hookgate.protocol.values import Message, Step
 from hookgate.tools import call_context
 from hookgate.tools.memo import Memo
@@ -244,7 +245,7 @@ class Session:
             said = job.work.inbound
             if said.replaces:
                 await transcript.rewind(said.replaces)
-            await transcript.append(Draft(Message("user", said.text, media=said.media)))
+            await transcript.append(*entering(transcript, said))
         if claim.stopped:
             job.scope.cancel()
         return transcript

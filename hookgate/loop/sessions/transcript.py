@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -123,9 +123,13 @@ class Transcript:
         self._messages = None
         self._measured, self._measured_at = 0, 0
 
-    async def end(self, outcome: Outcome, *messages: Message, outbox: Sequence[Outbound] = ()) -> None:
-        """The last that is said under the claim; calls that have no result get one that says so."""
-        unanswered = (Message("tool", NO_RESULT, tool_call_id=call.id) for call in open_calls(self._entries))
+    async def end(
+        self, outcome: Outcome, *messages: Message, outbox: Sequence[Outbound] = (), handed_over: Container[str] = ()
+    ) -> None:
+        """The last that is said under the claim; calls that have no result get one that says so, but those that
+        whoever has asked runs: their ids are `handed_over`."""
+        left = (call.id for call in open_calls(self._entries) if call.id not in handed_over)
+        unanswered = (Message("tool", NO_RESULT, tool_call_id=it) for it in left)
         drafts = [Draft(message) for message in (*unanswered, *messages)]
         self._wrote(await self.work.complete(self.held, outcome, drafts, outbox, self._read, self.cut_off))
         self.claim = None
