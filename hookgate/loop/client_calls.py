@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from hookgate.loop.batch import Batch, Settled
-from hookgate.loop.sessions.transcript import Transcript, open_calls
+from hookgate.loop.sessions.transcript import Transcript
 from hookgate.loop.turn_state import Turn
 from hookgate.protocol.chat import Inbound
 from hookgate.protocol.client_input import CLIENT
+from hookgate.protocol.journal.replies import open_calls
 from hookgate.protocol.journal.values import Draft
 from hookgate.protocol.values import Json, LLMRequest, Message, ProposedCall, ToolCall
 from hookgate.tools.decode import ReadCall

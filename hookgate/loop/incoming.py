@@ -7,11 +7,11 @@ from dataclasses import replace
 from hookgate.hooks.verdicts import Dropped, Replied
 from hookgate.loop.attachments import kept
 from hookgate.loop.client_calls import entering
-from hookgate.loop.sessions.transcript import open_calls
 from hookgate.loop.turn_state import Turn
 from hookgate.protocol.chat import Inbound, Outbound
 from hookgate.protocol.events.inside import Prompted, ReplyEnded, StepBegan
 from hookgate.protocol.events.payloads import SteeringInjected
+from hookgate.protocol.journal.replies import open_calls
 from hookgate.protocol.journal.values import Draft
 from hookgate.protocol.values import Message, Step
 

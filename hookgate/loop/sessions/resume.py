@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from hookgate.loop.batch import Batch, Settled
-from hookgate.loop.sessions.transcript import Transcript, open_calls
+from hookgate.loop.sessions.transcript import Transcript
 from hookgate.protocol.chat import Inbound
+from hookgate.protocol.journal.replies import open_calls
 from hookgate.protocol.journal.values import CallRecord, CallState, Entry
 from hookgate.protocol.redacting import presentable
 from hookgate.protocol.spec_digest import spec_digest

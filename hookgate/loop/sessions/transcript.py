@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hookgate.protocol.chat import Outbound
+from hookgate.protocol.journal.replies import open_calls
 from hookgate.protocol.journal.values import Draft, Entry, Fenced, Stored
-from hookgate.protocol.values import Message, ProposedCall
+from hookgate.protocol.values import Message
 
 if TYPE_CHECKING:
     from hookgate.protocol.journal.audit import CallAudit
@@ -182,13 +183,3 @@ class Transcript:
 def _tokens(message: Message) -> int:
     arguments = sum(len(call.name) + len(call.arguments) for call in message.tool_calls)
     return (len(message.content) + arguments) // CHARACTERS_PER_TOKEN + TOKENS_PER_PICTURE * len(message.media) + 4
-
-
-def open_calls(entries: Sequence[Entry]) -> tuple[ProposedCall, ...]:
-    """Those of the last reply that have no result yet."""
-    answered: set[str] = set()
-    for entry in reversed(entries):
-        if entry.message.role != "tool":
-            return tuple(call for call in entry.message.tool_calls if call.id not in answered)
-        answered.add(entry.message.tool_call_id)
-    return ()

@@ -1,0 +1,1 @@
+"""OpenAI's API as a channel: whoever speaks it is answered by a turn, through the whole gate."""

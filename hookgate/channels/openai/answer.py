@@ -1,0 +1,113 @@
+"""A turn's answer while it is made: whoever reads along follows by its own place. Knows no wire and no turn."""
+
+from __future__ import annotations
+
+import trio
+
+from hookgate.protocol.chat import Outbound
+from hookgate.protocol.values import ProposedCall, Usage
+
+
+class Answer:
+    """`pieces`: its text as it was written, never taken back. `parts`: as it is, each reply of the turn and each line
+    beside them; where pieces say something else, `differs`. `waits_for`: the approval request that the turn waits for.
+    `begun`: a turn has taken the message, and is `running`; `over`: nothing more comes."""
+
+    def __init__(self) -> None:
+        self.pieces: list[str] = []
+        self.parts: list[str] = []
+        self.calls: tuple[ProposedCall, ...] = ()
+        self.usage: Usage | None = None
+        self.failure = ""
+        self.waits_for = ""
+        self.begun = self.running = self.over = self.differs = False
+        self.readers = 0
+        self._news = trio.Event()
+        self._written: list[str] = []
+        self._void = self._answered = self._cut = False
+
+    @property
+    def text(self) -> str:
+        return "\n\n".join(self.parts)
+
+    @property
+    def finish_reason(self) -> str:
+        """Without an answer a hook has kept it."""
+        if self.calls:
+            return "tool_calls"
+        if self._answered or not self.begun:
+            return "length" if self._cut else "stop"
+        return "content_filter"
+
+    async def news(self) -> None:
+        await self._news.wait()
+
+    def _tell(self) -> None:
+        self._news.set()
+        self._news = trio.Event()
+
+    # --- what the model writes ---
+
+    def begin(self) -> None:
+        self.begun = self.running = True
+        self._tell()
+
+    def write(self, piece: str) -> None:
+        """Once something was taken back that somebody has read, the rest is said when it is whole."""
+        if not self._void and piece:
+            self._put(piece)
+
+    def restart(self) -> None:
+        self._void = self._void or bool(self._written)
+
+    def end_part(self, text: str) -> None:
+        """A reply is whole, or a line is said beside them; whatever of it was not written is."""
+        written = "".join(self._written)
+        if text.startswith(written):
+            if rest := text[len(written) :]:
+                self._put(rest)
+        else:
+            self.differs = True
+        if text:
+            self.parts.append(text)
+        self._written, self._void = [], False
+        self._tell()
+
+    def _put(self, piece: str) -> None:
+        if not self._written and self.parts:
+            self.pieces.append("\n\n")
+        self._written.append(piece)
+        self.pieces.append(piece)
+        self._tell()
+
+    def count(self, usage: Usage, *, cut: bool) -> None:
+        """Of one more model call; `cut`: it came to its limit."""
+        self.usage = usage if self.usage is None else self.usage + usage
+        self._cut = cut
+
+    # --- what the gateway sends, and the end ---
+
+    def take(self, outbound: Outbound) -> None:
+        if outbound.kind == "error":
+            self.failure = outbound.text
+        else:
+            self.end_part(outbound.text)
+            self.calls = outbound.calls
+            self._answered = self._answered or outbound.kind in ("answer", "output")
+        if not self.running:
+            self.end()
+
+    def wait_for(self, request: str) -> None:
+        """Empty: for nobody any more."""
+        self.waits_for = request
+        self._tell()
+
+    def end_turn(self, *, completed: bool) -> None:
+        """One that was stopped has its last line still to come."""
+        self.running = False
+        if completed or self.failure:
+            self.end()
+
+    def end(self) -> None:
+        self.over = True
+        self._tell()

@@ -1,0 +1,211 @@
+"""An answer on its way to one client: as it is written, for as long as the client may have it and no person is waited
+for too long.
+
+Knows no wire: whoever speaks one says how pieces and ends read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+
+import trio
+
+from hookgate.channels.openai.answer import Answer
+from hookgate.channels.openai.asking import Asked
+from hookgate.channels.openai.channel import OpenAIChannel
+from hookgate.channels.openai.errors import ApiError, busy, turn_failed, unauthorized
+from hookgate.channels.openai.identity import call_id
+from hookgate.channels.openai.said import BETWEEN
+from hookgate.channels.openai.settings import OpenAIParts, OpenAISettings
+from hookgate.protocol.journal.values import Accepted, Standing
+from hookgate.protocol.journal.views import Exchange
+from hookgate.protocol.values import ProposedCall, Usage
+
+KEEP_ALIVE_S = 15.0
+FIRST_LOOK_S = 1.0
+"""After this the journal is asked what has become of what no turn has taken."""
+CHANGED = "what was sent of it was taken back: the same request with its Idempotency-Key again gets the whole answer"
+
+Tell = Callable[[str], Awaitable[None]]
+"""Takes the next piece of text; an empty one is a sign of life."""
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """All that a client reads of its request, and why it ends."""
+
+    text: str
+    reason: str
+    calls: tuple[ProposedCall, ...] = ()
+    usage: Usage | None = None
+
+
+@dataclass
+class _Told:
+    """`parts`: whole texts; `begun`: something of the next one was told."""
+
+    tell: Tell
+    parts: list[str] = field(default_factory=list[str])
+    begun: bool = False
+
+    async def piece(self, text: str) -> None:
+        if text and not self.begun and self.parts:
+            await self.tell(BETWEEN)
+        self.begun = self.begun or bool(text)
+        await self.tell(text)
+
+    def end(self, text: str) -> None:
+        self.parts += [text] if text else []
+        self.begun = False
+
+
+class Answering:
+    def __init__(self, settings: OpenAISettings, parts: OpenAIParts, channel: OpenAIChannel) -> None:
+        self._settings, self._parts, self._channel = settings, parts, channel
+
+    async def answer(self, asked: Asked, accepted: Accepted, tell: Tell, stays: Callable[[], bool]) -> Whole:
+        """Raises ApiError. What a person was waited for too long for comes before what is asked next; a command may be
+        what it waits for, so that acts first."""
+        told, chat = _Told(tell), asked.place.chat
+        with self._channel.reading(chat, asked.place.message) as own:
+            if accepted.known:
+                await self._look(accepted, own, whole=True)
+            deferred = await self._deferred(asked)
+            if deferred is None:
+                ended = await self._read(asked, (accepted, own), told, stays)
+            elif asked.inbound.text.startswith("/"):
+                await self._read(asked, (accepted, own), told, stays)
+                ended = await self._read_deferred(asked, deferred, told, stays)
+            elif ended := await self._read_deferred(asked, deferred, told, stays):
+                ended = await self._read(asked, (accepted, own), told, stays)
+            calls = tuple(replace(it, id=call_id(chat, it.id)) for it in own.calls) if ended else ()
+            reason = own.finish_reason if ended else "stop"
+            return Whole(BETWEEN.join(told.parts), reason, calls, own.usage)
+
+    async def _read(
+        self, asked: Asked, its: tuple[Accepted, Answer], told: _Told, stays: Callable[[], bool], at: int = 0
+    ) -> bool:
+        """False: it waits for a person still. Raises ApiError."""
+        (accepted, answer), look_s, until = its, FIRST_LOOK_S, None
+        while True:
+            if not stays():
+                raise unauthorized()
+            if text := "".join(answer.pieces[at:]):
+                at = len(answer.pieces)
+                await told.piece(text)
+                continue
+            if answer.over:
+                break
+            waits = self._waits(asked, answer)
+            until = (until or trio.current_time() + self._settings.approval_wait_s) if waits else None
+            if until is not None and trio.current_time() >= until and (line := await self._says(asked, waits)):
+                await self._defer(asked, accepted)
+                await told.piece(f"{BETWEEN}{line}" if told.begun else line)
+                told.end(BETWEEN.join((*answer.parts, line)))
+                return False
+            with trio.move_on_at(min(trio.current_time() + look_s, until or trio.current_time() + look_s)) as quiet:
+                await answer.news()
+            if quiet.cancelled_caught:
+                look_s = min(look_s * 2, KEEP_ALIVE_S)
+                if not answer.begun:
+                    await self._look(accepted, answer, whole=True)
+                await told.piece("")
+        await self._check(accepted, answer)
+        told.end(answer.text)
+        return True
+
+    async def _check(self, accepted: Accepted, answer: Answer) -> None:
+        """Raises ApiError where it is no answer."""
+        if answer.failure:
+            raise turn_failed(answer.failure)
+        if not answer.begun:
+            found = await self._exchange(accepted)
+            if found is not None and found.outcome == "refused":
+                raise busy(answer.text)
+
+    # --- what the journal knows ---
+
+    async def _exchange(self, accepted: Accepted) -> Exchange | None:
+        said = await self._parts.journal.chats.said(accepted.conversation)
+        return next((it for it in said if it.message == accepted.id), None)
+
+    async def _look(self, accepted: Accepted, answer: Answer, *, whole: bool) -> None:
+        """Where it was answered before, or by nobody who runs now, that is the answer."""
+        if answer.begun or answer.over:
+            return
+        found = await self._exchange(accepted)
+        if found is not None and found.outcome is not None:
+            replay(answer, found, self._parts.redactor.text, whole=whole)
+
+    # --- people ---
+
+    def _waits(self, asked: Asked, answer: Answer) -> str:
+        """The request that its turn, or the one before it, waits for; empty: for none."""
+        ahead = self._channel.running(asked.place.chat) if not answer.begun else None
+        return answer.waits_for or (ahead.waits_for if ahead is not None else "")
+
+    async def _says(self, asked: Asked, request: str) -> str:
+        standing = await self._parts.journal.decisions.standing(request)
+        return _waiting(asked, standing) if standing is not None and standing.state == "open" else ""
+
+    async def _deferred(self, asked: Asked) -> Exchange | None:
+        """What this session's client was told would come later."""
+        if not asked.exchanges:
+            return None
+        message = await self._parts.journal.holds.state(self._channel.name, _deferred_key(asked))
+        return next((it for it in asked.exchanges if message and it.message == message and it.inbound), None)
+
+    async def _defer(self, asked: Asked, accepted: Accepted | None) -> None:
+        message = "" if accepted is None else accepted.id
+        await self._parts.journal.holds.keep_state(self._channel.name, _deferred_key(asked), message)
+
+    async def _read_deferred(self, asked: Asked, it: Exchange, told: _Told, stays: Callable[[], bool]) -> bool:
+        chat = asked.place.chat
+        assert it.inbound is not None  # noqa: S101 - as it was found
+        conversation = await self._parts.journal.intake.conversation(chat.session_key, self._parts.agent(chat))
+        accepted = Accepted(it.message, conversation, known=True)
+        with self._channel.reading(chat, it.inbound.message_id) as answer:
+            # Its client has read what came before.
+            at = len(answer.pieces)
+            await self._look(accepted, answer, whole=False)
+            try:
+                ended = await self._read(asked, (accepted, answer), told, stays, at)
+            except ApiError as error:
+                if not answer.failure:
+                    raise
+                await told.piece(error.message)
+                told.end(error.message)
+                ended = True
+        if ended:
+            await self._defer(asked, None)
+        return ended
+
+
+def _deferred_key(asked: Asked) -> str:
+    return f"deferred {asked.place.chat.session_key}"
+
+
+def _waiting(asked: Asked, standing: Standing) -> str:
+    its, chat = standing.request, asked.place.chat
+    others = sorted({it.channel for it in its.places if it.session_key != chat.session_key})
+    here = f"as the next message of the session {asked.place.session!r} (X-Hookgate-Session)"
+    asks_here = any(it.session_key == chat.session_key for it in its.places)
+    where = " or ".join((*((here,) if asks_here else ()), *(f"in {it}" for it in others)))
+    return (
+        f"{its.shown.title} It waits for a person: /approve {its.id[:8]} or /deny {its.id[:8]}, {where}. "
+        "The answer comes with the next message of this session."
+    )
+
+
+def replay(answer: Answer, exchange: Exchange, redact: Callable[[str], str], *, whole: bool) -> None:
+    """What was answered, as the journal has it; not `whole`: without what was said before the end."""
+    answer.begun = bool(exchange.entries)
+    said = [entry for _, entry in exchange.entries if entry.message.role == "assistant"]
+    before = said if said and said[-1].calls else said[:-1]
+    for entry in before if whole else ():
+        answer.end_part(redact(entry.message.content if entry.shown is None else entry.shown))
+    for _, row in exchange.rows:
+        if not row.outbound.request:
+            answer.take(row.outbound)
+    answer.end()

@@ -1,0 +1,154 @@
+"""A request becomes a message: who says it where, what of it is new, whether it was said before. Answers nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from time import time
+from typing import Any
+
+from hookgate.channels.openai.completion_wire import CompletionRequest
+from hookgate.channels.openai.errors import ApiError, bad_request
+from hookgate.channels.openai.history import new_tail
+from hookgate.channels.openai.identity import ALONE, Identity, Place, chat_of, identify, named_call, place
+from hookgate.channels.openai.said import Said, Tail, check_history, joined, options_of, read_messages, tools_of
+from hookgate.channels.openai.settings import DEFAULT_MODEL, OpenAIParts
+from hookgate.protocol.chat import Chat, Inbound
+from hookgate.protocol.client_input import ClientInput
+from hookgate.protocol.journal.values import Conversation
+from hookgate.protocol.journal.views import Exchange
+from hookgate.protocol.media import MediaRefused, inline
+from hookgate.protocol.values import Message
+
+REPEATED_S = 600.0
+"""So long the same request, sent again by a client that says so, is the same one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """`exchanges`: what was said there before, where the request goes on with something. `repeats`: its client may
+    send it again by itself."""
+
+    place: Place
+    inbound: Inbound
+    exchanges: tuple[Exchange, ...] = ()
+    repeats: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """One request as it came: of whom, its headers in lower case, its body."""
+
+    user: str
+    headers: Mapping[str, str]
+    body: Mapping[str, Any]
+    raw: bytes
+
+
+class Asking:
+    def __init__(self, channel: str, parts: OpenAIParts) -> None:
+        self._channel, self._parts = channel, parts
+
+    async def completion(self, posted: Posted, request: CompletionRequest) -> Asked:
+        """Raises ApiError and StoreFailed."""
+        identity, agent = identify(posted.headers, posted.body), self.agent(request.model)
+        said = read_messages(request.messages)
+        where = place(self._channel, posted.user, agent, identity, posted.raw)
+        may_repeat = identity.key != "" or "x-stainless-retry-count" in posted.headers
+        exchanges: tuple[Exchange, ...] = ()
+        if identity.session:
+            exchanges = await self.said(where.chat)
+        elif (linked := await self._linked(where, agent, said)) is not None:
+            where, said, exchanges = linked
+        before = exchanges if exchanges or not identity.repeats else await self._alike(where)
+        if (known := _known(before, where, identity)) is not None:
+            return Asked(Place(known.chat, known.message_id), known, (), True)
+        tail = self._tail(said, exchanges, identity)
+        tail = await self._kept(tail, where.chat)
+        tools = tools_of(request, self._parts.tools(where.chat))
+        client = ClientInput(said.system, tail.messages, tools, options_of(request))
+        inbound = Inbound(where.chat, tail.text, tail.media, where.message, tail.replaces, client=client)
+        return Asked(where, inbound, exchanges, may_repeat)
+
+    def agent(self, model: str) -> str:
+        """Raises ApiError; empty: none is chosen."""
+        if model == DEFAULT_MODEL:
+            return ""
+        if model not in self._parts.agents():
+            raise ApiError(404, f"there is no model {model!r} here: GET /v1/models lists them", "model", "model_not_found")
+        return model
+
+    async def said(self, chat: Chat) -> tuple[Exchange, ...]:
+        return await self._parts.journal.chats.said(await self.conversation(chat))
+
+    async def conversation(self, chat: Chat) -> Conversation:
+        return await self._parts.journal.intake.conversation(chat.session_key, self._parts.agent(chat))
+
+    def _tail(self, said: Said, exchanges: Sequence[Exchange], identity: Identity) -> Tail:
+        if exchanges or identity.keeper == "server":
+            return new_tail(said.messages, exchanges, identity.keeper)
+        before, text, media = joined(said.messages)
+        check_history(before)
+        return Tail(before, text, media)
+
+    async def _linked(self, where: Place, agent: str, said: Said) -> tuple[Place, Said, tuple[Exchange, ...]] | None:
+        """Results of calls that a request of its own has led to: it goes on where the calls are known."""
+        results = [it for it in said.messages if it.role == "tool"]
+        session, _ = named_call(results[-1].tool_call_id) if results else ("", "")
+        if not session or said.messages[-1].role == "assistant":
+            return None
+        chat = chat_of(self._channel, where.chat.sender, agent, session)
+        exchanges = await self.said(chat)
+        if not exchanges:
+            return None
+        return Place(chat, where.message), replace(said, messages=tuple(map(_as_known, said.messages))), exchanges
+
+    async def _alike(self, where: Place) -> tuple[Exchange, ...]:
+        """What the last request of its own led to that was the same."""
+        alone = f"{where.chat.thread.partition(ALONE)[0]}{ALONE}{_same(where)}"
+        prefix = replace(where.chat, thread=alone).session_key
+        listed = await self._parts.journal.chats.listed(prefix, most=1)
+        return await self._parts.journal.chats.said(listed[0].conversation) if listed else ()
+
+    async def _kept(self, tail: Tail, chat: Chat) -> Tail:
+        """With its pictures in the store. Raises ApiError and StoreFailed."""
+        if not tail.media and not any(it.media for it in tail.messages):
+            return tail
+        messages = [replace(it, media=await self._files(it.media, chat)) for it in tail.messages]
+        return replace(tail, messages=tuple(messages), media=await self._files(tail.media, chat))
+
+    async def _files(self, urls: Sequence[str], chat: Chat) -> tuple[str, ...]:
+        kept = list[str]()
+        for url in urls:
+            if not url.startswith("data:"):
+                kept.append(url)
+                continue
+            if (file := inline(url)) is None:
+                raise bad_request("a picture's data: address is damaged, or not base64", "messages")
+            try:
+                kept.append(str(await self._parts.media.keep(file.content, chat.user)))
+            except MediaRefused as error:
+                raise bad_request(f"a picture is not taken: {error}", "messages") from None
+        return tuple(kept)
+
+
+def _as_known(message: Message) -> Message:
+    """With the ids that its conversation knows its calls by."""
+    calls = tuple(replace(it, id=named_call(it.id)[1]) for it in message.tool_calls)
+    return replace(message, tool_calls=calls, tool_call_id=named_call(message.tool_call_id)[1])
+
+
+def _same(where: Place) -> str:
+    return where.message.rpartition("-")[0]
+
+
+def _known(exchanges: Sequence[Exchange], where: Place, identity: Identity) -> Inbound | None:
+    """The message that this one is once more, whatever has become of it but a refusal."""
+    for it in reversed(exchanges):
+        said, recent = it.inbound, time() - it.at < REPEATED_S
+        if said is None or it.outcome == "refused":
+            continue
+        again = identity.repeats and recent and said.message_id.startswith(f"{_same(where)}-")
+        if again or (identity.key and said.message_id == where.message):
+            return said
+    return None

@@ -1,0 +1,33 @@
+"""The channel, opened: its application, what watches clients that leave, what forgets requests of their own."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import trio
+
+from hookgate.channels.http.server import App
+from hookgate.channels.openai.app import OpenAIApi
+from hookgate.channels.openai.channel import OpenAIChannel
+from hookgate.channels.openai.leaving import Leaving
+from hookgate.channels.openai.settings import OpenAIParts, OpenAISettings
+
+
+@dataclass(frozen=True, slots=True)
+class OpenOpenAI:
+    """`app` answers at `/v1`; `channel.hear` wants the events that `channel.observed` names."""
+
+    channel: OpenAIChannel
+    app: App
+
+
+@asynccontextmanager
+async def open_openai_api(settings: OpenAISettings, parts: OpenAIParts) -> AsyncGenerator[OpenOpenAI]:
+    channel = OpenAIChannel(settings.name)
+    leaving = Leaving(channel, parts)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(leaving.run)
+        yield OpenOpenAI(channel, OpenAIApi(settings, parts, channel, leaving).app)
+        nursery.cancel_scope.cancel()

@@ -1,0 +1,129 @@
+"""One request from its message to the last of its answer, whole or as a stream; and what becomes of it where its
+client leaves. Knows no wire."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import trio
+from starlette.requests import Request
+
+from hookgate.channels.http.requests import answer as json_answer
+from hookgate.channels.http.server import STREAMS, Send
+from hookgate.channels.openai.answering import Answering, Whole
+from hookgate.channels.openai.asking import Asked
+from hookgate.channels.openai.channel import OpenAIChannel
+from hookgate.channels.openai.errors import ApiError, stopping
+from hookgate.channels.openai.identity import SESSION
+from hookgate.channels.openai.leaving import Leaving, Left
+from hookgate.channels.openai.settings import OpenAIParts, OpenAISettings
+from hookgate.protocol.journal.values import Accepted
+
+STREAM_HEADERS = (
+    (b"content-type", b"text/event-stream; charset=utf-8"),
+    (b"cache-control", b"no-store"),
+    (b"x-accel-buffering", b"no"),
+)
+KEEP_ALIVE = b": waiting\n\n"
+
+
+class Form(Protocol):
+    """How an answer reads on a wire."""
+
+    def begin(self) -> bytes: ...
+
+    def text(self, piece: str) -> bytes: ...
+
+    def end(self, whole: Whole, shown: str) -> bytes:
+        """`shown`: the text that was sent."""
+        ...
+
+    def failed(self, error: ApiError) -> bytes: ...
+
+    def body(self, whole: Whole) -> dict[str, object]: ...
+
+
+@dataclass
+class Client:
+    """`shown`: the text that it was sent; `begun`: so was the head."""
+
+    request: Request
+    send: Send
+    form: Form
+    shown: str = ""
+    begun: bool = False
+    left: bool = False
+
+    async def until_left(self, scope: trio.CancelScope) -> None:
+        while (await self.request.receive())["type"] != "http.disconnect":
+            pass
+        self.left = True
+        scope.cancel()
+
+    async def begin(self, headers: list[tuple[bytes, bytes]]) -> None:
+        self.begun = True
+        await self.send({"type": "http.response.start", "status": 200, "headers": [*STREAM_HEADERS, *headers]})
+        await self.put(self.form.begin())
+
+    async def tell(self, piece: str) -> None:
+        self.shown += piece
+        await self.put(self.form.text(piece) if piece else KEEP_ALIVE)
+
+    async def put(self, data: bytes, *, more: bool = True) -> None:
+        await self.send({"type": "http.response.body", "body": data, "more_body": more})
+
+
+class Serving:
+    def __init__(
+        self, settings: OpenAISettings, parts: OpenAIParts, channel: OpenAIChannel, leaving: Leaving
+    ) -> None:
+        self._settings, self._parts, self._channel, self._leaving = settings, parts, channel, leaving
+        self._answering = Answering(settings, parts, channel)
+
+    async def serve(self, client: Client, asked: Asked, *, stream: bool, stays: Callable[[], bool]) -> None:
+        """Raises ApiError where nothing was answered yet, and StoreFailed where the message could not be stored."""
+        headers = [(SESSION.encode(), asked.place.session.encode("latin-1", "replace"))]
+        # From before a turn can begin, so that nothing of it is missed.
+        with self._channel.reading(asked.place.chat, asked.place.message):
+            accepted = await self._parts.receive(asked.inbound)
+            if not accepted.id:
+                raise ApiError(403, "you are not heard here", None, "not_heard", "permission_error")
+            if stream:
+                await client.begin(headers)
+            ended = await self._until_answered(client, asked, accepted, stays)
+        if client.left and self._settings.on_disconnect == "cancel":
+            self._leaving.leave(Left(asked.place, accepted, asked.repeats and not client.begun))
+        if isinstance(ended, ApiError):
+            if not client.begun:
+                raise ended
+            await client.put(client.form.failed(ended), more=False)
+        elif stream:
+            await client.put(client.form.end(ended, client.shown), more=False)
+        else:
+            response = json_answer(client.form.body(ended))
+            response.raw_headers.extend(headers)
+            await response(client.request.scope, client.request.receive, client.send)
+
+    async def _until_answered(
+        self, client: Client, asked: Asked, accepted: Accepted, stays: Callable[[], bool]
+    ) -> Whole | ApiError:
+        ended: Whole | ApiError = stopping()
+        tell = client.tell if client.begun else _nothing
+        streams: set[trio.CancelScope] = client.request.scope[STREAMS]
+        async with trio.open_nursery() as nursery:
+            streams.add(nursery.cancel_scope)
+            try:
+                nursery.start_soon(client.until_left, nursery.cancel_scope)
+                ended = await self._answering.answer(asked, accepted, tell, stays)
+            except ApiError as error:
+                ended = error
+            finally:
+                streams.discard(nursery.cancel_scope)
+            nursery.cancel_scope.cancel()
+        return ended
+
+
+async def _nothing(_piece: str) -> None:
+    await trio.lowlevel.checkpoint()
