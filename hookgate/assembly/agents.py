@@ -15,6 +15,7 @@ from hookgate.assembly.models import model_of, unknown_of
 from hookgate.assembly.narrowing import parts_in, scripts_in
 from hookgate.assembly.providers import Keyless
 from hookgate.assembly.tools.opening import Toolset, all_rules
+from hookgate.channels.openai.identity import agent_of
 from hookgate.config import ConfigError
 from hookgate.hooks.gate import Gate
 from hookgate.loop.agent import Agent, Retries, Tally
@@ -24,6 +25,7 @@ from hookgate.protocol.interfaces import Channel, Provider, Redactor
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.sections import Config
 from hookgate.sections.agent import AgentSection
+from hookgate.sections.gateway import ChannelSection
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,12 @@ class AgentParts:
     tally: Tally = field(default_factory=Tally)
 
 
+def chosen(config: Config, section: ChannelSection) -> tuple[str, ...]:
+    """The agents that whoever talks there can choose."""
+    globs = Globs(section.agents)
+    return tuple(name for name in (config.agent.name, *config.agents) if globs.covers(name))
+
+
 class Routes:
     """Called with a chat, it names the agent that answers there."""
 
@@ -65,8 +73,15 @@ class Routes:
         self._main = config.agent.name
         self._routes = [(Globs(it.channels), Globs(it.chats), Globs(it.chat_types), it.agent) for it in config.routes]
         self._channels = {name: section.agent for name, section in config.channels.items()}
+        self._choosing = {
+            name: frozenset(chosen(config, section))
+            for name, section in config.channels.items()
+            if section.kind == "openai"
+        }
 
     def __call__(self, chat: Chat) -> str:
+        if (named := self._choosing.get(chat.channel)) and (agent := agent_of(chat)) in named:
+            return agent
         for channels, chats, chat_types, agent in self._routes:
             if channels.covers(chat.channel) and chats.covers(chat.chat_id) and chat_types.covers(chat.chat_type):
                 return agent

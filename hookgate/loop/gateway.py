@@ -46,6 +46,8 @@ log = structlog.get_logger("hookgate.loop")
 BUSY = "I am still busy here and the queue is full. Please send this again later."
 REJECTED = "I am still busy with the message before. Please send this again when it is answered."
 
+WITHDRAWN = "whoever sent it did not wait for an answer"
+
 MOST_KEPT = 200
 """Characters of a message that does not come in."""
 
@@ -225,6 +227,19 @@ class Gateway:
         session = self.sessions.get(session_key)
         ended = self._invoking.running.stop(session_key)
         return (session is not None and session.stop()) or ended
+
+    async def withdraw(self, chat: Chat, accepted: Accepted) -> bool:
+        """Whoever sent this message does not want it answered any more. False where it has ended. Raises
+        StoreFailed."""
+        session = self.sessions.get(chat.session_key)
+        job = None if session is None else session.jobs.holding(accepted)
+        if session is None or job is None:
+            return False
+        if session.jobs.current is job:
+            return session.stop()
+        session.jobs.cancel(job)
+        await self._settle(accepted, "dropped", None, WITHDRAWN)
+        return True
 
     async def forget(self, chat: Chat) -> None:
         """What runs and waits there ends, and what was ever said there is gone, to whichever agent."""

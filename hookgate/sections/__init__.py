@@ -101,6 +101,8 @@ class Config(Section):
             raise ValueError(f"agents.{self.agent.name} has the name of [agent]: give it another, or agent.name")
         if len([it for it in self.channels.values() if it.kind == "web" and not it.origin]) > 1:
             raise ValueError("channels: of several pages only one may be without origin: the others are known by it")
+        if len([it for it in self.channels.values() if it.kind == "openai"]) > 1:
+            raise ValueError("channels: one of the kind 'openai' is enough, since all of them would answer at /v1")
         if taken := next((name for name in self.http.surfaces if name in self.channels), ""):
             # Whoever has a key for the one would be somebody of the other.
             why = f"is what answers at /{taken}: give the channel another name, or set http.{taken} to false"

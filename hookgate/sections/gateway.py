@@ -16,6 +16,7 @@ KEYS_OF = {
     "telegram": ("mode", "base_url"),
     "slack": ("mode", "base_url", "app_token_env", "signing_secret_env", "bots"),
     "discord": ("base_url",),
+    "openai": ("on_disconnect", "approval_wait_s", "agents"),
 }
 """Those that are not of all kinds."""
 MODES = {"telegram": ("poll", "webhook"), "slack": ("socket", "webhook")}
@@ -54,9 +55,12 @@ class ChannelSection(Section):
     Of Slack: `app_token_env` names the variable with the app's token, for the socket, `signing_secret_env` the one
     with what it signs with where it brings them. `bots`: other bots are heard too, where they are in `allow` and
     mention this one.
+
+    Of OpenAI's API: `on_disconnect`, what becomes of the turn of a client that leaves; `approval_wait_s`, how long a
+    request waits for a person before its client is told where to ask; `agents`: which can be chosen as `model`.
     """
 
-    kind: Literal["web", "telegram", "slack", "discord"]
+    kind: Literal["web", "telegram", "slack", "discord", "openai"]
     agent: str = ""
     allow: Several[Annotated[str, Field(min_length=1)]] = ()
     pairing: bool = False
@@ -78,6 +82,9 @@ class ChannelSection(Section):
     app_token_env: Variable = ""
     signing_secret_env: Variable = ""
     bots: bool = False
+    on_disconnect: Literal["cancel", "detach"] = "cancel"
+    approval_wait_s: Seconds = 120.0
+    agents: Globs = ("*",)
 
     @model_validator(mode="after")
     def _is_whole(self) -> ChannelSection:
@@ -90,6 +97,10 @@ class ChannelSection(Section):
             raise ValueError(f"a channel of the kind {self.kind!r} has the modes {' and '.join(MODES[self.kind])}")
         if missing := next((why for key, why in self._needed.items() if not getattr(self, key)), ""):
             raise ValueError(missing)
+        if self.kind == "openai" and self.busy == "steer":
+            raise ValueError(
+                "each request has an answer of its own, so none joins another one: busy is queue or reject"
+            )
         if self.kind == "web" and self.pairing:
             raise ValueError("a page has logins of its own, so nobody is paired there: add them to users")
         if self.kind == "telegram" and self.mode == "webhook" and not self.origin.startswith("https://"):

@@ -16,6 +16,7 @@ from hookgate.protocol.interfaces import Redactor
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import NOWHERE, Accepted, StoredRequest, Upstream
 from hookgate.protocol.media import MediaStore
+from hookgate.protocol.values import LLMRequest
 
 
 class Desk:
@@ -56,6 +57,19 @@ class Desk:
 
     def agent(self, chat: Chat) -> str:
         return self.gateway.agent_of(chat).name
+
+    def tools(self, chat: Chat) -> frozenset[str]:
+        """The names of ours there, of hooks' too, whichever of them a request would ship."""
+        agent = self.gateway.agent_of(chat)
+        specs = agent.registry.snapshot().specs
+        request = LLMRequest(agent.model, (), specs)
+        return frozenset(it.name for it in agent.gate.offered(agent.step("", Inbound(chat, "")), request).tools)
+
+    async def withdraw(self, chat: Chat, accepted: Accepted) -> bool:
+        return await self.gateway.withdraw(chat, accepted)
+
+    def rest(self, chat: Chat) -> None:
+        self.gateway.resting.rest(chat.session_key)
 
     async def forget(self, chat: Chat) -> None:
         await self.gateway.forget(chat)

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from hookgate import config as configuration
+from hookgate.assembly.agents import chosen
 from hookgate.assembly.channels.desk import Desk
 from hookgate.assembly.channels.platforms import PLATFORMS
 from hookgate.assembly.logs.sinks import observer
@@ -56,6 +57,8 @@ async def open_channels(stack: AsyncExitStack, config: Config, desk: Desk) -> Op
     for name, section in config.channels.items():
         if section.kind == "web":
             await _open_web(stack, name, config, desk, opened)
+        elif section.kind == "openai":
+            await _open_openai(stack, name, config, desk, opened)
         else:
             await _open_platform(stack, name, section, desk, opened)
     return opened
@@ -94,6 +97,21 @@ async def _open_web(stack: AsyncExitStack, name: str, config: Config, desk: Desk
     opened.channels[name] = web.channel
     opened.pages[name] = Page(web.app, web.channel, web.door, section.origin, made)
     opened.mounts.append(observer(f"channel {name}", web.channel.observed, web.channel.hear))
+
+
+async def _open_openai(stack: AsyncExitStack, name: str, config: Config, desk: Desk, opened: OpenChannels) -> None:
+    from hookgate.channels.http.bearer import Bearers
+    from hookgate.channels.openai.opening import open_openai_api
+    from hookgate.channels.openai.settings import OpenAIParts, OpenAISettings
+
+    section = config.channels[name]
+    settings = OpenAISettings(name, section.on_disconnect, section.approval_wait_s, chosen(config, section))
+    asked = (desk.receive, desk.withdraw, desk.rest, desk.agent, desk.tools, partial(desk.policies.refuses, name))
+    parts = OpenAIParts(*asked, Bearers(name, desk.keys), desk.keys, desk.journal, desk.media, desk.redactor)
+    openai = await stack.enter_async_context(open_openai_api(settings, parts))
+    opened.channels[name] = openai.channel
+    opened.endpoints["/v1"] = openai.app
+    opened.mounts.append(observer(f"channel {name}", openai.channel.observed, openai.channel.hear))
 
 
 async def _own_token(channel: str, journal: Journal) -> str:

@@ -43,7 +43,9 @@ class Policies:
 
 
 def _policy(section: ChannelSection) -> ChannelPolicy:
-    return ChannelPolicy(section.busy, section.show_tools, section.show_denials, section.show_errors)
+    # Whoever reads an answer there is a program: what tools show besides is none of it, unless it says so.
+    show_tools = section.show_tools and (section.kind != "openai" or "show_tools" in section.model_fields_set)
+    return ChannelPolicy(section.busy, show_tools, section.show_denials, section.show_errors)
 
 
 def _door(section: ChannelSection) -> Door:

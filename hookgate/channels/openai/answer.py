@@ -10,8 +10,8 @@ from hookgate.protocol.values import ProposedCall, Usage
 
 class Answer:
     """`pieces`: its text as it was written, never taken back. `parts`: as it is, each reply of the turn and each line
-    beside them; where pieces say something else, `differs`. `waits_for`: the approval request that the turn waits for.
-    `begun`: a turn has taken the message, and is `running`; `over`: nothing more comes."""
+    beside them. `waits_for`: the approval request that the turn waits for. `begun`: a turn has taken the message, and
+    is `running`; `over`: nothing more comes."""
 
     def __init__(self) -> None:
         self.pieces: list[str] = []
@@ -20,7 +20,7 @@ class Answer:
         self.usage: Usage | None = None
         self.failure = ""
         self.waits_for = ""
-        self.begun = self.running = self.over = self.differs = False
+        self.begun = self.running = self.over = False
         self.readers = 0
         self._news = trio.Event()
         self._written: list[str] = []
@@ -63,11 +63,8 @@ class Answer:
     def end_part(self, text: str) -> None:
         """A reply is whole, or a line is said beside them; whatever of it was not written is."""
         written = "".join(self._written)
-        if text.startswith(written):
-            if rest := text[len(written) :]:
-                self._put(rest)
-        else:
-            self.differs = True
+        if text.startswith(written) and (rest := text[len(written) :]):
+            self._put(rest)
         if text:
             self.parts.append(text)
         self._written, self._void = [], False

@@ -14,7 +14,7 @@ import trio
 from hookgate.channels.openai.answer import Answer
 from hookgate.channels.openai.asking import Asked
 from hookgate.channels.openai.channel import OpenAIChannel
-from hookgate.channels.openai.errors import ApiError, busy, turn_failed, unauthorized
+from hookgate.channels.openai.errors import ApiError, busy, turn_failed
 from hookgate.channels.openai.identity import call_id
 from hookgate.channels.openai.said import BETWEEN
 from hookgate.channels.openai.settings import OpenAIParts, OpenAISettings
@@ -64,33 +64,29 @@ class Answering:
     def __init__(self, settings: OpenAISettings, parts: OpenAIParts, channel: OpenAIChannel) -> None:
         self._settings, self._parts, self._channel = settings, parts, channel
 
-    async def answer(self, asked: Asked, accepted: Accepted, tell: Tell, stays: Callable[[], bool]) -> Whole:
-        """Raises ApiError. What a person was waited for too long for comes before what is asked next; a command may be
-        what it waits for, so that acts first."""
+    async def answer(self, asked: Asked, accepted: Accepted, tell: Tell) -> Whole:
+        """What a person was waited for too long for comes before what is asked next; a command may be what it waits
+        for, so that acts first. Raises ApiError."""
         told, chat = _Told(tell), asked.place.chat
         with self._channel.reading(chat, asked.place.message) as own:
             if accepted.known:
                 await self._look(accepted, own, whole=True)
             deferred = await self._deferred(asked)
             if deferred is None:
-                ended = await self._read(asked, (accepted, own), told, stays)
+                ended = await self._read(asked, (accepted, own), told)
             elif asked.inbound.text.startswith("/"):
-                await self._read(asked, (accepted, own), told, stays)
-                ended = await self._read_deferred(asked, deferred, told, stays)
-            elif ended := await self._read_deferred(asked, deferred, told, stays):
-                ended = await self._read(asked, (accepted, own), told, stays)
+                await self._read(asked, (accepted, own), told)
+                ended = await self._read_deferred(asked, deferred, told)
+            elif ended := await self._read_deferred(asked, deferred, told):
+                ended = await self._read(asked, (accepted, own), told)
             calls = tuple(replace(it, id=call_id(chat, it.id)) for it in own.calls) if ended else ()
             reason = own.finish_reason if ended else "stop"
             return Whole(BETWEEN.join(told.parts), reason, calls, own.usage)
 
-    async def _read(
-        self, asked: Asked, its: tuple[Accepted, Answer], told: _Told, stays: Callable[[], bool], at: int = 0
-    ) -> bool:
+    async def _read(self, asked: Asked, its: tuple[Accepted, Answer], told: _Told, at: int = 0) -> bool:
         """False: it waits for a person still. Raises ApiError."""
         (accepted, answer), look_s, until = its, FIRST_LOOK_S, None
         while True:
-            if not stays():
-                raise unauthorized()
             if text := "".join(answer.pieces[at:]):
                 at = len(answer.pieces)
                 await told.piece(text)
@@ -160,7 +156,7 @@ class Answering:
         message = "" if accepted is None else accepted.id
         await self._parts.journal.holds.keep_state(self._channel.name, _deferred_key(asked), message)
 
-    async def _read_deferred(self, asked: Asked, it: Exchange, told: _Told, stays: Callable[[], bool]) -> bool:
+    async def _read_deferred(self, asked: Asked, it: Exchange, told: _Told) -> bool:
         chat = asked.place.chat
         assert it.inbound is not None  # noqa: S101 - as it was found
         conversation = await self._parts.journal.intake.conversation(chat.session_key, self._parts.agent(chat))
@@ -170,7 +166,7 @@ class Answering:
             at = len(answer.pieces)
             await self._look(accepted, answer, whole=False)
             try:
-                ended = await self._read(asked, (accepted, answer), told, stays, at)
+                ended = await self._read(asked, (accepted, answer), told, at)
             except ApiError as error:
                 if not answer.failure:
                     raise

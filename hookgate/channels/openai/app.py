@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from functools import partial
 from time import time
 from typing import cast
 
@@ -16,16 +15,15 @@ from starlette.routing import Route
 from hookgate.channels.http.requests import Gone, Refused, answer, read_body
 from hookgate.channels.http.server import App, Receive, Scope, Send
 from hookgate.channels.openai.asking import Asking, Posted
-from hookgate.channels.openai.channel import OpenAIChannel
 from hookgate.channels.openai.completion_chunks import Completion
 from hookgate.channels.openai.completion_wire import read_completion_request
-from hookgate.channels.openai.errors import ApiError, bad_request, unauthorized
-from hookgate.channels.openai.leaving import Leaving
+from hookgate.channels.openai.errors import ApiError, bad_request
 from hookgate.channels.openai.serving import Client, Serving
-from hookgate.channels.openai.settings import DEFAULT_MODEL, Holder, OpenAIParts, OpenAISettings
+from hookgate.channels.openai.settings import DEFAULT_MODEL, OpenAIParts, OpenAISettings
 from hookgate.protocol.catalog import StoreFailed, StoreFull
 from hookgate.protocol.codec import decode
 from hookgate.protocol.errors import BadMessage
+from hookgate.protocol.journal.keys import Key
 
 log = structlog.get_logger("hookgate.openai")
 
@@ -33,11 +31,19 @@ BODY_BYTES, BODY_S = 32_000_000, 120.0
 """A request holds all that was said, pictures too."""
 
 
+KINDS = {
+    401: ("invalid_api_key", "authentication_error"),
+    403: ("wrong_api_key", "permission_error"),
+    429: ("too_many_tries", "rate_limit_error"),
+}
+"""What a refusal is called, by its status."""
+
+
 class OpenAIApi:
-    def __init__(self, settings: OpenAISettings, parts: OpenAIParts, channel: OpenAIChannel, leaving: Leaving) -> None:
-        self._parts, self._started = parts, int(time())
-        self._asking = Asking(channel.name, parts)
-        self._serving = Serving(settings, parts, channel, leaving)
+    def __init__(self, settings: OpenAISettings, parts: OpenAIParts, serving: Serving) -> None:
+        self._settings, self._parts, self._started = settings, parts, int(time())
+        self._asking = Asking(settings, parts)
+        self._serving = serving
 
     @property
     def app(self) -> App:
@@ -46,33 +52,33 @@ class OpenAIApi:
             Route("/v1/models/{id:path}", self._model, methods=["GET"]),
             Route("/v1/chat/completions", _Raw(self._complete), methods=["POST"]),
         ]
-        errors = {ApiError: _told, Refused: _refused, StoreFailed: _not_stored, Gone: _gone, 404: _nothing, 405: _nothing}
+        errors = {
+            ApiError: _told,
+            Refused: _refused,
+            StoreFailed: _not_stored,
+            Gone: _gone,
+            404: _nothing,
+            405: _nothing,
+        }
         return cast("App", Starlette(routes=routes, exception_handlers=errors))
 
     # --- who asks ---
 
-    def _holder(self, request: Request) -> Holder:
-        """Raises ApiError."""
-        holder = self._parts.holder(_token(request))
-        if holder is None:
-            raise unauthorized()
-        if why := self._parts.refuses(holder.name):
+    def _admit(self, request: Request) -> Key:
+        """Raises Refused and ApiError."""
+        key = self._parts.bearers.admit(request)
+        if why := self._parts.refuses(key.name):
             raise ApiError(403, why, None, "not_heard", "permission_error")
-        return holder
-
-    def _stays(self, token: str) -> bool:
-        """Keys are taken back at any time."""
-        holder = self._parts.holder(token)
-        return holder is not None and not self._parts.refuses(holder.name)
+        return key
 
     # --- what is asked ---
 
     async def _models(self, request: Request) -> Response:
-        self._holder(request)
-        return answer({"object": "list", "data": [self._shown(it) for it in (DEFAULT_MODEL, *self._parts.agents())]})
+        self._admit(request)
+        return answer({"object": "list", "data": [self._shown(it) for it in (DEFAULT_MODEL, *self._settings.agents)]})
 
     async def _model(self, request: Request) -> Response:
-        self._holder(request)
+        self._admit(request)
         self._asking.agent(name := request.path_params["id"])
         return answer(self._shown(name))
 
@@ -81,18 +87,17 @@ class OpenAIApi:
 
     async def _complete(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive, send)
-        posted = await self._posted(request)
+        key = self._admit(request)
+        posted = await self._posted(request, key)
         wanted = read_completion_request(posted.body)
         asked = await self._asking.completion(posted, wanted)
         options = wanted.stream_options
         usage = options is not None and bool(options.include_usage)
         form = Completion(f"chatcmpl-{asked.place.message}", wanted.model, int(time()), usage)
-        stays = partial(self._stays, _token(request))
-        await self._serving.serve(Client(request, send, form), asked, stream=bool(wanted.stream), stays=stays)
+        await self._serving.serve(Client(request, send, form, key), asked, stream=bool(wanted.stream))
 
-    async def _posted(self, request: Request) -> Posted:
+    async def _posted(self, request: Request, key: Key) -> Posted:
         """Raises ApiError, Refused and Gone."""
-        holder = self._holder(request)
         if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
             raise ApiError(415, "the body has to be application/json")
         raw = await read_body(request, BODY_BYTES, BODY_S)
@@ -102,7 +107,7 @@ class OpenAIApi:
             raise bad_request(f"the body is no JSON: {error}") from None
         if not isinstance(body, dict):
             raise bad_request("the body is no JSON object")
-        return Posted(holder.name, request.headers, cast("dict[str, object]", body), raw)
+        return Posted(key.name, request.headers, cast("dict[str, object]", body), raw)
 
 
 class _Raw:
@@ -115,11 +120,6 @@ class _Raw:
         await self._app(scope, receive, send)
 
 
-def _token(request: Request) -> str:
-    scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    return token.strip() if scheme.lower() == "bearer" else ""
-
-
 async def _told(_request: Request, error: Exception) -> Response:
     assert isinstance(error, ApiError)  # noqa: S101 - as it is registered
     return answer(error.body, error.status, error.headers)
@@ -127,7 +127,8 @@ async def _told(_request: Request, error: Exception) -> Response:
 
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, Refused)  # noqa: S101 - as it is registered
-    return await _told(request, ApiError(error.status, error.why, headers=error.headers or {}))
+    code, kind = KINDS.get(error.status, (None, "invalid_request_error"))
+    return await _told(request, ApiError(error.status, error.why, None, code, kind, error.headers or {}))
 
 
 async def _not_stored(request: Request, error: Exception) -> Response:

@@ -12,7 +12,7 @@ from hookgate.channels.openai.errors import ApiError, bad_request
 from hookgate.channels.openai.history import new_tail
 from hookgate.channels.openai.identity import ALONE, Identity, Place, chat_of, identify, named_call, place
 from hookgate.channels.openai.said import Said, Tail, check_history, joined, options_of, read_messages, tools_of
-from hookgate.channels.openai.settings import DEFAULT_MODEL, OpenAIParts
+from hookgate.channels.openai.settings import DEFAULT_MODEL, OpenAIParts, OpenAISettings
 from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.client_input import ClientInput
 from hookgate.protocol.journal.values import Conversation
@@ -27,12 +27,13 @@ REPEATED_S = 600.0
 @dataclass(frozen=True, slots=True)
 class Asked:
     """`exchanges`: what was said there before, where the request goes on with something. `repeats`: its client may
-    send it again by itself."""
+    send it again by itself; `keyed`: by a key of its own."""
 
     place: Place
     inbound: Inbound
     exchanges: tuple[Exchange, ...] = ()
     repeats: bool = False
+    keyed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +47,9 @@ class Posted:
 
 
 class Asking:
-    def __init__(self, channel: str, parts: OpenAIParts) -> None:
-        self._channel, self._parts = channel, parts
+    def __init__(self, settings: OpenAISettings, parts: OpenAIParts) -> None:
+        self._settings, self._parts = settings, parts
+        self._channel = settings.name
 
     async def completion(self, posted: Posted, request: CompletionRequest) -> Asked:
         """Raises ApiError and StoreFailed."""
@@ -68,14 +70,16 @@ class Asking:
         tools = tools_of(request, self._parts.tools(where.chat))
         client = ClientInput(said.system, tail.messages, tools, options_of(request))
         inbound = Inbound(where.chat, tail.text, tail.media, where.message, tail.replaces, client=client)
-        return Asked(where, inbound, exchanges, may_repeat)
+        return Asked(where, inbound, exchanges, may_repeat, identity.key != "")
 
     def agent(self, model: str) -> str:
         """Raises ApiError; empty: none is chosen."""
         if model == DEFAULT_MODEL:
             return ""
-        if model not in self._parts.agents():
-            raise ApiError(404, f"there is no model {model!r} here: GET /v1/models lists them", "model", "model_not_found")
+        if model not in self._settings.agents:
+            raise ApiError(
+                404, f"there is no model {model!r} here: GET /v1/models lists them", "model", "model_not_found"
+            )
         return model
 
     async def said(self, chat: Chat) -> tuple[Exchange, ...]:

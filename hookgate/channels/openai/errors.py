@@ -32,8 +32,7 @@ def bad_request(message: str, param: str | None = None, code: str | None = None)
 
 
 def unauthorized() -> ApiError:
-    told = "a key of this gateway has to come as `Authorization: Bearer KEY`; `hookgate keys add NAME` makes one"
-    return ApiError(401, told, None, "invalid_api_key", "authentication_error", {"www-authenticate": "Bearer"})
+    return ApiError(401, "this key was revoked", None, "invalid_api_key", "authentication_error")
 
 
 def turn_failed(why: str) -> ApiError:

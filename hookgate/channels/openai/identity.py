@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from secrets import token_hex
-from typing import Any
+from typing import Any, cast
 
 from hookgate.channels.openai.errors import bad_request
 from hookgate.channels.openai.history import Keeper
@@ -28,8 +28,8 @@ CALL = re.compile(r"call_([0-9a-f]{32})_(.+)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """`session`: empty: none is named, so the request is a conversation of its own. `keeper`: who knows what was said.
-    `key`: by which the client names the request again; `repeats`: it says that this is one."""
+    """`session`: empty: none is named, so the request is a conversation of its own. `keeper`: who knows what was
+    said. `key`: by which the client names the request again; `repeats`: it says that this is one."""
 
     session: str
     keeper: Keeper = ""
@@ -59,9 +59,9 @@ def identify(headers: Mapping[str, str], body: Mapping[str, Any]) -> Identity:
 
 
 def _text(members: object, name: str) -> str:
-    value = members.get(name) if isinstance(members, Mapping) else None
+    value = cast("Mapping[str, object]", members).get(name) if isinstance(members, Mapping) else None
     # A conversation of the Responses API is an object with its id.
-    value = value.get("id") if isinstance(value, Mapping) else value
+    value = cast("Mapping[str, object]", value).get("id") if isinstance(value, Mapping) else value
     return value if isinstance(value, str) else ""
 
 
@@ -70,8 +70,8 @@ def _is_chore(body: Mapping[str, Any]) -> bool:
     if _text(body.get("metadata"), "task"):
         return True
     messages = body.get("messages")
-    last = messages[-1] if isinstance(messages, list) and messages else None
-    return isinstance(last, Mapping) and _text(last, "content").lstrip().startswith("### Task:")
+    last = cast("list[object]", messages)[-1] if isinstance(messages, list) and messages else None
+    return _text(last, "content").lstrip().startswith("### Task:")
 
 
 def fingerprint(*parts: str | bytes) -> str:

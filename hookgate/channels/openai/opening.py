@@ -11,7 +11,9 @@ import trio
 from hookgate.channels.http.server import App
 from hookgate.channels.openai.app import OpenAIApi
 from hookgate.channels.openai.channel import OpenAIChannel
+from hookgate.channels.openai.forgetting import Forgetting
 from hookgate.channels.openai.leaving import Leaving
+from hookgate.channels.openai.serving import Ends, Serving
 from hookgate.channels.openai.settings import OpenAIParts, OpenAISettings
 
 
@@ -26,8 +28,10 @@ class OpenOpenAI:
 @asynccontextmanager
 async def open_openai_api(settings: OpenAISettings, parts: OpenAIParts) -> AsyncGenerator[OpenOpenAI]:
     channel = OpenAIChannel(settings.name)
-    leaving = Leaving(channel, parts)
+    leaving, forgetting = Leaving(channel, parts), Forgetting(settings.name, parts)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(leaving.run)
-        yield OpenOpenAI(channel, OpenAIApi(settings, parts, channel, leaving).app)
+        nursery.start_soon(forgetting.run)
+        serving = Serving(settings, parts, channel, Ends(leaving, forgetting))
+        yield OpenOpenAI(channel, OpenAIApi(settings, parts, serving).app)
         nursery.cancel_scope.cancel()

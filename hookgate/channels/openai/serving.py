@@ -3,7 +3,6 @@ client leaves. Knows no wire."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -15,10 +14,12 @@ from hookgate.channels.http.server import STREAMS, Send
 from hookgate.channels.openai.answering import Answering, Whole
 from hookgate.channels.openai.asking import Asked
 from hookgate.channels.openai.channel import OpenAIChannel
-from hookgate.channels.openai.errors import ApiError, stopping
+from hookgate.channels.openai.errors import ApiError, stopping, unauthorized
+from hookgate.channels.openai.forgetting import Forgetting
 from hookgate.channels.openai.identity import SESSION
 from hookgate.channels.openai.leaving import Leaving, Left
 from hookgate.channels.openai.settings import OpenAIParts, OpenAISettings
+from hookgate.protocol.journal.keys import Key
 from hookgate.protocol.journal.values import Accepted
 
 STREAM_HEADERS = (
@@ -52,6 +53,7 @@ class Client:
     request: Request
     send: Send
     form: Form
+    key: Key
     shown: str = ""
     begun: bool = False
     left: bool = False
@@ -75,14 +77,20 @@ class Client:
         await self.send({"type": "http.response.body", "body": data, "more_body": more})
 
 
+@dataclass(frozen=True)
+class Ends:
+    """What becomes of a request once its client has its answer, or has left."""
+
+    leaving: Leaving
+    forgetting: Forgetting
+
+
 class Serving:
-    def __init__(
-        self, settings: OpenAISettings, parts: OpenAIParts, channel: OpenAIChannel, leaving: Leaving
-    ) -> None:
-        self._settings, self._parts, self._channel, self._leaving = settings, parts, channel, leaving
+    def __init__(self, settings: OpenAISettings, parts: OpenAIParts, channel: OpenAIChannel, ends: Ends) -> None:
+        self._settings, self._parts, self._channel, self._ends = settings, parts, channel, ends
         self._answering = Answering(settings, parts, channel)
 
-    async def serve(self, client: Client, asked: Asked, *, stream: bool, stays: Callable[[], bool]) -> None:
+    async def serve(self, client: Client, asked: Asked, *, stream: bool) -> None:
         """Raises ApiError where nothing was answered yet, and StoreFailed where the message could not be stored."""
         headers = [(SESSION.encode(), asked.place.session.encode("latin-1", "replace"))]
         # From before a turn can begin, so that nothing of it is missed.
@@ -92,9 +100,12 @@ class Serving:
                 raise ApiError(403, "you are not heard here", None, "not_heard", "permission_error")
             if stream:
                 await client.begin(headers)
-            ended = await self._until_answered(client, asked, accepted, stays)
+            ended = await self._until_answered(client, asked, accepted)
+        if asked.place.alone and not accepted.known:
+            self._ends.forgetting.forget(accepted.conversation, keyed=asked.keyed)
+            self._parts.rest(asked.place.chat)
         if client.left and self._settings.on_disconnect == "cancel":
-            self._leaving.leave(Left(asked.place, accepted, asked.repeats and not client.begun))
+            self._ends.leaving.leave(Left(asked.place, accepted, asked.repeats and not client.begun))
         if isinstance(ended, ApiError):
             if not client.begun:
                 raise ended
@@ -106,9 +117,7 @@ class Serving:
             response.raw_headers.extend(headers)
             await response(client.request.scope, client.request.receive, client.send)
 
-    async def _until_answered(
-        self, client: Client, asked: Asked, accepted: Accepted, stays: Callable[[], bool]
-    ) -> Whole | ApiError:
+    async def _until_answered(self, client: Client, asked: Asked, accepted: Accepted) -> Whole | ApiError:
         ended: Whole | ApiError = stopping()
         tell = client.tell if client.begun else _nothing
         streams: set[trio.CancelScope] = client.request.scope[STREAMS]
@@ -116,7 +125,9 @@ class Serving:
             streams.add(nursery.cancel_scope)
             try:
                 nursery.start_soon(client.until_left, nursery.cancel_scope)
-                ended = await self._answering.answer(asked, accepted, tell, stays)
+                with self._parts.keys.held(client.key) as held:
+                    ended = await self._answering.answer(asked, accepted, tell)
+                ended = unauthorized() if held.cancelled_caught else ended
             except ApiError as error:
                 ended = error
             finally:

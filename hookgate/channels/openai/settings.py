@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Container
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
+from hookgate.channels.http.bearer import Bearers
+from hookgate.channels.http.keys import Keys
 from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.interfaces import Replacing
 from hookgate.protocol.journal.interfaces import Journal
@@ -17,38 +19,32 @@ DEFAULT_MODEL = "hookgate"
 """Stands for the agent that answers where nothing else is said."""
 
 
-class Holder(Protocol):
-    """Who has a key."""
-
-    @property
-    def name(self) -> str: ...
-
-
 @dataclass(frozen=True, slots=True)
 class OpenAISettings:
-    """`on_disconnect`: what becomes of the turn of a client that leaves. `approval_wait_s`: so long a request waits for
-    a person, then it is told where to ask."""
+    """`on_disconnect`: what becomes of the turn of a client that leaves. `approval_wait_s`: so long a request waits
+    for a person, then it is told where to ask. `agents`: which can be chosen as `model`."""
 
     name: str
     on_disconnect: Literal["cancel", "detach"] = "cancel"
     approval_wait_s: float = 120.0
+    agents: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class OpenAIParts:
     """What the channel needs of the gateway. `receive` raises StoreFailed where nothing was stored. `withdraw`: a
-    message that waits is not to be answered any more. `rest`: nothing more is said in a chat for now. `agents`: names
-    that can be chosen; `agent`: of who answers in a chat; `tools`: the names of our tools there. `refuses`: why this
-    user may not come in, as a line; empty: they may. `holder`: whose key that is."""
+    message that waits is not to be answered any more. `rest`: nothing more is said in a chat for now. `agent`: the
+    name of who answers in a chat; `tools`: the names of our tools there. `refuses`: why this user may not come in, as
+    a line; empty: they may."""
 
     receive: Callable[[Inbound], Awaitable[Accepted]]
     withdraw: Callable[[Chat, Accepted], Awaitable[bool]]
     rest: Callable[[Chat], None]
-    agents: Callable[[], tuple[str, ...]]
     agent: Callable[[Chat], str]
     tools: Callable[[Chat], Container[str]]
     refuses: Callable[[str], str]
-    holder: Callable[[str], Holder | None]
+    bearers: Bearers
+    keys: Keys
     journal: Journal
     media: MediaStore
     redactor: Replacing

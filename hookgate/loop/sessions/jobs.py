@@ -124,9 +124,14 @@ class Jobs:
 
     def holds(self, accepted: Accepted) -> bool:
         """Whether this message runs or waits here."""
-        jobs = (*self._queue, *([self.current] if self.current is not None else ()))
-        works = (job.work for job in jobs)
-        return any(isinstance(it, Prompt) and it.accepted and it.accepted.id == accepted.id for it in works)
+        return self.holding(accepted) is not None
+
+    def holding(self, accepted: Accepted) -> Job | None:
+        """The job that this message is."""
+        for job in (*self._queue, *([self.current] if self.current is not None else ())):
+            if isinstance(it := job.work, Prompt) and it.accepted and it.accepted.id == accepted.id:
+                return job
+        return None
 
     def offer(self, job: Job, *, resumed: bool = False) -> bool:
         """Whether it will be done; False where as many wait already as may. `resumed`: it had been offered in an

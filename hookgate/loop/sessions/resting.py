@@ -48,6 +48,11 @@ class Resting:
             elif key in self._outdated or now - self._since.setdefault(key, now) >= self._idle_s:
                 self._let_go(key)
 
+    def rest(self, key: str) -> None:
+        """Nothing more is said there for now."""
+        if key in self._sessions and not self._sessions[key].jobs.busy:
+            self._let_go(key)
+
     def wake(self, key: str) -> None:
         """It is needed, as it would be made now."""
         self._since.pop(key, None)
