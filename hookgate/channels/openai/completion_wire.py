@@ -92,13 +92,6 @@ class CompletionRequest(_Wire):
     conversation: str | dict[str, Any] | None = None
 
 
-OPTIONS = (
-    *("temperature", "top_p", "presence_penalty", "frequency_penalty", "stop", "seed", "response_format"),
-    *("reasoning_effort", "parallel_tool_calls", "tool_choice"),
-)
-"""Those that go to the model as they stand."""
-
-
 def read_completion_request(body: Mapping[str, Any]) -> CompletionRequest:
     """Raises ApiError."""
     request = validated(CompletionRequest, body)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
-from hookgate.channels.openai.completion_wire import OPTIONS, ChatMessage, CompletionRequest, Part
+from hookgate.channels.openai.completion_wire import ChatMessage, CompletionRequest, Part
 from hookgate.channels.openai.errors import bad_request
 from hookgate.protocol.client_input import CLIENT
 from hookgate.protocol.values import Json, Message, ProposedCall, ToolSpec
@@ -110,6 +110,19 @@ def tools_of(request: CompletionRequest, ours: Container[str]) -> tuple[ToolSpec
 
 
 def options_of(request: CompletionRequest) -> dict[str, Json]:
-    options = {name: value for name in OPTIONS if (value := getattr(request, name)) is not None}
+    """Those that go to the model, as they stand but for the limit, which has two names."""
     most = [it for it in (request.max_tokens, request.max_completion_tokens) if it is not None]
-    return options | ({"max_tokens": min(most)} if most else {})
+    options: dict[str, Json] = {
+        "temperature": request.temperature,
+        "top_p": request.top_p,
+        "presence_penalty": request.presence_penalty,
+        "frequency_penalty": request.frequency_penalty,
+        "max_tokens": min(most) if most else None,
+        "stop": [*request.stop] if isinstance(request.stop, list) else request.stop,
+        "seed": request.seed,
+        "response_format": request.response_format,
+        "reasoning_effort": request.reasoning_effort,
+        "parallel_tool_calls": request.parallel_tool_calls,
+        "tool_choice": request.tool_choice,
+    }
+    return {name: value for name, value in options.items() if value is not None}
