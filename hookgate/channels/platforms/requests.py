@@ -25,6 +25,10 @@ class Unreached(Exception):
     """Nothing was answered, or not all of it."""
 
 
+class Unconnected(Unreached):
+    """Nothing was sent either."""
+
+
 @dataclass(frozen=True, slots=True)
 class Upload:
     """A file of a form."""
@@ -62,17 +66,23 @@ class Requests:
     def __init__(self, client: httpx.AsyncClient) -> None:
         self._client = client
 
-    async def ask(self, request: Request, within_s: float, most: int = MAX_ANSWER) -> Answer:
-        """`most`: bytes of the answer. Raises Unreached."""
+    async def ask(
+        self, request: Request, within_s: float, most: int = MAX_ANSWER, address: str | None = None
+    ) -> Answer:
+        """`most`: bytes of the answer; 0: its body is left alone. `address`: to connect to, whatever the name in the
+        URL means. Raises Unreached."""
         built = self._built(request)
+        if address is not None:
+            _lead(built, address)
         with trio.move_on_after(within_s):
             try:
                 async with aclosing(await self._client.send(built, stream=True)) as response:
-                    body = await _read(response, most)
+                    body = await _read(response, most) if most else b""
                     return Answer(response.status_code, dict(response.headers), body)
             except httpx.HTTPError as error:
                 # The original quotes the address, which may hold a token.
-                raise Unreached(_meaning(error)) from None
+                lost = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
+                raise (Unconnected if lost else Unreached)(_meaning(error)) from None
         raise Unreached(f"it did not answer within {within_s:g} s")
 
     def _built(self, request: Request) -> httpx.Request:
@@ -115,6 +125,12 @@ def trust_store() -> ssl.SSLContext:
     context = httpx.create_ssl_context(trust_env=False)
     context.load_default_certs()
     return context
+
+
+def _lead(request: httpx.Request, address: str) -> None:
+    """Name and certificate stay those of the URL; `Host` has been set from it."""
+    request.extensions = {**request.extensions, "sni_hostname": request.url.raw_host.decode("ascii")}
+    request.url = request.url.copy_with(host=address)
 
 
 class _Body(httpx.AsyncByteStream):

@@ -1,1 +1,1 @@
-"""Fetching a page: addresses that may be reached, text from HTML."""
+"""Fetching a page, and its text from HTML."""

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import trio
 
+from hookgate.processes.addresses import NotPublic, reachable
 from hookgate.protocol.effects import NetEffect
 from hookgate.tools.errors import ToolError
-from hookgate.tools.web.addresses import NotPublic, reachable
 
 if TYPE_CHECKING:
     import ssl

@@ -9,9 +9,9 @@ import pytest
 import trio
 from website import Names, Site, get, kind, page, reply, serving
 
-from hookgate.tools.web import addresses
+from hookgate.processes import addresses
+from hookgate.processes.addresses import is_public
 from hookgate.tools.web import fetch as module
-from hookgate.tools.web.addresses import is_public
 from tests.certificates import certified
 
 # --- redirects ----------------------------------------------------------------------------------------------

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address
 from urllib.parse import SplitResult, urlsplit
 
+from hookgate.processes.addresses import NotPublic, reachable
 from hookgate.tools.mcp.server import ConnectFailed
-from hookgate.tools.web.addresses import NotPublic, reachable
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Which network addresses a tool may connect to: public ones. Judges addresses, never text."""
+"""Which network addresses may be connected to where others say so: public ones. Judges addresses, never text."""
 
 from __future__ import annotations
 
