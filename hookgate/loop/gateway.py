@@ -26,6 +26,7 @@ from hookgate.loop.slots import Shared
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.errors import SessionAborted
+from hookgate.protocol.events.payloads import DeadLetter
 from hookgate.protocol.interfaces import Channel
 from hookgate.protocol.journal.values import (
     NOWHERE,
@@ -72,7 +73,7 @@ class Gateway:
             shared.journal.posting,
             channels,
             lambda chat: self.agent_of(chat).around.redactor,
-            lambda lost: self.agent_of(lost.chat).approvals.look_at(lost.request),
+            self._lost,
         )
         self._shared = shared
         shared.doors.changed.append(self._shut_out)
@@ -132,6 +133,13 @@ class Gateway:
             if judged.turned is not None:
                 await self._refuse(self._arrival(inbound.sound, NOWHERE), judged.turned)
 
+    def _lost(self, outbound: Outbound, why: str) -> None:
+        """It will never arrive: whoever watches hears of it, and a request that nobody can see is not waited for."""
+        chat, agent = outbound.chat, self.agent_of(outbound.chat)
+        place = chat.channel, chat.chat_id, chat.thread or None
+        agent.gate.events.emit(DeadLetter(*place, "approval" if outbound.request else outbound.kind, why))
+        agent.approvals.look_at(outbound.request)
+
     def _shut_out(self) -> None:
         """What runs for somebody who may not talk here any more ends; what waits is refused when its turn comes."""
         for session in self.sessions.values():
@@ -151,9 +159,9 @@ class Gateway:
 
     def _arrival(self, inbound: Inbound, upstream: Upstream) -> Arrival:
         # Platforms number the messages of each chat.
-        key = f"{inbound.chat.session_key} {inbound.message_id}" if inbound.message_id else ""
+        own = f"{inbound.chat.session_key} {inbound.message_id}" if inbound.message_id else ""
         agent = self.agent_of(inbound.chat).name
-        return Arrival(inbound, agent, key, upstream.account, offset=upstream.offset)
+        return Arrival(inbound, agent, upstream.key or own, upstream.account, offset=upstream.offset)
 
     async def _enter(self, prompt: Prompt) -> Accepted:
         """It joins the queue, or the turn that runs, as the channel has it; else people read why it does not."""

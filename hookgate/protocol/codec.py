@@ -53,6 +53,14 @@ def encode(value: object) -> bytes:
         return json.dumps(value, separators=(",", ":"), ensure_ascii=True, default=_unfolded).encode()
 
 
+def indented(value: object) -> bytes:
+    """As `encode`, for people to read; a value that only `encode` takes, as that has it."""
+    try:
+        return orjson.dumps(value, option=orjson.OPT_INDENT_2)
+    except TypeError:
+        return encode(value)
+
+
 def _spliced(part: object) -> orjson.Fragment:
     return orjson.Fragment(_encoded(part).text)
 

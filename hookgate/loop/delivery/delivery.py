@@ -35,14 +35,14 @@ Aside = Callable[[], AbstractAsyncContextManager[None]]
 
 class Delivery:
     """`channels` by name; they may come and go, and rows of one that is gone wait. `redactor`: for what a channel
-    says of its own failure. `given_up` hears of what will never arrive, once that is stored."""
+    says of its own failure. `given_up` hears of what will never arrive, and why, once that is stored."""
 
     def __init__(
         self,
         posting: Posting,
         channels: Mapping[str, Channel],
         redactor: Callable[[Chat], Replacing | None] = lambda _chat: None,
-        given_up: Callable[[Outbound], None] = lambda _outbound: None,
+        given_up: Callable[[Outbound, str], None] = lambda _outbound, _why: None,
     ) -> None:
         self._posting, self._channels = posting, channels
         self._ways = Ways(posting, channels, redactor, given_up)

@@ -49,7 +49,7 @@ class Ways:
     posting: Posting
     channels: Mapping[str, Channel]
     redactor: Callable[[Chat], Replacing | None]
-    given_up: Callable[[Outbound], None] = lambda _outbound: None
+    given_up: Callable[[Outbound, str], None] = lambda _outbound, _why: None
     quiet: dict[str, float] = field(default_factory=dict[str, float])
     shown: dict[str, str] = field(default_factory=dict[str, str])
     arrived: dict[str, tuple[str, list[str]]] = field(default_factory=dict[str, tuple[str, list[str]]])
@@ -143,7 +143,7 @@ class ChatQueue:
         if failed.final or row.tries + 1 >= MAX_TRIES:
             log.warning("message_undeliverable", session=self.chat.session_key, row=row.id, why=failed.why)
             await posting.dead(row.id, failed.why)
-            self._ways.given_up(row.outbound)
+            self._ways.given_up(row.outbound, failed.why)
             self.begin_next(row.id)
         else:
             wait_s = max(backoff_s(row.tries + 1, FIRST_S, LONGEST_S), failed.retry_after_s or 0)

@@ -122,6 +122,23 @@ class GateDecision(Payload):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
+class DeadLetter(Payload):
+    """What was said to a chat will never arrive there. `output`: its kind, or `approval`."""
+
+    kind = "dead_letter"
+    runtime = "hookgate.dead_letter"
+    channel: str
+    chat: str
+    thread: str | None
+    output: str
+    reason: str
+
+    @property
+    def severity(self) -> Severity:
+        return "error"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SessionCompacted(Payload):
     kind = "session_compacted"
     runtime = "hookgate.session_compacted"

@@ -13,6 +13,7 @@ from hookgate.protocol.effects import effect_members
 from hookgate.protocol.events.own_payloads import (
     ApprovalDecided,
     ApprovalRequested,
+    DeadLetter,
     GateDecision,
     HookFailed,
     HookModified,
@@ -196,6 +197,7 @@ PAYLOADS: tuple[type[Payload], ...] = (
     ApprovalRequested,
     ApprovalDecided,
     GateDecision,
+    DeadLetter,
     SessionCompacted,
 )
 

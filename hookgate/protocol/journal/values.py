@@ -44,10 +44,12 @@ class Conversation:
 @dataclass(frozen=True, slots=True)
 class Upstream:
     """Where a message comes from: the account of its platform that has received it, and the channel's place in its
-    stream after it; empty: none that is known."""
+    stream after it; empty: none that is known. `key`: what makes it this very message there, in whichever chat;
+    empty: its number in its chat."""
 
     account: str = ""
     offset: str = ""
+    key: str = ""
 
 
 NOWHERE = Upstream()
