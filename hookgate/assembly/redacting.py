@@ -26,5 +26,6 @@ def _names(config: Config) -> Iterator[str]:
     """Variables that hold keys and tokens, and those that the operator calls secret."""
     yield from (section.api_key_env for section in config.providers.values() if section.api_key_env)
     yield from (section.token_env for section in config.mcp.servers.values() if section.token_env)
-    yield from (section.token_env for section in config.channels.values() if section.token_env)
+    for channel in config.channels.values():
+        yield from channel.variables.values()
     yield from config.guards.redaction.secret_env
