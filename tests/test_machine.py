@@ -101,7 +101,7 @@ def clone(tmp_path: Path) -> Path:
     folder.mkdir(parents=True)
     (folder / "python").symlink_to(sys.executable)
     (folder / "pip").write_text(f"#!{folder}/python3\n")
-    for name in ("bin/uv", "bin/go", ".run", ".dev", ".mcp", ".axe", ".telegram", ".slack", ".discord"):
+    for name in ("bin/uv", "bin/go", ".run", ".dev", ".mcp", ".axe", ".telegram", ".slack", ".discord", ".webhooks"):
         (folder.parent / name).touch()
     return tmp_path / "clone"
 

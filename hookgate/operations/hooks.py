@@ -140,7 +140,10 @@ def _needing_restart(runtime: Runtime, config: Config) -> tuple[str, ...]:
 
 
 OF_AGENT = {"name", "workspace", "context_files"}
-LIVE_OF_CHANNEL = {"agent", "allow", "pairing", "approvers", "group", "rate", "busy", "show_denials", "show_errors"}
+LIVE_OF_CHANNEL = {
+    *("agent", "allow", "pairing", "approvers", "group", "rate", "busy", "show_denials", "show_errors"),
+    *("text_from", "chat_from", "events"),
+}
 """What a reload takes over; the rest only a new start."""
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from hookgate.sections.section import Channels, Count, Globs, Section, Several, Variable
+from hookgate.sections.section import Channels, Count, Globs, Section, Several, T, Variable
 
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False, strict=False)]
 UNITS_S = {"s": 1.0, "min": 60.0, "h": 3600.0}
@@ -17,6 +18,7 @@ KEYS_OF = {
     "slack": ("mode", "base_url", "app_token_env", "signing_secret_env", "bots"),
     "discord": ("base_url",),
     "openai": ("on_disconnect", "approval_wait_s", "agents"),
+    "webhook": ("secret_env", "url", "url_secret_env", "allow_private", "text_from", "chat_from", "events"),
 }
 """Those that are not of all kinds."""
 MODES = {"telegram": ("poll", "webhook"), "slack": ("socket", "webhook")}
@@ -24,6 +26,10 @@ MODES = {"telegram": ("poll", "webhook"), "slack": ("socket", "webhook")}
 KEYED: tuple[str, ...] = ("openai",)
 """Kinds of channels that answer programs which show a key."""
 USER = r"^[A-Za-z0-9_.@-]{1,64}$"
+OneOrSeveral = Annotated[Several[T], BeforeValidator(lambda it: (it,) if isinstance(it, str) else it)]
+Pointer = Annotated[str, Field(pattern=r"^(/([^~]|~[01])*)?$")]
+"""A JSON pointer; empty: none."""
+Told = Literal["turn_end", "approval_requested", "approval_decided", "hook_state", "hook_failed", "dead_letter"]
 
 
 class GatewaySection(Section):
@@ -38,11 +44,11 @@ class GatewaySection(Section):
 
 class ChannelSection(Section):
     """`allow`: who is heard, by id of a person or a chat, by name of a person or `role:NAME`; empty: nobody, but at a
-    page whoever can log in. `pairing`: a stranger is given a code, by which an operator can let them in.
-    `approvers`: who may approve its calls, of those that a rule names, or where it names nobody. `group`: of
-    a chat with several people, what mentions the bot or answers it, or all. `rate`: how many messages of one person,
-    `20/min`; empty: no limit. `busy`: what becomes of a message while a turn runs. `show_errors`: a provider's own
-    words, or their class.
+    page whoever can log in, and of a webhook whoever signs. `pairing`: a stranger is given a code, by which an
+    operator can let them in. `approvers`: who may approve its calls, of those that a rule names, or where it names
+    nobody. `group`: of a chat with several people, what mentions the bot or answers it, or all. `rate`: how many
+    messages of one person, `20/min`; empty: no limit. `busy`: what becomes of a message while a turn runs.
+    `show_errors`: a provider's own words, or their class.
 
     Of the page: `token_env` names the variable with the token that logs in `owner`; `users`: names, and argon2 hashes
     of their passwords; with neither, hookgate makes a token and shows it. `origin`: how people reach the page where
@@ -58,9 +64,14 @@ class ChannelSection(Section):
 
     Of OpenAI's API: `on_disconnect`, what becomes of the turn of a client that leaves; `approval_wait_s`, how long a
     request waits for a person before its client is told where to ask; `agents`: which can be chosen as `model`.
+
+    Of webhooks: `secret_env` names variables with secrets of those who may send. `url`: where goes what is said,
+    signed with those of `url_secret_env`, or else the same. `allow_private`: it may be reached at an address that is
+    not public, and without TLS. `text_from`, `chat_from`: where JSON has the text of a message, and its chat.
+    `events`: which `url` is told besides.
     """
 
-    kind: Literal["web", "telegram", "slack", "discord", "openai"]
+    kind: Literal["web", "telegram", "slack", "discord", "openai", "webhook"]
     agent: str = ""
     allow: Several[Annotated[str, Field(min_length=1)]] = ()
     pairing: bool = False
@@ -85,6 +96,13 @@ class ChannelSection(Section):
     on_disconnect: Literal["cancel", "detach"] = "cancel"
     approval_wait_s: Seconds = 120.0
     agents: Globs = ("*",)
+    secret_env: OneOrSeveral[Variable] = ()
+    url: str = ""
+    url_secret_env: OneOrSeveral[Variable] = ()
+    allow_private: bool = False
+    text_from: Pointer = ""
+    chat_from: Pointer = ""
+    events: OneOrSeveral[Told] = ()
 
     @model_validator(mode="after")
     def _is_whole(self) -> ChannelSection:
@@ -105,7 +123,29 @@ class ChannelSection(Section):
             raise ValueError("a page has logins of its own, so nobody is paired there: add them to users")
         if self.kind == "telegram" and self.mode == "webhook" and not self.origin.startswith("https://"):
             raise ValueError("mode 'webhook' needs an origin with https, where the platform reaches this gateway")
+        if problem := self._webhook_problem() if self.kind == "webhook" else "":
+            raise ValueError(problem)
         return self
+
+    def _webhook_problem(self) -> str:
+        if not (self.secret_env or self.url):
+            return "secret_env has to name the variable with the secret of what comes in, or url where it all goes"
+        if not self.url:
+            return "events go to a url, and there is none" if self.events else ""
+        try:
+            url = urlsplit(self.url)
+            is_url = url.scheme in ("http", "https") and bool(url.hostname) and url.port != 0
+        except ValueError:
+            return "url is no URL"
+        if not is_url or url.username is not None or url.fragment:
+            return "url has to read https://HOST/..., without a user's name and without #"
+        if url.scheme == "http" and not self.allow_private:
+            return "url has to begin with https://; http:// is for allow_private = true"
+        return "" if self.url_secrets else "url_secret_env has to name the variable with the secret of what goes out"
+
+    @property
+    def url_secrets(self) -> tuple[str, ...]:
+        return self.url_secret_env or self.secret_env
 
     @property
     def _needed(self) -> dict[str, str]:
@@ -128,7 +168,9 @@ class ChannelSection(Section):
     def variables(self) -> dict[str, str]:
         """Those of the environment that it cannot do without, by their keys."""
         named = {key: getattr(self, key) for key in ("token_env", "app_token_env", "signing_secret_env")}
-        return {key: variable for key, variable in named.items() if variable}
+        several = {"secret_env": self.secret_env, "url_secret_env": self.url_secret_env}
+        numbered = ((f"{key}.{n}", it) for key, variables in several.items() for n, it in enumerate(variables))
+        return {key: variable for key, variable in (*named.items(), *numbered) if variable}
 
     @field_validator("allow")
     @classmethod

@@ -67,11 +67,9 @@ async def open_channels(stack: AsyncExitStack, config: Config, desk: Desk) -> Op
 async def _open_platform(
     stack: AsyncExitStack, name: str, section: ChannelSection, desk: Desk, opened: OpenChannels
 ) -> None:
-    from hookgate.channels.platforms.typing import OBSERVED
-
     platform = await PLATFORMS[section.kind](stack, name, section, desk)
     opened.channels[name] = platform.channel
-    opened.mounts.append(observer(f"channel {name}", OBSERVED, platform.channel.hear))
+    opened.mounts.append(observer(f"channel {name}", platform.observed, platform.hear))
     opened.endpoints.update(platform.endpoints)
 
 

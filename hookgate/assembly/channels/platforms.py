@@ -1,28 +1,34 @@
-"""Channels of chat platforms, opened: what each is told of its section, and where its secrets come from."""
+"""Channels of chat platforms and of programs, opened: what each is told of its section, and where its secrets come
+from."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from hookgate import config as configuration
 from hookgate.assembly.channels.desk import Desk
-from hookgate.sections.gateway import ChannelSection
+from hookgate.config import ConfigError
+from hookgate.sections.gateway import ChannelSection, Told
 
 if TYPE_CHECKING:
     from hookgate.channels.http.server import App
     from hookgate.channels.platforms.channel import PlatformChannel
     from hookgate.channels.platforms.parts import PlatformParts
+    from hookgate.protocol.events.event import Event
+    from hookgate.protocol.interfaces import Channel
 
 
 @dataclass(frozen=True)
 class OpenPlatform:
-    """`endpoints`: by path, where the platform brings what happens."""
+    """`hear` wants the events that `observed` names. `endpoints`: by path, where the platform brings what happens."""
 
-    channel: PlatformChannel
+    channel: Channel
+    observed: tuple[str, ...]
+    hear: Callable[[Event], None]
     endpoints: Mapping[str, App] = field(default_factory=dict[str, "App"])
 
 
@@ -35,7 +41,7 @@ async def _open_telegram(stack: AsyncExitStack, name: str, section: ChannelSecti
     told = (mode, section.origin, section.base_url or API_URL, section.group == "all")
     settings = TelegramSettings(name, token, section.token_env, *told)
     telegram = await stack.enter_async_context(open_telegram(settings, _parts(name, desk)))
-    return OpenPlatform(telegram.channel, {settings.path: telegram.webhook} if telegram.webhook else {})
+    return _platform(telegram.channel, {settings.path: telegram.webhook} if telegram.webhook else {})
 
 
 async def _open_slack(stack: AsyncExitStack, name: str, section: ChannelSection, desk: Desk) -> OpenPlatform:
@@ -53,7 +59,7 @@ async def _open_slack(stack: AsyncExitStack, name: str, section: ChannelSection,
     )
     settings = SlackSettings(name, token, other, mode, section.base_url or API_URL, section.bots)
     slack = await stack.enter_async_context(open_slack(settings, _parts(name, desk)))
-    return OpenPlatform(slack.channel, {settings.path: slack.webhook} if slack.webhook else {})
+    return _platform(slack.channel, {settings.path: slack.webhook} if slack.webhook else {})
 
 
 async def _open_discord(stack: AsyncExitStack, name: str, section: ChannelSection, desk: Desk) -> OpenPlatform:
@@ -63,7 +69,40 @@ async def _open_discord(stack: AsyncExitStack, name: str, section: ChannelSectio
     token = configuration.secret(section.token_env, f"channels.{name}.token_env") or ""
     url = f"{section.base_url}/api/v10" if section.base_url else API_URL
     settings = DiscordSettings(name, token, section.token_env, url, section.group == "all")
-    return OpenPlatform(await stack.enter_async_context(open_discord(settings, _parts(name, desk))))
+    return _platform(await stack.enter_async_context(open_discord(settings, _parts(name, desk))), {})
+
+
+def _platform(channel: PlatformChannel, endpoints: Mapping[str, App]) -> OpenPlatform:
+    from hookgate.channels.platforms.typing import OBSERVED
+
+    return OpenPlatform(channel, OBSERVED, channel.hear, endpoints)
+
+
+async def _open_webhook(stack: AsyncExitStack, name: str, section: ChannelSection, desk: Desk) -> OpenPlatform:
+    from hookgate.channels.webhook.opening import open_webhook
+    from hookgate.channels.webhook.settings import Rules, WebhookParts, WebhookSettings
+    from hookgate.channels.webhook.signing import BadSecret, read_secret
+
+    def secrets(key: str, variables: Iterable[str]) -> tuple[bytes, ...]:
+        try:
+            return tuple(read_secret(configuration.secret(it, f"channels.{name}.{key}") or "") for it in variables)
+        except BadSecret as error:
+            raise ConfigError(f"channels.{name}.{key}: {error}") from None
+
+    def now() -> ChannelSection:
+        # One that the file has no more is there until the next start.
+        return desk.policies.sections.get(name, section)
+
+    incoming, outgoing = secrets("secret_env", section.secret_env), ()
+    if section.url:
+        outgoing = secrets("url_secret_env", section.url_secrets)
+    settings = WebhookSettings(name, incoming, section.url, outgoing, section.allow_private)
+    asked = (desk.ready, desk.policies.doors.shuts_out, desk.receive, desk.turn_away, desk.agent)
+    live = (lambda: Rules(now().text_from, now().chat_from), lambda: now().events)
+    parts = WebhookParts(*asked, *live, desk.journal, desk.media)
+    webhook = await stack.enter_async_context(open_webhook(settings, parts))
+    endpoints = {settings.path: webhook.endpoint} if webhook.endpoint else {}
+    return OpenPlatform(webhook.channel, get_args(Told), webhook.telling.hear, endpoints)
 
 
 def _parts(name: str, desk: Desk) -> PlatformParts:
@@ -78,5 +117,6 @@ PLATFORMS: Mapping[str, Opening] = {
     "telegram": _open_telegram,
     "slack": _open_slack,
     "discord": _open_discord,
+    "webhook": _open_webhook,
 }
 """By the kind of its section."""

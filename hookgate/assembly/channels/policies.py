@@ -24,6 +24,7 @@ class Policies:
     def adopt(self, config: Config, known: People) -> None:
         """What people see from now on, and who they are."""
         self._own = ChannelPolicy(show_denials=config.agent.show_denials)
+        self.sections = config.channels
         self._policies = {name: _policy(section) for name, section in config.channels.items()}
         self.doors.adopt({name: _door(section) for name, section in config.channels.items()}, known)
 
@@ -49,9 +50,9 @@ def _policy(section: ChannelSection) -> ChannelPolicy:
 
 
 def _door(section: ChannelSection) -> Door:
-    """A page has logins of its own, and what answers programs has keys: whoever has one is heard there, unless it
-    names some of them."""
-    everybody = section.kind in ("web", *KEYED) and not section.allow
+    """A page has logins of its own, what answers programs has keys, and a webhook secrets: whoever has one is heard
+    there, unless it names some of them."""
+    everybody = section.kind in ("web", "webhook", *KEYED) and not section.allow
     quota = Quota(*section.quota) if section.quota else None
     return Door(section.allow, everybody, section.pairing, section.group, quota)
 

@@ -1,0 +1,105 @@
+"""What a channel is sent: answered with 202 once it is stored, where it is signed as it should be. What is not
+touches nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from time import time
+
+import structlog
+from starlette.requests import Request
+from starlette.responses import Response
+
+from hookgate.channels.http.requests import Gone, Refused, answer, read_body
+from hookgate.channels.http.server import Receive, Scope, Send
+from hookgate.channels.platforms.files import keep_attachment
+from hookgate.channels.platforms.said import Attachment
+from hookgate.channels.webhook import signing
+from hookgate.channels.webhook.channel import IN, Condition
+from hookgate.channels.webhook.reading import Said, Unreadable, read
+from hookgate.channels.webhook.settings import WebhookParts, WebhookSettings
+from hookgate.protocol.catalog import StoreFailed
+from hookgate.protocol.chat import Chat, Inbound
+from hookgate.protocol.journal.values import Upstream
+from hookgate.protocol.media import MediaFull, MediaRefused
+
+log = structlog.get_logger("hookgate.webhook")
+
+MAX_BODY = 1_000_000
+BODY_S = 10.0
+SOON = {"retry-after": "5"}
+
+
+class Endpoint:
+    def __init__(self, settings: WebhookSettings, parts: WebhookParts, condition: Condition) -> None:
+        self._settings, self._parts, self._condition = settings, parts, condition
+        self.is_open = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            response = await self._answer(Request(scope, receive))
+        except Refused as refused:
+            response = answer({"error": refused.why}, refused.status, refused.headers)
+        except Gone:
+            return
+        await response(scope, receive, send)
+
+    async def _answer(self, request: Request) -> Response:
+        """Raises Refused and Gone."""
+        if request.scope["path"] != self._settings.path:
+            raise Refused(404, "there is nothing here")
+        if request.method != "POST":
+            raise Refused(405, "messages are posted here", {"allow": "POST"})
+        head, body = await self._signed(request)
+        if not self.is_open:
+            raise Refused(503, "it is not open yet", SOON)
+        try:
+            accepted = await self._take(read(body, request.headers, self._parts.rules()), head.id)
+        except Unreadable as error:
+            raise Refused(400, str(error)) from None
+        except StoreFailed as error:
+            self._condition.fails(IN, str(error))
+            raise Refused(503, "it cannot be stored now", SOON) from None
+        self._condition.works(IN)
+        return answer(accepted, 202)
+
+    async def _signed(self, request: Request) -> tuple[signing.Head, bytes]:
+        """Nothing else of it is looked at before. Raises Refused and Gone."""
+        try:
+            head = signing.read_head(request.headers, time())
+        except signing.NotSigned as error:
+            raise Refused(401, str(error)) from None
+        except signing.BadId as error:
+            raise Refused(400, str(error)) from None
+        body = await read_body(request, MAX_BODY, BODY_S)
+        if not signing.is_signed(self._settings.secrets, head, body):
+            raise Refused(401, "it is not signed with a secret of this channel")
+        return head, body
+
+    async def _take(self, said: Said, id_: str) -> Mapping[str, object]:
+        """What is answered once it is stored. Raises Refused, Unreadable and StoreFailed."""
+        alone = said.chat == said.sender
+        chat = Chat(self._settings.name, said.chat, said.sender, "direct" if alone else "group", said.thread)
+        # Whoever brings it means it for us, whoever else is in its chat.
+        inbound = Inbound(chat, said.text, (), id_, mentioned=not alone)
+        if self._parts.is_stranger(inbound):
+            # Without its id: when they are on the list, the same may come again.
+            await self._parts.turn_away(replace(inbound, message_id=""))
+            raise Refused(403, f"{said.sender} is not heard here")
+        inbound = replace(inbound, media=await self._kept(said, chat))
+        accepted = await self._parts.receive(inbound, Upstream(key=id_))
+        return {"id": accepted.id, "known": accepted.known}
+
+    async def _kept(self, said: Said, chat: Chat) -> tuple[str, ...]:
+        try:
+            return tuple(
+                [
+                    await keep_attachment(self._parts.media, chat, Attachment("", "file", it.name), it.content)
+                    for it in said.media
+                ]
+            )
+        except MediaFull as error:
+            raise Refused(503, str(error), SOON) from None
+        except MediaRefused as error:
+            raise Refused(400, f"a file is not taken: {error}") from None
