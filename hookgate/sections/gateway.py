@@ -128,6 +128,8 @@ class ChannelSection(Section):
         return self
 
     def _webhook_problem(self) -> str:
+        if self.token_env:
+            return "token_env is no key of a channel of the kind 'webhook': it has secrets"
         if not (self.secret_env or self.url):
             return "secret_env has to name the variable with the secret of what comes in, or url where it all goes"
         if not self.url:

@@ -96,7 +96,7 @@ async def _open_webhook(stack: AsyncExitStack, name: str, section: ChannelSectio
     incoming, outgoing = secrets("secret_env", section.secret_env), ()
     if section.url:
         outgoing = secrets("url_secret_env", section.url_secrets)
-    settings = WebhookSettings(name, incoming, section.url, outgoing, section.allow_private)
+    settings = WebhookSettings(name, section.origin, incoming, section.url, outgoing, section.allow_private)
     asked = (desk.ready, desk.policies.doors.shuts_out, desk.receive, desk.turn_away, desk.agent)
     live = (lambda: Rules(now().text_from, now().chat_from), lambda: now().events)
     parts = WebhookParts(*asked, *live, desk.journal, desk.media)

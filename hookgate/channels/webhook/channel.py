@@ -66,7 +66,7 @@ class WebhookChannel:
         parts: WebhookParts,
     ) -> None:
         self.name = settings.name
-        self._source, self._instance = settings.path, instance
+        self._source, self._instance = settings.source, instance
         self._sender, self._condition, self._parts = sender, condition, parts
 
     @property

@@ -42,13 +42,14 @@ class Envelope:
     def request(self, chat: Chat, standing: Standing) -> bytes:
         """As it is seen from this chat."""
         stored, shown = standing.request, standing.request.shown.seen_from(chat)
-        is_open = standing.state == "open"
+        # Whether an approved call runs already is of no interest to who has approved it.
+        state = "approved" if standing.state == "spent" else standing.state
         data = {
             **_place(chat),
             "text": shown.title or usual_title(shown.call.name, shown.extension),
             "request": {
                 "id": stored.id,
-                "state": standing.state,
+                "state": state,
                 "outcome": outcome.became(standing) or None,
                 "tool": shown.call.name,
                 "arguments": shown.call.arguments,
@@ -57,12 +58,12 @@ class Envelope:
                 "required": stored.required,
                 "allowed": sum(vote.approved for vote in standing.votes),
                 "expires_at": stored.expires_at or None,
-                "grants": shown.grants if is_open else (),
+                "grants": shown.grants if state == "open" else (),
             },
         }
-        if is_open:
+        if state == "open":
             data |= {"approve": f"/approve {stored.id}", "deny": f"/deny {stored.id}"}
-        return self._event(f"approval.{standing.state}", chat, data)
+        return self._event(f"approval.{state}", chat, data)
 
     def event(self, kind: str, record: Mapping[str, Any]) -> bytes:
         data = {"meta": record.get("meta"), "payload": record.get("payload")}

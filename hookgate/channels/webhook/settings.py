@@ -22,10 +22,12 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class WebhookSettings:
-    """`secrets`: of those who may send; none: nothing comes in. `url`: where goes what is said, signed with all of
-    `url_secrets`; empty: nowhere. `allow_private`: it may be an address that is not public."""
+    """`origin`: how this gateway is reached, for those who are told; empty: that is not said. `secrets`: of those who
+    may send; none: nothing comes in. `url`: where goes what is said, signed with all of `url_secrets`; empty:
+    nowhere. `allow_private`: it may be an address that is not public."""
 
     name: str
+    origin: str = ""
     secrets: tuple[bytes, ...] = field(default=(), repr=False)
     url: str = field(default="", repr=False)
     url_secrets: tuple[bytes, ...] = field(default=(), repr=False)
@@ -34,6 +36,11 @@ class WebhookSettings:
     @property
     def path(self) -> str:
         return f"/hooks/{self.name}"
+
+    @property
+    def source(self) -> str:
+        """Of its events."""
+        return f"{self.origin}{self.path}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ async def opened(
     folder: Path, receiver: Receiver, *, delivers: bool = False, **settings: Any
 ) -> AsyncGenerator[Bench]:
     """The same folder again is a restart."""
-    given = WebhookSettings("wh", (KEY,), receiver.url, (KEY,), allow_private=True)
+    given = WebhookSettings("wh", "https://h", (KEY,), receiver.url, (KEY,), allow_private=True)
     with trio.fail_after(DEADLINE_S):
         async with storing(folder, lambda: None) as gateway:
             parts = _parts(gateway)
@@ -86,7 +86,7 @@ async def test_what_is_said_is_signed_and_the_same_row_is_the_same_event_after_a
         assert first.event == {
             "specversion": "1.0",
             "id": first.id,
-            "source": "/hooks/wh",
+            "source": "https://h/hooks/wh",
             "type": "hookgate.message.answer",
             "datacontenttype": "application/json",
             "subject": "wh:ops",
