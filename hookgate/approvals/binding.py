@@ -20,7 +20,7 @@ class Subject:
     """A call that somebody wants a person asked about, and the work that it belongs to. `id` names it in its
     conversation; `spec` None: a hook has answered for a tool that nobody offers. `while_asking` is held while
     it waits for people; `may_not_wait` says why it cannot. `files`: the digest of the scripts that it names. `wake`:
-    something for a chat has been stored."""
+    something for a chat has been stored. `goes_on`: after a crash, as the call that it began as."""
 
     claim: Claim
     step: Step
@@ -31,6 +31,7 @@ class Subject:
     files: str = ""
     while_asking: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
     wake: Callable[[Chat], None] = lambda _chat: None
+    goes_on: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,7 +168,8 @@ class Approvals:
             if standing is not None and standing.state == "approved" and not self._holds(standing):
                 raise PolicyChanged(PEOPLE_CHANGED)
         heard = tuple(subject.step.heard.get(subject.call.id, ()))
-        intent = Intent(subject.id, permit.policy, permit.approvals, permit.grants, self.revision, heard)
+        begun = subject.call if subject.goes_on else None
+        intent = Intent(subject.id, permit.policy, permit.approvals, permit.grants, self.revision, heard, begun)
         await self._journal.work.intend(subject.claim, intent)
 
     async def _files(self, call: ToolCall) -> str:

@@ -22,7 +22,7 @@ def request_of(subject: Subject, wish: Wish, directory: str, redactor: Redactor 
         chat=step.chat,
         call=call,
         asked_by=wish.asked_by,
-        title=wish.title or usual_title(call.name, step.extension),
+        title=wish.title or usual_title(call.name, step.extension, step.agent if step.parent_turn_id else ""),
         text=wish.text,
         approvers=wish.approvers,
         ttl_s=wish.ttl_s or TTL_S,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 
 from hookgate import config as configuration
 from hookgate.approvals.people import People
 from hookgate.approvals.requests import Approvals, Surroundings
+from hookgate.assembly import delegating
 from hookgate.assembly.context_files import ContextFiles
 from hookgate.assembly.hooks.opening import people
 from hookgate.assembly.models import model_of, unknown_of
@@ -104,20 +105,17 @@ class Agents:
         """Whoever is asked for from now on is one of these, as this configuration says."""
         self.main, self._agents = made[config.agent.name], made
         self._routes = Routes(config)
+        delegating.offer(config, self._parts.tools.registry, lambda name: self._agents.get(name))
 
     def __call__(self, chat: Chat) -> Agent:
         return self._agents[self._routes(chat)]
 
     def _made(self, config: Config, name: str) -> Agent:
         section = config.agents[name]
-        parts = self._parts
-        if section.tools:
-            selection = parts.tools.selection.narrowed(section.tools)
-            parts = replace(parts, tools=replace(parts.tools, selection=selection))
-        return _make_agent(config, section.above(config.agent, name), parts)
+        return _make_agent(config, section.above(config.agent, name), self._parts, section.tools)
 
 
-def _make_agent(config: Config, section: AgentSection, parts: AgentParts) -> Agent:
+def _make_agent(config: Config, section: AgentSection, parts: AgentParts, tools: tuple[str, ...] = ()) -> Agent:
     provider = parts.providers.get(section.model.partition("/")[0])
     if provider is None:
         raise ConfigError(f"the provider of {section.model} is opened by a new start alone")
@@ -136,11 +134,12 @@ def _make_agent(config: Config, section: AgentSection, parts: AgentParts) -> Age
         retries=Retries(section.retries, section.retry_first_ms / 1000, section.retry_longest_ms / 1000),
         text_calls=section.text_tool_calls,
         around=parts.tools.around,
-        selection=parts.tools.selection,
+        selection=delegating.selection_of(config, section, tools, parts.tools.selection),
         known_model=partial(model_of, config),
         unknown_of=partial(unknown_of, config),
         kinds={name: it.kind for name, it in config.channels.items()},
         compact_at=section.compact_at,
+        delegates_to=section.delegates_to,
         tally=parts.tally,
     )
     return agent if parts.context is None else parts.context.applied(agent)

@@ -142,6 +142,10 @@ class Conversation:
         """Everything that the loop tells; other conversations are left out, and calls that no model has made."""
         if told.step is None or told.step.session_key != self._session.key or told.step.extension:
             return
+        if told.step.parent_turn_id:
+            if self._channel.narration is not None:
+                self._channel.narration.hear_task(told)
+            return
         messages = self._session.transcript.messages
         self._history.stamp(messages)
         match told.payload:

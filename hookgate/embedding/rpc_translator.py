@@ -99,6 +99,11 @@ class Narration:
             case _:
                 pass
 
+    def hear_task(self, told: Told) -> None:
+        """What an agent does that works on a task for this one: it costs, and the call that waits for it tells."""
+        if isinstance(told.payload, ReplyEnded):
+            self._spent(told.payload, told)
+
     def text(self, piece: str) -> None:
         self._speak()
         self._tell(events.TextDelta(piece))

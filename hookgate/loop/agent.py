@@ -62,7 +62,7 @@ class Agent:
 
     `kinds`: of channels, by name; any other one is its own. `compact_at`: the part of the model's window from which
     on a conversation is summed up; 0: never. `unknown_of`: a line on what nobody knows of a model, empty where all is
-    known; `looked_up`: the models that hooks chose so far.
+    known; `delegates_to`: the agents that it may hand tasks to; `looked_up`: the models that hooks chose so far.
     """
 
     name: str
@@ -82,6 +82,7 @@ class Agent:
     unknown_of: Callable[[str], str] = lambda _name: ""
     kinds: Mapping[str, str] = field(default_factory=dict[str, str])
     compact_at: float = 0.85
+    delegates_to: tuple[str, ...] = ()
     tally: Tally = field(default_factory=Tally)
     looked_up: set[str] = field(default_factory=set[str])
     numbers: count[int] = field(default_factory=lambda: count(1))

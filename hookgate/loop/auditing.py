@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hookgate.loop.batch import Batch, Settled
+from hookgate.loop.batch import Batch, Ready, Settled
 from hookgate.loop.sessions.resume import MAY_HAVE_RUN
 from hookgate.protocol.journal.audit import CallAudit, CallOutcome
 from hookgate.protocol.values import Fault, ProposedCall, ToolCall, ToolResult
@@ -14,10 +14,12 @@ def call_audit(batch: Batch, done: Settled) -> CallAudit:
     return _audit(batch, done.call, _outcome(done), done.result, done.duration_ns)
 
 
-def cut_off_audit(batch: Batch, call: ReadCall | Settled) -> CallAudit:
+def cut_off_audit(batch: Batch, call: ReadCall | Settled | Ready) -> CallAudit:
     """Of one whose turn ends first: it has no result, or one that nobody hears of."""
     if isinstance(call, ReadCall):
         return _audit(batch, call.call if isinstance(call.call, ToolCall) else call.proposed, "cut_off")
+    if isinstance(call, Ready):
+        return _audit(batch, call.call, "cut_off")
     return _audit(batch, call.call, "cut_off", call.result)
 
 

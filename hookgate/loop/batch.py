@@ -13,6 +13,7 @@ from hookgate.hooks.chains import Chains
 from hookgate.loop.agent import Agent
 from hookgate.loop.answers import Answers, answers_about
 from hookgate.loop.delivery.outlet import Outlet
+from hookgate.loop.nested.within import Within, delegates, makes_calls
 from hookgate.protocol.chat import Outbound
 from hookgate.protocol.interfaces import Redactor, Tool
 from hookgate.protocol.journal.audit import CallAudit
@@ -20,22 +21,22 @@ from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import Claim
 from hookgate.protocol.redacting import redacted
 from hookgate.protocol.values import LLMRequest, ProposedCall, Step, ToolCall, ToolResult, ToolSpec
-from hookgate.protocol.zot.names import EXTENSION
 from hookgate.tools.dispatch import rendered
 from hookgate.tools.memo import Memo
 from hookgate.tools.registry import Snapshot
 
 if TYPE_CHECKING:
     from hookgate.hooks.emitter import Emitter
+    from hookgate.loop.slots import Slot
 
 
 @dataclass(frozen=True)
 class Batch:
     """`request` is the one that the model answered; `memo` is the turn's; `used` gathers whose tools were called.
     `claim`: under it the journal keeps what is asked of people here, and what is run; `ids`: its names for the calls,
-    by their own. `while_asking` is held while a person is asked. `within_writer`: the call that makes these, which
-    has the workspace for itself meanwhile. `interrupted`: whether somebody has said something meanwhile that the rest
-    of the calls is skipped for."""
+    by their own. `slot` is given back while a person is asked; None: they are no turn's. `within`: the call that has
+    begun their turn. `within_writer`: the call that makes these, which has the workspace for itself meanwhile.
+    `interrupted`: whether somebody has said something meanwhile that the rest of the calls is skipped for."""
 
     agent: Agent
     outlet: Outlet
@@ -46,8 +47,9 @@ class Batch:
     journal: Journal
     memo: Memo = field(default_factory=Memo)
     used: set[str] = field(default_factory=set[str])
-    while_asking: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
+    slot: Slot | None = None
     ids: Mapping[str, str] = field(default_factory=dict[str, str])
+    within: Within | None = None
     within_writer: str = ""
     interrupted: Callable[[], bool] = lambda: False
     cut_off: list[CallAudit] = field(default_factory=list[CallAudit])
@@ -60,6 +62,11 @@ class Batch:
     @property
     def events(self) -> Emitter:
         return self.agent.gate.events
+
+    @property
+    def while_asking(self) -> Callable[[], AbstractAsyncContextManager[None]]:
+        """Held while a person is asked."""
+        return nullcontext if self.slot is None else self.slot.given_back
 
     def notice(self, text: str) -> Outbound:
         """A line for the chat, without secrets."""
@@ -98,22 +105,28 @@ class Batch:
 @dataclass(frozen=True, slots=True)
 class Ready:
     """Allowed and approved: this frozen call is the one that runs. `tool` None: the hook that has brought the tool
-    answers, and that is the execution. `judges`: the hooks that stood then; `permit`: where people had to say yes."""
+    answers, and that is the execution. `judges`: the hooks that stood then; `permit`: where people had to say yes.
+    `begun`: before a crash; it goes on where it was."""
 
     call: ToolCall
     spec: ToolSpec
     tool: Tool | None
     judges: Chains
     permit: Permit | None = None
+    begun: bool = False
 
     @property
     def is_kept(self) -> bool:
         """Whether the journal has it before it runs: it was approved, may change something or make calls itself."""
-        return self.permit is not None or not self.reads_only or self.spec.provider.startswith(EXTENSION)
+        return self.permit is not None or not self.reads_only or makes_calls(self.spec)
 
     @property
     def reads_only(self) -> bool:
         return self.tool is not None and self.spec.read_only
+
+    @property
+    def delegates(self) -> bool:
+        return self.tool is not None and delegates(self.spec)
 
 
 @dataclass(frozen=True, slots=True)

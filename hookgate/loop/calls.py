@@ -1,6 +1,7 @@
 """The tool calls of one reply: each is prepared (the gate, a person), executed, finished; in the reply's order.
 
-Every way to run a tool goes through here. Consecutive read-only calls are executed together; nothing else ever is.
+Every way to run a tool goes through here. Consecutive read-only calls are executed together, and so are consecutive
+ones that hand tasks to other agents; nothing else ever is.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
+from typing import cast
 
 import trio
 
@@ -15,7 +17,11 @@ from hookgate.loop.auditing import call_audit, cut_off_audit
 from hookgate.loop.batch import Batch, Ready, Settled
 from hookgate.loop.execute import execute
 from hookgate.loop.finish import cut_off, finish, tell_ended
+from hookgate.loop.nested.within import delegates
 from hookgate.loop.prepare import prepare
+from hookgate.protocol.catalog import StoreFailed
+from hookgate.protocol.errors import SessionAborted
+from hookgate.protocol.journal.values import Fenced
 from hookgate.tools.decode import ReadCall
 from hookgate.tools.failures import failure
 
@@ -23,7 +29,7 @@ SKIPPED = "skipped: the user has said something else meanwhile"
 AGAIN = "Ask for it again where it is still wanted."
 
 Record = Callable[[str, Settled], Awaitable[None]]
-Asked = ReadCall | Settled
+Asked = ReadCall | Settled | Ready
 
 
 async def run_calls(batch: Batch, calls: Sequence[Asked], record: Record) -> bool:
@@ -40,6 +46,9 @@ async def run_calls(batch: Batch, calls: Sequence[Asked], record: Record) -> boo
             for call in group:
                 if isinstance(call, Settled):
                     under_way.append(call)
+                elif isinstance(call, Ready):
+                    batch.agent.tally.count("allowed")
+                    under_way.append(call)
                 elif skips:
                     told = failure("transient", call.proposed.name, SKIPPED, hint=AGAIN)
                     under_way.append(Settled(call.proposed, told, SKIPPED))
@@ -47,10 +56,9 @@ async def run_calls(batch: Batch, calls: Sequence[Asked], record: Record) -> boo
                     under_way.append(await prepare(batch, call))
             ready = [place for place, it in enumerate(under_way) if isinstance(it, Ready)]
             # Of several one may be what a hook has made of a call that reads only.
-            if len(ready) > 1 and all(isinstance(it, Settled) or it.reads_only for it in under_way):
-                async with trio.open_nursery() as nursery:
-                    for place in ready:
-                        nursery.start_soon(execute, batch, under_way, place)
+            begun = [it for it in under_way if isinstance(it, Ready)]
+            if len(ready) > 1 and (all(it.reads_only for it in begun) or all(it.delegates for it in begun)):
+                await _together(batch, under_way, ready)
             else:
                 for place in ready:
                     await execute(batch, under_way, place)
@@ -68,13 +76,36 @@ async def run_calls(batch: Batch, calls: Sequence[Asked], record: Record) -> boo
     return handled
 
 
+async def _together(batch: Batch, under_way: list[Ready | Settled], places: Iterable[int]) -> None:
+    """Raises what ends the turn as one that runs alone does."""
+    try:
+        async with trio.open_nursery() as nursery:
+            for place in places:
+                nursery.start_soon(execute, batch, under_way, place)
+    except BaseExceptionGroup as group:
+        for ending in (SessionAborted, Fenced, StoreFailed):
+            if (found := group.subgroup(ending)) is not None:
+                raise _first(found) from None
+        raise
+
+
+def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    first = group.exceptions[0]
+    return (
+        _first(cast("BaseExceptionGroup[BaseException]", first)) if isinstance(first, BaseExceptionGroup) else first
+    )
+
+
 def _grouped(batch: Batch, calls: Iterable[Asked]) -> Iterator[list[Asked]]:
-    """Runs of read-only calls together, every other call by itself."""
+    """Runs of read-only calls together, and of those that hand on tasks; every other call by itself."""
 
-    def reads_only(call: Asked) -> bool:
+    def kind(call: Asked) -> str:
         spec = batch.spec(call.proposed.name) if isinstance(call, ReadCall) else None
-        return spec is not None and spec.read_only
+        spec = call.spec if isinstance(call, Ready) else spec
+        if spec is None:
+            return ""
+        return "reads" if spec.read_only else "delegates" if delegates(spec) else ""
 
-    for together, several in groupby(calls, reads_only):
+    for together, several in groupby(calls, kind):
         run = list(several)
         yield from [run] if together else ([call] for call in run)

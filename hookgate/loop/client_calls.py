@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from hookgate.loop.batch import Batch, Settled
+from hookgate.loop.batch import Batch, Ready, Settled
 from hookgate.loop.sessions.transcript import Transcript
 from hookgate.loop.turn_state import Turn
 from hookgate.protocol.chat import Inbound
@@ -58,14 +58,14 @@ def asked_with(request: LLMRequest, inbound: Inbound, *, calls_made: bool) -> LL
 
 
 def divided(
-    batch: Batch, calls: Sequence[ReadCall | Settled]
-) -> tuple[tuple[ReadCall | Settled, ...], tuple[ProposedCall, ...]]:
+    batch: Batch, calls: Sequence[ReadCall | Settled | Ready]
+) -> tuple[tuple[ReadCall | Settled | Ready, ...], tuple[ProposedCall, ...]]:
     """What is run here, and what whoever asks runs: whatever cannot be made is answered here."""
-    ours, theirs = list[ReadCall | Settled](), list[ProposedCall]()
+    ours, theirs = list[ReadCall | Settled | Ready](), list[ProposedCall]()
     for it in calls:
-        spec = batch.spec(it.call.name if isinstance(it, Settled) else it.proposed.name)
+        spec = batch.spec(it.proposed.name if isinstance(it, ReadCall) else it.call.name)
         call = it.call
-        if isinstance(it, Settled) or spec is None or spec.provider != CLIENT or not isinstance(call, ToolCall):
+        if not isinstance(it, ReadCall) or spec is None or spec.provider != CLIENT or not isinstance(call, ToolCall):
             ours.append(it)
         elif call.decode.truncated or call.decode.guessed:
             ours.append(Settled(call, failure("validation", call.name, UNSURE), UNSURE))

@@ -10,7 +10,8 @@ from time import perf_counter_ns
 
 from hookgate.hooks.zot.call_context import working_for
 from hookgate.loop.batch import Batch, Ready, Settled
-from hookgate.loop.extensions.call_scope import serving
+from hookgate.loop.nested.call_scope import serving
+from hookgate.loop.nested.within import makes_calls
 from hookgate.loop.prepare import may_run
 from hookgate.loop.streaming.printed import telling
 from hookgate.protocol.events.inside import CallProgressed
@@ -19,7 +20,6 @@ from hookgate.protocol.interfaces import Tool
 from hookgate.protocol.journal.values import Intent
 from hookgate.protocol.redacting import presentable
 from hookgate.protocol.values import ToolResult
-from hookgate.protocol.zot.names import EXTENSION
 from hookgate.tools import call_context
 from hookgate.tools.dispatch import run, sound
 from hookgate.tools.errors import ToolError
@@ -34,14 +34,15 @@ async def execute(batch: Batch, under_way: list[Ready | Settled], place: int) ->
     item = under_way[place]
     assert isinstance(item, Ready)  # noqa: S101 - nothing is executed twice
     tool = item.tool
-    if refused := await may_run(batch, item.call, item.judges, item.permit):
+    if not item.begun and (refused := await may_run(batch, item.call, item.judges, item.permit)):
         batch.agent.tally.dropped += tool is not None
         under_way[place] = Settled(item.call, refused, refused.for_llm)
         return
-    if item.is_kept and item.permit is None:
+    if item.is_kept and item.permit is None and not item.begun:
         # So that nothing that may have happened is done again; a permit that is spent is on record already.
         heard = tuple(batch.step.heard.get(item.call.id, ()))
-        intent = Intent(batch.id_of(item.call), "", revision=batch.agent.approvals.revision, judgements=heard)
+        begun = item.call if item.delegates else None
+        intent = Intent(batch.id_of(item.call), "", (), (), batch.agent.approvals.revision, heard, begun)
         await batch.journal.work.intend(batch.claim, intent)
     if batch.events.heard(ToolExecStart):
         batch.events.emit(ToolExecStart.of(item.call), batch.step)
@@ -80,7 +81,7 @@ async def _executed(batch: Batch, item: Ready, tool: Tool) -> ToolResult:
             with (
                 working_for(batch.step.chat),
                 telling(batch, call.id) if batch.events.heard(CallProgressed) else nullcontext(),
-                serving(batch, item) if spec.provider.startswith(EXTENSION) else nullcontext(),
+                serving(batch, item) if makes_calls(spec) else nullcontext(),
             ):
                 compares = [await watch(call) for watch in around.watches] if spec.lease == "write" else []
                 result = await run(tool, call)

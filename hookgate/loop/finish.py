@@ -59,6 +59,9 @@ def cut_off(batch: Batch, under_way: Iterable[Ready | Settled]) -> None:
 async def _delivered(batch: Batch, done: Settled) -> Settled:
     """What is meant for the user leaves with the result. What stands for the answer leaves before it, for what cannot
     be delivered was not handled."""
+    if batch.within is not None:
+        # What a delegated task comes to is for whoever asked for it; people read that one's answer.
+        return replace(done, result=replace(done.result, response_handled=False)) if done.by else done
     result, handled = done.result, done.result.response_handled
     show = result.for_user if not result.silent and (handled or batch.outlet.policy.show_tools) else ""
     media = await kept(result.media, batch.agent.around, batch.step.chat) if handled else ()

@@ -19,6 +19,10 @@ from hookgate.protocol.values import Message, Step
 async def let_in(turn: Turn) -> Inbound | None:
     """The message as hooks leave it, which is the turn's first stored step: nobody is asked about it again. None
     where they have ended the turn. Raises TurnAborted, and the message is in no conversation then."""
+    if turn.within is not None:
+        # Nobody has said it in a chat.
+        await turn.transcript.append(Draft(Message("user", turn.inbound.text)))
+        return turn.inbound
     if not (turn.inbound.text or turn.inbound.media) and turn.inbound.client is not None:
         # Nothing is said: it brings results of calls.
         await turn.transcript.append(*entering(turn.transcript, turn.inbound))

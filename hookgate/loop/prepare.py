@@ -15,6 +15,7 @@ from hookgate.hooks.chains import Chains
 from hookgate.hooks.decision import refusal
 from hookgate.hooks.verdicts import Allowed, Answered, Denied
 from hookgate.loop.batch import Batch, Ready, Settled
+from hookgate.loop.nested.within import delegates
 from hookgate.protocol.approval import Wish
 from hookgate.protocol.codec import canonical
 from hookgate.protocol.errors import ApprovalExpired
@@ -141,7 +142,8 @@ async def _permitted(
         outer, keeps = batch.within_writer, "which makes this call, keeps the workspace from all others"
         held = f"a person would have to be asked, and {outer}, {keeps}" if outer else ""
         parts = (batch.claim, batch.step, call, batch.id_of(call), spec, held)
-        subject = Subject(*parts, while_asking=batch.while_asking, wake=batch.outlet.delivery.wake)
+        goes_on = spec is not None and delegates(spec)
+        subject = Subject(*parts, while_asking=batch.while_asking, wake=batch.outlet.delivery.wake, goes_on=goes_on)
         permit = await agent.approvals.settle(subject, wishes, batch.outlet.channel)
         if isinstance(permit, Refused):
             batch.events.emit(CallDecided(seen, "denied", "user", permit.reason), batch.step)

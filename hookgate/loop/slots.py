@@ -1,9 +1,12 @@
-"""How many turns are at work at once; a turn that waits for a person is none of them."""
+"""How many turns are at work at once; a turn that waits for a person is none of them.
+
+Turns that its calls have begun work on its place.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from math import inf
 from types import TracebackType
@@ -12,6 +15,7 @@ import trio
 
 from hookgate.loop.doors.doors import Doors
 from hookgate.loop.doors.guests import Guests
+from hookgate.loop.nested.clock import Clock
 from hookgate.protocol.channel import ChannelPolicy
 from hookgate.protocol.journal.interfaces import Journal
 
@@ -33,12 +37,20 @@ class Shared:
 
 
 class Slot:
-    """A turn's place among those at work, had while this is entered. Whoever waited longest gets the next."""
+    """A turn's place among those at work, had while this is entered. Whoever waited longest gets the next.
 
-    def __init__(self, slots: trio.Semaphore) -> None:
+    Turns that its calls begin have it from the turn; it is given back while all of them wait. `clock` is theirs: it
+    stands still meanwhile.
+    """
+
+    def __init__(self, slots: trio.Semaphore | Slot, clock: Clock | None = None) -> None:
+        self.clock = clock
         self._slots = slots
         self._held = False
         self._getting = trio.Lock()
+        # Those that have it from this turn, and how many of them wait; in all, since the message came.
+        self._lent = self._waiting = self._begun = 0
+        self._places: trio.Semaphore | None = None
 
     async def __aenter__(self) -> Slot:
         await self._acquire()
@@ -52,9 +64,67 @@ class Slot:
     @asynccontextmanager
     async def given_back(self) -> AsyncGenerator[None]:
         """Others may work meanwhile; going on waits for a place again."""
+        with ExitStack() as stack:
+            for clock in self._clocks():
+                stack.enter_context(clock.standing_still())
+            self._release()
+            yield
+            await self._acquire()
+
+    # --- turns that work on it ---
+
+    def begin(self, most: int) -> bool:
+        """Count one more of those that the message has led to; False: there were so many already."""
+        first = self
+        while isinstance(first._slots, Slot):
+            first = first._slots
+        first._begun += 1
+        return first._begun <= most
+
+    @asynccontextmanager
+    async def lent(self, most: int, seconds: float) -> AsyncGenerator[Slot]:
+        """To a turn that a call of this one begins, when fewer than `most` have it; its clock begins then."""
+        self._places = self._places or trio.Semaphore(most)
+        async with self._places:
+            # Those that have it may all be waiting.
+            await self._acquire()
+            self._lent += 1
+            child = Slot(self, Clock(seconds))
+            child._held = True
+            try:
+                yield child
+            finally:
+                self._lent -= 1
+                self._waiting -= not child._held
+                if self._lent:
+                    self._release()
+            if not self._lent:
+                await self._acquire()
+
+    def acquire_nowait(self) -> None:
+        """For a turn that has it from this one. Raises WouldBlock."""
+        if not self._held:
+            raise trio.WouldBlock
+        self._waiting -= 1
+
+    async def acquire(self) -> None:
+        self._waiting -= 1
+        try:
+            await self._acquire()
+        except BaseException:
+            self._waiting += 1
+            raise
+
+    def release(self) -> None:
+        self._waiting += 1
         self._release()
-        yield
-        await self._acquire()
+
+    def _clocks(self) -> Iterator[Clock]:
+        """Its own, and those of whoever waits for it."""
+        if self.clock is not None:
+            yield self.clock
+        if isinstance(self._slots, Slot):
+            yield from self._slots._clocks()
 
     async def _acquire(self) -> None:
         # A turn that finds a place free has begun, even where it is stopped already.
@@ -71,6 +141,6 @@ class Slot:
                 self._held = True
 
     def _release(self) -> None:
-        if self._held:
+        if self._held and self._waiting == self._lent:
             self._held = False
             self._slots.release()

@@ -78,6 +78,8 @@ async def _converse(turn: Turn) -> str:
             corrected = True
             await turn.transcript.append(Draft(Message("user", CORRECTION.format(said.fault))))
         elif not said.calls:
+            if turn.within is not None:
+                return said.text
             return heard.answer.text if heard.answer is not None else ""
         else:
             ours, theirs = divided(batch, said.calls)
@@ -128,12 +130,15 @@ async def _join(turn: Turn, heard: Heard) -> Batch:
     turn.emit(ReplyEnded(turn.redactor.text(said.text), visible, asked, stop, usage=reply.usage), batch.step)
     if withheld:
         await turn.flush()
+    if turn.within is not None and asked:
+        turn.within.tell(f"{turn.agent.name}: {', '.join(call.name for call in asked)}\n")
     return batch
 
 
 async def _failed(turn: Turn, error: Exception) -> None:
     """The line that stands where an answer should; what people have read of one stays in the conversation."""
     progress, said = turn.progress, str(error)
+    progress.failure = error
     match error:
         case TurnAborted():
             pass
@@ -150,7 +155,7 @@ async def _failed(turn: Turn, error: Exception) -> None:
         case _:
             log.exception("turn_crashed", session=turn.transcript.conversation.session, turn=turn.id)
             said = f"Something went wrong inside hookgate; the log has it under {turn.id}."
-    outbox = (*turn.left, turn.line(said, "error"))
+    outbox = (*turn.left, turn.line(said, "error")) if turn.within is None else ()
     if turn.transcript.claim is not None:
         await turn.transcript.end("answered", *progress.read, outbox=outbox)
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hookgate.hooks.verdicts import Dropped
 from hookgate.loop.agent import Agent
@@ -11,6 +11,7 @@ from hookgate.loop.answers import Answers, answers_about
 from hookgate.loop.attachments import kept, sendable
 from hookgate.loop.batch import Batch, Settled
 from hookgate.loop.delivery.outlet import Outlet
+from hookgate.loop.nested.within import Within
 from hookgate.loop.reply_calls import TextCalls
 from hookgate.loop.sessions.carried import Carried
 from hookgate.loop.sessions.jobs import Prompt
@@ -32,13 +33,14 @@ MAX_STEERING = 32
 @dataclass
 class Progress:
     """How far a turn has come, for its end, whatever that is. `read`: what people have read of a reply that broke off
-    and stands in no transcript yet."""
+    and stands in no transcript yet. `failure`: what ended it."""
 
     step: Step | None = None
     status: str = "aborted"
     answer: str = ""
     iterations: int = 0
     read: tuple[Message, ...] = ()
+    failure: Exception | None = None
 
 
 @dataclass(frozen=True)
@@ -55,13 +57,16 @@ class Turn:
     progress: Progress = field(default_factory=Progress)
     steering: deque[Prompt] = field(default_factory=deque[Prompt])
     """Messages that are to join it; what is left of a reply's calls is skipped for them."""
+    within: Within | None = None
+    """The call that has begun it: nobody reads along, and its answer is that call's result."""
 
     @property
     def redactor(self) -> Redactor:
         return self.agent.around.redactor
 
     def step(self, iteration: int) -> Step:
-        return self.agent.step(self.id, self.inbound, iteration)
+        step = self.agent.step(self.id, self.inbound, iteration)
+        return step if self.within is None else replace(step, parent_turn_id=self.within.parent)
 
     def emit(self, payload: Payload, step: Step) -> None:
         self.agent.gate.events.emit(payload, step)
@@ -88,8 +93,10 @@ class Turn:
     def batch(self, step: Step, request: LLMRequest, snapshot: Snapshot) -> Batch:
         """For the calls of a reply to this request."""
         parts = (self.agent, self.outlet, self.transcript.held, step, request, snapshot, self.journal)
-        rest = (self.memo, self.carried.used, self.slot.given_back)
-        return Batch(*parts, *rest, interrupted=lambda: bool(self.steering), cut_off=self.transcript.cut_off)
+        rest = (self.memo, self.carried.used, self.slot)
+        batch = Batch(*parts, *rest, interrupted=lambda: bool(self.steering), cut_off=self.transcript.cut_off)
+        its = self.within
+        return batch if its is None else replace(batch, within=its, within_writer=its.writer)
 
     def line(self, text: str, kind: OutboundKind) -> Outbound:
         """As people read it, without secrets."""

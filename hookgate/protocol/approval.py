@@ -109,8 +109,10 @@ class ApprovalRequest:
         return replace(self, chat=chat, text=text, unredacted=true)
 
 
-def usual_title(tool: str, extension: str) -> str:
-    """Of a request whose asker gives none."""
+def usual_title(tool: str, extension: str, agent: str = "") -> str:
+    """Of a request whose asker gives none. `agent`: the one that works on a task for another."""
+    if agent and not extension:
+        return f"The agent {agent} wants to run {tool}."
     return f"The extension {extension} wants to run {tool}." if extension else f"Run {tool}?"
 
 

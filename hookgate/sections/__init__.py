@@ -108,6 +108,10 @@ class Config(Section):
             why = f"is what answers at /{taken}: give the channel another name, or set http.{taken} to false"
             raise ValueError(f"channels.{taken} {why}")
         agents = (self.agent.name, *self.agents)
+        delegating = {"agent": self.agent, **{f"agents.{name}": it for name, it in self.agents.items()}}
+        for place, section in delegating.items():
+            for name in section.delegates_to:
+                _known(f"{place}.delegates_to", "agent", name, agents)
         for name, channel in self.channels.items():
             _known(f"channels.{name}.agent", "agent", channel.agent, agents)
         for number, route in enumerate(self.routes):

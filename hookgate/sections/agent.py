@@ -23,7 +23,8 @@ Temperature = Annotated[float, Field(ge=0, le=2)]
 
 class AgentSection(Section):
     """`context_files`: whether AGENTS.md files join the system message; unset, a chat and `hookgate rpc` read them
-    and a daemon does not."""
+    and a daemon does not. `delegates_to`: the agents that it may hand tasks to, itself among them if it stands there;
+    none: it has no tool for that."""
 
     name: Name = "main"
     model: ModelName = ""
@@ -40,6 +41,7 @@ class AgentSection(Section):
     show_denials: bool = False
     text_tool_calls: Literal["off", "tags", "all"] = "tags"
     compact_at: Annotated[float, Field(ge=0, le=1)] = 0.85
+    delegates_to: Several[Name] = ()
 
     @property
     def request_options(self) -> dict[str, Any]:
@@ -49,7 +51,8 @@ class AgentSection(Section):
 
 class AssistantSection(Section):
     """One of several agents; what it says nothing of is as in [agent]. `tools`: names, globs, `provider:` and a glob
-    over providers, of those that a request may ship; empty: all."""
+    over providers, of those that a request may ship; empty: all. `description`: what it is for, told to agents that
+    may hand it tasks; `delegates_to`: whom it may hand tasks to itself, whatever [agent] says."""
 
     model: ModelName | None = None
     system: str | None = None
@@ -58,10 +61,13 @@ class AssistantSection(Section):
     temperature: Temperature | None = None
     max_tokens: Count | None = None
     options: dict[str, Any] | None = None
+    description: str = ""
+    delegates_to: Several[Name] = ()
 
     def above(self, agent: AgentSection, name: str) -> AgentSection:
         """The whole of it."""
-        said = {key: value for key, value in self if key != "tools" and value is not None}
+        own = ("tools", "description")
+        said = {key: value for key, value in self if key not in own and value is not None}
         return agent.model_copy(update={**said, "name": name})
 
 

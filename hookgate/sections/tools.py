@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from hookgate.sections.section import Channels, Count, Globs, Milliseconds, Section, Several, Variable
+from hookgate.sections.section import Channels, Count, Globs, Milliseconds, Section, Several, Variable, nested
 
 
 class PreferenceSection(Section):
@@ -17,6 +17,16 @@ class PreferenceSection(Section):
     enabled: bool | None = None
     weight: Annotated[float, Field(ge=0, le=1)] | None = None
     overrides: dict[str, Any] = Field(default_factory=dict)
+
+
+class DelegateSection(Section):
+    """Tasks that agents hand on. `depth`: how many may lead to each other; `per_turn`: how many one message may lead
+    to; `at_once`: of one turn; `timeout_ms`: of each, without the time in which a person is waited for."""
+
+    depth: Annotated[int, Field(ge=1, le=8)] = 2
+    per_turn: Annotated[int, Field(ge=1, le=1000)] = 20
+    at_once: Annotated[int, Field(ge=1, le=64)] = 4
+    timeout_ms: Milliseconds = 1_800_000
 
 
 class ToolsSection(Section):
@@ -38,6 +48,7 @@ class ToolsSection(Section):
     pinned: Globs = ()
     preferences: Several[PreferenceSection] = ()
     aliases: dict[str, dict[str, str]] = Field(default_factory=dict)
+    delegate: DelegateSection = nested()
 
 
 class DynamicSection(Section):

@@ -6,7 +6,7 @@ Stands between the registry's snapshot and the request; a tool that is not selec
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 
@@ -89,7 +89,8 @@ class Limits:
 
 class Selection:
     """`aliases` maps tools to their arguments' other names, and those to the true ones. `among`: nothing else is
-    shipped, whatever is preferred or pinned."""
+    shipped, whatever is preferred or pinned. `schemas`: the arguments of tools, by name, where these are shipped with
+    others than they have."""
 
     def __init__(
         self,
@@ -97,18 +98,26 @@ class Selection:
         limits: Limits = Limits(),
         aliases: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
         among: Selector = Selector(()),
+        schemas: Mapping[str, JsonObject] = MappingProxyType({}),
     ) -> None:
         self._preferences = tuple(preferences)
         self._limits = limits
         self._aliases = aliases
         self._among = among
+        self._schemas = schemas
         self._of: Snapshot | None = None
         self._selected: dict[str, Snapshot] = {}
         self._sizes: dict[str, tuple[ToolSpec, int]] = {}
 
-    def narrowed(self, patterns: tuple[str, ...]) -> Selection:
+    def narrowed(
+        self, patterns: tuple[str, ...], schemas: Mapping[str, JsonObject] = MappingProxyType({})
+    ) -> Selection:
         """The same, among these tools alone."""
-        return Selection(self._preferences, self._limits, self._aliases, Selector(patterns))
+        return Selection(self._preferences, self._limits, self._aliases, Selector(patterns), schemas)
+
+    def without(self, name: str) -> Selection:
+        """The same, but for this tool."""
+        return self.narrowed((*self._among.patterns, f"!{name}"), self._schemas)
 
     def of(self, snapshot: Snapshot, channel: str) -> Snapshot:
         """What a request of this channel ships of the snapshot, sorted by name; worked out once a version."""
@@ -159,11 +168,15 @@ class Selection:
         enabled = [spec for spec in allowed if preferred[spec.name].enabled is not False]
         weights = {name: USUAL_WEIGHT if it.weight is None else it.weight for name, it in preferred.items()}
         kept = frozenset(self._filled(enabled, weights))
-        if len(kept) == len(snapshot.specs):
+        if len(kept) == len(snapshot.specs) and not self._schemas:
             return snapshot
         tools = {name: tool for name, tool in snapshot.tools.items() if name in kept}
-        specs = tuple(spec for spec in snapshot.specs if spec.name in kept)
+        specs = tuple(self._shipped(spec) for spec in snapshot.specs if spec.name in kept)
         return Snapshot(snapshot.version, MappingProxyType(tools), specs)
+
+    def _shipped(self, spec: ToolSpec) -> ToolSpec:
+        schema = self._schemas.get(spec.name)
+        return spec if schema is None else replace(spec, parameters=schema)
 
     def _filled(self, specs: list[ToolSpec], weights: Mapping[str, float]) -> Iterator[str]:
         """The pinned, then by weight and name whatever still fits: one large tool keeps no small one out."""

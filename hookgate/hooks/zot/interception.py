@@ -113,7 +113,8 @@ class Interception:
 
     async def _prompt(self, step: Step, request: LLMRequest, timeout_s: float) -> str | None:
         """The session's system prompt as the extension wants it; None: as it is."""
-        session = step.session_key
+        # Another agent that works on a task has a prompt of its own.
+        session = step.turn_id if step.parent_turn_id else step.session_key
         model, prompt = self._prompts.get(session, ("", None))
         if model != request.model:
             prompt = await self._asked_prompt(step, request, timeout_s)

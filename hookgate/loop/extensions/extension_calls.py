@@ -13,8 +13,8 @@ from secrets import token_hex
 from hookgate.hooks.zot.extension_calls import ExtensionCall
 from hookgate.loop.batch import Batch, Settled
 from hookgate.loop.calls import run_calls
-from hookgate.loop.extensions import call_scope
 from hookgate.loop.gateway import Gateway
+from hookgate.loop.nested import call_scope
 from hookgate.loop.sessions.claims import open_claim
 from hookgate.protocol.chat import Inbound
 from hookgate.protocol.codec import encode
@@ -78,7 +78,12 @@ def _within(within: call_scope.Served, own_call: ExtensionCall) -> Batch:
     batch = within.batch
     around = replace(batch.agent.around, lease=within.lease)
     step = replace(batch.step, extension=own_call.extension)
-    return replace(batch, agent=replace(batch.agent, around=around), step=step, within_writer=within.writer)
+    return replace(
+        batch,
+        agent=replace(batch.agent, around=around),
+        step=step,
+        within_writer=within.writer or batch.within_writer,
+    )
 
 
 def _between(gateway: Gateway, claim: Claim, shown: Shown, own_call: ExtensionCall) -> Batch:

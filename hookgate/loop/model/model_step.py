@@ -110,6 +110,8 @@ async def _passed(turn: Turn, step: Step, came: tuple[str, str, str]) -> tuple[O
     """What leaves of a reply, and the line that is told of it. `came`: its text, what is wrong with it, who keeps it
     already. Raises TurnAborted."""
     text, fault, withheld_by = came
+    if turn.within is not None:
+        return None, ""
     answer = turn.line(text, "answer")
     if withheld_by:
         return None, withheld_by
@@ -126,6 +128,10 @@ def _cut_short(turn: Turn, step: Step, so_far: str, error: ProviderFailed | Turn
     stop, failure = ("aborted", "") if isinstance(error, trio.Cancelled) else ("error", _why(error))
     seen = redactor.text(so_far)
     turn.emit(ReplyEnded(seen, seen, (), stop, redactor.text(failure)), step)
+
+
+def _to_nobody(_piece: str | None) -> None:
+    pass
 
 
 def _why(error: ProviderFailed | TurnAborted) -> str:
@@ -145,6 +151,8 @@ def request_of(turn: Turn, snapshot: Snapshot) -> LLMRequest:
 def _shown(turn: Turn, step: Step, request: LLMRequest) -> Shown:
     """Nobody reads along while a hook may still change the text, or where it may be a call."""
     text_calls, redactor = turn.text_calls(request.model), turn.redactor
+    if turn.within is not None:
+        return Shown(Watching(_to_nobody), None, redactor)
     show = partial(turn.outlet.show, turn.transcript.held, turn.inbound.chat)
 
     def tell(piece: CallPiece) -> None:

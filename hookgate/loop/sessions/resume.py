@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from hookgate.loop.batch import Batch, Settled
+from hookgate.loop.batch import Batch, Ready, Settled
 from hookgate.loop.sessions.transcript import Transcript
 from hookgate.protocol.chat import Inbound
 from hookgate.protocol.journal.replies import open_calls
@@ -53,27 +53,32 @@ def replies(transcript: Transcript, inbound: Inbound) -> int:
     return max([len(said) - brought, 0, *(call.iteration + 1 for entry in said for call in entry.calls)])
 
 
-def left(batch: Batch, transcript: Transcript, reply: Entry) -> Iterator[ReadCall | Settled]:
+def left(batch: Batch, transcript: Transcript, reply: Entry) -> Iterator[ReadCall | Settled | Ready]:
     """The calls that have no result in the transcript, as far as each has come. One that may have run is never run
-    again; one of which nothing is stored passes the gate again, if its tool is still the same."""
+    again, but where it has begun a turn of its own: then it goes on with that. One of which nothing is stored passes
+    the gate again. Both only if their tool is still the same."""
     records = dict(zip(reply.message.tool_calls, reply.calls, strict=True))
     for proposed in open_calls(transcript.turn):
         kept = records[proposed]
         yield _left(batch, proposed, kept, transcript.stored.call(kept.id))
 
 
-def _left(batch: Batch, proposed: ProposedCall, kept: CallRecord, state: CallState) -> ReadCall | Settled:
+def _left(batch: Batch, proposed: ProposedCall, kept: CallRecord, state: CallState) -> ReadCall | Settled | Ready:
     name, call = proposed.name, kept.call
     if call is None:
         return ReadCall(proposed, kept.unreadable or failure("validation", name, "its arguments cannot be read"))
     if state.result is not None:
         by, shown = "hook" if kept.owner else "tool", presentable(batch.redactor, call)
         return Settled(shown, state.result, by=by, duration_ns=state.duration_ns)
+    spec, tool = batch.own_spec(name), batch.snapshot.get(name)
+    same = _tool(spec) == {"provider": kept.provider, "owner": kept.owner, "spec_digest": kept.spec_digest}
+    begun = state.begun if state.begun is not None and state.begun.name == name else None
+    if begun is not None and same and spec is not None and tool is not None:
+        return Ready(begun, spec, tool, batch.agent.gate.chains, begun=True)
     if state.intended:
         told = failure("unknown", name, MAY_HAVE_RUN, hint="Look before you do it again.")
         return Settled(call, told, MAY_HAVE_RUN, (batch.notice(f"{name}: {MAY_HAVE_RUN}"),))
-    before = {"provider": kept.provider, "owner": kept.owner, "spec_digest": kept.spec_digest}
-    if _tool(batch.own_spec(name)) != before:
+    if not same:
         told = failure("stale", name, STALE, hint="Look at its description and call it again.")
         return Settled(call, told, STALE)
     return ReadCall(proposed, call)

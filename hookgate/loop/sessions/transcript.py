@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -129,9 +129,7 @@ class Transcript:
     ) -> None:
         """The last that is said under the claim; calls that have no result get one that says so, but those that
         whoever has asked runs: their ids are `handed_over`."""
-        left = (call.id for call in open_calls(self._entries) if call.id not in handed_over)
-        unanswered = (Message("tool", NO_RESULT, tool_call_id=it) for it in left)
-        drafts = [Draft(message) for message in (*unanswered, *messages)]
+        drafts = self._last(messages, handed_over)
         self._wrote(await self.work.complete(self.held, outcome, drafts, outbox, self._read, self.cut_off))
         self.claim = None
         self.cut_off.clear()
@@ -152,6 +150,11 @@ class Transcript:
     def held(self) -> Claim:
         assert self.claim is not None  # noqa: S101 - whoever writes has taken it
         return self.claim
+
+    def _last(self, messages: Iterable[Message], handed_over: Container[str] = ()) -> list[Draft]:
+        left = (call.id for call in open_calls(self._entries) if call.id not in handed_over)
+        unanswered = (Message("tool", NO_RESULT, tool_call_id=it) for it in left)
+        return [Draft(message) for message in (*unanswered, *messages)]
 
     async def _load(self) -> None:
         self.stored = await self.work.load(self.conversation)

@@ -166,7 +166,8 @@ class Approval:
 @dataclass(frozen=True, slots=True)
 class Intent:
     """A call is about to run: the approvals that it spends, the grants that it stands on, the policy it passed. For
-    the audit: the `revision` of all rules then, and what hooks said of it."""
+    the audit: the `revision` of all rules then, and what hooks said of it. `call`: as it begins, of one that goes on
+    after a crash."""
 
     call_id: str
     policy: str
@@ -174,15 +175,18 @@ class Intent:
     grants: tuple[str, ...] = ()
     revision: str = ""
     judgements: tuple[Judgement, ...] = ()
+    call: ToolCall | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class CallState:
-    """How far a call came: with a `result` it awaits after_tool, with an intent alone it may have happened."""
+    """How far a call came: with a `result` it awaits after_tool, with an intent alone it may have happened. `begun`:
+    the call that it goes on as."""
 
     intended: bool = False
     result: ToolResult | None = None
     duration_ns: int = 0
+    begun: ToolCall | None = None
 
 
 @dataclass(frozen=True, slots=True)

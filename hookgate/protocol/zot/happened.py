@@ -37,6 +37,8 @@ from hookgate.protocol.zot.events import (
 
 def translated(event: Event) -> tuple[HostEvent, ...]:
     """The event as an extension knows it, in order; nothing for what it has no name for."""
+    if event.step is not None and event.step.parent_turn_id:
+        return _of_task(event)
     match event.payload:
         case SessionBegan():
             return (SessionStarted(),)
@@ -60,6 +62,21 @@ def translated(event: Event) -> tuple[HostEvent, ...]:
             return (CompactionStarted(it.id, it.messages, it.tokens),)
         case CompactionDone() as it:
             return (CompactionEnded(it.id, it.messages, it.tokens, it.status, it.failure),)
+        case _:
+            return ()
+
+
+def _of_task(event: Event) -> tuple[HostEvent, ...]:
+    """What another agent does that works on a task: its calls alone, as the turn's own."""
+    match event.payload:
+        case ReplyEnded() as reply:
+            return tuple(ToolProposed(call.id, call.name, call.arguments) for call in reply.asked)
+        case CallEnded() as ended:
+            return (_ended(ended),)
+        case PersonAsked(call=call, preview=preview):
+            return (ConfirmationRequested(call.id, call.name, preview),)
+        case CallDecided(call=call) as it:
+            return (PermissionDecided(call.id, call.name, it.decision, it.by, "pre_execution", it.why),)
         case _:
             return ()
 

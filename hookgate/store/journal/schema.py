@@ -213,4 +213,9 @@ _KEYS = (
     """,
 )
 
-JOURNAL = Schema(0x686F6F6A, (_FIRST, _TURNS, _PREVIEWS, _INTENTS, _PEOPLE, _HANDED, _CARDS, _LETTERS, _KEYS))
+# Requests belong to a message in whatever conversation they are made: tasks have conversations of their own.
+_TASKS = ("CREATE INDEX requests_for ON requests (message) WHERE state IN ('open', 'approved')",)
+
+_STEPS = (_FIRST, _TURNS, _PREVIEWS, _INTENTS, _PEOPLE, _HANDED, _CARDS, _LETTERS, _KEYS, _TASKS)
+
+JOURNAL = Schema(0x686F6F6A, _STEPS)

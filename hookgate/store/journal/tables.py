@@ -147,8 +147,8 @@ class Tables:
             self._close_preview(message, UNSAID[outcome])
         voided = self.all(
             "UPDATE requests SET state = 'void', why = ? WHERE message = ? AND state IN ('open', 'approved') "
-            "AND conversation = (SELECT conversation FROM messages WHERE number = ?) RETURNING id",
-            *(ENDS[outcome], message, message),
+            "RETURNING id",
+            *(ENDS[outcome], message),
         )
         for (request,) in voided:
             self.edit_cards(request)

@@ -77,7 +77,7 @@ class Work:
             number = tables.found(conversation)
             entries, upto = read_entries(tables, number)
             sql = (
-                "SELECT id, intended, format, result, duration_ns FROM calls "
+                "SELECT id, intended, format, result, duration_ns, intent FROM calls "
                 "WHERE conversation = ? AND reply >= ? AND gone = 0 ORDER BY rowid"
             )
             rows = tables.all(sql, number, upto)
@@ -187,9 +187,11 @@ def _encoded(drafts: Sequence[Draft]) -> list[tuple[Draft, bytes]]:
     return [(draft, encoded(draft)) for draft in drafts]
 
 
-def _state(intended: int, format_: int, result: bytes | None, duration_ns: int) -> CallState:
-    came = None if result is None else decoded(ToolResult, format_, result)
-    return CallState(bool(intended), came, duration_ns)
+def _state(intended: int, format_: int, result: bytes | None, duration_ns: int, intent: bytes | None) -> CallState:
+    if result is not None:
+        return CallState(bool(intended), decoded(ToolResult, format_, result), duration_ns)
+    begun = None if intent is None else decoded(Intent, format_, intent).call
+    return CallState(bool(intended), None, duration_ns, begun)
 
 
 def _digest(asked: Asked) -> bytes:

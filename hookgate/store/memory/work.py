@@ -158,7 +158,7 @@ class Work:
                 raise PolicyChanged("a lasting yes has been taken back, or is over")
         for row in filter(None, spent):
             row.state = "spent"
-        thread.calls[intent.call_id] = CallState(intended=True)
+        thread.calls[intent.call_id] = CallState(intended=True, begun=intent.call)
         thread.moved = True
 
     async def finish(self, claim: Claim, call_id: str, result: ToolResult, duration_ns: int) -> None:

@@ -16,11 +16,19 @@ PIECE = 50
 
 
 def forget(tables: Tables, conversation: Conversation) -> bool:
-    """Whether there was one."""
+    """Whether there was one. What other agents said about tasks that it led to goes with it."""
     number = tables.found(conversation)
     if number:
+        said = {f"M{message}" for (message,) in tables.all(MESSAGES, number)}
+        for task, agent in tables.all(TASKS, conversation.session, conversation.generation):
+            if agent.partition("+")[2].partition(".")[0] in said:
+                forget_number(tables, task)
         forget_number(tables, number)
     return number > 0
+
+
+MESSAGES = "SELECT number FROM messages WHERE conversation = ?"
+TASKS = "SELECT number, agent FROM conversations WHERE session = ? AND generation = ? AND instr(agent, '+') > 0"
 
 
 def forget_number(tables: Tables, number: int) -> None:
@@ -39,7 +47,12 @@ IDLE = """
     AND NOT EXISTS (SELECT 1 FROM messages WHERE conversation = c.number AND outcome IS NULL)
     AND NOT EXISTS (SELECT 1 FROM outbox WHERE conversation = c.number AND state IS NULL)
     AND NOT EXISTS (SELECT 1 FROM requests WHERE conversation = c.number AND state = 'open')
+    AND (instr(agent, '+') = 0 OR NOT EXISTS (
+        SELECT 1 FROM messages m JOIN conversations o ON o.number = m.conversation
+        WHERE m.outcome IS NULL AND o.session = c.session
+    ))
 """
+"""Whoever goes on with a message goes on with the tasks that it has led to."""
 
 
 def drop_old(tables: Tables, before: float, after: int) -> int:

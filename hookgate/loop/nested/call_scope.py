@@ -1,4 +1,4 @@
-"""Which running tool of an extension's the present task works inside, so that the calls it makes find their turn."""
+"""Which running tool the present task works inside, so that the calls it makes find their turn."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ current: ContextVar[Served | None] = ContextVar("served", default=None)
 
 @contextmanager
 def serving(batch: Batch, item: Ready) -> Generator[None]:
-    """Round a tool of an extension's: what it calls belongs to this batch. Raises what a hook aborts with."""
+    """Round a tool that makes calls: what it calls belongs to this batch. Raises what a hook aborts with."""
     served = Served(batch, batch.id_of(item.call), item.call.name if item.spec.lease == "write" else "")
     token = current.set(served)
     try:
