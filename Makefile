@@ -51,7 +51,7 @@ fuzz: $(VENV)/.dev
 
 # The pictures of the page in docs/, taken by its tests.
 pictures: $(VENV)/.dev $(VENV)/.axe tools
-	HOOKGATE_PICTURES=docs/images $(BIN)/pytest -q tests/channels/web/test_web_page.py
+	HOOKGATE_PICTURES=docs/images $(BIN)/pytest -q tests/channels/web/test_web_page.py tests/serve/test_ops_page.py
 
 # What decides about a call, changed a thousand times: each change that no test notices is listed. Takes minutes;
 # `make mutate ONLY='hookgate.hooks.decision*'` is one module.

@@ -81,6 +81,8 @@ async def test_the_demo_opens_a_page_where_a_call_waits_for_whoever_has_its_toke
         async with serving(tmp_path, "demo", "--web") as (process, client):
             [card] = await until(client, "/api/approvals", bool)
             assert "deploy.sh --dry-run" in json.dumps(card)
+            # Whoever has the token of a gateway without operators is one.
+            assert (await client.get("/ops/api/now")).json()["counts"]["approvals"] == 1
             assert (await client.post(f"/api/approvals/{card['id']}", json={"approved": True})).json()["counted"]
             fine = "3 files would be copied"
             found = await until(client, "/api/chats/demo", lambda it: fine in json.dumps(it["messages"]))

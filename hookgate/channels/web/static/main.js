@@ -40,7 +40,8 @@ async function enter() {
   const me = await api.me();
   ({ user } = me);
   // Whoever was on the way to the operators' page has logged in now.
-  if (new URLSearchParams(location.hash.slice(1)).has("ops")) return location.replace("/ops");
+  const view = new URLSearchParams(location.hash.slice(1)).get("ops");
+  if (view !== null) return location.replace(`/ops#${view}`);
   byId("who").textContent = user;
   byId("ops").hidden = !me.operates;
   byId("login").hidden = true;

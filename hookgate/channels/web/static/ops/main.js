@@ -26,7 +26,8 @@ let asked = 0;
 
 async function begin() {
   // Whoever is not logged in yet becomes so where everybody does.
-  if (new URLSearchParams(location.hash.slice(1)).has("token")) return logIn(`${location.hash.slice(1)}&`);
+  const token = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (token) return logIn({ token, ops: "" });
   try {
     const { user } = await api.me();
     byId("who").textContent = user;
@@ -41,8 +42,8 @@ async function begin() {
   open();
 }
 
-function logIn(more = "") {
-  location.replace(`/#${more}ops`);
+function logIn(words = { ops: location.hash.slice(1) }) {
+  location.replace(`/#${new URLSearchParams(words)}`);
 }
 
 function shut(error) {
