@@ -21,7 +21,7 @@ demo: $(if $(wildcard $(VENV)/.run),,telling) $(VENV)/.run plugins
 telling:
 	@echo "installing what hookgate needs into $(VENV), which takes a minute; then the demo begins"
 
-test: $(VENV)/.dev $(VENV)/.go $(VENV)/.mcp $(VENV)/.axe $(VENV)/.telegram $(VENV)/.slack $(VENV)/.discord $(VENV)/.telemetry $(VENV)/.webhooks tools
+test: $(VENV)/.dev $(VENV)/.go $(VENV)/.mcp $(VENV)/.axe $(VENV)/.telegram $(VENV)/.slack $(VENV)/.discord $(VENV)/.telemetry $(VENV)/.webhooks $(VENV)/.acp tools
 	@$(BIN)/python -m compileall -q hookgate tests && $(BIN)/python -m compileall -q -l plugins/python
 	@$(BIN)/pytest -q -n 4 || { [ $$? = 1 ] && echo "make test: what failed beside the others runs once more, alone; \
 	what passes now is listed above and wants mending all the same" && $(BIN)/pytest -q --last-failed --last-failed-no-failures none; }
@@ -146,6 +146,12 @@ $(VENV)/.telemetry: $(VENV)/.dev requirements/telemetry.lock
 $(VENV)/.webhooks: $(VENV)/.dev requirements/webhooks.lock
 	$(BIN)/uv venv -q --clear --python $(BIN)/python $(VENV)/webhooks
 	$(BIN)/uv pip install -q --python $(VENV)/webhooks/bin/python --require-hashes -r requirements/webhooks.lock
+	@touch $@
+
+# A client library of the Agent Client Protocol, for the tests alone.
+$(VENV)/.acp: $(VENV)/.dev requirements/acp.lock
+	$(BIN)/uv venv -q --clear --python $(BIN)/python $(VENV)/acp
+	$(BIN)/uv pip install -q --python $(VENV)/acp/bin/python --require-hashes -r requirements/acp.lock
 	@touch $@
 
 define npm-ci

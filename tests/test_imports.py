@@ -44,8 +44,10 @@ MAY_IMPORT["control"] = MAY_IMPORT["operations"] | {"operations"}
 MAY_IMPORT["program"] = MAY_IMPORT["control"] | {"control"}
 MAY_IMPORT["embedding"] = MAY_IMPORT["program"] | {"program"}
 MAY_IMPORT["rpc"] = MAY_IMPORT["embedding"] | {"embedding"}
+# What is read and written between pipes is the same for both.
+MAY_IMPORT["acp"] = MAY_IMPORT["rpc"] | {"rpc"}
 MAY_IMPORT["serve"] = MAY_IMPORT["program"] | {"program"}
-MAY_IMPORT["cli"] = MAY_IMPORT["rpc"] | {"rpc", "serve"}
+MAY_IMPORT["cli"] = MAY_IMPORT["acp"] | {"acp", "serve"}
 # What a program that has hookgate inside it imports; and `python -m hookgate`.
 MAY_IMPORT["__init__"] = {"embedding"}
 MAY_IMPORT["__main__"] = {"cli", "program"}

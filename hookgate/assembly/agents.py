@@ -110,6 +110,13 @@ class Agents:
     def __call__(self, chat: Chat) -> Agent:
         return self._agents[self._routes(chat)]
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._agents)
+
+    def named(self, name: str) -> Agent:
+        return self._agents[name]
+
     def _made(self, config: Config, name: str) -> Agent:
         section = config.agents[name]
         return _make_agent(config, section.above(config.agent, name), self._parts, section.tools)

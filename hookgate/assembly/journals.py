@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -141,12 +142,39 @@ def _times(file: Path) -> Iterator[float]:
 
 
 def _workspace_of(file: Path, channel: str) -> str:
+    kept = kept_conversation(file, channel)
+    return kept.workspace if kept is not None else ""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A conversation that is kept by name. `title`: how its first message begins; empty: nothing was said in it."""
+
+    name: str
+    workspace: str
+    title: str
+    written: float
+
+
+def kept_conversations(config: Config, channel: str) -> list[Kept]:
+    """The last that was written to first, without what cannot be read. Blocks."""
+    found = (kept_conversation(file, channel) for file in conversation_files(config, channel))
+    return [it for it in found if it is not None]
+
+
+def kept_conversation(file: Path, channel: str) -> Kept | None:
+    """What is in this file; None where nothing is that can be read. Blocks."""
+    from hookgate.store.journal.chats import read_chats
     from hookgate.store.journal.operators.books import state_of
     from hookgate.store.journal.operators.looking import open_look
 
+    if not file.is_file():
+        return None
     try:
         with open_look(file) as tables:
-            return state_of(tables, channel, WORKSPACE)
+            said = read_chats(tables, f"{channel}:")
+            title = said[0].title if said else ""
+            return Kept(file.stem, state_of(tables, channel, WORKSPACE), title, _written(file))
     except StoreFailed as error:
         log.warning("conversation_unreadable", reason=str(error))
-        return ""
+        return None

@@ -110,6 +110,24 @@ def rpc(arguments: tuple[str, ...]) -> None:
 
 
 @hookgate.command()
+@click.option("--config", "config_file", type=FILE, help="A hookgate.toml; none is looked for.")
+@click.option("--model", default="", metavar="NAME", help="Instead of agent.model: PROVIDER/MODEL, known or not.")
+def acp(config_file: Path | None, model: str) -> None:
+    """Be the agent in an editor: the Agent Client Protocol on stdin and stdout.
+
+    Editors start this themselves. Without --config it takes the model whose key is set, OPENAI_API_KEY or
+    ANTHROPIC_API_KEY, and asks before bash, write and edit.
+    """
+
+    async def main() -> int:
+        from hookgate.acp.service import run_acp, settled
+
+        return await run_acp(settled(config_file, model))
+
+    run(main)
+
+
+@hookgate.command()
 @click.option("--interactive", is_flag=True, help="Type instead of watching.")
 @click.option("--web", is_flag=True, help="As a page in the browser, with a question that waits there.")
 def demo(interactive: bool, web: bool) -> None:

@@ -62,10 +62,7 @@ class Chats:
         self._engine = engine
 
     async def listed(self, sessions: str, search: str = "", most: int = 200) -> tuple[ChatRow, ...]:
-        words = "".join(f"\1{it}" if it in "%_\1" else it for it in search)
-        pattern = f"%{words}%" if search else ""
-        rows = await self._engine.read(lambda tables: tables.all(LISTED, sessions, pattern, most))
-        return tuple(ChatRow(Conversation(s, a, g), text, at) for s, a, g, text, at in rows)
+        return await self._engine.read(lambda tables: read_chats(tables, sessions, search, most))
 
     async def said(self, conversation: Conversation, most: int = 200) -> tuple[Exchange, ...]:
         return await self._engine.read(lambda tables: _said(tables, tables.found(conversation), 0, most))
@@ -83,6 +80,12 @@ class Chats:
 
     async def judged(self, conversation: Conversation, most: int = 400) -> Mapping[str, tuple[Judgement, ...]]:
         return await self._engine.read(lambda tables: _judged(tables, tables.found(conversation), most))
+
+
+def read_chats(tables: Tables, sessions: str, search: str = "", most: int = 200) -> tuple[ChatRow, ...]:
+    words = "".join(f"\1{it}" if it in "%_\1" else it for it in search)
+    rows = tables.all(LISTED, sessions, f"%{words}%" if search else "", most)
+    return tuple(ChatRow(Conversation(s, a, g), text, at) for s, a, g, text, at in rows)
 
 
 def _judged(tables: Tables, conversation: int, most: int) -> dict[str, tuple[Judgement, ...]]:
