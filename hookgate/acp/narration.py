@@ -14,17 +14,25 @@ import trio
 from hookgate.acp.looks import Looks, came_to, shown
 from hookgate.embedding.metered import Ledger
 from hookgate.protocol.acp.answers import StopReason
-from hookgate.protocol.acp.updates import Picture, Spent, Text, Tool, Update, chunks
+from hookgate.protocol.acp.updates import Picture, Speaker, Spent, Text, Tool, Update, chunks
 from hookgate.protocol.chat import Outbound
 from hookgate.protocol.delta import CallPiece
 from hookgate.protocol.events.event import Event as Told
-from hookgate.protocol.events.inside import CallEnded, CallProgressed, CallWritten, ReplyEnded, StepBegan
+from hookgate.protocol.events.inside import (
+    CallEnded,
+    CallProgressed,
+    CallWritten,
+    ReplyEnded,
+    StepBegan,
+    ThoughtWritten,
+)
 from hookgate.protocol.events.payloads import GateDecision, LlmRetry, Payload, ToolExecStart, TurnEnd
 from hookgate.protocol.values import ToolCall
 
 HEARS: tuple[type[Payload], ...] = (
     StepBegan,
     CallWritten,
+    ThoughtWritten,
     LlmRetry,
     ReplyEnded,
     ToolExecStart,
@@ -105,6 +113,8 @@ class Narration:
                 self._begin_message()
             case CallWritten(piece=piece):
                 self._write(piece)
+            case ThoughtWritten(piece=piece):
+                self._show(Text(piece), "agent_thought_chunk")
             case LlmRetry():
                 self._put_down()
             case ReplyEnded() as reply:
@@ -218,6 +228,6 @@ class Narration:
     def _chunk(self, text: str) -> None:
         self._show(Text(text))
 
-    def _show(self, content: Text | Picture) -> None:
-        for chunk in chunks("agent_message_chunk", content, f"message-{self._message}"):
+    def _show(self, content: Text | Picture, speaker: Speaker = "agent_message_chunk") -> None:
+        for chunk in chunks(speaker, content, f"message-{self._message}"):
             self._tell(chunk)

@@ -16,5 +16,12 @@ class CallPiece:
     ended: bool = False
 
 
-Delta: TypeAlias = str | CallPiece
-"""What comes of a reply before it is whole: text that may be seen, and calls."""
+@dataclass(frozen=True, slots=True)
+class Thought:
+    """A piece of what the model thinks: no part of its answer."""
+
+    text: str
+
+
+Delta: TypeAlias = str | CallPiece | Thought
+"""What comes of a reply before it is whole: text that may be seen, calls, and thoughts."""

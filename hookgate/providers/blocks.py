@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from hookgate.protocol.codec import encode
-from hookgate.protocol.delta import CallPiece, Delta
+from hookgate.protocol.delta import CallPiece, Delta, Thought
 from hookgate.protocol.values import JsonObject, LLMReply, LLMRequest, ProposedCall, Usage
 from hookgate.providers.foreign import count, items, member, text
 from hookgate.providers.names import NewCallIds, ToolNames
@@ -136,6 +136,8 @@ class Reading:
         block.pieces.append(piece)
         if piece and block.kind == "text":
             self._on_text(piece)
+        elif piece and block.kind == "thinking":
+            self._on_text(Thought(piece))
         elif piece and block.kind == "tool_use":
             self._tell(block, piece)
 

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequen
 from contextlib import asynccontextmanager
 
 from hookgate.protocol.codec import encode
-from hookgate.protocol.delta import Delta
+from hookgate.protocol.delta import Delta, Thought
 from hookgate.protocol.interfaces import Provider
 from hookgate.protocol.values import JsonObject, LLMReply, LLMRequest, Message, ProposedCall, ToolSpec, Usage
 from hookgate.providers.endpoint import USUAL, Endpoint, open_endpoint
@@ -141,7 +141,7 @@ def _tool(spec: ToolSpec, names: ToolNames) -> dict[str, object]:
 
 
 class _Reading:
-    def __init__(self, on_text: Callable[[str], None], slots: Slots) -> None:
+    def __init__(self, on_text: Callable[[Delta], None], slots: Slots) -> None:
         self.finish = ""
         self._on_text = on_text
         self._text: list[str] = []
@@ -175,6 +175,7 @@ class _Reading:
         delta = member(choice, "delta") or member(choice, "message")
         if thought := text(delta, "reasoning_content") or text(delta, "reasoning"):
             self._reasoning.append(thought)
+            self._on_text(Thought(thought))
         for piece in (_words(delta), text(delta, "refusal")):
             if piece:
                 self._text.append(piece)

@@ -18,7 +18,7 @@ import trio
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from hookgate.protocol.codec import encode
-from hookgate.protocol.delta import CallPiece, Delta
+from hookgate.protocol.delta import CallPiece, Delta, Thought
 from hookgate.protocol.errors import BadMessage, ProviderFailed, ProviderFault
 from hookgate.protocol.values import JsonObject, LLMReply, LLMRequest, Message, ProposedCall, Usage
 from hookgate.providers.names import NewCallIds
@@ -113,7 +113,8 @@ class ScriptedProvider:
     async def complete(self, request: LLMRequest, on_text: Callable[[Delta], None]) -> LLMReply:
         step = self._next(_last(request))
         calls = _calls(step, request)
-        for piece in (*_PIECE.findall(step.text), *_pieces(calls, cut=step.hang or step.fail is not None)):
+        thoughts = map(Thought, _PIECE.findall(step.reasoning))
+        for piece in (*thoughts, *_PIECE.findall(step.text), *_pieces(calls, cut=step.hang or step.fail is not None)):
             await trio.sleep(self._script.pace_s)
             on_text(piece)
         await trio.lowlevel.checkpoint()

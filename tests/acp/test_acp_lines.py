@@ -151,7 +151,8 @@ async def test_nothing_is_left_of_an_editor_that_leaves_at_a_question(tmp_path: 
 
 async def test_a_session_that_cannot_be_opened_is_refused_and_ends_nothing_else(tmp_path: Path) -> None:
     """A hook that is required and does not come up is the session's end, not the program's."""
-    broken = f'[hooks.processes.broken]\ncommand = ["{sys.executable}", "-c", ""]\nintercept = ["before_tool"]\nrequired = true\n'
+    broken = f'[hooks.processes.broken]\ncommand = ["{sys.executable}", "-c", ""]\nrequired = true\n'
+    broken += 'intercept = ["before_tool"]\n'
     folder = scripted(tmp_path, {"text": "Here."}, more=broken)
     async with open_pipe(tmp_path) as pipe:
         refused = await pipe.ask("session/new", cwd=str(folder), mcpServers=[])

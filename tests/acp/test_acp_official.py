@@ -42,7 +42,7 @@ async def test_a_conversation_with_calls_that_a_person_allows_rejects_and_closes
     folder = scripted(
         tmp_path,
         {"text": "Let me look.", "calls": [bash("echo `date +%Y` > when; echo hi")]},
-        {"text": "It says hi."},
+        {"reasoning": "A greeting, then.", "text": "It says hi."},
         {"calls": [{"name": "write", "arguments": note, "id": "same"}]},
         {"calls": [{"name": "edit", "arguments": better, "id": "same"}]},
         {"text": "Both."},
@@ -67,6 +67,9 @@ async def test_a_conversation_with_calls_that_a_person_allows_rejects_and_closes
         await editor.choose("once")
         assert await stopped(editor, prompt) == "end_turn"
         assert editor.text(session) == "Let me look.It says hi."
+        assert editor.text(session, "agent_thought_chunk") == "A greeting, then."
+        kinds = [it["sessionUpdate"] for it in editor.updates(session)]
+        assert "agent_message_chunk" in kinds[kinds.index("agent_thought_chunk") :]
         call = editor.call(session)
         assert (call["kind"], call["status"], call["title"][:10]) == ("execute", "completed", "bash: echo")
         assert "hi" in texts(call)

@@ -18,7 +18,7 @@ from hookgate.hooks.rules import Mount, Rules
 from hookgate.loop.execution_policy import Around, Unredacted
 from hookgate.loop.streaming.shown import Everything, Holding, Shown, Watching
 from hookgate.loop.streaming.written import Written
-from hookgate.protocol.delta import CallPiece, Delta
+from hookgate.protocol.delta import CallPiece, Delta, Thought
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.inside import CallEnded, CallProposed, CallWritten, ReplyEnded
 from hookgate.protocol.hook.answers import Answer, Modify
@@ -41,7 +41,7 @@ CALL = (BEGIN, ARGUMENTS, END)
 def told(*deltas: Delta | None, holding: Any = Everything, finish: str | None = None) -> list[object]:
     """Everything that is handed on; None where it was void."""
     seen: list[Any] = []
-    shown = Shown(Watching(seen.append, seen.append), holding, REDACTOR)
+    shown = Shown(Watching(seen.append, seen.append, lambda text: seen.append(Thought(text))), holding, REDACTOR)
     for delta in deltas:
         shown(delta)
     if finish is not None:
@@ -133,6 +133,16 @@ async def test_a_secret_in_the_name_or_id_of_a_call_is_read_by_nobody(bench: Mak
     assert await made.play("go") == ["done"]
     assert SECRET not in repr(heard)
     assert [message.tool_call_id for message in made.messages()] == ["", "", "call_0_0", ""]
+
+
+@pytest.mark.parametrize("after", [("So: ",), (BEGIN,), ()])
+def test_thoughts_are_told_before_what_comes_of_them_and_without_secrets(after: tuple[Delta, ...]) -> None:
+    pieces = ("it is hun", "ter2-hun", "ter2, ", "I think")
+    seen = told(*map(Thought, pieces), *after, finish="")
+    thoughts = [it for it in seen if isinstance(it, Thought)]
+    assert seen[: len(thoughts)] == thoughts
+    assert "".join(it.text for it in thoughts) == REDACTOR.text("".join(pieces))
+    assert told(*map(Thought, pieces), holding=None, finish="") == []
 
 
 def test_nothing_is_told_where_a_hook_may_change_it() -> None:

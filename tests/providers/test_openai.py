@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import trio
 
-from hookgate.protocol.delta import CallPiece, Delta
+from hookgate.protocol.delta import CallPiece, Delta, Thought
 from hookgate.protocol.errors import ProviderFailed
 from hookgate.protocol.values import LLMReply, LLMRequest, Message, ProposedCall, ToolSpec, Usage
 from hookgate.providers.openai import open_openai
@@ -232,7 +232,8 @@ async def test_a_cut_call_is_still_marked_as_cut_by_length(ask: Ask) -> None:
 async def test_reasoning_is_kept_apart_from_the_text(ask: Ask, heard: list[Delta], member: str) -> None:
     answer = events(chunk({member: "let me "}), chunk({member: "see"}), chunk({"content": "4"}, "stop"))
     reply = await complete(answer, ask(), heard.append)
-    assert (reply.reasoning, reply.content, heard) == ("let me see", "4", ["4"])
+    assert (reply.reasoning, reply.content, words(heard)) == ("let me see", "4", ["4"])
+    assert heard[:2] == [Thought("let me "), Thought("see")]
 
 
 async def test_comments_nulls_and_chunks_without_choices_are_no_trouble(ask: Ask, heard: list[Delta]) -> None:

@@ -23,7 +23,7 @@ from hookgate.loop.turn_state import Turn
 from hookgate.protocol.chat import Outbound
 from hookgate.protocol.delta import CallPiece
 from hookgate.protocol.errors import ProviderFailed, TurnAborted
-from hookgate.protocol.events.inside import CallWritten, ModelAsked, ReplyEnded, StepBegan
+from hookgate.protocol.events.inside import CallWritten, ModelAsked, ReplyEnded, StepBegan, ThoughtWritten
 from hookgate.protocol.journal.values import Draft
 from hookgate.protocol.values import LLMReply, LLMRequest, Message, Step
 from hookgate.protocol.zot.names import EXTENSION
@@ -158,9 +158,13 @@ def _shown(turn: Turn, step: Step, request: LLMRequest) -> Shown:
     def tell(piece: CallPiece) -> None:
         turn.emit(CallWritten(piece), step)
 
-    calls = tell if turn.agent.gate.events.heard(CallWritten) else None
+    def think(piece: str) -> None:
+        turn.emit(ThoughtWritten(piece), step)
+
+    heard = turn.agent.gate.events.heard
+    calls, thoughts = tell if heard(CallWritten) else None, think if heard(ThoughtWritten) else None
     if turn.agent.gate.holds_text(step, request.model):
         return Shown(Watching(show), None, redactor)
     if text_calls == "off" or not request.tools:
-        return Shown(Watching(show, calls), Everything, redactor)
-    return Shown(Watching(show, calls), partial(Held, text_calls), redactor)
+        return Shown(Watching(show, calls, thoughts), Everything, redactor)
+    return Shown(Watching(show, calls, thoughts), partial(Held, text_calls), redactor)

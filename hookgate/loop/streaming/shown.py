@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from hookgate.loop.streaming.waiting import Waiting
 from hookgate.loop.streaming.written import Written
-from hookgate.protocol.delta import CallPiece, Delta
+from hookgate.protocol.delta import CallPiece, Delta, Thought
 from hookgate.protocol.interfaces import Redactor
 
 Holding = Callable[[str], int]
@@ -32,11 +32,12 @@ class Everything:
 class Watching:
     """Who reads along, without secrets. `text` gets None where what came so far is void.
 
-    Without `call`, no call is told.
+    Without `call`, no call is told, without `thought` nothing that the model thinks.
     """
 
     text: Callable[[str | None], None]
     call: Callable[[CallPiece], None] | None = None
+    thought: Callable[[str], None] | None = None
 
 
 class Shown:
@@ -48,7 +49,7 @@ class Shown:
 
     def _begin(self) -> None:
         self._held_from = self._holding() if self._holding else None
-        self._waiting = Waiting(self._redactor.held_from)
+        self._waiting, self._thoughts = Waiting(self._redactor.held_from), Waiting(self._redactor.held_from)
         self._shown: list[str] = []
         self._seen: list[str] = []
         self._line_cut = self._line_goes_on = False
@@ -58,6 +59,8 @@ class Shown:
         self._calls_wait = self._held_from is None or self._watching.call is None
 
     def __call__(self, delta: Delta | None) -> None:
+        if self._thoughts.size and not isinstance(delta, Thought):
+            self._tell_thought(self._thoughts.at_line_end(self._redactor.cut_from))
         match delta:
             case None:
                 if self._shown:
@@ -65,6 +68,8 @@ class Shown:
                 self._begin()
             case CallPiece():
                 self._call(delta)
+            case Thought(text=text):
+                self._think(text)
             case _ if self._held_from is not None:
                 self._end += len(delta)
                 self._line_goes_on |= self._line_cut and delta[:1] not in ("", "\n")
@@ -87,6 +92,15 @@ class Shown:
         self._seen.append(text)
         self._watching.text(text)
 
+    def _think(self, piece: str) -> None:
+        if self._watching.thought is not None and self._held_from is not None:
+            self._thoughts.add(piece)
+            self._tell_thought(self._thoughts.safe(self._thoughts.size))
+
+    def _tell_thought(self, text: str) -> None:
+        if text and self._watching.thought is not None:
+            self._watching.thought(self._redactor.text(text))
+
     @property
     def so_far(self) -> str:
         """What has been read along."""
@@ -94,6 +108,7 @@ class Shown:
 
     def finish(self, said: str) -> None:
         """The reply is whole: what it says and has not been shown yet is no call, and no hook's any more."""
+        self._tell_thought(self._thoughts.all())
         shown = self.so_far
         if not said.startswith(shown):
             return

@@ -53,6 +53,15 @@ class CallWritten(Payload):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ThoughtWritten(Payload):
+    """A piece of what the model thinks; without secrets. Only where no hook may change the reply."""
+
+    kind = "inside.thought_written"
+    runtime = "inside.thought_written"
+    piece: str
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ReplyEnded(Payload):
     """One model call is over. `visible` is what people see, None where it was withheld; `said` joined the transcript.
 
@@ -211,6 +220,7 @@ INSIDE: tuple[type[Payload], ...] = (
     StepBegan,
     ModelAsked,
     CallWritten,
+    ThoughtWritten,
     ReplyEnded,
     CallProposed,
     CallProgressed,
