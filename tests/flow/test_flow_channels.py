@@ -17,6 +17,7 @@ from tests.channels.conversation.person import Line, Person
 from tests.channels.conversation.slack import open_slack
 from tests.channels.conversation.telegram import open_telegram
 from tests.channels.conversation.web import open_web
+from tests.channels.conversation.webhook import open_webhook
 from tests.channels.storing import PNG
 from tests.serve.gateway import configured, open_served
 
@@ -25,6 +26,7 @@ PEOPLE: dict[str, Callable[[], AbstractAsyncContextManager[Person]]] = {
     "telegram": open_telegram,
     "slack": open_slack,
     "discord": open_discord,
+    "webhook": open_webhook,
 }
 STORY = "Once upon a *time* there was a gate. " * 10
 SCRIPT = {

@@ -8,6 +8,7 @@ import signal
 import sys
 from pathlib import Path
 from time import time
+from typing import Any
 
 import httpx
 import pytest
@@ -17,7 +18,7 @@ from hookgate import config as configuration
 from hookgate.assembly.preflight.check import unset
 from hookgate.channels.webhook.signing import read_secret, signed
 from hookgate.config import ConfigError
-from tests.channels.webhook.receiver import SECRET, open_receiver
+from tests.channels.webhook.receiver import SECRET, Sent, hang, open_receiver
 from tests.cli.program import none_left
 from tests.flow.test_flow_serve import worker
 from tests.serve.gateway import configured, open_served
@@ -86,12 +87,18 @@ async def post(client: httpx.AsyncClient, id_: str, secret: str = SECRET, **said
     return await client.post("/hooks/wh", content=body, headers=headers)
 
 
+def _twice(sent: list[Sent]) -> list[Any] | None:
+    """The two events that came twice, each the same."""
+    again = [it for n, it in enumerate(sent) if it.body in [other.body for other in sent[:n]]]
+    return [it.event for it in again] if len(again) == 2 else None
+
+
 async def test_a_call_is_judged_asked_for_allowed_and_answered_by_webhooks_through_a_crash(tmp_path: Path) -> None:
     plugins = str(Path(__file__).parents[2] / "plugins" / "python")
     (tmp_path / "hook.py").write_text(HOOK.format(plugins=plugins, folder=str(tmp_path)))
     secrets = {"WH_SECRET": SECRET, "PAGER_SECRET": OTHER}
     with trio.fail_after(DEADLINE_S):
-        async with open_receiver() as receiver:
+        async with open_receiver(hang, hang) as receiver:
             configured(tmp_path, CHANNELS.format(url=receiver.url, python=sys.executable), json.dumps(SCRIPT))
             async with serving(tmp_path, **secrets) as (process, client):
                 assert (await post(client, "m1", chat="ops", sender="eve", text="note it")).status_code == 202
@@ -100,10 +107,13 @@ async def test_a_call_is_judged_asked_for_allowed_and_answered_by_webhooks_throu
                 assert paged["source"] == "/hooks/pager"
                 assert paged["data"]["payload"]["id"] == card["data"]["request"]["id"]
                 assert card["data"]["request"]["arguments"] == {"command": "echo once >> notes.txt"}
+                # Whoever is told has heard it, and hookgate does not know that.
                 os.kill(worker(process), signal.SIGKILL)
                 await process.wait()
             await none_left(tmp_path)
             async with serving(tmp_path, **secrets) as (process, client):
+                both = await receiver.until(lambda: _twice(receiver.sent))
+                assert {it["id"] for it in both} == {card["id"], paged["id"]}
                 yes = card["data"]["approve"]
                 assert (await post(client, "f1", OTHER, chat="ops", sender="ann", text=yes)).status_code == 401
                 assert (await post(client, "m1", chat="ops", sender="ann", text=yes)).json()["known"] is True
