@@ -1,4 +1,5 @@
-"""The control socket of a running gateway: every operation under the name by which operators ask for it."""
+"""Every operation of a running gateway under the name by which operators ask for it, and the control socket where
+they do."""
 
 from __future__ import annotations
 
@@ -17,6 +18,7 @@ from hookgate.assembly.app import Runtime
 from hookgate.assembly.settings import Settings
 from hookgate.control.client import socket_path
 from hookgate.control.methods import Method, Methods
+from hookgate.control.openrpc import discoverable
 from hookgate.control.place import ControlUnavailable
 from hookgate.control.serve import open_control
 from hookgate.loop.doors.guests import Guests
@@ -30,11 +32,12 @@ from hookgate.operations import (
     mcp,
     messages,
     people,
+    programs,
     sessions,
     status,
     tools,
 )
-from hookgate.protocol.approval import OPERATOR, Decision, Grant, Outcome
+from hookgate.protocol.approval import OPERATOR, Decision, Grant, Outcome, Voter
 
 log = structlog.get_logger("hookgate.control")
 
@@ -59,55 +62,71 @@ async def open_gateway_control(runtime: Runtime, path: Path | None) -> AsyncGene
         yield
 
 
-def gateway_methods(runtime: Runtime) -> Methods:
-    """What each operation is about is given here, the rest by whoever calls it."""
+def gateway_methods(runtime: Runtime, caller: Voter = OPERATOR) -> Methods:
+    """What each operation is about is given here, the rest by whoever calls it: an operator, who stands in the books
+    as `caller`."""
     gateway, more = runtime.gateway, runtime.more
     methods = {
-        **approval_methods(runtime.agent.approvals),
-        **letter_methods(gateway),
+        **message_methods(runtime, caller),
+        **approval_methods(runtime.agent.approvals, caller),
+        **letter_methods(gateway, caller),
         "status": Method(partial(status.status, runtime), changes=False),
         **_known_methods(runtime),
         "channels.list": Method(partial(channels.list_channels, runtime), changes=False),
         "hooks.list": Method(partial(hooks.list_hooks, runtime), changes=False),
         "hooks.reload": Method(partial(hooks.reload_hooks, runtime), changes=True),
-        "reload": Method(partial(hooks.reload_hooks, runtime), changes=True),
         "hooks.restart": Method(partial(hooks.restart_hook, runtime), changes=True),
         "mcp.list": Method(partial(mcp.list_connections, more), changes=False),
         "mcp.show": Method(partial(mcp.show_connection, more), changes=False),
         "mcp.approve": Method(partial(mcp.approve_connection, more), changes=True),
         "mcp.forget": Method(partial(mcp.forget_connection, more), changes=True),
-        "messages.where": Method(partial(messages.where, runtime.journal), changes=False),
+        "journal.where": Method(partial(messages.where, runtime.journal), changes=False),
         "sessions.list": Method(partial(sessions.list_sessions, gateway), changes=False),
+        "sessions.stop": Method(partial(sessions.stop_turn, gateway), changes=True),
         "tools.list": Method(partial(tools.list_tools, runtime), changes=False),
         "tools.refresh": Method(partial(tools.refresh_tools, runtime), changes=True),
-        "turn.stop": Method(partial(sessions.stop_turn, gateway), changes=True),
     }
 
     async def about() -> About:
+        """Whose gateway it is, and which of its methods change something."""
         return _about(runtime.settings, methods)
 
     methods["gateway.about"] = Method(about, changes=False)
-    return methods
+    return discoverable(methods)
 
 
-def approval_methods(held: Approvals) -> Methods:
+def message_methods(runtime: Runtime, caller: Voter) -> Methods:
+    """Where nobody serves, or programs are not answered, there is none."""
+    if programs.NAME not in runtime.channels:
+        return {}
+    return {
+        "message.send": Method(partial(programs.send, runtime, caller), changes=True),
+        "message.wait": Method(partial(programs.wait, runtime, None), changes=False, waits=True),
+    }
+
+
+def approval_methods(held: Approvals, caller: Voter = OPERATOR) -> Methods:
     async def decide(request: str, approved: bool, reason: str = "", grant: Grant = "once") -> Outcome:
-        return await approvals.decide(held, request, Decision(approved, OPERATOR.id, reason, grant))
+        """A yes or a no, as an operator. `request`: an id, or as much of it as means one alone; `grant`: how far a
+        yes goes."""
+        return await approvals.decide(held, request, Decision(approved, str(caller), reason, grant), caller)
 
     return {
-        "approvals.pending": Method(partial(approvals.pending, held), changes=False),
+        "approvals.list": Method(partial(approvals.pending, held), changes=False),
         "approvals.decide": Method(decide, changes=True),
         "approvals.grants": Method(partial(approvals.grants, held), changes=False),
         "approvals.revoke": Method(partial(approvals.revoke, held), changes=True),
     }
 
 
-def letter_methods(gateway: Gateway) -> Methods:
+def letter_methods(gateway: Gateway, caller: Voter) -> Methods:
     async def retry(letter: str) -> bool:
-        return await letters.retry_letter(gateway, letter, OPERATOR.id)
+        """A dead letter is tried as if for the first time."""
+        return await letters.retry_letter(gateway, letter, str(caller))
 
     async def drop(letter: str) -> bool:
-        return await letters.drop_letter(gateway, letter, OPERATOR.id)
+        """Nobody hears of a dead letter any more."""
+        return await letters.drop_letter(gateway, letter, str(caller))
 
     return {
         "letters.list": Method(partial(letters.list_letters, gateway), changes=False),

@@ -6,11 +6,10 @@ is not used: that gathers with asyncio, fails a whole batch for one bad entry, a
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, is_dataclass
-from functools import cache, partial, wraps
-from inspect import BoundArguments, signature, unwrap
+from functools import cache, wraps
+from inspect import BoundArguments, signature
 from typing import Any, cast
 
 from jsonrpcserver import Error, InvalidParams, Result, Success
@@ -26,7 +25,7 @@ from jsonrpcserver.response import (
 from jsonrpcserver.sentinels import NOCONTEXT
 from pydantic import TypeAdapter, ValidationError
 
-from hookgate.control.methods import Method, Methods
+from hookgate.control.methods import Method, Methods, annotation
 from hookgate.operations.refused import OperationRefused
 from hookgate.protocol.values import Json
 
@@ -53,12 +52,12 @@ async def answer(request: Members, methods: Methods) -> Members | None:
 
 
 def _served(method: Method) -> Any:  # noqa: ANN401 - the library types its methods as synchronous
-    shape, names = signature(method.call), _names(method.call)
+    shape = signature(method.call)
 
     # wraps, so that the library checks the params against the signature of the method itself.
     @wraps(method.call)
     async def call(*args: Json, **params: Json) -> Result:
-        if faults := list(_faults(shape.bind(*args, **params), names)):
+        if faults := list(_faults(method.call, shape.bind(*args, **params))):
             return InvalidParams("; ".join(faults))
         try:
             return Success(_members(await method.call(*args, **params)))
@@ -75,19 +74,11 @@ def _members(result: Any) -> Any:  # noqa: ANN401 - what an operation returns
     return asdict(result) if is_dataclass(result) and not isinstance(result, type) else result
 
 
-def _names(call: Callable[..., object]) -> dict[str, Any]:
-    """What annotations of its parameters stand on."""
-    function = unwrap(call)
-    return vars(sys.modules[(function.func if isinstance(function, partial) else function).__module__])
-
-
-def _faults(given: BoundArguments, names: dict[str, Any]) -> Iterator[str]:
+def _faults(call: Callable[..., object], given: BoundArguments) -> Iterator[str]:
     """What is not of the type that the method's annotation says; the names fit already."""
     for name, value in given.arguments.items():
         try:
-            annotation = given.signature.parameters[name].annotation
-            # One by one: a result may be of a type that is imported for type checkers alone.
-            kind = eval(annotation, names) if isinstance(annotation, str) else annotation  # noqa: S307 - our own text
+            kind = annotation(call, given.signature.parameters[name].annotation)
             _reader(kind).validate_python(value, strict=True)
         except ValidationError as error:
             for fault in error.errors(include_url=False):

@@ -5,9 +5,12 @@ Knows neither JSON-RPC nor sockets, nor what the methods do.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import wraps
+from functools import partial, wraps
+from inspect import unwrap
+from typing import Any
 
 import structlog
 import trio
@@ -26,13 +29,22 @@ INTERNAL = "internal error"
 class Method:
     """`call` takes the request's params as keywords and returns the operation's result; params that its signature
     does not take, or of another type than its annotations say, are -32602. `changes`: it does more than look, and so
-    is asked only of the gateway that was meant."""
+    is asked only of the gateway that was meant. `waits`: for what others do, so it may end with whoever asked."""
 
     call: Callable[..., Awaitable[object]]
     changes: bool
+    waits: bool = False
 
 
 Methods = Mapping[str, Method]
+
+
+def annotation(call: Callable[..., object], written: Any) -> Any:  # noqa: ANN401 - any type that JSON can have
+    """The type of a parameter or of the result, by what stands in the method's signature: what it returns when it is
+    awaited."""
+    function = unwrap(call)
+    module = (function.func if isinstance(function, partial) else function).__module__
+    return eval(written, vars(sys.modules[module])) if isinstance(written, str) else written  # noqa: S307 - our own text
 
 
 def guarded(name: str, method: Method) -> Method:

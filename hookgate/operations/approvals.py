@@ -46,6 +46,12 @@ async def pending(approvals: Approvals, session: str = "") -> tuple[Waiting, ...
     return waiting_rows(await approvals.pending(session))
 
 
+async def decidable(approvals: Approvals, voter: Voter, session: str = "") -> tuple[Waiting, ...]:
+    """Those that the caller may decide, oldest first; of one session or all."""
+    own = await approvals.decidable(voter)
+    return waiting_rows(it.request for it in own if session in ("", it.request.conversation.session))
+
+
 async def decide(approvals: Approvals, request: str, decision: Decision, by: Voter = OPERATOR) -> Outcome:
     """An operator's word, wherever the request was shown; what became of it where that is not the first.
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from hookgate.assembly.tools.opening import More
 from hookgate.operations.refused import OperationRefused
+from hookgate.protocol.catalog import ConnectionStatus
 from hookgate.tools.errors import ToolError
 
 if TYPE_CHECKING:
-    from hookgate.tools.mcp.overview import ConnectionStatus
     from hookgate.tools.mcp.roster import Roster
 
 OPERATOR = "operator"

@@ -20,6 +20,23 @@ EVERYWHERE = ""
 """The workspace of rows that count in all of them."""
 
 
+@dataclass(frozen=True)
+class ConnectionStatus:
+    """An MCP connection, open or kept. `tools`: how many. `approved_by`: of kept ones; `waiting`: tools that nobody
+    has approved; all after it are of open ones."""
+
+    name: str
+    state: str
+    transport: str
+    origin: str
+    tools: int = 0
+    approved_by: str | None = None
+    waiting: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
+    last_error: str = ""
+    restarts: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class ToolRow:
     """One dynamic tool. `workspace` is the folder it belongs to, or EVERYWHERE.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from hookgate.protocol.effects import Effect
 from hookgate.protocol.hook.judgement import Judgement
@@ -15,7 +15,10 @@ from hookgate.protocol.hook.judgement import Judgement
 if TYPE_CHECKING:
     from hookgate.protocol.chat import Chat, Inbound
 
-Json: TypeAlias = "Mapping[str, Json] | list[Json] | tuple[Json, ...] | str | int | float | bool | None"
+    Json: TypeAlias = "Mapping[str, Json] | list[Json] | tuple[Json, ...] | str | int | float | bool | None"
+else:
+    # Whoever reads annotations while it runs would not come to their end.
+    Json = Any
 JsonObject: TypeAlias = Mapping[str, Json]
 
 Role = Literal["system", "user", "assistant", "tool"]

@@ -32,6 +32,7 @@ from hookgate.serve.http import mounted
 from hookgate.serve.metrics import make_metrics
 from hookgate.serve.notify import notify, run_watchdog
 from hookgate.serve.readiness import Looking
+from hookgate.serve.rpc import rpc_endpoint
 from hookgate.serve.signals import HEARD, Orders
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ def _pages(runtime: Runtime, journal: StoredJournal) -> tuple[Page, ...]:
 
 def _surfaces(runtime: Runtime) -> dict[str, App]:
     """What answers operators and their programs, by path."""
-    surfaces = dict[str, App]()
+    surfaces = rpc_endpoint(runtime)
     if runtime.settings.config.http.metrics and runtime.keys is not None:
         operates = partial(runtime.policies.operates, "metrics")
         surfaces["/metrics"] = make_metrics(runtime, Bearers("metrics", runtime.keys, operates))

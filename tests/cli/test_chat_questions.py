@@ -168,7 +168,7 @@ async def test_a_question_that_an_operator_decides_is_over_at_the_terminal(
     ):
         await screen.line("go")
         await screen.sees(ASKED)
-        [waiting] = await operated(socket, "approvals.pending")
+        [waiting] = await operated(socket, "approvals.list")
         decided = await operated(socket, "approvals.decide", request=waiting["request"], approved=True)
         assert (decided["counted"], decided["text"]) == (True, "Allowed.")
         await screen.sees(GONE.strip())

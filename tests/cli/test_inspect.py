@@ -170,7 +170,7 @@ async def test_a_change_is_asked_of_no_other_gateway_than_was_meant_and_the_refu
     for it in (mine, elsewhere):
         it.mkdir()
         configured(it, NOWHERE)
-    stop, session = ("control", "turn.stop"), '{"session": "cli:terminal"}'
+    stop, session = ("control", "sessions.stop"), '{"session": "cli:terminal"}'
     async with open_chat(served(mine), folder):
         for call in (("control", "hooks.reload"), ("control", "no.such"), (*stop, session)):
             refused = await run(elsewhere, *call, home=folder)
@@ -207,10 +207,10 @@ async def test_a_gateway_that_does_not_say_whose_it_is_is_only_looked_at(
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
     monkeypatch.chdir(folder)
     path = socket_path(configuration.runtime_directory())
-    async with open_control(path, {"turn.stop": Method(stop, changes=True)}):
+    async with open_control(path, {"sessions.stop": Method(stop, changes=True)}):
         with pytest.raises(NothingRunning, match=f"{path}, which does not say whose it is$"):
-            await trio.to_thread.run_sync(call_gateway, "turn.stop", '{"session": "a"}', None, None)
-        assert await trio.to_thread.run_sync(call_gateway, "turn.stop", '{"session": "b"}', None, path) == 0
+            await trio.to_thread.run_sync(call_gateway, "sessions.stop", '{"session": "a"}', None, None)
+        assert await trio.to_thread.run_sync(call_gateway, "sessions.stop", '{"session": "b"}', None, path) == 0
     assert asked == ["b"]
 
 
@@ -220,15 +220,15 @@ async def test_every_method_says_what_it_is_given_that_is_of_another_type(folder
         about = json.loads((await run(folder, "control", "gateway.about")).stdout)
         methods = about["methods"]
         takes = {"hooks.restart": "name", "mcp.approve": "name", "mcp.forget": "name", "mcp.show": "name"}
-        takes |= {"approvals.decide": "request", "approvals.revoke": "grant", "turn.stop": "session"}
+        takes |= {"approvals.decide": "request", "approvals.revoke": "grant", "sessions.stop": "session"}
         takes |= {"letters.retry": "letter", "letters.drop": "letter"}
         whole: dict[str, dict[str, Json]] = {
             "mcp.approve": {"name": [], "row": "", "tools": {}},
             "approvals.decide": {"request": [], "approved": True},
         }
         assert {name for name, it in methods.items() if it["changes"]} == {
-            *("approvals.decide", "approvals.revoke", "hooks.reload", "hooks.restart", "reload"),
-            *("mcp.approve", "mcp.forget", "tools.refresh", "turn.stop", "letters.retry", "letters.drop"),
+            *("approvals.decide", "approvals.revoke", "hooks.reload", "hooks.restart"),
+            *("mcp.approve", "mcp.forget", "tools.refresh", "sessions.stop", "letters.retry", "letters.drop"),
         }
         (path,) = (folder / "hookgate").glob("*.sock")
         for method in methods:

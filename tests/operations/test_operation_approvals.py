@@ -43,11 +43,11 @@ async def decided(house: House, operator: Operator, **decision: Json) -> tuple[A
     async with trio.open_nursery() as nursery:
         nursery.start_soon(settle)
         await person.asked.wait()
-        [row] = await operator("pending", session=STEP.session_key)
-        assert await operator("pending", session="elsewhere") == []
+        [row] = await operator("list", session=STEP.session_key)
+        assert await operator("list", session="elsewhere") == []
         outcome = await operator("decide", request=row["request"], **decision)
         assert outcome["counted"]
-    assert await operator("pending") == []
+    assert await operator("list") == []
     late = await operator("decide", request=row["request"], approved=False)
     assert (late["counted"], late["text"].split()[0]) == (False, "operator")
     return row, ended[0]

@@ -72,7 +72,7 @@ async def test_each_turn_says_what_it_does_and_what_ends_it_is_at_hand(tmp_path:
             1,
         )
         assert 0 < first.since <= first.doing_since
-        assert await methods["turn.stop"].call(session="page:b")
+        assert await methods["sessions.stop"].call(session="page:b")
         waiting = (await until_all(served, a="tool", c="person"))["page:c"]
         assert (waiting.name, waiting.message) == ("write", "M3")
         whole = await status(served.runtime)

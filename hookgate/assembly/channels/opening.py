@@ -13,6 +13,7 @@ from hookgate.assembly.agents import chosen
 from hookgate.assembly.channels.desk import Desk
 from hookgate.assembly.channels.platforms import PLATFORMS
 from hookgate.assembly.logs.sinks import observer
+from hookgate.channels.programs import ProgramChannel
 from hookgate.hooks.rules import Mount
 from hookgate.protocol.interfaces import Channel
 from hookgate.protocol.journal.interfaces import Journal
@@ -54,6 +55,10 @@ async def open_channels(stack: AsyncExitStack, config: Config, desk: Desk) -> Op
     """All that are configured, and the keys of programs. Raises ConfigError and StoreFailed."""
     await desk.keys.load()
     opened = OpenChannels()
+    if config.http.rpc:
+        programs = ProgramChannel()
+        opened.channels[programs.name] = programs
+        opened.mounts.append(observer(f"channel {programs.name}", programs.observed, programs.hear))
     for name, section in config.channels.items():
         if section.kind == "web":
             await _open_web(stack, name, config, desk, opened)

@@ -25,7 +25,11 @@ class Policies:
         """What people see from now on, and who they are."""
         self._own = ChannelPolicy(show_denials=config.agent.show_denials)
         self.sections = config.channels
-        self._policies = {name: _policy(section) for name, section in config.channels.items()}
+        programs = ChannelPolicy(show_denials=config.agent.show_denials, show_errors="class")
+        self._policies = {
+            **dict.fromkeys(config.http.surfaces, programs),
+            **{name: _policy(section) for name, section in config.channels.items()},
+        }
         self.doors.adopt({name: _door(section) for name, section in config.channels.items()}, known)
 
     def __call__(self, channel: str) -> ChannelPolicy:

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import trio
 
@@ -25,10 +25,8 @@ from hookgate.control.client import call, read_rows
 from hookgate.operations import mcp
 from hookgate.operations.mcp import OPERATOR, Approved, Shown
 from hookgate.operations.refused import OperationRefused
+from hookgate.protocol.catalog import ConnectionStatus
 from hookgate.protocol.values import JsonObject
-
-if TYPE_CHECKING:
-    from hookgate.tools.mcp.overview import ConnectionStatus
 
 T = TypeVar("T")
 
@@ -38,7 +36,7 @@ HERE = "No hookgate is running; this is what is configured and kept."
 
 def list_connections(config_file: Path | None, control: Path | None, *, as_json: bool) -> int:
     """Raises ConfigError, StoreFailed, ControlFailed, and NothingRunning for an explicit `control`."""
-    from hookgate.tools.mcp.overview import ConnectionStatus
+    from hookgate.tools.mcp.overview import line
 
     found = running_or_none(config_file, control)
     if found is not None:
@@ -46,7 +44,7 @@ def list_connections(config_file: Path | None, control: Path | None, *, as_json:
     else:
         config, _file = configuration.load(config_file)
         rows, where = trio.run(_rows, config), HERE
-    lines = [one_line(row.line(person=True)) for row in rows] or ["no connections"]
+    lines = [one_line(line(row, person=True)) for row in rows] or ["no connections"]
     return say_rows(rows, lambda: [where, *lines], as_json=as_json)
 
 
@@ -78,7 +76,6 @@ def forget_connection(name: str, config_file: Path | None, control: Path | None,
 
 
 async def _rows(config: Config) -> tuple[ConnectionStatus, ...]:
-    from hookgate.tools.mcp.overview import ConnectionStatus
 
     configured = {
         name: ConnectionStatus(name, "configured" if section.enabled else "disabled", section.transport, OPERATOR)

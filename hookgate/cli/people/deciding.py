@@ -57,7 +57,7 @@ def decide_request(said: Said, config_file: Path | None, control: Path | None) -
 
 def _waiting(config_file: Path | None, control: Path | None) -> tuple[Waiting, ...]:
     try:
-        running = running_for("approvals.pending", config_file, control)
+        running = running_for("approvals.list", config_file, control)
     except NothingRunning:
         from hookgate.store.journal.decisions import open_requests
         from hookgate.store.journal.operators.looking import open_look
@@ -69,7 +69,7 @@ def _waiting(config_file: Path | None, control: Path | None) -> tuple[Waiting, .
             return ()
         with open_look(file) as tables:
             return waiting_rows(it.request for it in open_requests(tables))
-    return asked("approvals.pending", Waiting, running, tell=True)[0]
+    return asked("approvals.list", Waiting, running, tell=True)[0]
 
 
 async def _decide_stored(file: Path, said: Said) -> Outcome:

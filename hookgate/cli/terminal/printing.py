@@ -32,9 +32,9 @@ def connections(runtime: Runtime) -> str:
     roster = runtime.more.roster
     if roster is None:
         return "no MCP servers"
-    from hookgate.tools.mcp.overview import overview
+    from hookgate.tools.mcp.overview import line, overview
 
-    return "\n".join(f"  {row.line(person=True)}" for row in overview(roster)) or "no MCP servers"
+    return "\n".join(f"  {line(row, person=True)}" for row in overview(roster)) or "no MCP servers"
 
 
 PROMPT = "> "

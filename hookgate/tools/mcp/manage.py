@@ -11,7 +11,7 @@ from hookgate.tools.dispatch import invalid
 from hookgate.tools.errors import ToolError
 from hookgate.tools.failures import failed, failure
 from hookgate.tools.mcp.asked import SCHEMA, read_asked
-from hookgate.tools.mcp.overview import overview
+from hookgate.tools.mcp.overview import line, overview
 from hookgate.tools.mcp.roster import Roster
 from hookgate.tools.mcp.server import NAME
 from hookgate.tools.schema.objects import takes
@@ -88,5 +88,5 @@ class McpList:
 
     async def execute(self, call: ToolCall) -> ToolResult:
         rows = overview(self._roster)
-        lines = [f"MCP connections: {len(rows)}", *((row.line() for row in rows) if rows else ["(empty)"])]
+        lines = [f"MCP connections: {len(rows)}", *(map(line, rows) if rows else ["(empty)"])]
         return ToolResult("\n".join(lines), data={"connections": [asdict(row) for row in rows]})

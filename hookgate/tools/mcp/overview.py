@@ -2,45 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from hookgate.protocol.catalog import ConnectionStatus
 from hookgate.tools.mcp.asked import plain
 from hookgate.tools.mcp.roster import Kept, Roster
 from hookgate.tools.mcp.server import ServerStatus
 
 
-@dataclass(frozen=True)
-class ConnectionStatus:
-    """`tools`: how many. `approved_by`: of kept ones; `waiting`: tools that nobody has approved; all after it are of
-    open ones."""
+def line(it: ConnectionStatus, *, person: bool = False) -> str:
+    """For reading; a person is also told who has approved it."""
+    waiting = ", ".join(map(plain, it.waiting))
+    parts = (
+        f"{it.name}  {it.state}  {it.transport}  {it.tools} tools  by the {it.origin}",
+        _vouched(it) if person else "",
+        f"waiting for approval: {waiting}" if waiting else "",
+        f"last error: {plain(it.last_error)}" if it.last_error else "",
+    )
+    return "  ".join(part for part in parts if part)
 
-    name: str
-    state: str
-    transport: str
-    origin: str
-    tools: int = 0
-    approved_by: str | None = None
-    waiting: tuple[str, ...] = ()
-    skipped: tuple[str, ...] = ()
-    last_error: str = ""
-    restarts: int = 0
 
-    def line(self, *, person: bool = False) -> str:
-        """For reading; a person is also told who has approved it."""
-        waiting = ", ".join(map(plain, self.waiting))
-        parts = (
-            f"{self.name}  {self.state}  {self.transport}  {self.tools} tools  by the {self.origin}",
-            self._vouched() if person else "",
-            f"waiting for approval: {waiting}" if waiting else "",
-            f"last error: {plain(self.last_error)}" if self.last_error else "",
-        )
-        return "  ".join(part for part in parts if part)
-
-    def _vouched(self) -> str:
-        """Who has approved what a model has made; its state says so already where it waits for that."""
-        if self.origin != "model" or self.state == "needs_approval":
-            return ""
-        return f"approved by the {self.approved_by}" if self.approved_by else "not approved"
+def _vouched(it: ConnectionStatus) -> str:
+    """Who has approved what a model has made; its state says so already where it waits for that."""
+    if it.origin != "model" or it.state == "needs_approval":
+        return ""
+    return f"approved by the {it.approved_by}" if it.approved_by else "not approved"
 
 
 def overview(roster: Roster) -> tuple[ConnectionStatus, ...]:

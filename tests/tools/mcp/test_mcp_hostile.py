@@ -8,8 +8,9 @@ import pytest
 import trio
 from benches import odd, opened, pids
 
+from hookgate.protocol.catalog import ConnectionStatus
 from hookgate.tools.errors import ToolError
-from hookgate.tools.mcp.overview import ConnectionStatus
+from hookgate.tools.mcp.overview import line
 from tests.processes import gone
 
 SIZE = "bytes, more than 16777216"
@@ -161,7 +162,7 @@ async def test_a_server_that_asks_without_end_is_not_served_without_end() -> Non
 
 def test_what_a_server_calls_its_tools_and_says_last_is_one_line_of_the_list() -> None:
     row = ConnectionStatus("odd", "up", "stdio", "model", waiting=("a\nother  up",), last_error="no\x1b[2J")
-    shown = row.line()
+    shown = line(row)
     assert shown.endswith(r"waiting for approval: a\nother  up  last error: no\x1b[2J")
 
 

@@ -1,0 +1,28 @@
+"""Where programs ask by JSON-RPC: at /rpc, where that is on."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from hookgate.assembly.app import Runtime
+from hookgate.channels.http.bearer import Bearers
+from hookgate.channels.http.server import App
+from hookgate.channels.programs import NAME
+from hookgate.control.http import PATH, make_app
+from hookgate.control.methods import Methods
+from hookgate.control.programs import program_methods
+from hookgate.protocol.approval import Voter
+from hookgate.protocol.journal.keys import Key
+
+
+def rpc_endpoint(runtime: Runtime) -> dict[str, App]:
+    """By its path."""
+    keys = runtime.keys
+    if keys is None or NAME not in runtime.channels:
+        return {}
+    bearers = Bearers(NAME, keys, partial(runtime.policies.operates, NAME))
+
+    def methods(key: Key) -> Methods:
+        return program_methods(runtime, Voter(key.channel, key.name), operates=bearers.operates(key))
+
+    return {PATH: make_app(bearers, keys, methods)}

@@ -1,0 +1,37 @@
+"""docs/json-rpc.md keeps its word: its requests are answered so by a gateway, and openrpc.json is what it says of
+itself."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import get_args, get_type_hints
+
+import trio
+
+from hookgate.operations.programs import Progress
+from hookgate.protocol.codec import decode
+from tests.docs.page import codes, read_page
+from tests.serve.gateway import configured, open_served
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = read_page(DOCS / "json-rpc.md")
+
+
+async def test_the_requests_are_answered_as_the_page_shows(tmp_path: Path) -> None:
+    async with open_served(configured(tmp_path)) as served:
+        keys = served.runtime.keys
+        assert keys is not None
+        _key, shown = await keys.add("rpc", "build", "operator")
+        env = {"KEY": shown, "URL": f"http://{served.address}", "PATH": "/usr/bin:/bin"}
+        [part] = PAGE.marked("run")
+        for block in re.split(r"^\$ ", part.text, flags=re.MULTILINE)[1:]:
+            command, _, expected = block.partition("\n")
+            ended = await trio.run_process(["sh", "-c", command], env=env, capture_stdout=True)
+            assert decode(ended.stdout) == decode(expected), command
+
+
+def test_the_states_are_all_there_are() -> None:
+    states = get_args(get_type_hints(Progress)["state"])
+    flat = {it for state in states for it in (get_args(state) or (state,))}
+    assert {code for row in PAGE.one("states").rows for code in codes(row[0])} == flat
