@@ -6,18 +6,21 @@ import os
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, fields
 from time import time
+from typing import TYPE_CHECKING
 
 from hookgate import __version__
 from hookgate import config as configuration
 from hookgate.assembly.app import Runtime
 from hookgate.loop.sessions.jobs import Prompt
-from hookgate.loop.sessions.session import Session
 from hookgate.operations.approvals import Waiting, pending
 from hookgate.operations.channels import ChannelStatus, list_channels
 from hookgate.operations.hooks import HookStatus, list_hooks
 from hookgate.operations.store import OK, store_state
 from hookgate.protocol.journal.views import AuditView, DeadLetter, Outgoing, Overview, StoreView
 from hookgate.telemetry.turns import Activity, Doing
+
+if TYPE_CHECKING:
+    from hookgate.loop.sessions.session import Session
 
 DOWN = ("restarting", "quarantined", "stopped")
 """Of a hook. One that starts is not there yet, and nothing is wrong with it."""

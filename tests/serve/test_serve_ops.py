@@ -239,7 +239,7 @@ async def test_reload_restart_and_audit_say_what_happened(tmp_path: Path) -> Non
         status, text = await do(ann, "audit.verify")
         assert (status, "records: " in text) == (200, True)
         assert (await see(ann, "audit"))["verdict"]["state"] in ("anchored", "unanchored")
-        [channel] = await see(ann, "channels")
+        [channel, _programs] = await see(ann, "channels")
         assert (channel["name"], channel["state"]) == ("page", "receiving")
         assert [did for _by, did, _about in recorded(tmp_path)] == ["reload", "reload", "audit.verify"]
 

@@ -1,4 +1,4 @@
-"""JSON-RPC over HTTP against a whole gateway: messages are sent and waited for, calls decided, and what is wrong told."""
+"""JSON-RPC over HTTP against a whole gateway: messages are sent and waited for, calls decided, mistakes told."""
 
 from __future__ import annotations
 
@@ -229,7 +229,7 @@ async def test_waits_end_with_their_client_their_key_and_the_server_and_hold_up_
         slow = [request("message.wait", {"message": message, "timeout_s": 50}, n) for n in range(50)]
 
         async def listening(count: int) -> None:
-            while sum(map(len, programs._bells.values())) != count:  # noqa: SLF001 - what nobody else is told
+            while sum(map(len, programs._bells.values())) != count:
                 await trio.sleep(0.01)
 
         async with trio.open_nursery() as nursery:

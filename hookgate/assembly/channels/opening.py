@@ -55,10 +55,6 @@ async def open_channels(stack: AsyncExitStack, config: Config, desk: Desk) -> Op
     """All that are configured, and the keys of programs. Raises ConfigError and StoreFailed."""
     await desk.keys.load()
     opened = OpenChannels()
-    if config.http.rpc:
-        programs = ProgramChannel()
-        opened.channels[programs.name] = programs
-        opened.mounts.append(observer(f"channel {programs.name}", programs.observed, programs.hear))
     for name, section in config.channels.items():
         if section.kind == "web":
             await _open_web(stack, name, config, desk, opened)
@@ -66,6 +62,10 @@ async def open_channels(stack: AsyncExitStack, config: Config, desk: Desk) -> Op
             await _open_openai(stack, name, config, desk, opened)
         else:
             await _open_platform(stack, name, section, desk, opened)
+    if config.http.rpc:
+        programs = ProgramChannel()
+        opened.channels[programs.name] = programs
+        opened.mounts.append(observer(f"channel {programs.name}", programs.observed, programs.hear))
     return opened
 
 
