@@ -21,7 +21,7 @@ demo: $(if $(wildcard $(VENV)/.run),,telling) $(VENV)/.run plugins
 telling:
 	@echo "installing what hookgate needs into $(VENV), which takes a minute; then the demo begins"
 
-test: $(VENV)/.dev $(VENV)/.go $(VENV)/.mcp $(VENV)/.axe $(VENV)/.telegram $(VENV)/.slack $(VENV)/.discord $(VENV)/.telemetry $(VENV)/.webhooks $(VENV)/.acp tools
+test: $(VENV)/.dev $(VENV)/.go $(VENV)/.mcp $(VENV)/.axe $(VENV)/.telegram $(VENV)/.slack $(VENV)/.discord $(VENV)/.telemetry $(VENV)/.webhooks $(VENV)/.acp $(VENV)/.openai tools
 	@$(BIN)/python -m compileall -q hookgate tests && $(BIN)/python -m compileall -q -l plugins/python
 	@$(BIN)/pytest -q -n 4 || { [ $$? = 1 ] && echo "make test: what failed beside the others runs once more, alone; \
 	what passes now is listed above and wants mending all the same" && $(BIN)/pytest -q --last-failed --last-failed-no-failures none; }
@@ -152,6 +152,14 @@ $(VENV)/.webhooks: $(VENV)/.dev requirements/webhooks.lock
 $(VENV)/.acp: $(VENV)/.dev requirements/acp.lock
 	$(BIN)/uv venv -q --clear --python $(BIN)/python $(VENV)/acp
 	$(BIN)/uv pip install -q --python $(VENV)/acp/bin/python --require-hashes -r requirements/acp.lock
+	@touch $@
+
+# Clients of OpenAI's API, for the tests alone.
+$(VENV)/.openai: $(VENV)/.dev requirements/openai.lock tests/channels/openai/npm/package.json \
+tests/channels/openai/npm/package-lock.json
+	$(BIN)/uv venv -q --clear --python $(BIN)/python $(VENV)/openai
+	$(BIN)/uv pip install -q --python $(VENV)/openai/bin/python --require-hashes -r requirements/openai.lock
+	$(call npm-ci,tests/channels/openai/npm,$(VENV)/openai-node)
 	@touch $@
 
 define npm-ci

@@ -1,0 +1,109 @@
+"""Which conversation a request goes on with, what of it is new there, and when it is the same request again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import trio
+
+from tests.channels.openai.serving_api import Api, asking, open_api
+from tests.model_server import says
+
+REPLY = {"role": "assistant", "content": "whatever the client kept of it"}
+
+
+def model_saw(api: Api) -> list[str]:
+    return [it["content"] for it in api.model.requests[-1].body["messages"][1:]]
+
+
+async def test_each_name_of_a_session_counts_in_its_order_and_stays_within_its_key(tmp_path: Path) -> None:
+    async with open_api(tmp_path) as api:
+        ways: list[dict[str, Any]] = [
+            {"headers": {"x-hookgate-session": "one"}, "session_id": "not-this"},
+            {"session_id": "two", "user": "not-this"},
+            {"metadata": {"session_id": "three"}},
+            {"headers": {"x-openwebui-chat-id": "four", "x-hookgate-history": "server"}},
+            {"user": "five"},
+        ]
+        for way in ways:
+            for text in ("First.", "Second."):
+                answered = await api.ask(text, **way)
+                assert answered.status_code == 200
+            assert model_saw(api) == ["First.", "First.", "Second."], way
+        assert (await api.ask("x", headers={"x-hookgate-session": "one"})).headers["x-hookgate-session"] == "one"
+        async with await api.client("bob") as bob:
+            await bob.post("/chat/completions", json=asking("Who am I?", session_id="two"))
+            assert model_saw(api) == ["Who am I?"]
+
+
+async def test_of_a_whole_history_only_the_new_tail_joins_and_an_edit_takes_back(tmp_path: Path) -> None:
+    async with open_api(tmp_path, says("A1"), says("A2"), says("A3"), says("A4"), says("A5")) as api:
+        named = {"x-openwebui-chat-id": "c"}
+
+        async def ask(*said: Any) -> list[str]:
+            body = asking(*said)
+            assert (await api.ann.post("/chat/completions", json=body, headers=named)).status_code == 200
+            return model_saw(api)
+
+        assert await ask("one") == ["one"]
+        assert await ask("one", REPLY, "two") == ["one", "A1", "two"]
+        # Once more, and another last word, and another first one.
+        assert await ask("one", REPLY, "two") == ["one", "A1", "two"]
+        assert await ask("one", REPLY, "other") == ["one", "A1", "other"]
+        assert await ask("new") == ["new"]
+
+
+async def test_what_open_webui_asks_for_by_the_way_touches_no_chat(tmp_path: Path) -> None:
+    async with open_api(tmp_path) as api:
+        named = {"x-openwebui-chat-id": "c"}
+        await api.ask("one", headers=named)
+        title = await api.ask("### Task:\nGenerate a concise, 3-5 word title.", headers=named, max_tokens=50)
+        assert title.status_code == 200
+        assert len(model_saw(api)) == 1
+        body = asking("one", REPLY, "two")
+        await api.ann.post("/chat/completions", json=body, headers=named)
+        assert model_saw(api) == ["one", "one", "two"]
+
+
+async def test_the_same_request_again_is_one_turn(tmp_path: Path) -> None:
+    """By its key, at any time; by what an SDK says of its retries, within minutes; without either it is another."""
+    async with open_api(tmp_path) as api:
+        first = await api.ask("Pay.", headers={"idempotency-key": "k"})
+        again = await api.ask("Pay.", headers={"idempotency-key": "k"})
+        assert first.json()["choices"] == again.json()["choices"]
+        assert first.json()["id"] == again.json()["id"]
+        assert len(api.model.requests) == 1
+        for where in ({}, {"x-hookgate-session": "s"}):
+            before = len(api.model.requests)
+            tries = [await api.ask("Go.", headers={"x-stainless-retry-count": n, **where}) for n in ("0", "1", "2")]
+            assert len({it.json()["choices"][0]["message"]["content"] for it in tries}) == 1
+            assert len(api.model.requests) == before + 1
+        await api.ask("Go.")
+        await api.ask("Go.")
+        assert len(api.model.requests) == 5
+
+
+async def test_a_repeat_while_the_turn_runs_reads_along(tmp_path: Path) -> None:
+    async with open_api(tmp_path) as api:
+        got = list[str]()
+
+        async def ask() -> None:
+            answered = await api.ask("Slowly.", headers={"idempotency-key": "k"})
+            got.append(answered.json()["choices"][0]["message"]["content"])
+
+        async with trio.open_nursery() as nursery:
+            for _ in range(3):
+                nursery.start_soon(ask)
+        assert got == ["Slowly."] * 3
+        assert len(api.model.requests) == 1
+
+
+async def test_a_command_is_answered_as_in_any_chat(tmp_path: Path) -> None:
+    async with open_api(tmp_path) as api:
+        named = {"x-hookgate-session": "s"}
+        await api.ask("one", headers=named)
+        answered = (await api.ask("/new", headers=named)).json()["choices"][0]
+        assert answered["message"]["content"] == "A new conversation."
+        await api.ask("two", headers=named)
+        assert model_saw(api) == ["two"]
