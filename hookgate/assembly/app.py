@@ -24,7 +24,7 @@ from hookgate.assembly.logs.opening import redacted_logs
 from hookgate.assembly.providers import open_providers
 from hookgate.assembly.redacting import make_redactor
 from hookgate.assembly.settings import Ports, Settings
-from hookgate.assembly.telemetry import Telemetry
+from hookgate.assembly.telemetry import Telemetry, open_telemetry
 from hookgate.assembly.tools.opening import More, Toolset, all_rules, open_more_tools, open_toolset
 from hookgate.assembly.tools.skills import Joined, Skills, load_skills, switched_on
 from hookgate.channels.http.keys import Keys
@@ -106,6 +106,7 @@ async def open_runtime(settings: Settings, ports: Ports) -> AsyncGenerator[Runti
     async with AsyncExitStack() as stack:
         redactor = make_redactor(config, tuple(settings.keys.values()))
         stack.enter_context(redacted_logs(redactor))
+        telemetry = await stack.enter_async_context(open_telemetry(config.telemetry, serving=settings.serving))
         gate = Gate(frozenset({*config.providers, *ports.providers}), redactor, spec_problem)
         providers = await open_providers(stack, settings, ports.providers)
         tools = await _open_tools(stack, settings, gate, redactor)
@@ -117,8 +118,7 @@ async def open_runtime(settings: Settings, ports: Ports) -> AsyncGenerator[Runti
         journal, policies = ports.journal or MemoryJournal(), Policies(config)
         desk = Desk(journal, redactor, tools.media, policies)
         opened = await open_channels(stack, config, desk) if settings.serving else OpenChannels()
-        telemetry = Telemetry()
-        heard = (*opened.mounts, *(telemetry.mounts if settings.serving else ()))
+        heard = (*opened.mounts, *telemetry.mounts)
         mounted = (*(it.mount for it in (skills, context) if it is not None), *heard)
         inside = (*own_guards(config, tools), *(extensions.inside if extensions else ()), *mounted, *ports.inside)
         mounts = Mounts(gate, restarts(config.hooks.defaults), inside)

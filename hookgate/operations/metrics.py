@@ -11,19 +11,16 @@ from pathlib import Path
 from hookgate.assembly.app import Runtime
 from hookgate.operations.status import Status, status
 from hookgate.telemetry.exposition import Family, Sample
+from hookgate.telemetry.otlp import Exporter
 
 RECEPTIONS = ("receiving", "degraded", "down")
 
 
 async def metrics(runtime: Runtime) -> tuple[Family, ...]:
-    found = await status(runtime)
-    return (
-        *runtime.telemetry.metrics.families,
-        *_of_calls(found),
-        *_of_parts(found),
-        *_of_store(found),
-        *_of_process(found),
-    )
+    found, exporter = await status(runtime), runtime.telemetry.exporter
+    traced = _of_traces(exporter) if exporter is not None else ()
+    now = (*_of_calls(found), *_of_parts(found), *_of_store(found), *_of_process(found))
+    return (*runtime.telemetry.metrics.families, *now, *traced)
 
 
 def _of_calls(it: Status) -> Iterator[Family]:
@@ -74,6 +71,11 @@ def _of_store(it: Status) -> Iterator[Family]:
     yield _gauge("hookgate_audit_signed_records", "Those under a signed checkpoint.", [((), audit.signed)])
     signed = [((), audit.signed_at)]
     yield _gauge("hookgate_audit_checkpoint_timestamp_seconds", "When the last checkpoint was signed.", signed)
+
+
+def _of_traces(it: Exporter) -> Iterator[Family]:
+    spans = _each((("sent", it.sent), ("lost", it.lost)))
+    yield _counter("hookgate_trace_spans", "Spans of traces, by what became of them.", spans, "outcome")
 
 
 def _of_process(it: Status) -> Iterator[Family]:

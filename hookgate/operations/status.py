@@ -118,7 +118,7 @@ async def status(runtime: Runtime) -> Status:
         config=str((config.file or config.base / configuration.FILE_NAME).resolve()),
         at=time(),
         started_at=runtime.telemetry.started_at,
-        problems=(*_wrong(hooks, channels, stored), *_stuck(found)),
+        problems=(*_wrong(hooks, channels, stored), *_stuck(found), *_untraced(runtime)),
         turns=turns,
         sessions=Sessions(len(turns), config.config.gateway.max_turns, len(sessions), found.conversations),
         hooks=hooks,
@@ -157,6 +157,12 @@ def _wrong(hooks: Sequence[HookStatus], channels: Sequence[ChannelStatus], store
             yield f"hook {hook.name} is {hook.state}: {hook.reason}"
         elif hook.failing:
             yield f"hook {hook.name} fails: {hook.failing}"
+
+
+def _untraced(runtime: Runtime) -> Iterator[str]:
+    exporter = runtime.telemetry.exporter
+    if exporter is not None and exporter.why:
+        yield f"traces cannot leave: {exporter.why}"
 
 
 def _stuck(found: Overview) -> Iterator[str]:

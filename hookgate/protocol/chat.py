@@ -42,7 +42,8 @@ class Inbound:
     """`replaces`: the number of the entry of its conversation that it takes the place of, and of all that came after;
     0: it goes at the end. Of a chat with several people: `mentioned`, the bot is named in it; `reply_to_bot`, it
     answers something that the bot has said. `album`: messages with the same one were sent as one; what comes late of
-    them joins the turn of the others. `client`: what a program sends with it; with an empty text, that is all."""
+    them joins the turn of the others. `client`: what a program sends with it; with an empty text, that is all.
+    `trace`: the W3C traceparent of the request that brought it, if one did."""
 
     chat: Chat
     text: str
@@ -53,6 +54,7 @@ class Inbound:
     reply_to_bot: bool = False
     album: str = ""
     client: ClientInput | None = None
+    trace: str = ""
 
     @property
     def sound(self) -> Inbound:

@@ -15,6 +15,7 @@ from hookgate.sections.guards import GuardsSection
 from hookgate.sections.hooks import HooksSection
 from hookgate.sections.section import Name, Section, Several, nested
 from hookgate.sections.skills import SkillsSection
+from hookgate.sections.telemetry import TelemetrySection
 from hookgate.sections.tools import DynamicSection, McpDefaults, ToolsSection
 from hookgate.sections.zot import ZotSection
 
@@ -62,6 +63,7 @@ class Config(Section):
     http: HttpSection = nested()
     store: StoreSection = nested()
     log: LogSection = nested()
+    telemetry: TelemetrySection = nested()
     control: ControlSection = nested()
 
     @property

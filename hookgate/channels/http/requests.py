@@ -14,6 +14,7 @@ from hookgate.protocol.codec import decode, encode
 from hookgate.protocol.errors import BadMessage
 
 JSON_BYTES = 1_000_000
+TRACE_BYTES = 128
 BODY_S = 30.0
 """For a whole body of JSON."""
 
@@ -66,6 +67,12 @@ async def read_json(request: Request, most: int = JSON_BYTES, within_s: float = 
     if not isinstance(value, dict):
         raise Refused(400, "no JSON object")
     return cast("dict[str, Any]", value)
+
+
+def trace_of(headers: Mapping[str, str]) -> str:
+    """The W3C traceparent that a request is part of, as it came; empty: of none."""
+    shown = headers.get("traceparent", "")
+    return shown if len(shown) <= TRACE_BYTES else ""
 
 
 def text_of(members: Mapping[str, Any], name: str, most: int = JSON_BYTES) -> str:

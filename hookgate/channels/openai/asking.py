@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from time import time
 from typing import Any
 
+from hookgate.channels.http.requests import trace_of
 from hookgate.channels.openai.completion_wire import CompletionRequest
 from hookgate.channels.openai.errors import ApiError, bad_request
 from hookgate.channels.openai.history import new_tail
@@ -69,7 +70,8 @@ class Asking:
         tail = await self._kept(tail, where.chat)
         tools = tools_of(request, self._parts.tools(where.chat))
         client = ClientInput(said.system, tail.messages, tools, options_of(request))
-        inbound = Inbound(where.chat, tail.text, tail.media, where.message, tail.replaces, client=client)
+        its = (where.chat, tail.text, tail.media, where.message, tail.replaces)
+        inbound = Inbound(*its, client=client, trace=trace_of(posted.headers))
         return Asked(where, inbound, exchanges, may_repeat, identity.key != "")
 
     def agent(self, model: str) -> str:

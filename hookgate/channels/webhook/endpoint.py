@@ -11,7 +11,7 @@ import structlog
 from starlette.requests import Request
 from starlette.responses import Response
 
-from hookgate.channels.http.requests import Gone, Refused, answer, read_body
+from hookgate.channels.http.requests import Gone, Refused, answer, read_body, trace_of
 from hookgate.channels.http.server import Receive, Scope, Send
 from hookgate.channels.platforms.files import keep_attachment
 from hookgate.channels.platforms.said import Attachment
@@ -55,7 +55,8 @@ class Endpoint:
         if not self.is_open:
             raise Refused(503, "it is not open yet", SOON)
         try:
-            accepted = await self._take(read(body, request.headers, self._parts.rules()), head.id)
+            said = read(body, request.headers, self._parts.rules())
+            accepted = await self._take(said, head.id, trace_of(request.headers))
         except Unreadable as error:
             raise Refused(400, str(error)) from None
         except StoreFailed as error:
@@ -77,12 +78,12 @@ class Endpoint:
             raise Refused(401, "it is not signed with a secret of this channel")
         return head, body
 
-    async def _take(self, said: Said, id_: str) -> Mapping[str, object]:
+    async def _take(self, said: Said, id_: str, trace: str) -> Mapping[str, object]:
         """What is answered once it is stored. Raises Refused, Unreadable and StoreFailed."""
         alone = said.chat == said.sender
         chat = Chat(self._settings.name, said.chat, said.sender, "direct" if alone else "group", said.thread)
         # Whoever brings it means it for us, whoever else is in its chat.
-        inbound = Inbound(chat, said.text, (), id_, mentioned=not alone)
+        inbound = Inbound(chat, said.text, (), id_, mentioned=not alone, trace=trace)
         if self._parts.is_stranger(inbound):
             # Without its id: when they are on the list, the same may come again.
             await self._parts.turn_away(replace(inbound, message_id=""))

@@ -13,7 +13,7 @@ from typing import cast
 from starlette.requests import Request
 from starlette.responses import Response
 
-from hookgate.channels.http.requests import Refused, answer, read_json, text_of
+from hookgate.channels.http.requests import Refused, answer, read_json, text_of, trace_of
 from hookgate.channels.web.access.logins import Login
 from hookgate.channels.web.channel import WebChannel
 from hookgate.channels.web.settings import WebParts
@@ -78,7 +78,9 @@ class ChatsApi:
         text, media = text_of(members, "text", MAX_TEXT), await self._files(members.get("media"), login)
         if not text.strip() and not media:
             raise Refused(400, "the message is empty")
-        return await self._received(Inbound(self.chat(request, login), text, media, _key(text_of(members, "key"))))
+        key = _key(text_of(members, "key"))
+        said = Inbound(self.chat(request, login), text, media, key, trace=trace_of(request.headers))
+        return await self._received(said)
 
     async def turn_away(self, request: Request, login: Login) -> None:
         """What somebody writes who is not heard here: in the books, as far as it is a message and can be stored."""
@@ -99,7 +101,8 @@ class ChatsApi:
             raise Refused(400, "the message is empty")
         chat = self.chat(request, login)
         inbound, entry = await self._stored(chat, message)
-        return await self._received(Inbound(chat, text, inbound.media, _key(text_of(members, "key")), entry))
+        key, trace = _key(text_of(members, "key")), trace_of(request.headers)
+        return await self._received(Inbound(chat, text, inbound.media, key, entry, trace=trace))
 
     async def regenerate(self, request: Request, login: Login) -> Response:
         """The last message once more, as a message of its own in its place."""
