@@ -56,7 +56,7 @@ NOT_IN_PROTOCOL = {
     *("asyncio", "httpx", "jsonrpcserver", "logging", "os", "pathlib", "random", "select", "signal", "socket"),
     *("ssl", "structlog", "subprocess", "sys", "tempfile", "threading", "time", "trio"),
 }
-HTTPX_USERS = {"providers/http.py", "tools/web/fetch.py", "channels/platforms/requests.py"}
+HTTPX_USERS = {"providers/http.py", "tools/web/fetch.py", "channels/platforms/requests.py", "telemetry/otlp.py"}
 ENVIRONMENT = {"environ", "environb", "getenv", "putenv"}
 
 
