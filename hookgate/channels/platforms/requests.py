@@ -7,7 +7,7 @@ Every failure leaves as Unreached, in words of our own: addresses and headers ho
 from __future__ import annotations
 
 import ssl
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import cast
@@ -165,11 +165,17 @@ async def _read(response: httpx.Response, most: int) -> bytes:
     return b"".join(parts)
 
 
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
 def _meaning(error: Exception) -> str:
     match error:
         case httpx.ConnectTimeout():
             return f"it did not accept a connection within {CONNECT_S:g} s"
-        case httpx.ConnectError() if isinstance(error.__cause__ or error.__context__, ssl.SSLError):
+        case httpx.ConnectError() if any(isinstance(it, ssl.SSLError) for it in _causes(error)):
             return "it could not prove who it is (TLS failed)"
         case httpx.ConnectError():
             return "it cannot be reached"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import ssl
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ import trio
 from hookgate.channels.webhook.signing import is_signed, read_head, read_secret
 
 T = TypeVar("T")
-Answering = Callable[[trio.SocketStream], Awaitable[None]]
+Answering = Callable[[trio.abc.Stream], Awaitable[None]]
 SECRET = "whsec_" + "A" * 43 + "="
 
 
@@ -37,24 +38,24 @@ class Sent:
 
 
 def status(number: int, *headers: str) -> Answering:
-    async def answer(stream: trio.SocketStream) -> None:
+    async def answer(stream: trio.abc.Stream) -> None:
         lines = (f"HTTP/1.1 {number} So", "content-length: 0", "connection: close", *headers, "", "")
         await stream.send_all("\r\n".join(lines).encode())
 
     return answer
 
 
-async def hang(stream: trio.SocketStream) -> None:
+async def hang(stream: trio.abc.Stream) -> None:
     """Until the other side has had enough."""
     await stream.receive_some(1)
 
 
-async def close(stream: trio.SocketStream) -> None:
+async def close(stream: trio.abc.Stream) -> None:
     """In the middle of the head."""
     await stream.send_all(b"HTTP/1.1 20")
 
 
-async def pour(stream: trio.SocketStream) -> None:
+async def pour(stream: trio.abc.Stream) -> None:
     """A yes and 100 MB, or as much of it as somebody wants to have."""
     await stream.send_all(b"HTTP/1.1 200 So\r\ncontent-length: 100000000\r\n\r\n")
     for _ in range(1000):
@@ -66,6 +67,7 @@ class Receiver:
     """`answers`: what is answered, one after the other, then 204. `sent` is what came whole."""
 
     url: str
+    tls: ssl.SSLContext | None = None
     answers: list[Answering] = field(default_factory=list[Answering])
     sent: list[Sent] = field(default_factory=list[Sent])
 
@@ -82,14 +84,15 @@ class Receiver:
     def texts(self) -> list[str]:
         return [it.event["data"]["text"] for it in self.sent if it.event["type"].startswith("hookgate.message.")]
 
-    async def serve(self, stream: trio.SocketStream) -> None:
-        async with stream:
-            self.sent.append(await _read(stream))
+    async def serve(self, socket: trio.SocketStream) -> None:
+        stream = trio.SSLStream(socket, self.tls, server_side=True, https_compatible=True) if self.tls else socket
+        async with socket:
             with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+                self.sent.append(await _read(stream))
                 await (self.answers.pop(0) if self.answers else status(204))(stream)
 
 
-async def _read(stream: trio.SocketStream) -> Sent:
+async def _read(stream: trio.abc.Stream) -> Sent:
     connection, headers, body = h11.Connection(h11.SERVER), dict[str, str](), b""
     while True:
         match connection.next_event():
@@ -104,9 +107,10 @@ async def _read(stream: trio.SocketStream) -> Sent:
 
 
 @asynccontextmanager
-async def open_receiver(*answers: Answering) -> AsyncGenerator[Receiver]:
+async def open_receiver(*answers: Answering, tls: ssl.SSLContext | None = None) -> AsyncGenerator[Receiver]:
     listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
-    receiver = Receiver(f"http://127.0.0.1:{listeners[0].socket.getsockname()[1]}/told", list(answers))
+    port = listeners[0].socket.getsockname()[1]
+    receiver = Receiver(f"http{'s' if tls else ''}://127.0.0.1:{port}/told", tls, list(answers))
     async with trio.open_nursery() as nursery:
         nursery.start_soon(trio.serve_listeners, receiver.serve, listeners)
         yield receiver

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
+import ssl
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from socket import AF_INET, SOCK_STREAM
 from time import time
 from typing import Any
 
+import httpx
 import pytest
 import trio
 import trio.lowlevel
@@ -21,6 +24,7 @@ from hookgate.protocol.channel import Undelivered
 from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.payloads import DeadLetter, HookState, TurnStart
+from tests.certificates import certified
 from tests.channels.storing import Storing, asked, delivering, request, storing
 from tests.channels.webhook.receiver import SECRET, Receiver, close, hang, open_receiver, pour, status
 
@@ -168,6 +172,49 @@ async def test_addresses_that_are_not_public_are_reached_only_where_that_is_conf
         assert [it.headers["host"].partition(":")[0] for it in receiver.sent] == ["127.0.0.1", "localhost"]
         async with opened(tmp_path / "x", receiver, url="https://no.such.host.invalid/") as bench:
             assert (await bench.refused()).why == "its name means no address"
+
+
+@dataclass
+class Names(trio.abc.HostnameResolver):
+    """What names mean, the next time something else."""
+
+    meanings: dict[str, list[list[str]]]
+
+    async def getaddrinfo(self, host: Any, port: Any, *_how: Any, **_more: Any) -> Any:
+        found = self.meanings[host if isinstance(host, str) else host.decode()]
+        addresses = found.pop(0) if len(found) > 1 else found[0]
+        return [(AF_INET, SOCK_STREAM, 6, "", (it, int(port or 0))) for it in addresses]
+
+    async def getnameinfo(self, sockaddr: Any, flags: Any) -> Any:
+        raise NotImplementedError
+
+
+async def test_the_address_that_was_looked_at_is_connected_to_and_has_to_prove_the_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key, certificate = certified(tmp_path, "good.test")
+    server, roots = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), httpx.create_ssl_context
+    server.load_cert_chain(certificate, key)
+
+    def with_ours(**given: Any) -> ssl.SSLContext:
+        context = roots(**given)
+        context.load_verify_locations(certificate)
+        return context
+
+    monkeypatch.setattr(httpx, "create_ssl_context", with_ours)
+    # One of two is out of order, and a name that would lead elsewhere a moment later is not asked again.
+    elsewhere = [["127.0.0.3", "127.0.0.1"], ["127.0.0.4"]]
+    trio.socket.set_custom_hostname_resolver(Names({"good.test": elsewhere, "bad.test": [["127.0.0.1"]]}))
+    async with open_receiver(tls=server) as receiver:
+        for name in ("good.test", "bad.test"):
+            url = receiver.url.replace("127.0.0.1", name)
+            async with opened(tmp_path / name, receiver, url=url) as bench:
+                if name == "good.test":
+                    assert await bench.opened.channel.send(HELLO, "k")
+                else:
+                    assert (await bench.refused()).why == "it could not prove who it is (TLS failed)"
+    [sent] = receiver.sent
+    assert sent.headers["host"].partition(":")[0] == "good.test"
 
 
 async def test_what_gets_through_at_last_comes_in_order_and_what_never_does_is_a_dead_letter(tmp_path: Path) -> None:

@@ -6,8 +6,10 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from hookgate.channels.webhook.reading import Said, Unreadable, read
+from hookgate.channels.webhook.reading import MEMBERS, Said, Unreadable, read
 from hookgate.channels.webhook.settings import Rules
 from hookgate.protocol.media import Inline
 from tests.channels.webhook.asking_others import needs_others, others
@@ -128,6 +130,28 @@ def test_data_in_base64_is_read_by_its_type() -> None:
 def test_what_is_no_message_is_refused_and_the_reason_said(value: object, rules: Rules, why: str) -> None:
     with pytest.raises(Unreadable, match=why):
         said(value, rules)
+
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.sampled_from(["/new", "1.0", "a"])
+NAMES = st.sampled_from([*MEMBERS, "data", "specversion", "id", "source", "type", "data_base64"])
+JSON = st.recursive(
+    SCALARS, lambda it: st.lists(it, max_size=4) | st.dictionaries(NAMES | st.text(), it, max_size=5), max_leaves=20
+)
+
+
+@given(
+    JSON.map(lambda it: json.dumps(it).encode()) | st.binary(),
+    st.sampled_from([{}, BINARY, BINARY | {"content-type": "text/x"}]),
+    st.sampled_from([NO_RULES, FROM, Rules("/data"), Rules("/0", "/1"), Rules(chat_from="/text")]),
+)
+def test_whatever_comes_is_a_message_or_refused(body: bytes, headers: dict[str, str], rules: Rules) -> None:
+    try:
+        message = read(body, headers, rules)
+    except Unreadable:
+        return
+    assert message.text or message.media
+    assert message.chat
+    assert rules == NO_RULES or not message.text.strip().startswith("/")
 
 
 @pytest.mark.parametrize(
