@@ -51,7 +51,8 @@ def _find(tables: Tables, words: str, most: int) -> tuple[FoundMessage, ...]:
     pattern = "".join(f"\1{it}" if it in "%_\1" else it for it in words)
     number = number_of(words) or number_of(f"M{words}")
     asked = {"words": words, "pattern": f"%{pattern}%" if words else "", "number": number if number < HIGHEST else 0}
-    rows = tables.connection.execute(FOUND, {**asked, "looked": LOOKED_AT, "most": most}).fetchall()
+    looked = LOOKED_AT if words else most
+    rows = tables.connection.execute(FOUND, {**asked, "looked": looked, "most": most}).fetchall()
     return tuple(FoundMessage(find_message(tables, it), sender or "", _leaving(tables, it)) for it, sender in rows)
 
 
