@@ -201,7 +201,7 @@ class Approvals:
         if not self.may(stored, voter):
             return not_yours(standing, self._limit(standing.request.shown.chat))
         vote = counted(stored.shown, decision, self._people, voter)
-        if vote.grant not in ("", "once") and decision.within:
+        if vote.approved and decision.within:
             true = stored.shown.unredacted or stored.shown
             prefix = self.grants.narrowed(true.call, decision.within)
             vote = replace(vote, prefix=prefix) if prefix else replace(vote, grant="once")

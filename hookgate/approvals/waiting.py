@@ -82,7 +82,7 @@ class Waiting:
 
     async def vote(self, stored: StoredRequest, vote: Vote) -> Standing:
         """What the chats are told leaves where this decides it."""
-        after = Standing(stored, "approved" if vote.approved else "refused", (vote,), vote.reason)
+        after = Standing(stored, "approved" if vote.approved else "refused", (vote,))
         standing = await self._decisions.decide(stored.id, vote, outcome_told(after))
         assert standing is not None  # noqa: S101 - requests are never deleted while a call waits
         if (waiting := self._open.get(stored.id)) is not None:
@@ -95,7 +95,7 @@ class Waiting:
         """Until it is decided, its time is over, or its rule has changed. Cancelled, it stays open for whoever takes
         the message up again, and is void with the message's end; a call that nobody takes up again leaves none."""
         waiting = self._open[stored.id] = _Open(stored, subject)
-        decided = False
+        standing: Standing | None = None
         try:
             # Buttons that were shown before a restart work before the call has come this far again.
             meanwhile = await self._decisions.standing(stored.id)
@@ -112,14 +112,13 @@ class Waiting:
             await self.void_changed(stored.id)
             # Of no effect where somebody has decided.
             standing = await self.vote(stored, waiting.no or Vote(NOBODY, False, silence(stored.shown)))
-            decided = True
+            return standing
         finally:
             del self._open[stored.id]
-            if not decided and not (stored.message and not subject.step.extension):
+            if standing is None and not (stored.message and not subject.step.extension):
                 with trio.CancelScope(shield=True):
                     await self.void(stored, STOPPED)
             waiting.wake()
-        return standing
 
     async def _ask(self, waiting: _Open, where: Collection[Place]) -> None:
         """In place; cards are on their way. Where neither can ask anybody, that is a no."""

@@ -55,5 +55,4 @@ def decided(standing: Standing) -> ApprovalDecided:
     vote, tool = deciding(standing), (shown.unredacted or shown).call.name
     if vote is None:
         return ApprovalDecided(shown.id, tool, False, NOBODY, shown.digest, refusal_reason(standing))
-    grant = vote.grant if approved else None
-    return ApprovalDecided(shown.id, tool, approved, vote.name, shown.digest, vote.reason or None, grant)
+    return ApprovalDecided(shown.id, tool, approved, vote.name, shown.digest, vote.reason or None, vote.grant or None)

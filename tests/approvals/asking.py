@@ -71,6 +71,7 @@ class House:
         channels: Sequence[Person] = (),
         scripts: Callable[[ToolCall], str] | None = None,
         parts: Parts = lambda _call: None,
+        directory: str = "/work",
     ) -> None:
         self.told: list[Payload] = []
         self.journal = journal or MemoryJournal(clock)
@@ -81,7 +82,7 @@ class House:
             self.told.append(payload)
             self.steps.append(step)
 
-        around = Surroundings(emit, redactor, "/work", clock, by_name, parts, scripts)
+        around = Surroundings(emit, redactor, directory, clock, by_name, parts, scripts)
         self.approvals = Approvals(rules, self.journal, around, people)
         self._claims: dict[str, Claim] = {}
         self._numbers = count(1)
@@ -108,6 +109,7 @@ class House:
         told = list[str]()
         while rows := await self.journal.posting.outgoing(channel):
             for row in rows:
+                assert row.outbound.kind == "notice"
                 told.append(f"{row.outbound.chat.session_key} {row.outbound.text}")
                 await self.journal.posting.sent(row.id, "")
         return told

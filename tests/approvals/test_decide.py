@@ -11,7 +11,7 @@ from hookgate.approvals.people import People, Person, may, read_id
 from hookgate.protocol.approval import OPERATOR, ApprovalRequest, Decision, Outcome, RequestState, Terms, Voter
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.journal.values import Conversation, Standing, StoredRequest, Vote
-from tests.approvals.asking import CALL
+from tests.approvals.asking import CALL, House
 
 REQUEST = ApprovalRequest("f", Chat("telegram", "42", sender="7"), CALL, "rule:a", "Run bash?", "", (), 30.0, "d")
 ANN_ID = Voter("telegram", "7")
@@ -144,6 +144,20 @@ def test_who_has_no_say_reads_who_has() -> None:
 )
 def test_the_model_reads_why_it_was_refused(became: Standing, reason: str) -> None:
     assert refusal_reason(became) == reason
+
+
+async def test_the_beginning_of_an_id_means_all_that_wait_and_where_none_does_what_was_decided() -> None:
+    house = House()
+    subject, decisions = await house.subject(), house.journal.decisions
+    bound = (subject.claim.conversation, "")
+    for n in range(5):
+        stored = StoredRequest(f"abcd{n}", *bound, f"{n}", f"d{n}", "p", "rule:a", replace(REQUEST, id=f"abcd{n}"))
+        await decisions.request(subject.claim, stored)
+    for n in (0, 1):
+        await decisions.void(f"abcd{n}", "the turn was stopped")
+    assert await house.approvals.named("abcd") == ("abcd2", "abcd3", "abcd4")
+    assert await house.approvals.named("abcd1") == ("abcd1",)
+    assert await house.approvals.named("abc") == ()
 
 
 KNOWN = People([*PEOPLE_LISTED, Person("eve", (Voter("telegram", "66"),), paired=True)])

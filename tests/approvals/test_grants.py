@@ -101,6 +101,15 @@ async def test_a_yes_can_be_narrowed_to_a_place_too() -> None:
     assert await asked(house, replace(CALL, arguments={"path": "tests"}))
 
 
+async def test_a_yes_covers_nothing_where_tools_work_in_another_folder() -> None:
+    house = House(SHELL)
+    elsewhere = House(SHELL, journal=house.journal, directory="/elsewhere")
+    assert await house.allowed(Person([SESSION]))
+    subject, [wish] = await house.subject(), house.approvals.wishes(STEP, CALL)
+    covered = [await it.approvals.grants.covering(subject, wish) is not None for it in (house, elsewhere)]
+    assert covered == [True, False]
+
+
 async def test_what_covers_a_call_already_is_not_granted_twice() -> None:
     house = House(SHELL, parts=words)
     subject, [wish] = await house.subject(call=STATUS), house.approvals.wishes(STEP, STATUS)

@@ -76,6 +76,19 @@ async def test_a_call_that_is_another_after_a_crash_voids_the_question_and_is_as
             assert came.text == "It is too late: the call, or the rules for it, changed meanwhile."
 
 
+async def test_a_call_of_an_extension_that_is_stopped_leaves_no_question_in_the_file(tmp_path: Path) -> None:
+    with trio.fail_after(DEADLINE_S):
+        async with open_journal(tmp_path / "journal.db", "process", lambda: 1000.0) as journal:
+            house, person = House(SHELL, journal=journal), Person()
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(house.allowed, person, replace(STEP, extension="todo"))
+                await person.asked.wait()
+                nursery.cancel_scope.cancel()
+            assert await house.approvals.pending() == ()
+            came = await house.approvals.decide(person.requests[0].id, YES, BOSS)
+            assert came.text == "It is too late: the turn was stopped."
+
+
 async def test_what_was_allowed_for_a_conversation_stands_after_a_crash(
     tmp_path: Path,
 ) -> None:

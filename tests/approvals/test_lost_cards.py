@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
+import pytest
 import trio
 import trio.testing
 
@@ -12,11 +13,15 @@ from hookgate.approvals.people import People, Person
 from hookgate.approvals.requests import Refused
 from hookgate.approvals.rules import Rule
 from hookgate.protocol.approval import Terms, Voter
+from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.channel import PRESENT, UNLIMITED
 from hookgate.protocol.chat import Chat, Outbound
+from hookgate.protocol.events.payloads import ApprovalDecided
 from hookgate.protocol.journal.values import Arrival, Row
 from tests.approvals import asking
-from tests.approvals.asking import CALL, STEP, House
+from tests.approvals.asking import CALL, STEP, YES, House
+
+DEADLINE_S = 60.0
 
 
 class Wall:
@@ -60,11 +65,13 @@ async def test_a_request_none_of_whose_cards_arrives_is_refused_and_says_why() -
     async def settle(call_id: str) -> None:
         ended.append(await house.approvals.settle(Subject(claim, STEP, CALL, call_id), wishes, WALL))
 
-    with trio.fail_after(10):
+    with trio.fail_after(DEADLINE_S):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(settle, "1.0")
             first, second = await cards(house)
-            assert first.outbound.request == second.outbound.request
+            [waits] = await house.approvals.pending()
+            for card in (first, second):
+                assert card.outbound == Outbound(card.outbound.chat, "Run bash?", kind="notice", request=waits.id)
             await journal.posting.dead(first.id, "Forbidden: bot was kicked")
             house.approvals.look_at(first.outbound.request)
             await trio.testing.wait_all_tasks_blocked()
@@ -81,4 +88,21 @@ async def test_a_request_none_of_whose_cards_arrives_is_refused_and_says_why() -
         await settle("2.0")
     reasons = [it.reason for it in ended if isinstance(it, Refused)]
     assert reasons == [f"the chat could not ask: {why}" for why in ("Forbidden: bot was kicked", "chat not found")]
+    assert {(it.by, it.approved) for it in house.told if isinstance(it, ApprovalDecided)} == {("nobody", False)}
     assert await house.approvals.pending() == ()
+
+
+async def test_whoever_is_asked_in_place_decides_where_the_store_cannot_say_which_cards_came(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def unreadable(_request: str) -> tuple[str, ...]:
+        raise StoreFailed("the disk is gone")
+
+    house, person = House(RULE, people=PEOPLE), asking.Person()
+    monkeypatch.setattr(house.journal.decisions, "given_up", unreadable)
+    with trio.fail_after(DEADLINE_S):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(house.allowed, person)
+            await person.asked.wait()
+            came = await house.approvals.decide(person.requests[0].id, YES, Voter("telegram", "boss"))
+    assert came.text == "Allowed."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,14 +13,14 @@ import trio
 import trio.testing
 
 from hookgate.approvals import people
-from hookgate.approvals.binding import Permit
+from hookgate.approvals.binding import Permit, Subject
 from hookgate.approvals.people import People
 from hookgate.approvals.requests import Refused
 from hookgate.approvals.rules import Rule
 from hookgate.protocol.approval import Decision, Terms, Voter
-from hookgate.protocol.chat import Chat, Inbound
+from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.journal.interfaces import Journal
-from hookgate.protocol.journal.values import PolicyChanged
+from hookgate.protocol.journal.values import Arrival, Claim, PolicyChanged, Standing, StoredRequest
 from hookgate.protocol.values import Step
 from hookgate.store.journal import open_journal
 from tests.approvals.asking import CALL, STEP, House, Person
@@ -114,7 +114,10 @@ async def test_it_takes_different_people_whatever_ids_they_have() -> None:
         assert await call.say(BOB_AT_HOME) == "You have said so already. 1 of 2: it waits for somebody else."
         assert call.ended == []
         assert await call.say(CARL) == "Allowed."
-        assert isinstance(call.ended[0], Permit)
+        [permit] = call.ended
+        assert isinstance(permit, Permit)
+        assert await call.house.told_in("telegram") == ["telegram:77 Run bash? carl has allowed it."]
+        await call.house.approvals.spend(permit)
 
 
 async def test_what_the_chats_are_told_is_stored_with_the_decision_wherever_that_is_made(tmp_path: Path) -> None:
@@ -223,11 +226,13 @@ async def test_people_who_change_void_what_they_were_asked() -> None:
         await trio.testing.wait_all_tasks_blocked()
         assert call.ended == []
         call.house.approvals.adopt([RULE], People([people.Person("carl", (CARL,), OPS)]))
-        assert await call.say(BOB) == "Only those with the role ops may decide this."
+        # Also where they are faster than the call that waits.
         assert await call.say(CARL) == "It is too late: who may decide it has changed."
+        assert await call.say(BOB) == "Only those with the role ops may decide this."
         assert await call.house.told_in("slack") == ["slack:C99 Run bash? Refused: who may decide it has changed."]
         [ended] = call.ended
         assert isinstance(ended, PolicyChanged)
+        assert str(ended) == "who may decide it has changed"
 
 
 async def test_what_somebody_allowed_who_may_no_more_does_not_run() -> None:
@@ -236,22 +241,26 @@ async def test_what_somebody_allowed_who_may_no_more_does_not_run() -> None:
         [permit] = call.ended
         assert isinstance(permit, Permit)
         call.house.approvals.adopt([RULE], People([people.Person("carl", (CARL,), OPS)]))
-        with pytest.raises(PolicyChanged):
+        with pytest.raises(PolicyChanged, match="who may decide it has changed"):
             await call.house.approvals.spend(permit)
         call.house.approvals.adopt([RULE], PEOPLE)
         await call.house.approvals.spend(permit)
 
 
 @pytest.mark.parametrize("rule", [replace(RULE, terms=Terms()), Rule("shell", approvers=())])
-async def test_a_channel_says_who_of_those_of_a_rule_decides_there(rule: Rule) -> None:
+@pytest.mark.parametrize(("limit", "counted"), [(("bob", "eve"), [False, True]), (("ann", "eve"), [True, False])])
+async def test_a_channel_says_who_of_those_of_a_rule_decides_there(
+    rule: Rule, limit: tuple[str, ...], counted: list[bool]
+) -> None:
     house, chat = House(rule, people=PEOPLE), Person()
-    house.approvals.adopt(house.approvals.rules, approvers={"telegram": ("bob", "eve")})
+    house.approvals.adopt(house.approvals.rules, approvers={"telegram": limit})
     with trio.fail_after(DEADLINE_S):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(house.allowed, chat, GROUP)
             await chat.asked.wait()
             said = [await house.approvals.decide(chat.requests[0].id, Decision(True, "x"), it) for it in (ANN, BOB)]
-    assert [it.counted for it in said] == [False, True]
+    assert [it.counted for it in said] == counted
+    assert counted[0] or ", ".join(limit) in said[0].text
 
 
 async def test_where_a_channel_leaves_nobody_the_call_is_refused() -> None:
@@ -262,3 +271,55 @@ async def test_where_a_channel_leaves_nobody_the_call_is_refused() -> None:
     both = "only those with the role ops, as far as the channel names them too (eve), may approve this"
     assert refused.reason == f"{both}, and nobody of them can be reached"
     assert chat.requests == []
+
+
+async def test_after_a_restart_it_is_asked_anew_where_others_may_decide_by_then() -> None:
+    rule = replace(RULE, terms=replace(RULE.terms, ask_in=("slack:C99", "slack:C98")))
+    before, after = ([Person(name="slack"), Person()] for _ in range(2))
+    house = House(rule, people=PEOPLE, channels=before)
+    took = await house.journal.intake.accept(Arrival(STEP.inbound, "main", ""))
+    claim = await house.journal.work.claim("gateway", 60, took.conversation, took.id)
+    assert claim is not None
+    subject, ended = Subject(claim, STEP, CALL, "1.0"), list[Refused | Permit]()
+
+    async def settle(here: House, chat: Person) -> None:
+        ended.append(await here.approvals.settle(subject, here.approvals.wishes(STEP, CALL), chat))
+
+    with trio.fail_after(DEADLINE_S):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(settle, house, before[1])
+            await before[0].asked.wait()
+            nursery.cancel_scope.cancel()
+        [asked], _ = await house.approvals.pending(), await house.told_in("telegram")
+        others = People([people.Person("carl", (CARL,), OPS)])
+        house = House(rule, people=others, channels=after, journal=house.journal)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(settle, house, after[1])
+            await after[0].asked.wait()
+            [again] = await house.approvals.pending()
+            assert again.id != asked.id
+            over = "Run bash? Refused: who may decide it has changed."
+            assert await house.told_in("slack") == [f"slack:{chat} {over}" for chat in ("C99", "C98")]
+            waits = "Run bash? It waits for those with the role ops, asked in slack:C99, slack:C98."
+            assert await house.told_in("telegram") == [f"telegram:42 {over}", f"telegram:42 {waits}"]
+            assert (await house.approvals.decide(again.id, Decision(False, ""), CARL)).text == "Refused."
+    assert ended == [Refused(f"approval:{again.id}", "carl said no")]
+    assert await house.told_in("telegram") == ["telegram:42 Run bash? carl has refused it."]
+
+
+async def test_people_who_change_while_it_is_stored_void_it_before_anybody_sees_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    slack = Person(name="slack")
+    house = House(RULE, people=PEOPLE, channels=[slack])
+    request = house.journal.decisions.request
+
+    async def changing(claim: Claim, stored: StoredRequest, outbox: Sequence[Outbound] = ()) -> Standing:
+        standing = await request(claim, stored, outbox)
+        house.approvals.adopt([RULE], People([people.Person("carl", (CARL,), OPS)]))
+        return standing
+
+    monkeypatch.setattr(house.journal.decisions, "request", changing)
+    with pytest.raises(PolicyChanged, match="who may decide it has changed"):
+        await house.allowed(Person())
+    assert (slack.requests, await house.approvals.pending()) == ([], ())

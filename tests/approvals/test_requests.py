@@ -11,7 +11,7 @@ import pytest
 import trio
 import trio.testing
 
-from hookgate.approvals.binding import Permit
+from hookgate.approvals.binding import Permit, request_digest
 from hookgate.approvals.requests import Refused
 from hookgate.approvals.rules import TTL_S, Rule
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide, Decision, Lasting, Voter, Wish
@@ -60,10 +60,14 @@ async def test_a_yes_lets_the_call_run_once_and_is_asked_again_the_next_time() -
 
 async def test_the_person_sees_the_very_call_and_who_wants_it_asked() -> None:
     house, person = House(), Person([YES])
-    permit = await house.settle([Wish("hook:policy", "Really?", "it deletes", ("boss",), 7)], person)
+    subject = await house.subject()
+    permit = await house.approvals.settle(
+        subject, [Wish("hook:policy", "Really?", "it deletes", ("boss",), 7)], person
+    )
     (request,) = person.requests
     assert (request.call, request.chat, request.asked_by) == (CALL, STEP.chat, "hook:policy")
     assert (request.title, request.text, request.approvers, request.ttl_s) == ("Really?", "it deletes", ("boss",), 7)
+    assert request.digest == request_digest(subject, "hook:policy", "/work")
     assert isinstance(permit, Permit)
     assert [(it.request, it.digest) for it in permit.approvals] == [(request.id, request.digest)]
 
@@ -95,6 +99,20 @@ async def test_a_call_of_an_extension_says_whose_it_is() -> None:
     person = Person([NO])
     await House().settle([Wish("rule:a")], person, replace(STEP, extension="todo"))
     assert person.requests[0].title == f"The extension todo wants to run {CALL.name}."
+    assert person.requests[0].extension == "todo"
+
+
+async def test_a_call_of_an_agent_that_works_for_another_says_whose_it_is() -> None:
+    person = Person([NO])
+    await House().settle([Wish("rule:a")], person, replace(STEP, parent_turn_id="t0"))
+    assert person.requests[0].title == "The agent main wants to run bash."
+
+
+async def test_a_call_that_may_not_wait_is_refused_for_that_reason_and_nobody_is_asked() -> None:
+    house, person = House(SHELL), Person([YES])
+    subject = replace(await house.subject(), may_not_wait="it holds what others write to")
+    ended = await house.approvals.settle(subject, house.approvals.wishes(STEP, CALL), person)
+    assert (ended, person.requests) == (Refused("rule:shell", "it holds what others write to"), [])
 
 
 async def test_what_is_hidden_in_a_question_can_be_revealed_and_its_digest_is_of_the_true_call() -> None:
@@ -135,16 +153,24 @@ async def test_every_wish_needs_its_own_yes() -> None:
     assert len(person.requests) == 2
 
 
-async def test_silence_is_a_no(autojump_clock: trio.testing.MockClock) -> None:
-    house, person = House(SHELL, clock=trio.current_time), Person()
+@pytest.mark.parametrize(
+    "clock", [lambda: 1000.0 + trio.current_time(), lambda: 1000.0], ids=["goes", "stands still"]
+)
+@pytest.mark.parametrize("ttl_s", [30, 0.5])
+async def test_silence_is_a_no_when_its_time_is_over_whatever_the_wall_clock_does(
+    clock: Callable[[], float], ttl_s: float, autojump_clock: trio.testing.MockClock
+) -> None:
+    house, person = House(replace(SHELL, ttl_s=ttl_s), clock=clock), Person()
     ended = await house.settle(house.approvals.wishes(STEP, CALL), person)
-    assert trio.current_time() >= 30
-    (request,) = person.requests
-    assert ended == refused(person, "nobody answered within 30 s")
+    assert trio.current_time() == pytest.approx(ttl_s)
+    (request,), reason = person.requests, f"nobody answered within {ttl_s} s"
+    assert ended == refused(person, reason)
     assert house.told == [
-        ApprovalRequested(request.id, "bash", "rule:shell", "Run bash?", 30, request.digest),
-        ApprovalDecided(request.id, "bash", False, "nobody", request.digest, "nobody answered within 30 s"),
+        ApprovalRequested(request.id, "bash", "rule:shell", "Run bash?", ttl_s, request.digest),
+        ApprovalDecided(request.id, "bash", False, "nobody", request.digest, reason),
     ]
+    assert house.steps == [STEP, STEP]
+    assert await house.told_in("telegram") == [f"telegram:42 Run bash? Refused: {reason}."]
 
 
 class Broken(Person):
@@ -179,10 +205,16 @@ async def test_who_cannot_be_asked_or_gives_no_decision_has_said_no(
 
 
 async def test_a_decision_is_told_with_who_made_it_and_how_far_it_reaches() -> None:
-    house, person = House(), Person([SESSION])
-    await house.settle([Wish("rule:a")], person)
-    (request,) = person.requests
-    assert house.told[1] == ApprovalDecided(request.id, "bash", True, "boss", request.digest, None, "session")
+    house, person = House(), Person([SESSION, NO])
+    for asker in ("rule:a", "rule:b"):
+        await house.settle([Wish(asker)], person)
+    yes, no = person.requests
+    assert house.told[1::2] == [
+        ApprovalDecided(yes.id, "bash", True, "boss", yes.digest, None, "session"),
+        ApprovalDecided(no.id, "bash", False, "boss", no.digest, "not today"),
+    ]
+    # Whoever has said so in the one chat there is knows.
+    assert await house.told_in("telegram") == []
 
 
 @pytest.mark.parametrize(

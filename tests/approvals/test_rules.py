@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hookgate.approvals.rules import Rule, usual_name, wishes
+from hookgate.approvals.rules import Rule, revision, usual_name, wishes
 from hookgate.assembly.hooks.opening import approval_rules
 from hookgate.config import parse
 from hookgate.protocol.approval import Wish
@@ -62,6 +62,12 @@ def test_a_rule_can_be_about_calls_of_one_origin_alone() -> None:
 def test_a_rule_counts_by_what_it_says_and_not_by_its_name_or_the_order_of_its_words(rule: Rule, same: bool) -> None:
     assert (rule.content == SHELL.content) is same
     assert (rule.wish(CALL).asker == SHELL.wish(CALL).asker) is same
+
+
+def test_a_revision_is_of_what_all_rules_say_in_any_order() -> None:
+    other = replace(SHELL, ttl_s=31)
+    assert revision([SHELL, other]) == revision([other, replace(SHELL, name="commands")])
+    assert len({revision(it) for it in ([], [SHELL], [other], [SHELL, other])}) == 4
 
 
 def test_of_two_rules_that_say_the_same_one_asks() -> None:
