@@ -148,10 +148,11 @@ $(VENV)/.webhooks: $(VENV)/.dev requirements/webhooks.lock
 	$(BIN)/uv pip install -q --python $(VENV)/webhooks/bin/python --require-hashes -r requirements/webhooks.lock
 	@touch $@
 
-# A client library of the Agent Client Protocol, for the tests alone.
-$(VENV)/.acp: $(VENV)/.dev requirements/acp.lock
+# Two client libraries of the Agent Client Protocol, and its schema, for the tests alone.
+$(VENV)/.acp: $(VENV)/.dev requirements/acp.lock tests/acp/npm/package.json tests/acp/npm/package-lock.json
 	$(BIN)/uv venv -q --clear --python $(BIN)/python $(VENV)/acp
 	$(BIN)/uv pip install -q --python $(VENV)/acp/bin/python --require-hashes -r requirements/acp.lock
+	$(call npm-ci,tests/acp/npm,$(VENV)/acp-node)
 	@touch $@
 
 # Clients of OpenAI's API, for the tests alone.

@@ -20,7 +20,8 @@ PICTURE = "image/"
 
 
 def read_prompt(content: Sequence[Content]) -> tuple[str, tuple[str, ...]]:
-    """Its text, and the addresses of its pictures. Raises BadParams for a picture that is none."""
+    """Its text, and the addresses of its pictures. Raises BadParams for a picture that is none, and for
+    nothing at all."""
     said, beside, media = list[str](), list[str](), list[str]()
     for number, it in enumerate(content):
         match it:
@@ -37,7 +38,10 @@ def read_prompt(content: Sequence[Content]) -> tuple[str, tuple[str, ...]]:
             case EmbeddedContent(resource=resource):
                 said.append(f"[{_name(resource.uri)}]({_place(resource.uri)})")
                 beside.append(_embedded(resource))
-    return "\n\n".join(filter(None, ("".join(said), *beside))), tuple(media)
+    text = "\n\n".join(filter(None, ("".join(said), *beside)))
+    if not text.strip() and not media:
+        raise BadParams("prompt: there is nothing in it")
+    return text, tuple(media)
 
 
 def _picture(data: str, mime_type: str, place: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import trio
 
@@ -17,6 +17,7 @@ from hookgate.loop.agent import Agent
 from hookgate.loop.commands.table import Command as Row
 from hookgate.protocol.acp.answers import Mode, StopReason
 from hookgate.protocol.acp.updates import Command, Commands, Title, Update
+from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.journal.interfaces import Journal
 
@@ -30,13 +31,15 @@ class Busy(Exception):
 
 @dataclass
 class Prompt:
-    """What a person has written; one of the two functions is told what has become of it."""
+    """What a person has written; one of the two functions is told what has become of it. `waiting`: until it is at
+    work."""
 
     text: str
     media: tuple[str, ...]
     answer: Callable[[StopReason], None]
     fail: Callable[[str], None]
     cancelled: bool = False
+    waiting: trio.CancelScope = field(default_factory=trio.CancelScope)
 
 
 @dataclass(frozen=True)
@@ -85,6 +88,7 @@ class EditorSession:
         """What runs ends, a question to the person included."""
         if self._prompt is not None:
             self._prompt.cancelled = True
+            self._prompt.waiting.cancel()
         self.narration.quiet = True
         self._gateway.stop(self.chat.session_key)
 
@@ -104,13 +108,17 @@ class EditorSession:
         for note in self._parts.notes:
             self.narration.sent(Outbound(self.chat, note, kind="notice"))
         async for prompt in self._inbox:
-            reason = await self._answered(prompt)
+            try:
+                reason = await self._answered(prompt)
+            except StoreFailed as error:
+                self.fail(str(error))
+                continue
             self.tell_commands()
             self._prompt = None
             prompt.answer(reason)
 
     def fail(self, why: str) -> None:
-        """It is over; whoever waits for an answer is told why."""
+        """Whoever waits for an answer is told why there is none."""
         prompt, self._prompt = self._prompt, None
         if prompt is not None:
             prompt.fail(why)
@@ -119,9 +127,12 @@ class EditorSession:
         gateway, key = self._gateway, self.chat.session_key
         inbound = Inbound(self.chat, prompt.text, prompt.media)
         invocation = gateway.commands.read(inbound)
-        if invocation is None:
-            # What a crash has cut off comes first, and is none of this prompt's.
-            await gateway.idle(key)
+        with prompt.waiting:
+            # The model is to have every tool that there will be.
+            await self._parts.runtime.tried()
+            if invocation is None:
+                # What a crash has cut off comes first, and is none of this prompt's.
+                await gateway.idle(key)
         self.narration.begin()
         if prompt.cancelled:
             return "cancelled"

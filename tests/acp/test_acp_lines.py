@@ -10,10 +10,14 @@ from typing import Any
 import pytest
 import trio
 
-from tests.acp.editors import Frame, open_pipe, scripted
+from hookgate.acp.service import USUAL
+from tests.acp.editors import Frame, Pipe, open_pipe, scripted
 from tests.cli.program import hook
+from tests.cli.rpc_client import open_rpc
+from tests.preloaded import preloaded
 from tests.processes import none_left, processes_of
 
+ODD = Path(__file__).parents[1] / "tools" / "mcp" / "servers" / "odd.py"
 PROMPT: Frame = {"sessionId": "none", "prompt": [{"type": "text", "text": "hi"}]}
 
 
@@ -73,6 +77,7 @@ async def test_what_is_no_request_is_answered_with_what_is_wrong_and_the_next_is
         await pipe.client.raw(line(id=99, method="session/prompt", params={"x": "y" * (20 << 20)}))
         answer = await pipe.answer(None)
         assert "a line of 209" in answer["error"]["message"]
+        assert "nothing in it" in (await pipe.answer(await pipe.prompt(session, " ")))["error"]["message"]
         first = await pipe.prompt(session, "hello")
         second = await pipe.prompt(session, "hello")
         assert (await pipe.answer(second))["error"]["code"] == -32600
@@ -160,3 +165,44 @@ async def test_a_session_that_cannot_be_opened_is_refused_and_ends_nothing_else(
         assert "broken" in refused["error"]["message"]
         assert (await pipe.ask("session/list"))["result"] == {"sessions": []}
         assert await pipe.client.ends() == 0
+
+
+async def test_mcp_servers_of_the_editor_are_behind_the_gate_and_what_is_left_out_is_said(tmp_path: Path) -> None:
+    pair = {"name": "X-Key", "value": "1"}
+    servers: list[Frame] = [
+        {"name": "My Odd-Server", "command": sys.executable, "args": [str(ODD), "good"], "env": [pair]},
+        {"type": "sse", "name": "old", "url": "http://127.0.0.1:9/sse", "headers": []},
+        {"type": "http", "name": "keyed", "url": "http://127.0.0.1:9/mcp", "headers": [pair]},
+        {"name": "7", "command": "true", "args": [], "env": []},
+    ]
+    calls = [{"name": "my_odd_server__echo", "arguments": {"text": "over there"}, "id": "c1"}]
+    rule = '[[approvals]]\ntools = ["my_odd_server__*"]\n'
+    folder = scripted(tmp_path, {"calls": calls}, {"text": "So it says."}, more=rule)
+    async with open_pipe(tmp_path) as pipe:
+        session = (await pipe.ask("session/new", cwd=str(folder), mcpServers=servers))["result"]["sessionId"]
+        notes = [(await pipe.until("session/update"))["params"]["update"] for _ in range(4)][1:]
+        said = [it["content"]["text"] for it in notes]
+        assert [why in it for why, it in zip(("SSE", "headers", "begin with a letter"), said, strict=True)] == [
+            True
+        ] * 3
+        prompt = await pipe.prompt(session, "go")
+        question = (await pipe.until("session/request_permission"))["params"]
+        assert "over there" in json.dumps(question["toolCall"]["content"])
+        await pipe.send(id=1, result={"outcome": {"outcome": "selected", "optionId": "once"}})
+        heard = list[Frame]()
+        while (frame := await pipe.client.next()).get("id") != prompt:
+            heard.append(frame)
+        assert '"status": "completed"' in json.dumps(heard)
+        assert await pipe.client.ends() == 0
+    await none_left(tmp_path)
+
+
+async def test_without_a_named_configuration_none_is_believed_and_changes_are_asked_about(tmp_path: Path) -> None:
+    (tmp_path / "hookgate.toml").write_text('[agent]\nmodel = "strangers/model"\n')
+    async with open_rpc(tmp_path, command=(*preloaded(), "acp"), env={"OPENAI_API_KEY": "sk-none"}) as client:
+        pipe = Pipe(client)
+        await pipe.ask("initialize", protocolVersion=1)
+        assert await pipe.new(tmp_path)
+        assert "is not believed" in await client.warned("--config")
+        assert await client.ends() == 0
+    assert [it.tools for it in USUAL.approvals] == [("bash", "write", "edit")]
