@@ -3,6 +3,7 @@ connection, no clock and no rule about who is heard."""
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ from hookgate.protocol.chat import Chat, Inbound
 
 MAX_NAME = 100
 MAX_QUOTED = 1000
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,7 @@ def named(name: str) -> str:
 
 def clean(text: str) -> str:
     """As it was written, but for control characters: joiners and marks of direction belong to scripts and emoji."""
-    return "".join(char for char in text if char in "\n\t" or unicodedata.category(char) != "Cc").strip()
+    return _CONTROLS.sub("", text).strip()
 
 
 def quoted(text: str, head: str) -> str:

@@ -17,10 +17,11 @@ import trio
 
 from hookgate.channels.webhook.signing import read_secret, signed
 from hookgate.operations.hooks import reload_hooks
+from hookgate.operations.messages import where
 from hookgate.serve.run import Served
 from tests.channels.storing import PNG
 from tests.channels.webhook.asking_others import needs_others, others
-from tests.channels.webhook.receiver import SECRET, Receiver, open_receiver
+from tests.channels.webhook.receiver import SECRET, Receiver, open_receiver, status
 from tests.serve.gateway import configured, open_served
 
 NEW, STRANGE = (f"whsec_{it * 43}=" for it in ("B", "C"))
@@ -106,9 +107,9 @@ WRONG: Sequence[tuple[int, bytes, dict[str, Any]]] = (
 
 async def test_what_is_not_signed_or_is_no_message_touches_nothing(tmp_path: Path) -> None:
     async with opened(tmp_path) as (served, receiver):
-        for status, body, how in WRONG:
+        for code, body, how in WRONG:
             answer = await post(served, body, **how)
-            assert (answer.status_code, how) == (status, how), answer.text
+            assert (answer.status_code, how) == (code, how), answer.text
             assert answer.json()["error"]
         async with httpx.AsyncClient() as client:
             url = f"http://{served.address}/hooks/wh"
@@ -176,6 +177,30 @@ async def test_a_reload_takes_over_how_bodies_are_read(tmp_path: Path) -> None:
         await receiver.until(lambda: receiver.texts() == ["Heard."])
         assert receiver.sent[0].event["data"]["chat"] == "h1"
         assert (await post(served, {"text": "of no event"}, id_="m2")).status_code == 400
+
+
+PAGER = """
+[channels.pager]
+kind = "webhook"
+url = "{url}"
+url_secret_env = "WH_NEW_SECRET"
+allow_private = true
+events = "dead_letter"
+"""
+
+
+async def test_what_never_arrives_is_a_dead_letter_that_operators_see_and_a_pager_is_told(tmp_path: Path) -> None:
+    async with open_receiver() as pager, opened(tmp_path, PAGER.format(url=pager.url)) as (served, receiver):
+        receiver.answers.append(status(410))
+        id_ = (await post(served, {"text": "hello"})).json()["id"]
+        [told] = await pager.until(lambda: pager.told("hookgate.event.dead_letter"))
+        why = "it answered 410: nobody is there any more"
+        lost = {"channel": "wh", "chat": "webhook", "output": "answer", "reason": why}
+        assert told["data"]["payload"] == lost
+        [found] = await where(served.runtime.journal, id_)
+        assert [(it.what, it.why) for it in found.passages][-1] == ("dead", why)
+        assert why in served.runtime.channels["wh"].state.why
+        assert served.runtime.channels["pager"].state.state == "receiving"
 
 
 @pytest.fixture
