@@ -14,7 +14,7 @@ from hookgate.cli.printing import write
 from hookgate.program.signals import open_until_signal
 from hookgate.program.starting import begun
 from hookgate.protocol.chat import Chat, Inbound
-from hookgate.serve.run import open_gateway
+from hookgate.serve.run import Served, open_gateway
 
 FIRST = Inbound(Chat("web", OWNER, OWNER, thread="demo"), "Deploy the new version.", message_id="demo")
 
@@ -33,6 +33,16 @@ async def run_web_demo() -> int:
                 write("".join(f"  {line}&chat={FIRST.chat.thread}\n" for line in served.pages))
                 write("\nWhoever runs it looks here:\n\n")
                 write("".join(f"  {line}\n" for line in served.operators))
+                write("\nPrograms get an answer here:\n\n")
+                write(f"  api: {await _openai(served)}\n")
                 write("\nTry there: weather in Oslo; clean up the releases; show me the settings. Ctrl-C ends it.\n")
                 await trio.sleep_forever()
     return 0
+
+
+async def _openai(served: Served) -> str:
+    """As the clients of OpenAI's API take it from their environment. The key goes with the demo's journal."""
+    keys = served.runtime.keys
+    assert keys is not None  # noqa: S101 - whatever serves has them
+    _key, shown = await keys.add("api", "demo", "demo")
+    return f"OPENAI_BASE_URL=http://{served.address}/v1 OPENAI_API_KEY={shown}"

@@ -15,6 +15,7 @@ from hookgate.providers.endpoint import USUAL, Endpoint, open_endpoint
 from hookgate.providers.foreign import object_of
 from hookgate.providers.media import Picture, parse_media
 from hookgate.providers.names import NewCallIds, ToolNames, call_id, tool_names
+from hookgate.providers.openai_options import as_messages_options
 from hookgate.providers.patience import Deadlines
 from hookgate.providers.thoughts import Block, Thoughts
 
@@ -63,10 +64,10 @@ class _Anthropic:
 
 
 def request_members(request: LLMRequest, names: ToolNames, thoughts: Thoughts) -> dict[str, object]:
-    """The body. Options are members of it; one that is null is left out."""
+    """The body. Options are members of it, in whichever words; one that is null is left out."""
     system = "\n\n".join(message.content for message in request.messages if message.role == "system")
     members: dict[str, object] = {
-        **request.options,
+        **as_messages_options(request.options, names),
         "max_tokens": request.options.get("max_tokens") or MAX_TOKENS,
         "model": request.model,
         "system": system or None,

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 from pathlib import Path
 
+import httpx
 import trio
 
 from tests.cli.program import none_left
+from tests.processes import line_of
 from tests.serve.gateway import configured
 from tests.serve.started import DEADLINE_S, says, serving, until
 
+PROGRAMS = re.compile(r"api: (OPENAI_.+)\n")
 SCRIPT = {
     "steps": [
         {"when": "note", "calls": [{"name": "bash", "arguments": {"command": "echo once >> notes.txt"}}]},
@@ -87,6 +91,23 @@ async def test_the_demo_opens_a_page_where_a_call_waits_for_whoever_has_its_toke
             fine = "3 files would be copied"
             found = await until(client, "/api/chats/demo", lambda it: fine in json.dumps(it["messages"]))
             assert {it["hook"] for message in found["messages"] for it in message["trace"]} >= {"approve", "guard"}
+            assert (
+                await asked_as_openai(process, (tmp_path / "shown").read_text(), str(client.base_url))
+                == "Let me look.\n\nIn Oslo it is 20 °C, clear."
+            )
             process.send_signal(signal.SIGINT)
             assert await process.wait() == 0
     await none_left(tmp_path)
+
+
+async def asked_as_openai(process: trio.Process, shown: str, address: str) -> str:
+    """What a program reads that takes address and key as the demo prints them."""
+    assert process.stdout is not None
+    while (found := PROGRAMS.search(shown)) is None:
+        shown += (await line_of(process.stdout)).decode()
+    given = dict(word.split("=", 1) for word in found[1].split())
+    assert given["OPENAI_BASE_URL"] == f"{address.rstrip('/')}/v1"
+    headers = {"authorization": f"Bearer {given['OPENAI_API_KEY']}"}
+    async with httpx.AsyncClient(base_url=given["OPENAI_BASE_URL"], headers=headers, timeout=DEADLINE_S) as program:
+        said = {"model": "hookgate", "messages": [{"role": "user", "content": "weather in Oslo"}]}
+        return (await program.post("/chat/completions", json=said)).json()["choices"][0]["message"]["content"]

@@ -26,7 +26,7 @@ async def serving(
     folder: Path, *command: str, **variables: str
 ) -> AsyncGenerator[tuple[trio.Process, httpx.AsyncClient]]:
     """The program, `serve` if nothing else, and a client that has logged in by the token that it printed. The folder
-    gets what it logs, in `stderr`."""
+    gets what it logs, in `stderr`, and what it has printed by then, in `shown`."""
     env = {**environment(folder), **variables}
     with (folder / "stderr").open("ab") as stderr:
         async with trio.open_nursery() as nursery:
@@ -36,6 +36,7 @@ async def serving(
             shown = ""
             while (found := PAGE.search(shown)) is None:
                 shown += (await line_of(process.stdout)).decode()
+            (folder / "shown").write_text(shown)
             address, token = found.groups()
             async with httpx.AsyncClient(base_url=address, timeout=DEADLINE_S) as client:
                 assert (await client.post("/api/login", json={"token": token})).status_code == 204

@@ -1,0 +1,31 @@
+"""What clients of OpenAI's API ask for, as an Anthropic model is asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hookgate.protocol.values import LLMRequest, ToolSpec
+from hookgate.providers.names import tool_names
+from hookgate.providers.openai_options import as_messages_options
+
+NAMES = tool_names(LLMRequest("m", (), (ToolSpec("weather", "", {}),)))
+
+
+@pytest.mark.parametrize(
+    ("options", "sent"),
+    [
+        ({"temperature": 1.7, "top_p": 0.5}, {"temperature": 1, "top_p": 0.5}),
+        ({"stop": "END"}, {"stop_sequences": ["END"]}),
+        ({"stop": ["A", "B"], "seed": 1, "response_format": {"type": "json_object"}}, {"stop_sequences": ["A", "B"]}),
+        ({"tool_choice": "required"}, {"tool_choice": {"type": "any"}}),
+        (
+            {"tool_choice": {"type": "function", "function": {"name": "weather"}}, "parallel_tool_calls": False},
+            {"tool_choice": {"type": "tool", "name": "weather", "disable_parallel_tool_use": True}},
+        ),
+        ({"tool_choice": {"type": "any"}, "thinking": {"type": "enabled"}},) * 2,
+    ],
+)
+def test_options_are_put_into_the_words_of_the_messages_api(options: dict[str, Any], sent: dict[str, Any]) -> None:
+    assert as_messages_options(options, NAMES) == sent
