@@ -206,4 +206,5 @@ def test_people_are_known_by_any_of_their_ids() -> None:
     assert [KNOWN.roles(it) for it in (carl, eve, nobody)] == [("ops",), (), ()]
     assert [KNOWN.has_paired(it) for it in (carl, eve, nobody)] == [False, True, False]
     assert [KNOWN.has(it) for it in ("carl", "eve", "9")] == [True, False, False]
+    assert [KNOWN.anybody_has(it) for it in ("ops", "dev")] == [True, False]
     assert KNOWN.known_as(eve) == "eve"

@@ -17,7 +17,7 @@ from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.channel import PRESENT, UNLIMITED
 from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.events.payloads import ApprovalDecided
-from hookgate.protocol.journal.values import Arrival, Row
+from hookgate.protocol.journal.values import Arrival, Row, Vote
 from tests.approvals import asking
 from tests.approvals.asking import CALL, STEP, YES, House
 
@@ -88,7 +88,12 @@ async def test_a_request_none_of_whose_cards_arrives_is_refused_and_says_why() -
         await settle("2.0")
     reasons = [it.reason for it in ended if isinstance(it, Refused)]
     assert reasons == [f"the chat could not ask: {why}" for why in ("Forbidden: bot was kicked", "chat not found")]
-    assert {(it.by, it.approved) for it in house.told if isinstance(it, ApprovalDecided)} == {("nobody", False)}
+    decided = [it for it in house.told if isinstance(it, ApprovalDecided)]
+    assert {(it.by, it.approved) for it in decided} == {("nobody", False)}
+    for it, reason in zip(decided, reasons, strict=True):
+        standing = await house.approvals.standing(it.id)
+        assert standing is not None
+        assert standing.votes == (Vote("nobody", False, reason),)
     assert await house.approvals.pending() == ()
 
 

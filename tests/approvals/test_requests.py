@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ import trio.testing
 from hookgate.approvals.binding import Permit, request_digest
 from hookgate.approvals.requests import Refused
 from hookgate.approvals.rules import TTL_S, Rule
-from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide, Decision, Lasting, Voter, Wish
+from hookgate.protocol.approval import ApprovalRequest, Decide, Decision, Lasting, Voter, Wish
 from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.events.payloads import ApprovalDecided, ApprovalRequested
 from hookgate.protocol.hook.match import Globs, Matcher
@@ -108,13 +108,6 @@ async def test_a_call_of_an_agent_that_works_for_another_says_whose_it_is() -> N
     assert person.requests[0].title == "The agent main wants to run bash."
 
 
-async def test_a_call_that_may_not_wait_is_refused_for_that_reason_and_nobody_is_asked() -> None:
-    house, person = House(SHELL), Person([YES])
-    subject = replace(await house.subject(), may_not_wait="it holds what others write to")
-    ended = await house.approvals.settle(subject, house.approvals.wishes(STEP, CALL), person)
-    assert (ended, person.requests) == (Refused("rule:shell", "it holds what others write to"), [])
-
-
 async def test_what_is_hidden_in_a_question_can_be_revealed_and_its_digest_is_of_the_true_call() -> None:
     house = House(redactor=Redactor(["s3cr3t-value"]))
     call = replace(CALL, arguments={"command": "echo cookie: s3cr3t-value; touch X", "password": "$(touch Y)"})
@@ -151,57 +144,6 @@ async def test_every_wish_needs_its_own_yes() -> None:
     person = Person([YES, NO])
     assert await House().settle([Wish("rule:a"), Wish("hook:b")], person) == refused(person, "not today")
     assert len(person.requests) == 2
-
-
-@pytest.mark.parametrize(
-    "clock", [lambda: 1000.0 + trio.current_time(), lambda: 1000.0], ids=["goes", "stands still"]
-)
-@pytest.mark.parametrize("ttl_s", [30, 0.5])
-async def test_silence_is_a_no_when_its_time_is_over_whatever_the_wall_clock_does(
-    clock: Callable[[], float], ttl_s: float, autojump_clock: trio.testing.MockClock
-) -> None:
-    house, person = House(replace(SHELL, ttl_s=ttl_s), clock=clock), Person()
-    ended = await house.settle(house.approvals.wishes(STEP, CALL), person)
-    assert trio.current_time() == pytest.approx(ttl_s)
-    (request,), reason = person.requests, f"nobody answered within {ttl_s} s"
-    assert ended == refused(person, reason)
-    assert house.told == [
-        ApprovalRequested(request.id, "bash", "rule:shell", "Run bash?", ttl_s, request.digest),
-        ApprovalDecided(request.id, "bash", False, "nobody", request.digest, reason),
-    ]
-    assert house.steps == [STEP, STEP]
-    assert await house.told_in("telegram") == [f"telegram:42 Run bash? Refused: {reason}."]
-
-
-class Broken(Person):
-    async def ask(self, request: ApprovalRequest, decide: Decide) -> None:
-        self.requests.append(request)
-        raise OSError("the chat is gone")
-
-
-class Alone(Person):
-    async def ask(self, request: ApprovalRequest, decide: Decide) -> None:
-        self.requests.append(request)
-        raise CannotAsk("this is a pipe")
-
-
-@pytest.mark.parametrize(
-    ("person", "by", "reason"),
-    [
-        (Broken, "nobody", "the chat could not ask"),
-        (Alone, "telegram", "this is a pipe"),
-        (lambda: Person([lambda _request: True]), "nobody", "what was asked gave no decision"),  # type: ignore[list-item]
-    ],
-)
-async def test_who_cannot_be_asked_or_gives_no_decision_has_said_no(
-    person: Callable[[], Person], by: str, reason: str
-) -> None:
-    house, person = House(), person()
-    with trio.fail_after(60):
-        assert await house.settle([Wish("rule:a")], person) == refused(person, reason)
-    decided = house.told[-1]
-    assert isinstance(decided, ApprovalDecided)
-    assert (decided.approved, decided.by, decided.reason) == (False, by, reason)
 
 
 async def test_a_decision_is_told_with_who_made_it_and_how_far_it_reaches() -> None:
