@@ -28,6 +28,7 @@ KINDS: Mapping[str, ToolKind] = {
 TELLING = ("command", "path", "pattern", "url", "name", "query")
 """Arguments that say what a call is about."""
 MAX_TITLE = 120
+MAX_ARGUMENTS_BYTES = 16 * 1024
 MAX_TEXT = 12_000
 """Of a result: it is the model that has to read all of it."""
 MAX_BEFORE_BYTES = 256 * 1024
@@ -50,7 +51,8 @@ class Looks:
             kind=KINDS.get(call.name, "other"),
             shown=tuple(self._diffs(call, self._before)),
             paths=tuple(self._paths(call.arguments)),
-            arguments=call.arguments,
+            # What does not fit is in what is shown.
+            arguments=call.arguments if len(encode(call.arguments)) <= MAX_ARGUMENTS_BYTES else None,
         )
 
     def changed(self, call: ToolCall) -> tuple[Diff, ...]:

@@ -103,6 +103,11 @@ class Narration:
         known = self._calls.get(call)
         return known.id if known is not None else ""
 
+    def adopt(self, call: ToolCall) -> str:
+        """The editor hears of a call that was made before this session was opened."""
+        self._propose(call)
+        return self.call_id(call.id)
+
     # --- from the loop ---
 
     def hear(self, told: Told) -> None:
@@ -123,8 +128,10 @@ class Narration:
                 self._tell(Tool(known.id, status="in_progress"))
             case CallProgressed(call_id=call, piece=piece) if known := self._calls.get(call):
                 self._print(known, piece)
-            case CallEnded() as ended if known := self._calls.pop(ended.call.id, None):
-                self._ended(known, ended)
+            case CallEnded() as ended:
+                if ended.call.id not in self._calls:
+                    self._propose(ended.call)
+                self._ended(self._calls.pop(ended.call.id), ended)
             case TurnEnd(Status=status):
                 self._end(status)
             case GateDecision(action="hard_abort", audit=None):

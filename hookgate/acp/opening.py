@@ -18,7 +18,7 @@ from hookgate.acp.replay import replayed, stored
 from hookgate.acp.servers import with_servers
 from hookgate.acp.session import MODE, EditorSession, Parts
 from hookgate.assembly.app import open_runtime
-from hookgate.assembly.journals import conversation_file, kept_conversation, open_conversation_journal
+from hookgate.assembly.journals import conversation_file, drop_unused, kept_conversation, open_conversation_journal
 from hookgate.assembly.logs.sinks import observer
 from hookgate.assembly.settings import Keep, Ports, Settings
 from hookgate.config import ConfigError
@@ -70,7 +70,10 @@ async def open_session(settings: Settings, opening: Opening, editor: Editor) -> 
     if opening.kept:
         await trio.to_thread.run_sync(_check, settings, opening)
     chat = Chat(NAME, opening.id, sender=SENDER)
-    async with open_conversation_journal(settings.config, NAME, Keep(opening.id)) as journal:
+    async with (
+        _dropping_unused(settings, opening),
+        open_conversation_journal(settings.config, NAME, Keep(opening.id)) as journal,
+    ):
         assert journal is not None  # noqa: S101 - one is named
         settings = _answered_by(settings, await journal.holds.state(NAME, MODE))
         past = await stored(journal, chat.session_key) if opening.replay else ()
@@ -109,6 +112,18 @@ class _Desk:
     async def _ask(self, request: ApprovalRequest, decide: Decide) -> None:
         assert self.permissions is not None  # noqa: S101 - nothing is asked before it is open
         await self.permissions.ask(request, decide)
+
+
+@asynccontextmanager
+async def _dropping_unused(settings: Settings, opening: Opening) -> AsyncGenerator[None]:
+    """Editors open sessions before anybody has something to say."""
+    try:
+        yield
+    finally:
+        if not opening.kept:
+            with trio.CancelScope(shield=True):
+                file = conversation_file(settings.config, NAME, opening.id)
+                await trio.to_thread.run_sync(drop_unused, file, NAME)
 
 
 def _in_folder(settings: Settings, opening: Opening) -> tuple[Settings, tuple[str, ...]]:

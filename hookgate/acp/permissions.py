@@ -34,7 +34,9 @@ class Permissions:
         """A closed question is a no, as every other answer is that is not one of those that were offered."""
         tool = self.looks.proposed(request.call)
         known = self.narration.call_id(request.call.id)
-        # Of a call that the editor has not heard of, an extension's own say, this is the first.
+        if not known and not request.extension:
+            known = self.narration.adopt(request.call)
+        # An extension's own call is told of by its question alone.
         tool = replace(tool, id=known or f"request-{request.id}", status="pending")
         params = permission_params(self.session, replace(tool, shown=_shown(request, tool)), request.grants)
         try:

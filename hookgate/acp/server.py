@@ -33,7 +33,6 @@ log = structlog.get_logger("hookgate.acp")
 
 MAX_SESSIONS = 32
 MAX_WORK = 256
-PAGE = 50
 FIRST = "initialize comes first"
 OTHER_VERSION = "the editor speaks version {} of the protocol, hookgate speaks {}: it has to speak that, or to leave"
 
@@ -242,10 +241,9 @@ class Server:
         if not cursor.isdecimal() or len(cursor) > 9:
             self._refuse(call, Refused("cursor: none of those that were given"))
             return
-        rows = await trio.to_thread.run_sync(kept_sessions, self._settings.config, request.cwd)
-        since = int(cursor)
-        more = str(since + PAGE) if since + PAGE < len(rows) else ""
-        self._answer(call, answers.listed(rows[since : since + PAGE], more))
+        look = partial(kept_sessions, self._settings.config, request.cwd, int(cursor))
+        rows, more = await trio.to_thread.run_sync(look)
+        self._answer(call, answers.listed(rows, str(more) if more else ""))
 
 
 def _refused(error: Exception) -> Refused:

@@ -156,10 +156,12 @@ class Kept:
     written: float
 
 
-def kept_conversations(config: Config, channel: str) -> list[Kept]:
-    """The last that was written to first, without what cannot be read. Blocks."""
-    found = (kept_conversation(file, channel) for file in conversation_files(config, channel))
-    return [it for it in found if it is not None]
+def drop_unused(file: Path, channel: str) -> None:
+    """A conversation that was closed without a word is gone. Blocks."""
+    kept = kept_conversation(file, channel)
+    if kept is not None and not kept.title:
+        for it in (file, Path(f"{file}-wal"), Path(f"{file}-shm"), Path(f"{file}.lock")):
+            it.unlink(missing_ok=True)
 
 
 def kept_conversation(file: Path, channel: str) -> Kept | None:

@@ -165,6 +165,8 @@ async def test_a_session_that_cannot_be_opened_is_refused_and_ends_nothing_else(
         assert "broken" in refused["error"]["message"]
         assert (await pipe.ask("session/list"))["result"] == {"sessions": []}
         assert await pipe.client.ends() == 0
+    # Nothing was said, so nothing is kept.
+    assert list((tmp_path / ".local" / "state" / "hookgate" / "journal.sessions" / "acp").iterdir()) == []
 
 
 async def test_mcp_servers_of_the_editor_are_behind_the_gate_and_what_is_left_out_is_said(tmp_path: Path) -> None:

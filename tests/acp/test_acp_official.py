@@ -170,6 +170,10 @@ async def test_a_session_is_loaded_after_a_restart_and_what_was_cut_off_is_asked
         assert (editor.text(session), editor.call(session)["status"]) == ("Done.", "completed")
         await editor.choose("once")
         await editor.wait(lambda _it: editor.text(session) == "Done.Done.")
+        assert (editor.call(session, 1)["title"], editor.call(session, 1)["status"]) == (
+            "bash: echo twice >> runs",
+            "completed",
+        )
         assert [it["content"]["text"] for it in before if it["sessionUpdate"] == "user_message_chunk"][-1] == "second"
     assert (folder / "runs").read_text() == "once\ntwice\n"
 
