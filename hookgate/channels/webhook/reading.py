@@ -24,6 +24,9 @@ EVENTS = "(events)"
 """The chat of what a channel is told besides; nobody else writes there."""
 SENDER = "webhook"
 """Who writes, where nobody is named."""
+CHAT = "events"
+"""Where that is, of what is no message of our own shape. Its sender is not alone there: nobody can decide in their
+name, who takes part by events alone."""
 MEMBERS = ("text", "chat", "sender", "thread", "media")
 MAX_NAME, MAX_MEDIA = 200, 10
 MAX_NUMBER = 10**18
@@ -51,7 +54,7 @@ def read(body: bytes, headers: Mapping[str, str], rules: Rules) -> Said:
     value, is_event = _read(body, headers)
     if not (rules.text_from or rules.chat_from or is_event) and (own := _own(value)) is not None:
         return own
-    chat = _named("chat_from", _at(value, rules.chat_from)) if rules.chat_from else SENDER
+    chat = _named("chat_from", _at(value, rules.chat_from)) if rules.chat_from else CHAT
     return Said(_text(_at(value, rules.text_from)), chat)
 
 

@@ -59,7 +59,7 @@ def test_a_message_of_our_own_shape_says_what_it_says(value: object, message: Sa
     ],
 )
 def test_any_json_becomes_what_a_pointer_finds_or_a_block_of_code(value: object, rules: Rules, text: str) -> None:
-    assert said(value, rules) == Said(text, "webhook")
+    assert said(value, rules) == Said(text, "events")
 
 
 @pytest.mark.parametrize("text", ["/approve 1", "\n /new", "\u2003/stop"])
