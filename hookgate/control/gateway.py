@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import structlog
 
@@ -37,7 +38,11 @@ from hookgate.operations import (
     status,
     tools,
 )
+from hookgate.operations.finding import Located, find_messages
 from hookgate.protocol.approval import OPERATOR, Decision, Grant, Outcome, Voter
+
+if TYPE_CHECKING:
+    from hookgate.store.journal import StoredJournal
 
 log = structlog.get_logger("hookgate.control")
 
@@ -80,6 +85,7 @@ def gateway_methods(runtime: Runtime, caller: Voter = OPERATOR) -> Methods:
         "mcp.show": Method(partial(mcp.show_connection, more), changes=False),
         "mcp.approve": Method(partial(mcp.approve_connection, more), changes=True),
         "mcp.forget": Method(partial(mcp.forget_connection, more), changes=True),
+        **(finding_methods(runtime) if runtime.journal.outlives else {}),
         "journal.where": Method(partial(messages.where, runtime.journal), changes=False),
         "sessions.list": Method(partial(sessions.list_sessions, gateway), changes=False),
         "sessions.stop": Method(partial(sessions.stop_turn, gateway), changes=True),
@@ -117,6 +123,17 @@ def approval_methods(held: Approvals, caller: Voter = OPERATOR) -> Methods:
         "approvals.grants": Method(partial(approvals.grants, held), changes=False),
         "approvals.revoke": Method(partial(approvals.revoke, held), changes=True),
     }
+
+
+def finding_methods(runtime: Runtime) -> Methods:
+    """Of a journal in a file: one in memory finds by ids alone."""
+    upkeep = cast("StoredJournal", runtime.journal).upkeep
+
+    async def find(words: str = "") -> tuple[Located, ...]:
+        """Messages by their ids, or by what is in their text, chat or sender, with what each waits for."""
+        return await find_messages(runtime, upkeep, words)
+
+    return {"journal.find": Method(find, changes=False)}
 
 
 def letter_methods(gateway: Gateway, caller: Voter) -> Methods:

@@ -81,6 +81,13 @@ async def test_a_message_is_found_by_its_id_or_how_that_begins_with_every_step_o
     assert [it["state"] for it in json.loads(await said(folder, "where", "M", "--json"))] == ["delivered", "queued"]
     way = [it.split()[-1] for it in (await said(folder, "where", "M1")).splitlines()[1:]]
     assert way == ["accepted", "running", "waiting", "answered", "delivered"]
+    # What people know of it: a word, who said it, by any of their names.
+    by_word = (await said(folder, "where", "notes.TXT")).splitlines()
+    assert by_word[0] == f"M1 in {ANN.id} is delivered: Remove notes.txt please"
+    assert [it["message"] for it in json.loads(await said(folder, "where", "carl", "--json"))] == ["M2"]
+    with (folder / "hookgate.toml").open("a") as file:
+        file.write('[people.charles]\nids = ["telegram:carl"]\n')
+    assert (await said(folder, "where", "charles")).startswith(f"M2 in {CARL.id} is queued")
     unknown = await hookgate(folder, "where", "M9")
     assert (unknown.returncode, unknown.stderr) == (1, f"hookgate: {folder}/journal.db holds no message M9\n")
 

@@ -52,6 +52,13 @@ async def test_what_is_wrong_comes_first_for_people_for_scripts_and_live(tmp_pat
         assert first.endswith(f"with {settings.file}")
         [turn] = [line for line in rest if line.startswith("  M1  web:owner:c  main  ")]
         assert "waits for a person to decide about ls" in turn
+        asked = await run(tmp_path, "where", "what is HERE")
+        where, *steps = asked.stdout.decode().splitlines()
+        assert where.startswith("M1 in web:owner:c/main/0 is held up, and waits for a person: ")
+        assert where.endswith(": list what is here")
+        assert [it.split()[-1] for it in steps] == ["accepted", "running", "waiting"]
+        [found] = json.loads((await run(tmp_path, "where", "owner", "--json")).stdout)
+        assert (found["message"], found["waits_for"][:12]) == ("M1", "for a person")
         async with open_terminal(tmp_path, "status", "--watch", size=(12, 60)) as screen:
             await screen.sees("Nothing is wrong.")
             (tmp_path / "broken").touch()

@@ -15,6 +15,8 @@ from typing import cast
 import httpx
 import trio
 
+from hookgate.processes.causes import unreached
+
 CONNECT_S = 10.0
 PIECE_BYTES = 256 << 10
 MAX_ANSWER = 32 << 20
@@ -178,6 +180,6 @@ def _meaning(error: Exception) -> str:
         case httpx.ConnectError() if any(isinstance(it, ssl.SSLError) for it in _causes(error)):
             return "it could not prove who it is (TLS failed)"
         case httpx.ConnectError():
-            return "it cannot be reached"
+            return unreached(error)
         case _:
             return "it broke the connection"

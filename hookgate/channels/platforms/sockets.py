@@ -12,6 +12,7 @@ import trio
 from trio_websocket import ConnectionClosed, ConnectionRejected, WebSocketConnection, wrap_client_stream
 
 from hookgate.channels.platforms.requests import trust_store
+from hookgate.processes.causes import unreached
 
 CONNECT_S = 15.0
 SEND_S = 10.0
@@ -124,8 +125,8 @@ async def _stream(url: str, deadline: float) -> tuple[Wire, str, str]:
         try:
             connected = await trio.open_tcp_stream(host, port)
             stream = await _proven(connected, host) if secure else connected
-        except OSError:
-            raise SocketClosed("it cannot be reached") from None
+        except OSError as error:
+            raise SocketClosed(unreached(error)) from None
         return stream, host if port in (80, 443) else f"{host}:{port}", resource
     raise SocketClosed(f"it did not accept a connection within {CONNECT_S:g} s")
 

@@ -117,13 +117,14 @@ def sessions_forget(id_: str, yes: bool, place: Place) -> None:
 
 
 @click.command()
-@click.argument("message", default="", metavar="[MESSAGE_ID]")
+@click.argument("message", default="", metavar="[ID|TEXT]")
 @journal_option
 @json_option
 def where(message: str, place: Place, as_json: bool) -> None:
-    """Where a message is, and the way it came, each step with its time; the id may be cut short.
+    """Where a message is, what it waits for, and the way it came, each step with its time.
 
-    Without one: everything that is unfinished.
+    It is named by its id, which may be cut short, or by a part of its text, its chat or its sender, or a person's
+    name: then the newest come first. Without: everything that is unfinished.
     """
     from hookgate.cli.journal.messages import show_messages
 

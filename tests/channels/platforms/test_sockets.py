@@ -100,7 +100,7 @@ async def test_a_side_that_wants_none_says_nothing_or_is_not_there_is_named(monk
         assert (await opening(url)).why == "it wants no socket: status 403"
     async with listening(no_tls) as port:
         assert (await opening(f"wss://127.0.0.1:{port}")).why == "it could not prove who it is (TLS failed)"
-    assert (await opening(f"ws://127.0.0.1:{port}")).why == "it cannot be reached"
+    assert (await opening(f"ws://127.0.0.1:{port}")).why == "it cannot be reached: Connection refused"
     assert (
         (await opening("https://example.org")).why
         == (await opening("ws://[")).why

@@ -36,7 +36,7 @@ class Upkeep:
         self._engine = engine
 
     async def find(self, words: str, most: int) -> tuple[FoundMessage, ...]:
-        return await self._engine.read(lambda tables: _find(tables, words, most))
+        return await self._engine.read(lambda tables: find_by_words(tables, words, most))
 
     async def note(self, by: str, did: str, about: str) -> None:
         def record(tables: Tables) -> None:
@@ -47,7 +47,8 @@ class Upkeep:
         await self._engine.write(record, barrier=True)
 
 
-def _find(tables: Tables, words: str, most: int) -> tuple[FoundMessage, ...]:
+def find_by_words(tables: Tables, words: str, most: int) -> tuple[FoundMessage, ...]:
+    """As the journal's `find`."""
     pattern = "".join(f"\1{it}" if it in "%_\1" else it for it in words)
     number = number_of(words) or number_of(f"M{words}")
     asked = {"words": words, "pattern": f"%{pattern}%" if words else "", "number": number if number < HIGHEST else 0}
