@@ -125,7 +125,7 @@ class _Ops:
         self._runtime, self._journal = runtime, journal
         self._held, self._gateway = runtime.agent.approvals, runtime.gateway
         self._hidden = runtime.agent.around.redactor.text
-        self._one = trio.CapacityLimiter(1)
+        self._one, self._searching = trio.CapacityLimiter(1), trio.Lock()
         self._verdict: Verified | None = None
 
     async def record(self, by: Voter, did: str, about: str) -> None:
@@ -165,7 +165,9 @@ class _Ops:
 
     async def sessions(self, _by: Voter, query: Query) -> Sessions:
         most = _most(query)
-        found = await stored_sessions(self._gateway, query.get("words", ""), most + 1)
+        # All that was ever said is searched: one at a time, or nobody else could read.
+        async with self._searching:
+            found = await stored_sessions(self._gateway, query.get("words", ""), most + 1)
         shown = tuple(replace(it, title=self._hidden(it.title)) for it in found[:most])
         return Sessions(shown, len(found) > most)
 

@@ -204,3 +204,28 @@ def test_who_is_no_operator_reads_what_to_configure(browser: Browser, gateway: G
     expect(page.get_by_role("alert")).to_contain_text('roles = ["operator"] below [people.NAME]')
     assert barriers(page) == []
     page.context.close()
+
+
+HIDE = """hidden => {
+    Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+    document.dispatchEvent(new Event("visibilitychange"));
+}"""
+
+
+def test_a_tab_that_nobody_sees_asks_for_nothing(browser: Browser, gateway: Gateway) -> None:
+    page = entered(browser, gateway, "hooks")
+    page.clock.install()
+    asked = list[str]()
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(f"{gateway.url}/ops#channels")
+    page.reload()
+    expect(page.get_by_role("list", name="Channels")).to_be_visible()
+    page.evaluate(HIDE, True)
+    asked.clear()
+    page.clock.run_for(60_000)
+    assert asked == []
+    with page.expect_response("**/ops/api/channels"):
+        page.evaluate(HIDE, False)
+    with page.expect_response("**/ops/api/channels"):
+        page.clock.run_for(4000)
+    page.context.close()

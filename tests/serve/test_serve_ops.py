@@ -15,12 +15,14 @@ import trio
 
 from hookgate.channels.web.access.passwords import hashed
 from hookgate.operations.hooks import reload_hooks
+from hookgate.protocol.catalog import StoreFull
 from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.journal.values import Arrival
 from hookgate.serve.run import Served
 from hookgate.store.attempts import MAX_ATTEMPTS
 from hookgate.store.journal.audit.chain import links
 from hookgate.store.journal.operators.looking import open_look
+from hookgate.store.journal.operators.upkeep import Upkeep
 from tests.serve.gateway import configured, open_served
 
 USERS = f'users = {{ ann = "{hashed("right", 8)}", bob = "{hashed("right", 8)}" }}'
@@ -39,6 +41,19 @@ tools = ["write"]
 """
 OTHERS = """approvers = ["page:bob"]
 ask_in = ["page:bob"]
+"""
+HOOK = """
+[hooks.processes.watch]
+command = ["python3", "watch.py"]
+observe = ["turn_end"]
+"""
+WATCH = """
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    if asked.get("method") == "hook.hello":
+        result = {"protocol_version": 1, "name": "watch"}
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
 """
 CONTENT = "one\n<b>two</b>\u202e"
 WRITE = {"id": "c1", "name": "write", "arguments": {"path": "a.txt", "content": CONTENT}}
@@ -194,7 +209,7 @@ async def test_an_operators_own_call_is_for_others_where_a_rule_names_them(tmp_p
         assert len(await see(ann, "approvals")) == 1
 
 
-async def test_sessions_are_found_read_stopped_and_forgotten(tmp_path: Path) -> None:
+async def test_sessions_are_found_read_stopped_and_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with (
         open_served(configured(tmp_path, PAGE, SCRIPT)) as served,
         user(served) as ann,
@@ -209,6 +224,12 @@ async def test_sessions_are_found_read_stopped_and_forgotten(tmp_path: Path) -> 
             [found] = (await see(ann, "sessions", words=words))["sessions"]
             assert (found["session"], found["busy"]) == ("page:bob:c1", True)
         assert (await see(ann, "sessions", words="no such thing"))["sessions"] == []
+        with monkeypatch.context() as broken:
+            broken.setattr(Upkeep, "note", full)
+            # What cannot be put on record is not done.
+            assert (await do(ann, "sessions.stop", session="page:bob:c1"))[0] == 503
+            assert (await do(ann, "sessions.forget", session="page:bob:c1"))[0] == 503
+        assert (await see(ann, "sessions"))["sessions"][0]["busy"]
         status, text = await do(ann, "sessions.stop", session="page:bob:c1")
         assert (status, text) == (200, "What ran in page:bob:c1 ends.")
         await served.runtime.gateway.idle("page:bob:c1")
@@ -230,8 +251,18 @@ async def test_sessions_are_found_read_stopped_and_forgotten(tmp_path: Path) -> 
             recorded(tmp_path)
 
 
+async def full(*_given: object) -> None:
+    raise StoreFull("the disk is full")
+
+
 async def test_reload_restart_and_audit_say_what_happened(tmp_path: Path) -> None:
-    async with open_served(configured(tmp_path, PAGE, SCRIPT)) as served, user(served) as ann:
+    (tmp_path / "watch.py").write_text(WATCH)
+    async with open_served(configured(tmp_path, PAGE + HOOK, SCRIPT)) as served, user(served) as ann:
+        [before] = [it for it in await see(ann, "hooks") if it["command"]]
+        assert (before["name"], before["state"]) == ("watch", "up")
+        assert await do(ann, "hooks.restart", name="watch") == (200, "watch has a new process.")
+        [after] = [it for it in await see(ann, "hooks") if it["command"]]
+        assert (after["state"], after["pid"] != before["pid"]) == ("up", True)
         assert await do(ann, "reload") == (200, "Reloaded: no hook and no rule differs.")
         (tmp_path / "hookgate.toml").write_text("no toml")
         status, text = await do(ann, "reload")
@@ -241,7 +272,12 @@ async def test_reload_restart_and_audit_say_what_happened(tmp_path: Path) -> Non
         assert (await see(ann, "audit"))["verdict"]["state"] in ("anchored", "unanchored")
         [channel, _programs] = await see(ann, "channels")
         assert (channel["name"], channel["state"]) == ("page", "receiving")
-        assert [did for _by, did, _about in recorded(tmp_path)] == ["reload", "reload", "audit.verify"]
+        assert [did for _by, did, _about in recorded(tmp_path)] == [
+            "hooks.restart",
+            "reload",
+            "reload",
+            "audit.verify",
+        ]
 
 
 async def test_what_was_given_up_is_tried_again_or_dropped(tmp_path: Path) -> None:

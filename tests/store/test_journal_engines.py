@@ -587,6 +587,33 @@ async def test_what_was_given_up_is_listed_and_tried_again_or_dropped_by_whoever
             assert (found.dead, found.unfinished) == (0, 0)
 
 
+@pytest.mark.parametrize("gone_on", [True, False])
+async def test_a_dead_letter_goes_on_where_it_was_or_begins_anew_behind_what_came_since(
+    opened: Open, gone_on: bool
+) -> None:
+    with trio.fail_after(60):
+        async with opened() as journal:
+            message = await accepted(journal, "hello")
+            claim = await journal.work.claim("g", 60)
+            assert claim is not None
+            await journal.work.append(claim, [Draft(Message("user", "hello"))])
+        # The claim that has stored a step is no attempt.
+        for _ in range(MAX_ATTEMPTS):
+            async with opened() as journal:
+                assert await journal.work.claim("g", 60) is not None
+        async with opened() as journal:
+            assert await journal.work.claim("g", 60) is None
+            if gone_on:
+                await accepted(journal, "and you?")
+                claim = await journal.work.claim("g", 60)
+                assert claim is not None
+                await journal.work.complete(claim, "answered", [Draft(Message("user", "and you?"))])
+            assert await journal.books.retry(message.id, "ann") == CHAT
+            claim = await journal.work.claim("g", 60)
+            assert claim is not None
+            assert (claim.message, claim.first) == (message.id, 0 if gone_on else 1)
+
+
 async def test_who_tried_a_dead_letter_again_or_dropped_it_stands_in_the_audit_chain(tmp_path: Path) -> None:
     file = tmp_path / "journal.db"
     with trio.fail_after(60):

@@ -36,6 +36,11 @@ def retry(tables: Tables, letter: str) -> Chat | None:
     message, row = _dead(tables, letter), tables.letters.pop(letter, None)
     if message is not None:
         message.outcome, message.attempts, message.stopped = None, 0, False
+        if any(
+            it.conversation == message.conversation and it.first > message.first for it in tables.messages.values()
+        ):
+            # What those wrote who came after it would count as its own turn's.
+            message.first = 0
         tables.unfinished[letter] = message
         tables.ended.remove(letter)
         tables.passed(message, "retried")

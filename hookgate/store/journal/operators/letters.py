@@ -29,6 +29,12 @@ ROW = """
     SELECT conversation, (SELECT m.number FROM messages m WHERE m.number = o.message AND m.inbound IS NOT NULL),
         format, outbound FROM outbox o WHERE id = ? AND state = 'dead'
 """
+# A turn that others came after does not go on: what they wrote would count as its own. It is a new one, at the end.
+ANSWERED = """
+    UPDATE messages SET outcome = NULL, attempts = 0, stopped = 0, first = CASE WHEN EXISTS (
+        SELECT 1 FROM messages m WHERE m.conversation = messages.conversation AND m.first > messages.first
+    ) THEN 0 ELSE first END WHERE number = ?
+"""
 AGAIN = """
     UPDATE outbox SET state = NULL, tries = 0, again_at = 0, receipt = '' WHERE ? IN (id, edits) AND state = 'dead'
 """
@@ -59,7 +65,7 @@ def retry(tables: Tables, letter: str, by: str) -> Chat | None:
     if found is None:
         return None
     if number := number_of(letter):
-        tables.run("UPDATE messages SET outcome = NULL, attempts = 0, stopped = 0 WHERE number = ?", number)
+        tables.run(ANSWERED, number)
     else:
         tables.run(AGAIN, letter)
     return found

@@ -95,6 +95,8 @@ async function look() {
     if (!passes) said(error.message, true);
     connected(passes ? tries + 1 : 0, error);
   }
+  // A search of all that was ever said is made once.
+  if (VIEWS[name].once?.(state) && !tries) return;
   timer = setTimeout(look, Math.min(LONGEST_MS, LOOK_MS * 2 ** Math.min(tries, 3)));
 }
 

@@ -10,6 +10,7 @@ let rows = null;
 
 export const sessions = {
   title: "Sessions",
+  once: ({ id, search: words }) => Boolean(words && !id),
   tools: (its, look) => (its.id ? [] : [search("What was said, or the chat", its, look)]),
   ask: ({ id, search: words, most }) => (id ? view("transcript", { id, most }) : view("sessions", { words, most })),
   show(data, place, { state: its, look }) {
