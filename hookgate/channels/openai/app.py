@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from time import time
 from typing import cast
 
 import structlog
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response as HttpResponse
 from starlette.routing import Route
 
 from hookgate.channels.http.requests import Gone, Refused, answer, read_body
 from hookgate.channels.http.server import App, Receive, Scope, Send
+from hookgate.channels.openai.answer import Answer
+from hookgate.channels.openai.answering import Whole, replay
 from hookgate.channels.openai.asking import Asking, Posted
 from hookgate.channels.openai.completion_chunks import Completion
 from hookgate.channels.openai.completion_wire import read_completion_request
-from hookgate.channels.openai.errors import ApiError, bad_request
+from hookgate.channels.openai.errors import ApiError, bad_request, turn_failed
+from hookgate.channels.openai.identity import agent_of, call_id, response_id
+from hookgate.channels.openai.responses_events import Response
+from hookgate.channels.openai.responses_wire import ResponseRequest, read_response_request
 from hookgate.channels.openai.serving import Client, Serving
 from hookgate.channels.openai.settings import DEFAULT_MODEL, OpenAIParts, OpenAISettings
 from hookgate.protocol.catalog import StoreFailed, StoreFull
@@ -51,6 +57,8 @@ class OpenAIApi:
             Route("/v1/models", self._models, methods=["GET"]),
             Route("/v1/models/{id:path}", self._model, methods=["GET"]),
             Route("/v1/chat/completions", _Raw(self._complete), methods=["POST"]),
+            Route("/v1/responses", _Raw(self._respond), methods=["POST"]),
+            Route("/v1/responses/{id}", self._response, methods=["GET"]),
         ]
         errors = {
             ApiError: _told,
@@ -73,11 +81,11 @@ class OpenAIApi:
 
     # --- what is asked ---
 
-    async def _models(self, request: Request) -> Response:
+    async def _models(self, request: Request) -> HttpResponse:
         self._admit(request)
         return answer({"object": "list", "data": [self._shown(it) for it in (DEFAULT_MODEL, *self._settings.agents)]})
 
-    async def _model(self, request: Request) -> Response:
+    async def _model(self, request: Request) -> HttpResponse:
         self._admit(request)
         self._asking.agent(name := request.path_params["id"])
         return answer(self._shown(name))
@@ -95,6 +103,30 @@ class OpenAIApi:
         usage = options is not None and bool(options.include_usage)
         form = Completion(f"chatcmpl-{asked.place.message}", wanted.model, int(time()), usage)
         await self._serving.serve(Client(request, send, form, key), asked, stream=bool(wanted.stream))
+
+    async def _respond(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive, send)
+        key = self._admit(request)
+        posted = await self._posted(request, key)
+        wanted = read_response_request(posted.body)
+        asked = await self._asking.response(posted, wanted)
+        form = Response(response_id(asked.place), wanted, int(time()))
+        await self._serving.serve(Client(request, send, form, key), asked, stream=bool(wanted.stream))
+
+    async def _response(self, request: Request) -> HttpResponse:
+        """One that was answered before."""
+        key, named = self._admit(request), request.path_params["id"]
+        found = await self._asking.answered(key.name, named)
+        exchange = found[1][found[2]] if found is not None else None
+        if found is None or exchange is None or exchange.outcome is None:
+            raise ApiError(404, f"there is no response {named!r} here, or not yet", "id", "not_found")
+        said = Answer()
+        replay(said, exchange, self._parts.redactor.text, whole=True)
+        if said.failure:
+            raise turn_failed(said.failure)
+        calls = tuple(replace(it, id=call_id(found[0], it.id)) for it in said.calls)
+        wanted = ResponseRequest(model=agent_of(found[0]) or DEFAULT_MODEL, input="")
+        return answer(Response(named, wanted, int(exchange.at)).body(Whole(said.text, said.finish_reason, calls)))
 
     async def _posted(self, request: Request, key: Key) -> Posted:
         """Raises ApiError, Refused and Gone."""
@@ -120,18 +152,18 @@ class _Raw:
         await self._app(scope, receive, send)
 
 
-async def _told(_request: Request, error: Exception) -> Response:
+async def _told(_request: Request, error: Exception) -> HttpResponse:
     assert isinstance(error, ApiError)  # noqa: S101 - as it is registered
     return answer(error.body, error.status, error.headers)
 
 
-async def _refused(request: Request, error: Exception) -> Response:
+async def _refused(request: Request, error: Exception) -> HttpResponse:
     assert isinstance(error, Refused)  # noqa: S101 - as it is registered
     code, kind = KINDS.get(error.status, (None, "invalid_request_error"))
     return await _told(request, ApiError(error.status, error.why, None, code, kind, error.headers or {}))
 
 
-async def _not_stored(request: Request, error: Exception) -> Response:
+async def _not_stored(request: Request, error: Exception) -> HttpResponse:
     """Nothing has begun, so clients may try again by themselves."""
     log.warning("not_stored", reason=str(error))
     why = "the gateway's disk is full" if isinstance(error, StoreFull) else "the gateway cannot store it now"
@@ -139,10 +171,10 @@ async def _not_stored(request: Request, error: Exception) -> Response:
     return await _told(request, ApiError(503, f"not taken: {why}", None, "not_stored", "server_error", headers))
 
 
-async def _gone(_request: Request, _error: Exception) -> Response:
-    return Response(status_code=499)
+async def _gone(_request: Request, _error: Exception) -> HttpResponse:
+    return HttpResponse(status_code=499)
 
 
-async def _nothing(request: Request, _error: Exception) -> Response:
+async def _nothing(request: Request, _error: Exception) -> HttpResponse:
     told = f"there is no {request.method} {request.url.path} here"
     return await _told(request, ApiError(404, told, None, "unknown_url"))

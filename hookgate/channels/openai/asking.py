@@ -8,10 +8,23 @@ from time import time
 from typing import Any
 
 from hookgate.channels.http.requests import trace_of
-from hookgate.channels.openai.completion_wire import CompletionRequest
+from hookgate.channels.openai.completion_wire import CompletionRequest, Function
 from hookgate.channels.openai.errors import ApiError, bad_request
 from hookgate.channels.openai.history import new_tail
-from hookgate.channels.openai.identity import ALONE, Identity, Place, chat_of, identify, named_call, place
+from hookgate.channels.openai.identity import (
+    ALONE,
+    RETRIES,
+    Identity,
+    Place,
+    agent_of,
+    chat_of,
+    identify,
+    named_call,
+    named_response,
+    place,
+)
+from hookgate.channels.openai.responses_said import read_input, response_options
+from hookgate.channels.openai.responses_wire import ResponseRequest
 from hookgate.channels.openai.said import Said, Tail, check_history, joined, options_of, read_messages, tools_of
 from hookgate.channels.openai.settings import DEFAULT_MODEL, OpenAIParts, OpenAISettings
 from hookgate.protocol.chat import Chat, Inbound
@@ -19,7 +32,7 @@ from hookgate.protocol.client_input import ClientInput
 from hookgate.protocol.journal.values import Conversation
 from hookgate.protocol.journal.views import Exchange
 from hookgate.protocol.media import MediaRefused, inline
-from hookgate.protocol.values import Message
+from hookgate.protocol.values import Json, Message
 
 REPEATED_S = 600.0
 """So long the same request, sent again by a client that says so, is the same one."""
@@ -28,13 +41,13 @@ REPEATED_S = 600.0
 @dataclass(frozen=True, slots=True)
 class Asked:
     """`exchanges`: what was said there before, where the request goes on with something. `repeats`: its client may
-    send it again by itself; `keyed`: by a key of its own."""
+    send it again by itself; `kept`: that, or what comes next, may be much later."""
 
     place: Place
     inbound: Inbound
     exchanges: tuple[Exchange, ...] = ()
     repeats: bool = False
-    keyed: bool = False
+    kept: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +60,17 @@ class Posted:
     raw: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """What a request says besides its messages. `functions`: the client's own, by where each stands; `kept`: it can
+    be gone on with for long."""
+
+    identity: Identity
+    functions: Mapping[str, Function]
+    options: Mapping[str, Json]
+    kept: bool = False
+
+
 class Asking:
     def __init__(self, settings: OpenAISettings, parts: OpenAIParts) -> None:
         self._settings, self._parts = settings, parts
@@ -57,22 +81,60 @@ class Asking:
         identity, agent = identify(posted.headers, posted.body), self.agent(request.model)
         said = read_messages(request.messages)
         where = place(self._channel, posted.user, agent, identity, posted.raw)
-        may_repeat = identity.key != "" or "x-stainless-retry-count" in posted.headers
-        exchanges: tuple[Exchange, ...] = ()
+        functions = {f"tools[{number}].function": it.function for number, it in enumerate(request.tools or ())}
+        given = _Given(identity, functions, options_of(request))
         if identity.session:
-            exchanges = await self.said(where.chat)
-        elif (linked := await self._linked(where, agent, said)) is not None:
-            where, said, exchanges = linked
+            return await self._asked(posted, given, where, said, await self.said(where.chat))
+        linked = await self._linked(where, agent, said)
+        return await self._asked(posted, given, *(linked or (where, said, ())))
+
+    async def response(self, posted: Posted, request: ResponseRequest) -> Asked:
+        """Raises ApiError and StoreFailed."""
+        identity, agent = identify(posted.headers, posted.body), self.agent(request.model)
+        said = read_input(request)
+        where = place(self._channel, posted.user, agent, identity, posted.raw)
+        functions = {f"tools[{number}]": it for number, it in enumerate(request.tools or ())}
+        given = _Given(identity, functions, response_options(request), kept=request.store is not False)
+        if request.previous_response_id:
+            before = await self.answered(posted.user, request.previous_response_id)
+            if before is None:
+                told = f"there is no response {request.previous_response_id!r} here, or not any more"
+                raise bad_request(told, "previous_response_id", "previous_response_not_found")
+            chat, exchanges, at = before
+            said = replace(said, messages=tuple(map(_as_known, said.messages)))
+            if agent_of(chat) == agent and at == len(exchanges) - 1:
+                given = replace(given, identity=replace(identity, keeper="server"))
+                return await self._asked(posted, given, Place(chat, where.message), said, exchanges)
+            # Something was said after it already, or to another agent: that stays, and this goes another way.
+            history = (entry.message for it in exchanges[: at + 1] for _, entry in it.entries)
+            return await self._asked(posted, given, where, replace(said, messages=(*history, *said.messages)), ())
+        if identity.session:
+            return await self._asked(posted, given, where, said, await self.said(where.chat))
+        linked = await self._linked(where, agent, said)
+        return await self._asked(posted, given, *(linked or (where, said, ())))
+
+    async def answered(self, user: str, response: str) -> tuple[Chat, tuple[Exchange, ...], int] | None:
+        """The chat that a response of this user's was said in, what else was, and its place in that."""
+        thread, message = named_response(response)
+        chat = Chat(self._channel, user, user, thread=thread)
+        exchanges = tuple(it for it in await self.said(chat) if it.inbound and it.entries) if thread else ()
+        at = next((n for n, it in enumerate(exchanges) if it.inbound and it.inbound.message_id == message), None)
+        return None if at is None else (chat, exchanges, at)
+
+    async def _asked(
+        self, posted: Posted, given: _Given, where: Place, said: Said, exchanges: tuple[Exchange, ...]
+    ) -> Asked:
+        identity = given.identity
+        may_repeat = identity.key != "" or RETRIES in posted.headers
         before = exchanges if exchanges or not identity.repeats else await self._alike(where)
         if (known := _known(before, where, identity)) is not None:
             return Asked(Place(known.chat, known.message_id), known, (), True)
-        tail = self._tail(said, exchanges, identity)
-        tail = await self._kept(tail, where.chat)
-        tools = tools_of(request, self._parts.tools(where.chat))
-        client = ClientInput(said.system, tail.messages, tools, options_of(request))
+        tail = await self._kept(self._tail(said, exchanges, identity), where.chat)
+        tools = tools_of(given.functions, self._parts.tools(where.chat))
+        client = ClientInput(said.system, tail.messages, tools, given.options)
         its = (where.chat, tail.text, tail.media, where.message, tail.replaces)
         inbound = Inbound(*its, client=client, trace=trace_of(posted.headers))
-        return Asked(where, inbound, exchanges, may_repeat, identity.key != "")
+        return Asked(where, inbound, exchanges, may_repeat, identity.key != "" or given.kept)
 
     def agent(self, model: str) -> str:
         """Raises ApiError; empty: none is chosen."""

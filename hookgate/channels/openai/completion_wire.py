@@ -14,58 +14,56 @@ from hookgate.channels.openai.errors import bad_request
 
 NAME = r"^[A-Za-z0-9_-]{1,64}$"
 MOST_MESSAGES, MOST_TOOLS = 4096, 128
-
-
 Wire = TypeVar("Wire", bound=BaseModel)
 
 
-class _Wire(BaseModel):
+class WireModel(BaseModel):
     model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
 
 
-class ImageUrl(_Wire):
+class ImageUrl(WireModel):
     url: str
 
 
-class Part(_Wire):
+class Part(WireModel):
     type: str
     text: str | None = None
     image_url: ImageUrl | None = None
 
 
-class CalledFunction(_Wire):
+class CalledFunction(WireModel):
     name: str
     arguments: str
 
 
-class Call(_Wire):
+class Call(WireModel):
     id: str
     function: CalledFunction
 
 
-class ChatMessage(_Wire):
+class ChatMessage(WireModel):
     role: Literal["system", "developer", "user", "assistant", "tool"]
     content: str | list[Part] | None = None
     tool_calls: list[Call] | None = None
     tool_call_id: str | None = None
 
 
-class Function(_Wire):
+class Function(WireModel):
     name: Annotated[str, Field(pattern=NAME)]
     description: str | None = None
     parameters: dict[str, Any] | None = None
 
 
-class FunctionTool(_Wire):
+class FunctionTool(WireModel):
     type: Literal["function"]
     function: Function
 
 
-class StreamOptions(_Wire):
+class StreamOptions(WireModel):
     include_usage: bool | None = None
 
 
-class CompletionRequest(_Wire):
+class CompletionRequest(WireModel):
     model: str
     messages: Annotated[list[ChatMessage], Field(min_length=1, max_length=MOST_MESSAGES)]
     stream: bool | None = None

@@ -17,8 +17,8 @@ from hookgate.protocol.journal.values import Conversation
 
 log = structlog.get_logger("hookgate.openai")
 
-KEY_S = 86_400.0
-"""So long a client can name a request again by its key."""
+KEPT_S = 86_400.0
+"""So long a client can name a request again by its key, or go on with a response."""
 LOOK_S = 60.0
 MOST = 100_000
 
@@ -26,22 +26,25 @@ MOST = 100_000
 class Forgetting:
     def __init__(self, channel: str, parts: OpenAIParts) -> None:
         self._channel, self._parts = channel, parts
-        # With when each may go, the first to go first.
+        # When each may go, by what was said of it last; and when to look at which, the first to go first.
+        self._until: dict[Conversation, float] = {}
         self._soon, self._later = deque[tuple[float, Conversation]](), deque[tuple[float, Conversation]]()
 
-    def forget(self, conversation: Conversation, *, keyed: bool) -> None:
-        """Once nobody can ask for it again."""
-        if keyed:
-            self._later.append((time() + KEY_S, conversation))
-        else:
-            self._soon.append((time() + REPEATED_S, conversation))
+    def forget(self, conversation: Conversation, *, long: bool) -> None:
+        """Once nobody can ask for it again, or go on with it."""
+        until = time() + (KEPT_S if long else REPEATED_S)
+        self._put(conversation, max(until, self._until.get(conversation, until)), self._later if long else self._soon)
+
+    def _put(self, conversation: Conversation, until: float, queue: deque[tuple[float, Conversation]]) -> None:
+        self._until[conversation] = until
+        queue.append((until, conversation))
 
     async def run(self) -> None:
         """Until cancelled. What earlier runs have left is counted from when it was used last."""
         try:
             for row in reversed(await self._parts.journal.chats.listed(f"{self._channel}:", most=MOST)):
                 if f"/{ALONE}" in row.conversation.session:
-                    self._later.append((row.last_at + KEY_S, row.conversation))
+                    self._put(row.conversation, row.last_at + KEPT_S, self._later)
         except StoreFailed as error:
             log.warning("requests_not_listed", reason=str(error))
         while True:
@@ -49,11 +52,14 @@ class Forgetting:
             await trio.sleep(LOOK_S)
 
     async def _look(self) -> None:
-        for due in (self._soon, self._later):
-            while due and due[0][0] <= time():
+        for queue in (self._soon, self._later):
+            while queue and queue[0][0] <= time():
+                conversation = queue[0][1]
                 try:
-                    await self._parts.journal.books.forget(due[0][1])
+                    if self._until.get(conversation, 0.0) <= time():
+                        await self._parts.journal.books.forget(conversation)
+                        self._until.pop(conversation, None)
                 except StoreFailed as error:
                     log.warning("request_not_forgotten", reason=str(error))
                     return
-                due.popleft()
+                queue.popleft()

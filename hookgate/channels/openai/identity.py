@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
 from secrets import token_hex
@@ -123,3 +124,19 @@ def named_call(call: str) -> tuple[str, str]:
     """The conversation that a call's id names, and its id there; empty: it names none."""
     found = CALL.fullmatch(call)
     return (f"{ALONE}{found[1]}", found[2]) if found else ("", call)
+
+
+def response_id(where: Place) -> str:
+    """It names the conversation and the message, to whoever has the key."""
+    named = urlsafe_b64encode(f"{where.chat.thread}|{where.message}".encode()).decode()
+    return f"resp_{named.rstrip('=')}"
+
+
+def named_response(response: str) -> tuple[str, str]:
+    """The thread and the message; empty: it names none."""
+    named = response.removeprefix("resp_")
+    try:
+        thread, _, message = urlsafe_b64decode(named + "=" * (-len(named) % 4)).decode().rpartition("|")
+    except ValueError:
+        return "", ""
+    return thread, message

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from hookgate.channels.openai.completion_wire import ChatMessage, CompletionRequest, Part
+from hookgate.channels.openai.completion_wire import ChatMessage, CompletionRequest, Function, Part
 from hookgate.channels.openai.errors import bad_request
 from hookgate.protocol.client_input import CLIENT
 from hookgate.protocol.values import Json, Message, ProposedCall, ToolSpec
@@ -95,17 +95,17 @@ def joined(messages: Sequence[Message]) -> tuple[tuple[Message, ...], str, tuple
     return tuple(messages[:begins]), BETWEEN.join(filter(None, (it.content for it in spoken))), media
 
 
-def tools_of(request: CompletionRequest, ours: Container[str]) -> tuple[ToolSpec, ...]:
-    """The client's own. Raises ApiError."""
+def tools_of(functions: Mapping[str, Function], ours: Container[str]) -> tuple[ToolSpec, ...]:
+    """The client's own; `functions` by where each stands in the request. Raises ApiError."""
     found: dict[str, ToolSpec] = {}
-    for number, tool in enumerate(request.tools or ()):
-        name, where = tool.function.name, f"tools[{number}].function.name"
+    for place, function in functions.items():
+        name, where = function.name, f"{place}.name"
         if name in ours:
             raise bad_request(f"this gateway has a tool {name!r} of its own: give yours another name", where)
         if name in found:
             raise bad_request(f"two tools have the name {name!r}", where)
-        parameters = tool.function.parameters or {"type": "object", "properties": {}}
-        found[name] = ToolSpec(name, tool.function.description or "", parameters, provider=CLIENT)
+        parameters = function.parameters or {"type": "object", "properties": {}}
+        found[name] = ToolSpec(name, function.description or "", parameters, provider=CLIENT)
     return tuple(found.values())
 
 

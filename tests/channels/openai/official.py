@@ -77,6 +77,32 @@ def timed_out(client: Any) -> Any:
     return hasty.chat.completions.create(model="hookgate", messages=asked).choices[0].message.content
 
 
+def responses(client: Any) -> Any:
+    first = client.responses.create(model="hookgate", input="say: first")
+    second = client.responses.create(model="hookgate", input="say: second", previous_response_id=first.id)
+    with client.responses.stream(model="hookgate", input="say: in pieces") as stream:
+        pieces = "".join(it.delta for it in stream if it.type == "response.output_text.delta")
+        final = stream.get_final_response()
+    return first.output_text, second.output_text, pieces, final.output_text, final.usage.total_tokens
+
+
+def responses_with_tools(client: Any) -> Any:
+    tools = [{"type": "function", **WEATHER["function"], "strict": False}]
+    asked = client.responses.create(model="hookgate", input="weather", tools=tools)
+    call = next(it for it in asked.output if it.type == "function_call")
+    given = [{"type": "function_call_output", "call_id": call.call_id, "output": "cold"}]
+    after = client.responses.create(model="hookgate", input=given, previous_response_id=asked.id, tools=tools)
+    with client.responses.stream(model="hookgate", input="weather", tools=tools) as stream:
+        streamed = stream.get_final_response().output[0]
+    return (
+        call.name,
+        call.arguments,
+        after.output_text,
+        streamed.name,
+        client.responses.retrieve(after.id).output_text,
+    )
+
+
 async def asynchronous() -> Any:
     async with openai.AsyncOpenAI(base_url=BASE_URL, api_key=KEY) as client:
         asked = [{"role": "user", "content": "say: later"}]
@@ -111,6 +137,8 @@ print(
             "tools_streamed": tools_streamed(client),
             "refused": refused(client),
             "timed_out": timed_out(client),
+            "responses": responses(client),
+            "responses_with_tools": responses_with_tools(client),
             "async": asyncio.run(asynchronous()),
             "langchain": langchain(),
         }

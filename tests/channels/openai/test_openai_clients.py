@@ -68,6 +68,8 @@ async def test_the_official_client_and_langchain_get_what_they_expect(python: st
             "tools_streamed": ["tool_calls", "weather"],
             "refused": ["n", "model_not_found", "invalid_api_key"],
             "timed_out": "at last",
+            "responses": ["first", "second", "in pieces", "in pieces", 10],
+            "responses_with_tools": ["weather", '{"city":"Oslo"}', "cold", "weather", "cold"],
             "async": ["later", "later"],
             "langchain": ["chained", "in pieces", "weather", {"city": "Oslo"}],
         }
