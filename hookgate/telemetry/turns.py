@@ -27,6 +27,8 @@ _KINDS: tuple[type[Payload], ...] = (
     *(ApprovalRequested, ApprovalDecided, CompactionBegan, CompactionEnded),
 )
 OBSERVED = tuple(kind.kind for kind in _KINDS)
+OF_TASKS = (ApprovalRequested, ApprovalDecided)
+"""What counts of a task that another agent works on; else the turn does what it does: it waits for the tool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ class LiveTurns:
 
     def hear(self, event: Event) -> None:
         step, at = event.step, event.time_ns / 1e9
-        if step is None:
+        if step is None or (step.parent_turn_id and not isinstance(event.payload, OF_TASKS)):
             return
         key = step.session_key
         turn = self._turns.get(key)

@@ -51,7 +51,7 @@ class Said:
 
     @property
     def wants_to_run(self) -> bool:
-        return self.kind == "append" or (self.kind == "careful" and self.allowed)
+        return self.kind in ("append", "hand") or (self.kind in ("careful", "trust") and self.allowed)
 
 
 @dataclass
@@ -194,7 +194,7 @@ class Books:
                 yield f"nobody asked for it: {call}"
             if call not in seen.passed:
                 yield f"the hook was passed over: {call}"
-            if call.startswith("careful") and not (by_call[call].allowed and call in yes):
+            if call.startswith(("careful", "trust")) and not (by_call[call].allowed and call in yes):
                 yield f"nobody allowed it: {call}"
 
     def _of_questions(self) -> Iterator[str]:

@@ -29,7 +29,12 @@ UNFINISHED = """
         SELECT count(*) FROM messages WHERE inbound IS NOT NULL AND outcome IS NULL AND conversation NOT IN waiting
     )
 """
-WAITING = "WITH waiting AS (SELECT conversation FROM requests WHERE state = 'open' AND ?)"
+WAITING = """
+    WITH waiting AS (
+        SELECT m.conversation FROM requests r JOIN messages m ON m.number = r.message WHERE r.state = 'open' AND ?
+    )
+"""
+"""Of a call in a task it is the message that has led to that."""
 
 
 @dataclass

@@ -16,7 +16,9 @@ from typing import Any
 from hookgate.channels.web.access.passwords import hashed
 from tests.model_server import Answer, Received, calls, says
 
-KINDS = ("say", "append", "append", "careful", "careful", "never", "spam", "look")
+KINDS = ("say", "append", "append", "careful", "careful", "never", "spam", "look", "hand", "trust")
+HANDED = {"hand": "append-for", "trust": "careful-for"}
+"""What is done by another agent, and how that one is told: it leaves a file, or a person is asked before."""
 USERS = ("ann", "bob")
 THREADS = ("0", "1")
 BOSS = "ann"
@@ -29,6 +31,9 @@ CONFIG = """\
 [agent]
 model = "test/model"
 workspace = "{folder}/work"
+delegates_to = ["clerk"]
+[agents.clerk]
+system = "You are told what to do by another one."
 [gateway]
 max_turns = 4
 drain_s = 60
@@ -46,7 +51,7 @@ enabled = false
 [guards]
 shell = "off"
 [tools]
-enabled = ["bash"]
+enabled = ["bash", "delegate"]
 {chats}[hooks.processes.guard]
 command = ["{python}", "-S", "-E", "{folder}/guard.py", "{folder}/work"]
 intercept = {stages}
@@ -91,7 +96,7 @@ def said(stage, params):
         return {"stages": params["stages"]}
     if stage == "hook.on_message" and text.startswith("spam"):
         return {"action": "drop", "tell": "dropped " + text.split()[1]}
-    if stage == "hook.before_tool":
+    if stage == "hook.before_tool" and params["tool"] != "delegate":
         name = re.search("effects/([a-z]+-[0-9]+)", json.dumps(params["arguments"])).group(1)
         if name.startswith("never"):
             return {"action": "deny_tool", "reason": "never"}
@@ -147,10 +152,12 @@ def answered(received: Received) -> Answer:
     """The model: it makes the call that the message asks for, once, and then says that it is done."""
     messages: list[dict[str, Any]] = received.body["messages"]
     kind, key = next(it["content"] for it in reversed(messages) if it["role"] == "user").split()
-    name = f"{kind}-{key}"
+    name = key if kind in ("append-for", "careful-for") else f"{kind}-{key}"
     if kind == "say" or messages[-1]["role"] == "tool":
         return says("done ", key)
-    if kind == "careful":
+    if kind in HANDED:
+        return calls((f"c-{key}", "delegate", json.dumps({"task": f"{HANDED[kind]} {name}"})))
+    if kind.startswith("careful"):
         return calls((f"c-{key}", "bash", json.dumps({"command": COMMAND.format(name=name)})))
     return calls((f"c-{key}", "append", json.dumps({"path": f"effects/{name}."})))
 

@@ -12,6 +12,7 @@ import trio
 from hookgate.protocol.journal.values import Conversation
 from hookgate.store.journal import open_journal
 from hookgate.store.journal.operators.looking import conversation_of, open_look
+from hookgate.store.journal.operators.whereabouts import find_messages
 from hookgate.store.journal.transcripts import read_entries
 from tests.cli.program import none_left
 from tests.flow.test_flow_serve import worker
@@ -62,6 +63,8 @@ async def test_a_task_that_kill_9_cuts_off_is_gone_on_with_and_its_call_runs_onc
             assert "The agent clerk wants to run bash" in json.dumps(card)
             [(begun, fence, written)] = tasks(tmp_path)
             assert begun.startswith("clerk+M")
+            with open_look(tmp_path / "state" / "journal.db") as tables:
+                assert [it.state for it in find_messages(tables, "")] == ["waiting"]
             os.kill(worker(process), signal.SIGKILL)
             await process.wait()
         await none_left(tmp_path)

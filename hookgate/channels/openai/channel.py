@@ -80,20 +80,22 @@ class OpenAIChannel:
         if isinstance(payload, ApprovalDecided) and (waiting := self._waiting.pop(payload.id, None)) is not None:
             # Wherever that was said.
             waiting.wait_for("")
-        if step is None or step.chat.channel != self.name or step.parent_turn_id:
+        if step is None or step.chat.channel != self.name:
             return
         session, key = step.chat.session_key, _key(step.chat, step.inbound.message_id)
-        if isinstance(payload, TurnStart):
+        # Of what another agent does for the turn it counts what it costs, and who has to be asked.
+        of_task = bool(step.parent_turn_id)
+        if isinstance(payload, TurnStart) and not of_task:
             self._running[session] = answer = self._answers.setdefault(key, Answer())
             answer.begin()
         answer = self._running.get(session)
         match payload:
             case ReplyEnded() if answer is not None:
-                _end_reply(answer, payload)
+                _end_reply(answer, payload, of_task=of_task)
             case ApprovalRequested() if answer is not None:
                 self._waiting[payload.id] = answer
                 answer.wait_for(payload.id)
-            case TurnEnd() if answer is not None:
+            case TurnEnd() if answer is not None and not of_task:
                 del self._running[session]
                 answer.end_turn(completed=payload.Status == "completed")
                 self._let_go(key)
@@ -110,8 +112,8 @@ def _key(chat: Chat, message: str) -> str:
     return f"{chat.session_key} {message}"
 
 
-def _end_reply(answer: Answer, ended: ReplyEnded) -> None:
+def _end_reply(answer: Answer, ended: ReplyEnded, *, of_task: bool) -> None:
     if ended.usage is not None:
         answer.count(ended.usage, cut=ended.stop == "length")
-    if ended.stop == "tool_use":
+    if ended.stop == "tool_use" and not of_task:
         answer.end_part(ended.visible or "")

@@ -23,7 +23,14 @@ from hookgate.loop.sessions.claims import BY, LEASE_S
 from hookgate.loop.slots import Slot
 from hookgate.loop.turn import run_turn
 from hookgate.loop.turn_state import Turn
-from hookgate.protocol.errors import PASSING, ProviderFailed, SessionAborted, StepLimitReached, TurnAborted
+from hookgate.protocol.errors import (
+    PASSING,
+    ApprovalExpired,
+    ProviderFailed,
+    SessionAborted,
+    StepLimitReached,
+    TurnAborted,
+)
 from hookgate.protocol.values import Fault, Json, JsonObject, ToolCall, ToolResult, ToolSpec
 from hookgate.tools import arguments, call_context
 from hookgate.tools.errors import ToolError
@@ -167,6 +174,8 @@ def _turn(served: Served, agent: Agent, task: str, its: tuple[TaskTranscript, Sl
 def _failed(agent: Agent, error: Exception, *, show: bool) -> ToolResult:
     """As whoever asked is told. `show`: a provider's own words."""
     match error:
+        case ApprovalExpired():
+            return failure("permission", DELEGATE, f"{agent.name}: {error}", denied_by=error.hook)
         case TurnAborted():
             return failure("permission", DELEGATE, f"{agent.name}: {error}", denied_by=f"hook:{error.hook}")
         case StepLimitReached():

@@ -41,6 +41,13 @@ class Conversation:
         return f"{self.session}/{self.agent}/{self.generation}"
 
 
+def led_by(agent: str) -> tuple[str, str]:
+    """Of a conversation's agent: its name, and the id of the message that has led to the task that it works on there;
+    of no task: empty, or what is none."""
+    name, _, path = agent.partition("+")
+    return name, path.partition(".")[0]
+
+
 @dataclass(frozen=True, slots=True)
 class Upstream:
     """Where a message comes from: the account of its platform that has received it, and the channel's place in its

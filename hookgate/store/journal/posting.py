@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hookgate.protocol.chat import Chat, Outbound
-from hookgate.protocol.journal.values import Claim, Row
+from hookgate.protocol.journal.values import Claim, Row, led_by
 from hookgate.store.journal.encoding import decoded
 from hookgate.store.journal.engine import Engine
 from hookgate.store.journal.intake import current
@@ -29,7 +29,10 @@ NEXT = f"{LEAVING} WHERE state IS NULL AND channel = ? AND chat = ? ORDER BY num
 
 
 def post_in_chats(tables: Tables, agent: str, outbox: Sequence[Outbound]) -> None:
-    """Each belongs to what is going on in its chat with this agent, and answers no message."""
+    """Each belongs to what goes on in its chat with this agent, or whoever it works for, and answers no message."""
+    agent, message = led_by(agent)
+    sql = "SELECT c.agent FROM messages m JOIN conversations c ON c.number = m.conversation WHERE m.number = ?"
+    [agent] = tables.one(sql, number_of(message)) or (agent,)
     for it in outbox:
         tables.post(tables.kept(current(tables, it.chat.session_key, agent)), [it])
 

@@ -109,8 +109,14 @@ class Tables:
         return tuple(entries)
 
     def post(self, conversation: int, outbox: Sequence[Outbound], message: int = 0) -> list[str]:
-        """Their ids. The first fills the preview of what answers the message, if there is one."""
-        open_row = self.one(OPEN_ROW, conversation, message) if message and outbox else None
+        """Their ids. The first fills the preview of what answers the message, if there is one. What a task says that
+        the message has led to stands where that was said."""
+        if not outbox:
+            return []
+        [home] = self.one("SELECT conversation FROM messages WHERE number = ?", message) or (conversation,)
+        if home != conversation:
+            return [self.new_row(home, it, message) for it in outbox]
+        open_row = self.one(OPEN_ROW, conversation, message) if message else None
         if open_row is None:
             return [self.new_row(conversation, it, message) for it in outbox]
         filled = "UPDATE outbox SET state = NULL, at = ?, format = ?, outbound = ? WHERE id = ?"

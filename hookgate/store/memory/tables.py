@@ -28,6 +28,7 @@ from hookgate.protocol.journal.values import (
     StoredGrant,
     StoredRequest,
     Vote,
+    led_by,
 )
 from hookgate.protocol.journal.views import Passage
 from hookgate.store.attempts import ENDS, UNSAID
@@ -199,7 +200,12 @@ class Tables:
             thread.live[index] = replace(entry, calls=()) if entry.calls else entry
 
     def post(self, thread: Thread, outbox: Sequence[Outbound], in_reply_to: str = "") -> list[OutboxRow]:
-        """The first fills the preview of what answers the message, if there is one."""
+        """The first fills the preview of what answers the message, if there is one. What a task says that the message
+        has led to stands where that was said."""
+        row = self.messages.get(in_reply_to)
+        if row is not None and row.conversation != thread.conversation:
+            home = self.thread(row.conversation)
+            return [self.new_row(home, it, in_reply_to) for it in outbox]
         filled = self.previews.pop(in_reply_to, None) if outbox else None
         if filled is None:
             return [self.new_row(thread, it, in_reply_to) for it in outbox]
@@ -207,7 +213,11 @@ class Tables:
         return [filled, *(self.new_row(thread, it, in_reply_to) for it in outbox[1:])]
 
     def post_in_chats(self, agent: str, outbox: Sequence[Outbound], edits: OutboxRow | None = None) -> None:
-        """Each belongs to what is going on in its chat with this agent, and answers no message."""
+        """Each belongs to what is going on in its chat with this agent, or whoever it works for, and answers no
+        message."""
+        agent, message = led_by(agent)
+        led = self.messages.get(message)
+        agent = agent if led is None else led.conversation.agent
         for it in outbox:
             row = self.new_row(self.thread(self.current(it.chat.session_key, agent)), it, "")
             row.edits = edits

@@ -6,7 +6,7 @@ twice. What somebody still waits for is never too old.
 
 from __future__ import annotations
 
-from hookgate.protocol.journal.values import Conversation
+from hookgate.protocol.journal.values import Conversation, led_by
 from hookgate.store.journal.tables import Tables
 
 KEYS_S = 90 * 86400.0
@@ -21,7 +21,7 @@ def forget(tables: Tables, conversation: Conversation) -> bool:
     if number:
         said = {f"M{message}" for (message,) in tables.all(MESSAGES, number)}
         for task, agent in tables.all(TASKS, conversation.session, conversation.generation):
-            if agent.partition("+")[2].partition(".")[0] in said:
+            if led_by(agent)[1] in said:
                 forget_number(tables, task)
         forget_number(tables, number)
     return number > 0
