@@ -18,7 +18,14 @@ from hookgate.acp.replay import replayed, stored
 from hookgate.acp.servers import with_servers
 from hookgate.acp.session import MODE, EditorSession, Parts
 from hookgate.assembly.app import open_runtime
-from hookgate.assembly.journals import conversation_file, drop_unused, kept_conversation, open_conversation_journal
+from hookgate.assembly.journals import (
+    Kept,
+    conversation_file,
+    drop_unused,
+    kept_conversation,
+    open_conversation_journal,
+    open_kept_journal,
+)
 from hookgate.assembly.logs.sinks import observer
 from hookgate.assembly.settings import Keep, Ports, Settings
 from hookgate.config import ConfigError
@@ -29,6 +36,7 @@ from hookgate.protocol.acp.updates import Update
 from hookgate.protocol.approval import ApprovalRequest, Decide
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.events.event import Event
+from hookgate.sections import Config
 from hookgate.sections.gateway import RouteSection
 from hookgate.tools.files.workspace import Workspace
 
@@ -114,6 +122,17 @@ class _Desk:
         await self.permissions.ask(request, decide)
 
 
+async def forget_session(config: Config, name: str) -> None:
+    """What was said is gone; that calls were made and allowed stays in the signed record. Raises NoSession, and
+    StoreFailed: StoreBusy where it is open in another hookgate."""
+    kept = await trio.to_thread.run_sync(_kept, config, name)
+    if kept is None or not kept.title:
+        raise NoSession(f"there is no session {name!r}")
+    async with open_kept_journal(config, conversation_file(config, NAME, name)) as journal:
+        for row in await journal.books.sessions():
+            await journal.books.forget(row.conversation)
+
+
 @asynccontextmanager
 async def _dropping_unused(settings: Settings, opening: Opening) -> AsyncGenerator[None]:
     """Editors open sessions before anybody has something to say."""
@@ -123,7 +142,7 @@ async def _dropping_unused(settings: Settings, opening: Opening) -> AsyncGenerat
         if not opening.kept:
             with trio.CancelScope(shield=True):
                 file = conversation_file(settings.config, NAME, opening.id)
-                await trio.to_thread.run_sync(drop_unused, file, NAME)
+                await trio.to_thread.run_sync(drop_unused, file)
 
 
 def _in_folder(settings: Settings, opening: Opening) -> tuple[Settings, tuple[str, ...]]:
@@ -144,11 +163,15 @@ def _answered_by(settings: Settings, name: str) -> Settings:
 
 def _check(settings: Settings, opening: Opening) -> None:
     """Raises NoSession."""
-    try:
-        kept = kept_conversation(conversation_file(settings.config, NAME, opening.id), NAME)
-    except ConfigError:
-        kept = None
+    kept = _kept(settings.config, opening.id)
     if kept is None:
         raise NoSession(f"there is no session {opening.id!r}")
     if kept.workspace != str(settings.workspace):
         raise NoSession(f"the session {opening.id!r} belongs to {kept.workspace}, not to {settings.workspace}")
+
+
+def _kept(config: Config, name: str) -> Kept | None:
+    try:
+        return kept_conversation(conversation_file(config, NAME, name), NAME)
+    except ConfigError:
+        return None

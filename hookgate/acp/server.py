@@ -138,6 +138,10 @@ class Server:
             case requests.SetMode():
                 session = self._session(request.session_id)
                 self._work.send_nowait(partial(self._set_mode, call, session, request.mode_id))
+            case requests.DeleteSession():
+                if request.session_id in self._sessions:
+                    raise Refused(f"the session {request.session_id[:100]!r} is open: close it first")
+                self._work.send_nowait(partial(self._delete, call, request.session_id))
             case requests.CloseSession():
                 self._session(request.session_id).close(partial(self._answer, call, {}))
 
@@ -233,6 +237,16 @@ class Server:
     def _tell(self, session: str, update: Update) -> None:
         params = {"sessionId": session, "update": update_members(update)}
         self._out.write(wire.notice_line(answers.UPDATE, params))
+
+    async def _delete(self, call: wire.Call, name: str) -> None:
+        from hookgate.acp.opening import forget_session
+
+        try:
+            await forget_session(self._settings.config, name)
+        except Exception as error:
+            self._refuse(call, _refused(error))
+        else:
+            self._answer(call, {})
 
     async def _list(self, call: wire.Call, request: requests.ListSessions) -> None:
         from hookgate.acp.listing import kept_sessions

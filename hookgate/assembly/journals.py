@@ -156,10 +156,17 @@ class Kept:
     written: float
 
 
-def drop_unused(file: Path, channel: str) -> None:
-    """A conversation that was closed without a word is gone. Blocks."""
-    kept = kept_conversation(file, channel)
-    if kept is not None and not kept.title:
+def drop_unused(file: Path) -> None:
+    """A conversation that was closed without a word, or a command, is gone. Blocks."""
+    from hookgate.store.journal.operators.looking import is_unused, open_look
+
+    try:
+        with open_look(file) as tables:
+            unused = is_unused(tables)
+    except StoreFailed as error:
+        log.warning("conversation_unreadable", reason=str(error))
+        return
+    if unused:
         for it in (file, Path(f"{file}-wal"), Path(f"{file}-shm"), Path(f"{file}.lock")):
             it.unlink(missing_ok=True)
 

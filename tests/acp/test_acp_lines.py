@@ -55,6 +55,7 @@ BAD: tuple[tuple[bytes, int | str | None, int, str], ...] = (
     (line(id=18, method="session/load", params={"sessionId": "x", "cwd": "/", "mcpServers": []}), 18, -32002, "no"),
     (line(id=19, method="session/list", params={"cursor": "next"}), 19, -32602, "cursor"),
     (line(id=20, method="session/set_mode", params={"sessionId": "x", "modeId": "y"}), 20, -32002, "no session"),
+    (line(id=22, method="session/delete", params={"sessionId": "x"}), 22, -32002, "no session"),
     (line(id=21, method="session/close", params={"sessionId": "x"}), 21, -32002, "no session"),
 )
 
@@ -84,6 +85,11 @@ async def test_what_is_no_request_is_answered_with_what_is_wrong_and_the_next_is
         assert (await pipe.answer(first))["result"] == {"stopReason": "end_turn"}
         again = await pipe.ask("session/load", sessionId=session, cwd=str(folder), mcpServers=[])
         assert "open already" in again["error"]["message"]
+        assert "close it first" in (await pipe.ask("session/delete", sessionId=session))["error"]["message"]
+        assert (await pipe.ask("session/close", sessionId=session))["result"] == {}
+        assert [it["sessionId"] for it in (await pipe.ask("session/list"))["result"]["sessions"]] == [session]
+        assert (await pipe.ask("session/delete", sessionId=session))["result"] == {}
+        assert (await pipe.ask("session/list"))["result"] == {"sessions": []}
         assert await pipe.client.ends() == 0
 
 

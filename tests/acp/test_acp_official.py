@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 from pathlib import Path
@@ -242,6 +243,7 @@ async def test_a_turn_says_why_it_ended(tmp_path: Path) -> None:
         tmp_path,
         {"when": "^long", "text": "As long as", "finish_reason": "length"},
         {"when": "^many", "calls": [bash("true")]},
+        {"when": "^secret", "calls": [bash("echo password: my-secret-pw9")]},
         {"when": "^broken", "fail": {"kind": "auth", "reason": "no such key"}},
         more=HARD,
     )
@@ -254,6 +256,9 @@ async def test_a_turn_says_why_it_ended(tmp_path: Path) -> None:
         assert await editor.prompt(session, "long") == "max_tokens"
         assert await editor.prompt(session, "many") == "max_turn_requests"
         assert "after 1 model calls" in editor.text(session)
+        assert await editor.prompt(session, "secret") == "max_turn_requests"
+        assert "REDACTED" in editor.call(session, 1)["rawInput"]["command"]
+        assert "my-secret-pw9" not in json.dumps(editor.heard)
         assert await editor.prompt(session, "broken") == "end_turn"
         assert "no such key" in editor.text(session)
         assert await editor.prompt(session, "never") == "refusal"

@@ -144,6 +144,10 @@ class CloseSession(_Members):
     session_id: str
 
 
+class DeleteSession(_Members):
+    session_id: str
+
+
 class CancelSession(_Members):
     session_id: str
 
@@ -158,6 +162,7 @@ Request: TypeAlias = (
     | PromptSession
     | SetMode
     | CloseSession
+    | DeleteSession
 )
 METHODS: dict[str, type[Request]] = {
     "initialize": Initialize,
@@ -169,6 +174,7 @@ METHODS: dict[str, type[Request]] = {
     "session/prompt": PromptSession,
     "session/set_mode": SetMode,
     "session/close": CloseSession,
+    "session/delete": DeleteSession,
 }
 CANCEL = "session/cancel"
 

@@ -35,6 +35,11 @@ def open_look(path: Path) -> Generator[Tables]:
         yield Tables(connection, time)
 
 
+def is_unused(tables: Tables) -> bool:
+    """Whether nothing has ever come in."""
+    return tables.one("SELECT 1 FROM messages") is None
+
+
 # --- check --------------------------------------------------------------------------------------------------
 
 
