@@ -24,21 +24,12 @@ let timer = 0;
 let tries = 0;
 let asked = 0;
 
-async function begin() {
+function begin() {
   // Whoever is not logged in yet becomes so where everybody does.
   const token = new URLSearchParams(location.hash.slice(1)).get("token");
   if (token) return logIn({ token, ops: "" });
-  try {
-    const { user } = await api.me();
-    byId("who").textContent = user;
-    await asking.view("now");
-  } catch (error) {
-    if (error instanceof api.Refused) return shut(error);
-    byId("app").hidden = false;
-  }
   const items = Object.entries(VIEWS).map(([id, { title }]) => el("li", {}, el("a", { href: `#${id}` }, el("span", {}, title), el("span", { class: "badge", "data-count": id, hidden: true }))));
   byId("views").append(...items);
-  byId("app").hidden = false;
   open();
 }
 
@@ -59,7 +50,7 @@ function open() {
   const [id, ...rest] = location.hash.slice(1).split("/");
   name = Object.hasOwn(VIEWS, id) ? id : "now";
   shown = "";
-  state = { id: decodeURIComponent(rest.join("/")), search: "", most: 100 };
+  state = { id: plain(rest.join("/")), search: "", most: 100 };
   byId("content").replaceChildren();
   byId("tools").replaceChildren(...(VIEWS[name].tools?.(state, look) ?? []));
   for (const link of byId("views").querySelectorAll("a")) {
@@ -76,6 +67,14 @@ function open() {
   look();
 }
 
+function plain(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
 async function look() {
   clearTimeout(timer);
   // Nobody sees it: nothing is asked for.
@@ -83,16 +82,20 @@ async function look() {
   asked += 1;
   const own = asked;
   try {
+    if (!api.who()) byId("who").textContent = (await api.me()).user;
     const [counts, data] = await Promise.all([asking.view("now"), name === "now" ? null : VIEWS[name].ask(state)]);
     if (own !== asked) return;
     count(counts.counts);
     show(data ?? counts);
+    byId("shut").hidden = true;
+    byId("app").hidden = false;
     connected(0);
   } catch (error) {
     if (own !== asked) return;
     if (error.status === 401 || error.status === 403) return shut(error);
     const passes = !(error instanceof api.Refused) || error.status === 503 || error.status === 429;
     if (!passes) said(error.message, true);
+    byId("app").hidden = false;
     connected(passes ? tries + 1 : 0, error);
   }
   // A search of all that was ever said is made once.
