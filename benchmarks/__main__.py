@@ -28,7 +28,7 @@ from benchmarks import (
 from benchmarks.echo import build_echo
 from benchmarks.figures import Figure, Run
 from benchmarks.report import machine, rewritten, table
-from benchmarks.served import load, page, platforms, stored, streams
+from benchmarks.served import load, observed, page, platforms, stored, streams
 from hookgate.assembly.logs.opening import set_up_logs
 from hookgate.sections import LogSection
 
@@ -49,6 +49,7 @@ BENCHMARKS = {
     "rpc_extensions": rpc_extensions,
     "stored": stored,
     "page": page,
+    "observed": observed,
     "streams": streams,
     "stuck": stuck,
     "platforms": platforms,
