@@ -25,7 +25,9 @@ async def run_web_demo() -> int:
         with stage() as folder:
             config, _redactor = demo_config(folder, "demo.toml", "demo_web.toml")
             set_up_logs(config.log)
-            async with open_gateway(Settings(config, HERE, serving=True), None, trio.Event()) as served:
+            async with open_gateway(
+                Settings(config, HERE, serving=True), folder / "control.sock", trio.Event()
+            ) as served:
                 begun()
                 await served.runtime.gateway.receive(FIRST)
                 write("hookgate demo: the model is a SCRIPT that ships with hookgate (no network, no key).\n")
@@ -33,6 +35,8 @@ async def run_web_demo() -> int:
                 write("".join(f"  {line}&chat={FIRST.chat.thread}\n" for line in served.pages))
                 write("\nWhoever runs it looks here:\n\n")
                 write("".join(f"  {line}\n" for line in served.operators))
+                write(f"  metrics: http://{served.address}/metrics\n")
+                write(f"  terminal: hookgate status --control {folder}/control.sock\n")
                 write("\nPrograms get an answer here:\n\n")
                 write(f"  api: {await _openai(served)}\n")
                 write("\nTry there: weather in Oslo; clean up the releases; show me the settings. Ctrl-C ends it.\n")

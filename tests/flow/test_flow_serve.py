@@ -87,6 +87,7 @@ async def test_the_demo_opens_a_page_where_a_call_waits_for_whoever_has_its_toke
             assert "deploy.sh --dry-run" in json.dumps(card)
             # Whoever has the token of a gateway without operators is one.
             assert (await client.get("/ops/api/now")).json()["counts"]["approvals"] == 1
+            assert "hookgate_approvals_waiting 1.0" in (await client.get("/metrics")).text
             assert (await client.post(f"/api/approvals/{card['id']}", json={"approved": True})).json()["counted"]
             fine = "3 files would be copied"
             found = await until(client, "/api/chats/demo", lambda it: fine in json.dumps(it["messages"]))
