@@ -62,6 +62,7 @@ _NAMES = {
     r"^[^/]+/.+$": "write it PROVIDER/MODEL",
     r"^[A-Za-z0-9_.@-]{1,64}$": "a name may have letters, digits, _ . @ and - only, up to 64 of them",
     r"^\$argon2id\$": "must be an argon2 hash of the password, not the password itself",
+    r"^(https?://[^/\s]+)?$": "must be http:// or https:// and a host, without a path, such as http://127.0.0.1:8081",
     r"^(https?://[^/]+)?$": "must be how people reach the page, for example https://chat.example.org",
     r"^([A-Za-z_][A-Za-z0-9_]*)?$": "must be the name of an environment variable",
 }

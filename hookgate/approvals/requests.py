@@ -120,6 +120,10 @@ class Approvals:
         """Of whoever a turn there answers, by now."""
         return self._people.roles(requester(chat))
 
+    def name(self, chat: Chat) -> str:
+        """Of whoever writes there; empty: not listed."""
+        return self._people.name(requester(chat))
+
     def wishes(self, step: Step, call: ToolCall) -> tuple[Wish, ...]:
         """What the rules demand for this call."""
         return ruling.wishes(self._rules, step, call)

@@ -6,6 +6,16 @@ from pathlib import Path
 
 import click
 
+
+class ListingGroup(click.Group):
+    """A group whose `list` is what its name alone does."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        asks_for_help = any(it in args[:1] for it in self.get_help_option_names(ctx))
+        named = bool(args) and not args[0].startswith("-")
+        return super().parse_args(ctx, args if named or asks_for_help else ["list", *args])
+
+
 FILE = click.Path(dir_okay=False, path_type=Path)
 FOLDER = click.Path(path_type=Path)
 config_option = click.option("--config", "config_file", type=FILE, help="Instead of ./hookgate.toml.")

@@ -40,6 +40,10 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger("hookgate.serve")
 
+NO_CHANNEL = (
+    "No channel is configured, so nobody can talk to it. `hookgate init --gateway` shows one; the least is a page: "
+    '[channels.web] with kind = "web" in hookgate.toml.'
+)
 OWN_JOURNAL = 'a second gateway needs a file of its own: journal = "journal.db" below [store] in its hookgate.toml'
 
 
@@ -62,6 +66,8 @@ class Served:
     def lines(self) -> Iterator[str]:
         """Where people find what answers, for whoever has started it."""
         yield f"hookgate answers at http://{self.address}/"
+        if not self.runtime.settings.config.channels:
+            yield NO_CHANNEL
         yield from self.pages
 
     @property

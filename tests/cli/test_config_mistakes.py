@@ -55,6 +55,11 @@ HOOK = '[hooks.processes.g]\ncommand = ["a"]\nintercept = ["before_tool"]\n'
         ("[agent]\nmax_steps = 5.0\n", "agent.max_steps: must be a whole number (at line 2, column 13)"),
         ("[agent]\nretries = true\n", "agent.retries: must be a whole number (at line 2, column 11)"),
         ("[agent]\nshow_denials = 1\n", "agent.show_denials: must be true or false (at line 2, column 16)"),
+        (
+            '[channels.tg]\nkind = "telegram"\ntoken_env = "T"\nbase_url = "http://localhost:8081/bot"\n',
+            "channels.tg.base_url: must be http:// or https:// and a host, without a path, such as "
+            "http://127.0.0.1:8081 (at line 4, column 12)",
+        ),
         ("agent.temperature = 12\n", "agent.temperature: must be less than or equal to 2 (at line 1, column 21)"),
         (
             '[channels.w]\nkind = "web"\nrate = "20/m"\n',

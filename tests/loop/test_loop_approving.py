@@ -7,9 +7,11 @@ from collections.abc import Callable, Sequence
 import pytest
 import trio
 
+from hookgate.approvals.people import People, Person
 from hookgate.approvals.rules import Rule
 from hookgate.loop.commands.invoking import CUT_OFF
 from hookgate.loop.sessions import taking_up
+from hookgate.protocol.approval import Voter
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Inbound, Outbound
 from hookgate.protocol.hook.match import Globs, Matcher
@@ -27,6 +29,17 @@ async def read(made: Bench, text: str, who: str = "ann") -> str:
     before = len(made.lines)
     await made.say(text, CHAT if who == "ann" else OTHER)
     return "\n".join(made.lines[before:])
+
+
+async def test_who_somebody_is_is_told_to_themselves(bench: MakeBench) -> None:
+    made = bench()
+    ann = Person("ann", (Voter("test", "ann"), Voter("slack", "U42")), ("ops", "approver"))
+    made.agent.approvals.adopt((), People((ann,)))
+    async with made.opened():
+        assert await read(made, "/whoami") == "You are test:ann, known as ann. Roles: ops, approver."
+        assert await read(made, "/whoami", "bob") == (
+            'You are test:bob. No person is listed under that: ids = ["test:bob"] below [people.NAME] makes you one.'
+        )
 
 
 async def test_a_call_is_decided_by_what_is_typed_while_its_turn_waits(bench: MakeBench) -> None:

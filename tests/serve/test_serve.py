@@ -45,6 +45,15 @@ async def test_health_is_alive_and_ready_names_what_is_not(tmp_path: Path) -> No
         assert (await get(served, "/ready"))[1]["ready"] is True
 
 
+async def test_a_gateway_without_a_channel_says_so_and_how_to_get_one(tmp_path: Path) -> None:
+    async with open_served(configured(tmp_path)) as served:
+        _, line = served.lines
+        assert line.startswith("No channel is configured, so nobody can talk to it. ")
+        assert '[channels.web] with kind = "web"' in line
+    async with open_served(configured(tmp_path, '[channels.web]\nkind = "web"\n')) as served:
+        assert not any("No channel" in line for line in served.lines)
+
+
 async def test_a_gateway_that_stops_is_not_ready(tmp_path: Path) -> None:
     stopping = trio.Event()
     async with open_served(configured(tmp_path), stopping) as served:

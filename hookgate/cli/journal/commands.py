@@ -11,7 +11,7 @@ import click
 
 from hookgate.cli.exits import guarded, run
 from hookgate.cli.journal.place import Place
-from hookgate.cli.options import FILE, config_option, json_option, yes_option
+from hookgate.cli.options import FILE, ListingGroup, config_option, json_option, yes_option
 
 
 def journal_option(command: Callable[..., None]) -> Callable[..., None]:
@@ -70,7 +70,7 @@ def store_trim(days: float | None, mb: float | None, place: Place) -> None:
     run(lambda: trim_file(place, days or 0.0, mb or 0.0))
 
 
-@click.group()
+@click.group(cls=ListingGroup)
 def sessions() -> None:
     """Stored conversations: list, show, write out, forget."""
 

@@ -10,13 +10,13 @@ import click
 from hookgate.cli.exits import guarded
 from hookgate.cli.journal.commands import journal_option
 from hookgate.cli.journal.place import Place
-from hookgate.cli.options import config_option, control_option, json_option
+from hookgate.cli.options import ListingGroup, config_option, control_option, json_option
 
 if TYPE_CHECKING:
     from hookgate.protocol.values import Json
 
 
-@click.group()
+@click.group(cls=ListingGroup)
 def approvals() -> None:
     """Calls that wait for people: list, decide."""
 
@@ -74,7 +74,7 @@ def audit_export(place: Place) -> None:
     guarded(lambda: export_chain(place))
 
 
-@click.group()
+@click.group(cls=ListingGroup)
 def people() -> None:
     """Who is known: list, let in by a code, add, give roles, put out."""
 
@@ -132,7 +132,7 @@ def people_remove(config_file: Path | None, control: Path | None, name: str) -> 
     _change(config_file, control, "people.remove", name=name)
 
 
-@click.group()
+@click.group(cls=ListingGroup)
 def keys() -> None:
     """Keys that programs show: make one, list them, revoke."""
 

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 
+import trio
+
 from hookgate.approvals.decide import SEVERAL, UNKNOWN, so_far
 from hookgate.approvals.people import requester
 from hookgate.approvals.requests import Approvals
@@ -30,8 +32,18 @@ def rows(approvals_of: Callable[[Chat], Approvals]) -> tuple[Command, ...]:
         deciding("deny", "keep a call from running", partial(_denied, of), syntax="ID [REASON]"),
         Command("pending", "what waits for your word", partial(_pending, of), takes=True, syntax="[ID]"),
         Command("grants", "what was allowed for longer here", partial(_grants, of)),
+        Command("whoami", "who you are here: your id, your name, your roles", partial(_whoami, of)),
         deciding("revoke", "take back what was allowed for longer", partial(_revoked, of), syntax="ID"),
     )
+
+
+async def _whoami(of: Callable[[Chat], Approvals], invocation: Invocation) -> str:
+    chat = invocation.inbound.chat
+    await trio.lowlevel.checkpoint()
+    id_, known, roles = requester(chat), of(chat).name(chat), ", ".join(of(chat).roles(chat)) or "none"
+    if known:
+        return f"You are {id_}, known as {known}. Roles: {roles}."
+    return f'You are {id_}. No person is listed under that: ids = ["{id_}"] below [people.NAME] makes you one.'
 
 
 async def _approved(of: Callable[[Chat], Approvals], invocation: Invocation) -> str:

@@ -26,6 +26,7 @@ RESERVED = frozenset(
         "grants",
         "revoke",
         "pair",
+        "whoami",
         "stop",
         "new",
         "compact",
