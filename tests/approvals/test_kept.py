@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 import trio
 
-from hookgate.approvals.binding import Permit
+from hookgate.approvals.binding import Permit, Subject
 from hookgate.approvals.rules import Rule
 from hookgate.protocol.approval import ApprovalRequest, Voter
 from hookgate.protocol.hook.match import Globs, Matcher
-from hookgate.protocol.journal.values import AlreadyIntended
+from hookgate.protocol.journal.values import AlreadyIntended, Arrival
 from hookgate.protocol.values import ToolCall
 from hookgate.redaction import Redactor
 from hookgate.store.journal import open_journal
@@ -79,9 +79,13 @@ async def test_a_call_that_is_another_after_a_crash_voids_the_question_and_is_as
 async def test_a_call_of_an_extension_that_is_stopped_leaves_no_question_in_the_file(tmp_path: Path) -> None:
     with trio.fail_after(DEADLINE_S):
         async with open_journal(tmp_path / "journal.db", "process", lambda: 1000.0) as journal:
-            house, person = House(SHELL, journal=journal), Person()
+            house, person, step = House(SHELL, journal=journal), Person(), replace(STEP, extension="todo")
+            took = await journal.intake.accept(Arrival(step.inbound, "main", ""))
+            claim = await journal.work.claim("gateway", 60, took.conversation, took.id)
+            assert claim is not None
+            subject, wishes = Subject(claim, step, CALL, "1.0"), house.approvals.wishes(step, CALL)
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(house.allowed, person, replace(STEP, extension="todo"))
+                nursery.start_soon(house.approvals.settle, subject, wishes, person)
                 await person.asked.wait()
                 nursery.cancel_scope.cancel()
             assert await house.approvals.pending() == ()
