@@ -28,7 +28,7 @@ from benchmarks import (
 from benchmarks.echo import build_echo
 from benchmarks.figures import Figure, Run
 from benchmarks.report import machine, rewritten, table
-from benchmarks.served import load, observed, page, platforms, stored, streams
+from benchmarks.served import completions, load, observed, page, platforms, stored, streams
 from hookgate.assembly.logs.opening import set_up_logs
 from hookgate.sections import LogSection
 
@@ -51,6 +51,7 @@ BENCHMARKS = {
     "page": page,
     "observed": observed,
     "streams": streams,
+    "completions": completions,
     "stuck": stuck,
     "platforms": platforms,
     "load": load,

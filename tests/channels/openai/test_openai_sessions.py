@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 import trio
 
+from hookgate.channels.openai import forgetting
 from tests.channels.openai.serving_api import Api, asking, open_api
 from tests.model_server import says
 
@@ -107,3 +109,18 @@ async def test_a_command_is_answered_as_in_any_chat(tmp_path: Path) -> None:
         assert answered["message"]["content"] == "A new conversation."
         await api.ask("two", headers=named)
         assert model_saw(api) == ["two"]
+
+
+async def test_requests_of_their_own_do_not_pile_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was said is forgotten, not that it was; one that a client can name again stays."""
+    monkeypatch.setattr(forgetting, "REPEATED_S", 0.0)
+    monkeypatch.setattr(forgetting, "LOOK_S", 0.02)
+    async with open_api(tmp_path) as api:
+        chats = api.served.runtime.journal.chats
+        await api.ask("Gone soon.")
+        await api.ask("Stays.", headers={"idempotency-key": "k"})
+        await api.ask("Stays too.", session_id="s")
+        while len(await chats.listed("api:")) > 2:
+            await trio.sleep(0.02)
+        assert {it.title for it in await chats.listed("api:")} == {"Stays.", "Stays too."}
+        assert [key for key in api.served.runtime.gateway.sessions if "~" in key] == []
