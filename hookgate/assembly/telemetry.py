@@ -56,6 +56,8 @@ async def open_telemetry(section: TelemetrySection, *, serving: bool) -> AsyncGe
 def _headers(section: TelemetrySection) -> Mapping[str, str]:
     given = configuration.secret(section.headers_env, "telemetry.headers_env") or ""
     pairs = [it.partition("=") for it in given.split(",") if it.strip()]
-    if not all(name.strip() and equals for name, equals, _ in pairs):
+    headers = {name.strip(): unquote(value.strip()) for name, _, value in pairs}
+    plain = all(name and it.isascii() and it.isprintable() for name, value in headers.items() for it in (name, value))
+    if not (plain and all(equals for _, equals, _ in pairs)):
         raise ConfigError(f"telemetry.headers_env: write {section.headers_env} as name=value,name=value")
-    return {name.strip(): unquote(value.strip()) for name, _, value in pairs}
+    return headers

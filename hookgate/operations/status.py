@@ -16,6 +16,7 @@ from hookgate.operations.approvals import Waiting, pending
 from hookgate.operations.channels import ChannelStatus, list_channels
 from hookgate.operations.hooks import HookStatus, list_hooks
 from hookgate.operations.store import OK, store_state
+from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.journal.views import AuditView, DeadLetter, Outgoing, Overview, StoreView
 from hookgate.telemetry.turns import Activity, Doing
 
@@ -104,11 +105,10 @@ class Status:
 
 async def status(runtime: Runtime) -> Status:
     """Within a few milliseconds, but that something is written to the disk to know that it can be."""
-    found = await runtime.journal.books.overview()
-    waiting = await pending(runtime.agent.approvals)
+    found, waiting, stored = await _stored(runtime)
     hooks, channels = await list_hooks(runtime), await list_channels(runtime)
-    stored, sessions, config = await store_state(runtime.journal), runtime.gateway.sessions, runtime.settings
-    open_ = {it.request for it in waiting}
+    sessions, config = runtime.gateway.sessions, runtime.settings
+    open_ = {it.request for it in waiting} if stored == OK else None
     turns = tuple(_turn(runtime, it, open_) for it in sessions.values() if it.busy)
     behind = sum(it.jobs.waiting for it in sessions.values())
     tally = runtime.agent.tally
@@ -134,13 +134,22 @@ async def status(runtime: Runtime) -> Status:
     )
 
 
-def _turn(runtime: Runtime, session: Session, waiting: Collection[str]) -> TurnStatus:
-    """`waiting`: the requests that are open. Whoever has a yes wants a place at work again."""
+async def _stored(runtime: Runtime) -> tuple[Overview, tuple[Waiting, ...], str]:
+    """What the journal says, and how it is; what cannot be read counts as nothing."""
+    state = await store_state(runtime.journal)
+    try:
+        return await runtime.journal.books.overview(), await pending(runtime.agent.approvals), state
+    except StoreFailed as error:
+        return Overview(0, 0, (), 0, ()), (), str(error) if state == OK else state
+
+
+def _turn(runtime: Runtime, session: Session, waiting: Collection[str] | None) -> TurnStatus:
+    """`waiting`: the requests that are open, where these are known. Whoever has a yes wants a place at work again."""
     job = session.jobs.current
     assert job is not None  # noqa: S101 - it is busy
     accepted = job.work.accepted if isinstance(job.work, Prompt) else None
     now = runtime.telemetry.turns.doing(session.key) or Activity("slot", "", job.begun_at)
-    if now.what == "person" and now.id not in waiting:
+    if now.what == "person" and waiting is not None and now.id not in waiting:
         now = Activity("slot", now.name, now.since)
     its = (session.key, session.agent.name, job.work.chat.channel, accepted.id if accepted is not None else "")
     return TurnStatus(*its, job.begun_at, now.what, now.name, now.since, session.jobs.waiting)

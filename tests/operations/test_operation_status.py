@@ -11,8 +11,10 @@ import pytest
 import trio
 
 from hookgate.control.gateway import gateway_methods
+from hookgate.operations.metrics import metrics
 from hookgate.operations.refused import OperationRefused
 from hookgate.operations.status import TurnStatus, status
+from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.channel import Undelivered
 from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.serve.run import Served
@@ -104,6 +106,23 @@ class Refusing:
             raise Undelivered("the bot was blocked", final=True)
         self.sent.append(outbound.text)
         return ""
+
+
+async def test_a_store_that_cannot_be_read_is_named_beside_all_that_is_known_without_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def unread() -> None:
+        await trio.lowlevel.checkpoint()
+        raise StoreFailed("the disk is gone")
+
+    async with open_served(configured(tmp_path, PAGE, script({"when": "write", "calls": [WRITE]}))) as served:
+        await say(served, "c", "write")
+        await until_all(served, c="person")
+        monkeypatch.setattr(served.runtime.journal.books, "overview", unread)
+        found = await status(served.runtime)
+        assert found.problems == ("nothing can be stored: the disk is gone",)
+        assert [(it.session, it.doing) for it in found.turns] == [("page:c", "person")]
+        assert len(await metrics(served.runtime)) > 10
 
 
 async def test_what_is_wrong_is_said_and_a_dead_letter_is_tried_again_or_dropped(

@@ -14,6 +14,7 @@ import pytest
 import trio
 import trio.testing
 
+from hookgate.config import ConfigError
 from hookgate.operations.approvals import decide
 from hookgate.operations.status import status
 from hookgate.protocol.approval import Decision
@@ -158,6 +159,18 @@ async def test_a_collector_that_is_away_slows_nobody_is_named_and_gets_what_wait
             assert [it["name"] for it in spans if it["name"].startswith("chat")] == ["chat m"]
             while (await status(runtime)).problems:
                 await trio.sleep(0.01)
+
+
+@pytest.mark.parametrize("headers", ["nothing", "=b", "a=%0Ab", "a=ä"])
+async def test_headers_that_no_request_can_have_are_a_mistake_of_the_configuration(
+    headers: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRACE_HEADERS", headers)
+    settings = configured(tmp_path, MORE.format(port=9, content="false"))
+    refused = pytest.RaisesExc(ConfigError, match="write TRACE_HEADERS as name=value,name=value")
+    with pytest.RaisesGroup(refused, flatten_subgroups=True, allow_unwrapped=True):
+        async with open_served(settings):
+            raise AssertionError("it was opened")
 
 
 async def test_what_is_too_much_or_refused_for_good_is_lost_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
