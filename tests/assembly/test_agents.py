@@ -79,7 +79,7 @@ async def test_a_message_is_answered_by_the_model_of_the_agent_that_its_chat_is_
         ('[agents.ops]\nmodel = "q/m"', "agents.ops.model names the provider 'q'"),
         (
             '[channels.web]\nkind = "wep"',
-            "channels.web.kind: must be 'web', 'telegram', 'slack' or 'discord' (did you mean 'web'?)",
+            "'slack', 'discord', 'openai' or 'webhook' (did you mean 'web'?)",
         ),
         ('[channels."a b"]\nkind = "web"', "a name may have letters, digits, _ . and - only"),
         ("[channels.web]", "channels.web.kind: is required"),
