@@ -62,5 +62,6 @@ async def test_what_waits_is_listed_and_decided_in_the_file(waiting: tuple[Path,
     unsigned = await hookgate(folder, "audit", "verify")
     assert (unsigned.returncode, unsigned.stdout) == (
         2,
-        "intact, but unanchored: 2 records, and the last 2 are under no signed checkpoint\n",
+        "intact, but unanchored: 2 records, and the last 2 are under no signed checkpoint\n"
+        "A hookgate that runs signs what is new within seconds, and all of it when it stops: ask again then.\n",
     )

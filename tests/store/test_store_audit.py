@@ -13,9 +13,10 @@ from pathlib import Path
 from secrets import token_hex
 
 import pytest
+import trio
 
 from hookgate.protocol.journal.values import StoredGrant
-from hookgate.store.journal import open_journal
+from hookgate.store.journal import open_journal, opening
 from hookgate.store.journal.audit.anchors import Verdict, anchor_file, key_file, verify
 from hookgate.store.journal.audit.chain import links
 from hookgate.store.journal.operators.looking import open_look
@@ -54,6 +55,17 @@ async def test_everything_that_was_asked_decided_and_run_is_in_it_without_a_pers
     assert [body["prev"] for body in bodies] == [bytes(32).hex(), *(link.hash.hex() for link in chain[:-1])]
     assert looked(file) == Verdict("anchored", 6, 6)
     assert (key_file(file).stat().st_mode & 0o777, anchor_file(file).stat().st_mode & 0o777) == (0o600, 0o600)
+
+
+async def test_what_is_stored_is_signed_soon_though_the_journal_stays_open(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opening, "SOON_S", 0.01)
+    with trio.fail_after(30):
+        async with open_journal(file) as journal:
+            await journal.decisions.grant(StoredGrant("g-new", "s", "ann", "rule:x", "any"))
+            while looked(file) != Verdict("anchored", 7, 7):
+                await trio.sleep(0.01)
 
 
 async def test_a_call_has_one_whole_record_also_of_what_was_said_before_a_crash(file: Path) -> None:

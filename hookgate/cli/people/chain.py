@@ -27,6 +27,7 @@ def verify_chain(place: Place) -> int:
             say(f"intact and anchored: {records}, all of them under a signed checkpoint")
         case "unanchored":
             say(f"intact, but unanchored: {records}, and the last {tail} are under no signed checkpoint")
+            say("A hookgate that runs signs what is new within seconds, and all of it when it stops: ask again then.")
         case "broken" | "truncated":
             failed(f"{verdict.state}: {verdict.why}")
     return STATUS[verdict.state]

@@ -36,8 +36,8 @@ from hookgate.store.journal.work import Work
 
 log = structlog.get_logger("hookgate.store")
 
-ANCHOR_S = 60.0
-"""Between checkpoints of the audit chain."""
+SOON_S, ANCHOR_S = 5.0, 60.0
+"""How soon after something was stored it is under a checkpoint of the audit chain, and how late at most."""
 
 
 class StoredJournal:
@@ -90,12 +90,15 @@ async def open_journal(
                 await trio.to_thread.run_sync(opened.connection.close)
 
 
-async def _anchor_now_and_then(path: Path, scope: trio.CancelScope) -> None:
+async def _anchor_soon(path: Path, writer: Writer[Tables], scope: trio.CancelScope) -> None:
     """What was signed cannot be cut off unseen."""
     with scope:
         while True:
             await trio.to_thread.run_sync(_anchor, path)
-            await trio.sleep(ANCHOR_S)
+            # What comes while it is signed is there by then.
+            with trio.move_on_after(ANCHOR_S - SOON_S):
+                await writer.changed()
+            await trio.sleep(SOON_S)
 
 
 def _anchor(path: Path) -> None:
@@ -118,7 +121,7 @@ async def _open_writer(opened: _Opened, durability: Durability) -> AsyncGenerato
     anchoring = trio.CancelScope()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(run)
-        nursery.start_soon(_anchor_now_and_then, opened.path, anchoring)
+        nursery.start_soon(_anchor_soon, opened.path, writer, anchoring)
         try:
             yield writer
         finally:
