@@ -21,7 +21,7 @@ demo: $(if $(wildcard $(VENV)/.run),,telling) $(VENV)/.run plugins
 telling:
 	@echo "installing what hookgate needs into $(VENV), which takes a minute; then the demo begins"
 
-test: $(VENV)/.dev $(VENV)/.go $(VENV)/.mcp $(VENV)/.axe $(VENV)/.telegram $(VENV)/.slack $(VENV)/.discord $(VENV)/.telemetry $(VENV)/.webhooks $(VENV)/.acp $(VENV)/.openai tools
+test: $(VENV)/.dev $(VENV)/.go $(VENV)/.mcp $(VENV)/.axe $(VENV)/.openrpc $(VENV)/.telegram $(VENV)/.slack $(VENV)/.discord $(VENV)/.telemetry $(VENV)/.webhooks $(VENV)/.acp $(VENV)/.openai tools
 	@$(BIN)/python -m compileall -q hookgate tests && $(BIN)/python -m compileall -q -l plugins/python
 	@$(BIN)/pytest -q -n 4 || { [ $$? = 1 ] && echo "make test: what failed beside the others runs once more, alone; \
 	what passes now is listed above and wants mending all the same" && $(BIN)/pytest -q --last-failed --last-failed-no-failures none; }
@@ -114,6 +114,11 @@ $(VENV)/.mutate: $(VENV)/.dev requirements/mutate.lock
 # What looks for barriers on the web page, for the tests alone.
 $(VENV)/.axe: $(VENV)/.dev tests/channels/web/npm/package.json tests/channels/web/npm/package-lock.json
 	$(call npm-ci,tests/channels/web/npm,$(VENV)/axe)
+	@touch $@
+
+# What says how an OpenRPC document is written, for the tests alone.
+$(VENV)/.openrpc: $(VENV)/.dev tests/control/npm/package.json tests/control/npm/package-lock.json
+	$(call npm-ci,tests/control/npm,$(VENV)/openrpc)
 	@touch $@
 
 # Servers after the Bot API and Slack and a client library for the former, all of others, for the tests alone.

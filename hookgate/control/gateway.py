@@ -9,9 +9,10 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import structlog
+from pydantic import Field
 
 from hookgate import config as configuration
 from hookgate.approvals.requests import Approvals
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
     from hookgate.store.journal import StoredJournal
 
 log = structlog.get_logger("hookgate.control")
+
+Rows = Annotated[int, Field(ge=1, le=1000)]
 
 
 @asynccontextmanager
@@ -87,8 +90,7 @@ def gateway_methods(runtime: Runtime, caller: Voter = OPERATOR) -> Methods:
         "mcp.forget": Method(partial(mcp.forget_connection, more), changes=True),
         **(finding_methods(runtime) if runtime.journal.outlives else {}),
         "journal.where": Method(partial(messages.where, runtime.journal), changes=False),
-        "sessions.list": Method(partial(sessions.list_sessions, gateway), changes=False),
-        "sessions.stop": Method(partial(sessions.stop_turn, gateway), changes=True),
+        **session_methods(runtime),
         "tools.list": Method(partial(tools.list_tools, runtime), changes=False),
         "tools.refresh": Method(partial(tools.refresh_tools, runtime), changes=True),
     }
@@ -134,6 +136,32 @@ def finding_methods(runtime: Runtime) -> Methods:
         return await find_messages(runtime, upkeep, words)
 
     return {"journal.find": Method(find, changes=False)}
+
+
+def session_methods(runtime: Runtime) -> Methods:
+    gateway, hidden = runtime.gateway, runtime.agent.around.redactor.text
+
+    async def find(words: str = "", most: Rows = 100) -> tuple[sessions.StoredSession, ...]:
+        """Stored conversations with these words in what was said there, or with a key that begins so; the last one
+        used first."""
+        return await sessions.stored_sessions(gateway, words, most)
+
+    async def show(conversation: str, most: Rows = 100) -> sessions.Transcript:
+        """What was said in a conversation, by the `id` that `sessions.find` gives it; secrets are replaced."""
+        return await sessions.read_transcript(gateway, conversation, most, hidden)
+
+    async def forget(session: str) -> bool:
+        """Forget all that was ever said in this session: what runs and waits there ends."""
+        await sessions.forget_session(gateway, session)
+        return True
+
+    return {
+        "sessions.list": Method(partial(sessions.list_sessions, gateway), changes=False),
+        "sessions.find": Method(find, changes=False),
+        "sessions.show": Method(show, changes=False),
+        "sessions.stop": Method(partial(sessions.stop_turn, gateway), changes=True),
+        "sessions.forget": Method(forget, changes=True),
+    }
 
 
 def letter_methods(gateway: Gateway, caller: Voter) -> Methods:

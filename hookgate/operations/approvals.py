@@ -42,7 +42,7 @@ class Granted:
 
 
 async def pending(approvals: Approvals, session: str = "") -> tuple[Waiting, ...]:
-    """Oldest first; of one session or all."""
+    """What waits for people, oldest first; of one session or all."""
     return waiting_rows(await approvals.pending(session))
 
 
@@ -79,12 +79,12 @@ def _capacity(approvals: Approvals, request: StoredRequest, by: Voter) -> Voter:
 
 
 async def grants(approvals: Approvals, session: str = "") -> tuple[Granted, ...]:
-    """Of one session or all."""
+    """What people have allowed for longer; of one session or all."""
     return tuple(_granted(stored) for stored in await approvals.grants.held(session))
 
 
 async def revoke(approvals: Approvals, grant: str) -> bool:
-    """People are asked again from here on. Whether there was such a grant."""
+    """Take a grant back: people are asked again from here on. Whether there was such a grant."""
     return await approvals.grants.revoke(grant)
 
 

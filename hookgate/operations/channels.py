@@ -23,6 +23,7 @@ class ChannelStatus:
 
 
 async def list_channels(runtime: Runtime) -> tuple[ChannelStatus, ...]:
+    """How each channel is, by its own word."""
     await trio.lowlevel.checkpoint()
     kinds = {name: section.kind for name, section in runtime.settings.config.channels.items()}
     states = {name: channel.state for name, channel in runtime.channels.items()}

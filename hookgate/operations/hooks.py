@@ -67,7 +67,7 @@ class Restarted:
 
 
 async def list_hooks(runtime: Runtime) -> tuple[HookStatus, ...]:
-    """The guards, then processes and extensions, each as it is asked."""
+    """How each hook is, and what it has done: guards, then processes and extensions, each as it is asked."""
     guards = [m for m in runtime.gate.mounts if m.rules.inside and m.name.startswith(GUARD)]
     inside = (_counted(runtime, _planned(guard_link(mount))) for mount in guards)
     return (*inside, *(_running(runtime, hook) for hook in runtime.mounts.hooks))

@@ -46,12 +46,13 @@ class NewKey:
 
 
 async def listed(ring: KeyRing) -> tuple[KeyRow, ...]:
+    """Keys of programs, by what they open and whose they are."""
     await trio.lowlevel.checkpoint()
     return tuple(_row(ring, key) for key in ring.keys.listed())
 
 
 async def add(ring: KeyRing, name: str, channel: str, role: str = "") -> NewKey:
-    """Whoever shows it is the person who has the id `CHANNEL:NAME`. `role`: a role that they get besides."""
+    """Make a key. Whoever shows it is the person who has the id `CHANNEL:NAME`; `role`: one that they get besides."""
     if channel not in ring.channels:
         there = ", ".join(ring.channels) or "nothing"
         raise OperationRefused(f"{channel!r} takes no keys: here they can be for {there}")
@@ -66,7 +67,7 @@ async def add(ring: KeyRing, name: str, channel: str, role: str = "") -> NewKey:
 
 
 async def revoke(ring: KeyRing, name: str, channel: str = "") -> tuple[KeyRow, ...]:
-    """Those of that name, for this channel or all. What runs for them ends; roles stay with the person."""
+    """Revoke the keys of that name, for this channel or all: what runs for them ends; roles stay with the person."""
     found = [key for key in ring.keys.listed() if key.name == name and channel in ("", key.channel)]
     if not found:
         raise OperationRefused(f"{name} has no key{f' for {channel}' if channel else ''}")

@@ -8,7 +8,7 @@ from hookgate.protocol.journal.views import DeadLetter
 
 
 async def list_letters(gateway: Gateway) -> tuple[DeadLetter, ...]:
-    """The last of them, the newest first."""
+    """The last dead letters, the newest first."""
     return (await gateway.journal.books.overview()).letters
 
 

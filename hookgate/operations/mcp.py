@@ -38,7 +38,7 @@ class Approved:
 
 
 async def list_connections(more: More) -> tuple[ConnectionStatus, ...]:
-    """By name."""
+    """MCP connections, by name."""
     if more.roster is None:
         return ()
     from hookgate.tools.mcp.overview import overview
@@ -47,6 +47,7 @@ async def list_connections(more: More) -> tuple[ConnectionStatus, ...]:
 
 
 async def show_connection(more: More, name: str) -> Shown:
+    """What a person has to see of an MCP connection before it is approved."""
     from hookgate.tools.mcp.review import review
 
     with _refusals():
@@ -56,7 +57,8 @@ async def show_connection(more: More, name: str) -> Shown:
 
 
 async def approve_connection(more: More, name: str, row: str, tools: dict[str, str]) -> Approved:
-    """Take what was shown, now and after every restart; anything else is refused."""
+    """Approve an MCP connection: what was shown of it is taken, now and after every restart; anything else is
+    refused."""
     from hookgate.tools.mcp.roster import Shown as Seen
 
     with _refusals():
@@ -65,7 +67,7 @@ async def approve_connection(more: More, name: str, row: str, tools: dict[str, s
 
 
 async def forget_connection(more: More, name: str) -> bool:
-    """End a connection that is not the configuration's, and keep it no more. Whether there was one."""
+    """End an MCP connection that is not the configuration's, and keep it no more. Whether there was one."""
     with _refusals():
         return await _roster(more).forget(name)
 

@@ -8,7 +8,8 @@ from hookgate.protocol.journal.views import Whereabouts
 
 
 async def where(journal: Journal, message: str = "") -> tuple[Whereabouts, ...]:
-    """This one, or those whose ids begin so; without an id what is unfinished."""
+    """Where a message is, and the way it came: this one, or those whose ids begin so; without an id what is
+    unfinished."""
     found = await journal.books.where(whole_id(message))
     if message and not found:
         raise OperationRefused(f"there is no message {message!r}")

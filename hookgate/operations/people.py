@@ -27,21 +27,23 @@ class OpenCode:
 
 
 async def listed(guests: Guests) -> tuple[Known, ...]:
-    """Those of the configuration, then those who were let in."""
+    """Who is known: those of the configuration, then those who were let in."""
     await trio.lowlevel.checkpoint()
     return guests.listed()
 
 
 async def codes(guests: Guests) -> tuple[OpenCode, ...]:
-    """The oldest first."""
+    """Codes of strangers who wait to be let in, the oldest first."""
     return tuple(OpenCode(written(it.code), str(it.voter), it.until) for it in await guests.pairings())
 
 
 async def pair(guests: Guests, code: str, name: str = "") -> Known:
+    """Let in the stranger who was given this code, as somebody of this name."""
     return await _done(guests.pair(code, name, OPERATOR.id, joins=True))
 
 
 async def add(guests: Guests, name: str, ids: list[str], roles: list[str]) -> Known:
+    """Let somebody in by their ids, or give ids and roles to somebody who was let in before."""
     for it in ids:
         voter = read_id(it)
         if not (voter.channel and voter.id):
@@ -50,12 +52,12 @@ async def add(guests: Guests, name: str, ids: list[str], roles: list[str]) -> Kn
 
 
 async def role(guests: Guests, name: str, roles: list[str]) -> Known:
-    """These and no others."""
+    """Give somebody these roles and no others."""
     return await _done(guests.set_roles(name, roles, OPERATOR.id))
 
 
 async def remove(guests: Guests, name: str) -> bool:
-    """What runs for them ends."""
+    """Put somebody out: what runs for them ends."""
     await _refusing(guests.remove(name, OPERATOR.id))
     return True
 

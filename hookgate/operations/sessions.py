@@ -23,12 +23,13 @@ class SessionStatus:
 
 
 async def list_sessions(gateway: Gateway) -> tuple[SessionStatus, ...]:
+    """Conversations that are in memory, and what runs there."""
     sessions = gateway.sessions.values()
     return tuple(SessionStatus(s.key, s.busy, s.jobs.waiting, len(s.transcript)) for s in sessions)
 
 
 async def stop_turn(gateway: Gateway, session: str) -> bool:
-    """True when a turn was running there and now ends."""
+    """End the turn that runs there; whether one did."""
     if session not in gateway.sessions:
         raise OperationRefused(f"there is no session {session!r}")
     return gateway.stop(session)
@@ -79,7 +80,7 @@ class Transcript:
 
 
 async def stored_sessions(gateway: Gateway, words: str = "", most: int = 100) -> tuple[StoredSession, ...]:
-    """Those with this in what was said there, or with a key that begins so; the last one used first."""
+    """With this in what was said there, or with a key that begins so; the last one used first."""
     chats = gateway.journal.chats
     rows = [*await chats.listed("", words, most), *(await chats.listed(words, "", most) if words else ())]
     found = sorted({row.conversation: row for row in rows}.values(), key=lambda row: -row.last_at)

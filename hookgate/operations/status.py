@@ -104,7 +104,8 @@ class Status:
 
 
 async def status(runtime: Runtime) -> Status:
-    """Within a few milliseconds, but that something is written to the disk to know that it can be."""
+    """All of the gateway at one moment. It takes a few milliseconds, but that something is written to the disk, to
+    know that it can be."""
     found, waiting, stored = await _stored(runtime)
     hooks, channels = await list_hooks(runtime), await list_channels(runtime)
     sessions, config = runtime.gateway.sessions, runtime.settings

@@ -13,9 +13,10 @@ from hookgate.control.methods import Methods
 from hookgate.control.programs import program_methods
 from hookgate.protocol.approval import Voter
 from hookgate.protocol.journal.keys import Key
+from hookgate.store.journal import StoredJournal
 
 
-def rpc_endpoint(runtime: Runtime) -> dict[str, App]:
+def rpc_endpoint(runtime: Runtime, journal: StoredJournal) -> dict[str, App]:
     """By its path."""
     keys = runtime.keys
     if keys is None or NAME not in runtime.channels:
@@ -23,6 +24,8 @@ def rpc_endpoint(runtime: Runtime) -> dict[str, App]:
     bearers = Bearers(NAME, keys, partial(runtime.policies.operates, NAME))
 
     def methods(key: Key) -> Methods:
-        return program_methods(runtime, Voter(key.channel, key.name), operates=bearers.operates(key))
+        return program_methods(
+            runtime, Voter(key.channel, key.name), journal.upkeep.note, operates=bearers.operates(key)
+        )
 
     return {PATH: make_app(bearers, keys, methods)}

@@ -129,7 +129,7 @@ async def open_gateway(settings: Settings, control: Path | None, stopping: trio.
         if config.control.enabled or control:
             await stack.enter_async_context(open_gateway_control(runtime, control))
         pages = _pages(runtime, journal)
-        app = mounted(Looking(runtime, stopping), pages, {**runtime.endpoints, **_surfaces(runtime)})
+        app = mounted(Looking(runtime, stopping), pages, {**runtime.endpoints, **_surfaces(runtime, journal)})
         yield Served(runtime, await stack.enter_async_context(_open_http(app, pages, config.http.listen)))
 
 
@@ -145,9 +145,9 @@ def _pages(runtime: Runtime, journal: StoredJournal) -> tuple[Page, ...]:
     return tuple(replace(page, app=with_ops(page.app, name, page.door, parts)) for name, page in pages)
 
 
-def _surfaces(runtime: Runtime) -> dict[str, App]:
+def _surfaces(runtime: Runtime, journal: StoredJournal) -> dict[str, App]:
     """What answers operators and their programs, by path."""
-    surfaces = rpc_endpoint(runtime)
+    surfaces = rpc_endpoint(runtime, journal)
     if runtime.settings.config.http.metrics and runtime.keys is not None:
         operates = partial(runtime.policies.operates, "metrics")
         surfaces["/metrics"] = make_metrics(runtime, Bearers("metrics", runtime.keys, operates))

@@ -221,6 +221,7 @@ async def test_every_method_says_what_it_is_given_that_is_of_another_type(folder
         methods = about["methods"]
         takes = {"hooks.restart": "name", "mcp.approve": "name", "mcp.forget": "name", "mcp.show": "name"}
         takes |= {"approvals.decide": "request", "approvals.revoke": "grant", "sessions.stop": "session"}
+        takes |= {"sessions.show": "conversation", "sessions.forget": "session"}
         takes |= {"letters.retry": "letter", "letters.drop": "letter"}
         whole: dict[str, dict[str, Json]] = {
             "mcp.approve": {"name": [], "row": "", "tools": {}},
@@ -228,7 +229,15 @@ async def test_every_method_says_what_it_is_given_that_is_of_another_type(folder
         }
         assert {name for name, it in methods.items() if it["changes"]} == {
             *("approvals.decide", "approvals.revoke", "hooks.reload", "hooks.restart"),
-            *("mcp.approve", "mcp.forget", "tools.refresh", "sessions.stop", "letters.retry", "letters.drop"),
+            *(
+                "mcp.approve",
+                "mcp.forget",
+                "tools.refresh",
+                "sessions.stop",
+                "sessions.forget",
+                "letters.retry",
+                "letters.drop",
+            ),
         }
         (path,) = (folder / "hookgate").glob("*.sock")
         for method in methods:
