@@ -6,11 +6,14 @@ import signal
 
 import trio
 
+from hookgate.approvals.people import requester
 from hookgate.assembly.logs.opening import set_up_logs
 from hookgate.assembly.settings import Settings
 from hookgate.channels.web.settings import OWNER
 from hookgate.cli.demo import HERE, demo_config, stage
 from hookgate.cli.printing import write
+from hookgate.loop.doors.pairing import OPERATOR_ROLE
+from hookgate.operations.keys import KeyRing, add
 from hookgate.program.signals import open_until_signal
 from hookgate.program.starting import begun
 from hookgate.protocol.chat import Chat, Inbound
@@ -29,6 +32,7 @@ async def run_web_demo() -> int:
                 Settings(config, HERE, serving=True), folder / "control.sock", trio.Event()
             ) as served:
                 begun()
+                programs = await _programs(served)
                 await served.runtime.gateway.receive(FIRST)
                 write("hookgate demo: the model is a SCRIPT that ships with hookgate (no network, no key).\n")
                 write("Open this address; a call that wants to deploy waits there for your yes.\n\n")
@@ -38,15 +42,19 @@ async def run_web_demo() -> int:
                 write(f"  metrics: http://{served.address}/metrics\n")
                 write(f"  terminal: hookgate status --control {folder}/control.sock\n")
                 write("\nPrograms get an answer here:\n\n")
-                write(f"  api: {await _openai(served)}\n")
+                write("".join(f"  {line}\n" for line in programs))
                 write("\nTry there: weather in Oslo; clean up the releases; show me the settings. Ctrl-C ends it.\n")
                 await trio.sleep_forever()
     return 0
 
 
-async def _openai(served: Served) -> str:
-    """As the clients of OpenAI's API take it from their environment. The key goes with the demo's journal."""
-    keys = served.runtime.keys
-    assert keys is not None  # noqa: S101 - whatever serves has them
-    _key, shown = await keys.add("api", "demo", "demo")
-    return f"OPENAI_BASE_URL=http://{served.address}/v1 OPENAI_API_KEY={shown}"
+async def _programs(served: Served) -> tuple[str, ...]:
+    """Keys as programs take them from their environment, which go with the demo's journal. Those of an operator are
+    whose the page is: where there is one, nobody else is."""
+    runtime, address = served.runtime, f"http://{served.address}"
+    assert runtime.keys is not None  # noqa: S101 - whatever serves has both
+    assert runtime.guests is not None  # noqa: S101
+    await runtime.guests.add("demo", [requester(FIRST.chat)], [OPERATOR_ROLE], "demo")
+    ring = KeyRing(runtime.keys, runtime.guests, runtime.settings.config.keyed)
+    api, rpc = await add(ring, "demo", "api"), await add(ring, "demo", "rpc", OPERATOR_ROLE)
+    return f"api: OPENAI_BASE_URL={address}/v1 OPENAI_API_KEY={api.key}", f"rpc: URL={address} KEY={rpc.key}"

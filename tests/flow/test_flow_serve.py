@@ -16,6 +16,7 @@ from tests.processes import line_of
 from tests.serve.gateway import configured
 from tests.serve.started import DEADLINE_S, says, serving, until
 
+RPC = re.compile(r"rpc: URL=(\S+) KEY=(\S+)\n")
 PROGRAMS = re.compile(r"api: (OPENAI_.+)\n")
 SCRIPT = {
     "steps": [
@@ -83,6 +84,7 @@ async def test_a_turn_that_never_ends_is_cut_off_and_goes_on_with_the_next_start
 async def test_the_demo_opens_a_page_where_a_call_waits_for_whoever_has_its_token(tmp_path: Path) -> None:
     with trio.fail_after(DEADLINE_S):
         async with serving(tmp_path, "demo", "--web") as (process, client):
+            assert process.stdout is not None
             [card] = await until(client, "/api/approvals", bool)
             assert "deploy.sh --dry-run" in json.dumps(card)
             # Whoever has the token of a gateway without operators is one.
@@ -92,20 +94,27 @@ async def test_the_demo_opens_a_page_where_a_call_waits_for_whoever_has_its_toke
             fine = "3 files would be copied"
             found = await until(client, "/api/chats/demo", lambda it: fine in json.dumps(it["messages"]))
             assert {it["hook"] for message in found["messages"] for it in message["trace"]} >= {"approve", "guard"}
-            assert (
-                await asked_as_openai(process, (tmp_path / "shown").read_text(), str(client.base_url))
-                == "Let me look.\n\nIn Oslo it is 20 °C, clear."
-            )
+            shown = (tmp_path / "shown").read_text()
+            while not (RPC.search(shown) and PROGRAMS.search(shown)):
+                shown += (await line_of(process.stdout)).decode()
+            assert await asked_as_openai(shown, str(client.base_url)) == "Let me look.\n\nIn Oslo it is 20 °C, clear."
+            assert await asked_by_rpc(shown, "hooks.list")
             process.send_signal(signal.SIGINT)
             assert await process.wait() == 0
     await none_left(tmp_path)
 
 
-async def asked_as_openai(process: trio.Process, shown: str, address: str) -> str:
+async def asked_by_rpc(shown: str, method: str) -> list[object]:
+    """What an operator's program is given by the address and key that the demo prints."""
+    [found] = RPC.finditer(shown)
+    async with httpx.AsyncClient(headers={"authorization": f"Bearer {found[2]}"}, timeout=DEADLINE_S) as program:
+        answer = await program.post(f"{found[1]}/rpc", json={"jsonrpc": "2.0", "id": 1, "method": method})
+        return answer.json()["result"]
+
+
+async def asked_as_openai(shown: str, address: str) -> str:
     """What a program reads that takes address and key as the demo prints them."""
-    assert process.stdout is not None
-    while (found := PROGRAMS.search(shown)) is None:
-        shown += (await line_of(process.stdout)).decode()
+    [found] = PROGRAMS.finditer(shown)
     given = dict(word.split("=", 1) for word in found[1].split())
     assert given["OPENAI_BASE_URL"] == f"{address.rstrip('/')}/v1"
     headers = {"authorization": f"Bearer {given['OPENAI_API_KEY']}"}

@@ -14,8 +14,10 @@ import trio
 
 from hookgate import config as configuration
 from hookgate.assembly.settings import Settings
-from hookgate.protocol.codec import encode
+from hookgate.protocol.codec import decode, encode
 from hookgate.serve.run import Served
+from hookgate.store.journal.audit.chain import links
+from hookgate.store.journal.operators.looking import open_look
 from tests.serve.gateway import DEADLINE_S, SCRIPT, configured, open_served
 
 ASKS = """
@@ -129,6 +131,10 @@ async def test_an_operator_asks_what_the_control_socket_answers_but_makes_no_key
         assert {it["holder"] for it in await ann.result("keys.list")} == {"rpc:ann", "rpc:bob"}
         for method in ("sessions.list", "journal.where", "hooks.reload", "keys.list", "status", "no.such"):
             assert (await bob.refused(method))[0] == -32601, method
+        assert await ann.result("sessions.stop", session="rpc:bob") is False
+        with open_look(tmp_path / "state" / "journal.db") as tables:
+            records = [decode(link.body) for link in links(tables)]
+        assert [(it["by"], it["did"]) for it in records if it["kind"] == "operator"] == [("rpc:ann", "sessions.stop")]
         for method in ("keys.add", "keys.revoke", "people.add", "people.role", "people.remove"):
             assert (await ann.refused(method))[0] == -32601, method
         # Whoever is no operator any more is none with the next request.
