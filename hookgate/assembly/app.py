@@ -115,7 +115,7 @@ async def open_runtime(settings: Settings, ports: Ports) -> AsyncGenerator[Runti
             await refuse_what_does_not_guard(settings, ports.inside, tools.registry)
         skills = await load_skills(config, settings.skills, Joined(tools.registry, extensions, tools.rechecks.file))
         context = make_context_files(settings, tools, lambda key: gateway.sessions.get(key))
-        journal, policies = ports.journal or MemoryJournal(), Policies(config)
+        journal, policies = ports.journal or MemoryJournal(), Policies(config, serving=settings.serving)
         desk = Desk(journal, redactor, tools.media, policies)
         opened = await open_channels(stack, config, desk) if settings.serving else OpenChannels()
         heard = (*opened.mounts, *telemetry.mounts)

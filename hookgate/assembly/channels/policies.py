@@ -15,10 +15,12 @@ from hookgate.sections.gateway import KEYED, ChannelSection
 
 class Policies:
     """What people see in a channel, called with its name, and `doors`, who is heard there. One that the
-    configuration does not have is this program's own."""
+    configuration does not have is this program's own. `serving`: HTTP's surfaces for programs are there too, whose
+    names other ways in have as well."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, *, serving: bool) -> None:
         self.doors = Doors()
+        self._serving = serving
         self.adopt(config, People(people(config)))
 
     def adopt(self, config: Config, known: People) -> None:
@@ -27,7 +29,7 @@ class Policies:
         self.sections = config.channels
         programs = ChannelPolicy(show_denials=config.agent.show_denials, show_errors="class")
         self._policies = {
-            **dict.fromkeys(config.http.surfaces, programs),
+            **dict.fromkeys(config.http.surfaces if self._serving else (), programs),
             **{name: _policy(section) for name, section in config.channels.items()},
         }
         self.doors.adopt({name: _door(section) for name, section in config.channels.items()}, known)
