@@ -5,7 +5,7 @@ Two sources are joined: what the loop tells watchers inside the process, and wha
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from itertools import count
 
@@ -46,6 +46,8 @@ TAIL_CHARS = 4000
 PRINTS_EVERY_S = 0.25
 AGAIN = "\n\n(The answer broke off, and begins again.)\n\n"
 VOID = "The model's reply broke off, and it is asked again."
+CallKey = tuple[str, str]
+"""Of a call without a result: its turn, and the model's id."""
 NEVER_RAN = "The turn ended before this call did."
 
 
@@ -78,8 +80,8 @@ class Narration:
         self._numbers, self._message = count(1), 0
         self._streamed: list[str] = []
         self._said = ""
-        # By the model's ids, which may come again in every reply.
-        self._calls: dict[str, _Known] = {}
+        # The model's ids may come again in every reply.
+        self._calls: dict[CallKey, _Known] = {}
         self.begin()
 
     def begin(self) -> None:
@@ -100,78 +102,96 @@ class Narration:
 
     def call_id(self, call: str) -> str:
         """As the editor knows it; empty: it has not heard of it."""
-        known = self._calls.get(call)
-        return known.id if known is not None else ""
+        return next((it.id for (_, id_), it in reversed(self._calls.items()) if id_ == call), "")
 
     def adopt(self, call: ToolCall) -> str:
         """The editor hears of a call that was made before this session was opened."""
-        self._propose(call)
+        self._propose(("", call.id), call)
         return self.call_id(call.id)
 
     # --- from the loop ---
 
     def hear(self, told: Told) -> None:
-        if told.step is None or told.step.session_key != self._key or told.step.extension:
+        step = told.step
+        if step is None or step.session_key != self._key or step.extension:
             return
+        # Of what another agent does for the turn the calls are told, and its words are the turn's to tell.
+        if not step.parent_turn_id:
+            self._speak(told.payload)
+        turn = step.turn_id
         match told.payload:
-            case StepBegan():
-                self._begin_message()
             case CallWritten(piece=piece):
-                self._write(piece)
-            case ThoughtWritten(piece=piece):
-                self._show(Text(piece), "agent_thought_chunk")
+                self._write((turn, piece.id), piece)
             case LlmRetry():
-                self._put_down()
+                self._put_down(turn)
             case ReplyEnded() as reply:
-                self._reply(reply)
-            case ToolExecStart(ToolCallID=call) if known := self._calls.get(call):
+                if reply.stop in ("error", "aborted"):
+                    self._put_down(turn)
+                for call in reply.asked:
+                    self._propose((turn, call.id), call)
+            case ToolExecStart(ToolCallID=call) if known := self._calls.get(self._of(turn, call)):
                 self._tell(Tool(known.id, status="in_progress"))
-            case CallProgressed(call_id=call, piece=piece) if known := self._calls.get(call):
+            case CallProgressed(call_id=call, piece=piece) if known := self._calls.get(self._of(turn, call)):
                 self._print(known, piece)
             case CallEnded() as ended:
-                if ended.call.id not in self._calls:
-                    self._propose(ended.call)
-                self._ended(self._calls.pop(ended.call.id), ended)
+                self._ended(self._of(turn, ended.call.id), ended)
+            case TurnEnd():
+                self._drop(turn)
+            case _:
+                pass
+
+    def _speak(self, payload: Payload) -> None:
+        """What is the turn's own."""
+        match payload:
+            case StepBegan():
+                self._begin_message()
+            case ThoughtWritten(piece=piece):
+                self._show(Text(piece), "agent_thought_chunk")
+            case ReplyEnded() as reply:
+                self._stop = reply.stop
+                if reply.visible:
+                    self._say(reply.visible)
+                used, size = self._scene.filled()
+                if reply.usage is not None and size:
+                    self._tell(Spent(used, size, self._scene.ledger.total.cost_usd))
             case TurnEnd(Status=status):
-                self._end(status)
+                self._status = status
             case GateDecision(action="hard_abort", audit=None):
                 self._refused = True
             case _:
                 pass
 
-    def _reply(self, reply: ReplyEnded) -> None:
-        self._stop = reply.stop
-        if reply.stop in ("error", "aborted"):
-            self._put_down()
-        if reply.visible:
-            self._say(reply.visible)
-        for call in reply.asked:
-            self._propose(call)
-        used, size = self._scene.filled()
-        if reply.usage is not None and size:
-            self._tell(Spent(used, size, self._scene.ledger.total.cost_usd))
+    # --- calls ---
 
-    def _write(self, piece: CallPiece) -> None:
+    def _of(self, turn: str, call: str) -> CallKey:
+        """One that was adopted is of no turn."""
+        return (turn, call) if (turn, call) in self._calls or ("", call) not in self._calls else ("", call)
+
+    def _write(self, key: CallKey, piece: CallPiece) -> None:
         """It has a name from its first piece on; the rest is told when it is whole."""
-        if piece.id not in self._calls:
-            known = self._calls[piece.id] = self._new()
+        if key not in self._calls:
+            known = self._calls[key] = self._new()
             self._tell(Tool(known.id, begins=True, title=piece.name, status="pending"))
 
-    def _propose(self, call: ToolCall) -> None:
-        begins = call.id not in self._calls
-        known = self._calls.setdefault(call.id, self._new())
+    def _propose(self, key: CallKey, call: ToolCall) -> None:
+        begins = key not in self._calls
+        known = self._calls.setdefault(key, self._new())
         known.call = call
         self._tell(replace(self._scene.looks.proposed(call), id=known.id, begins=begins, status="pending"))
 
     def _new(self) -> _Known:
         return _Known(f"call-{next(self._numbers)}")
 
-    def _put_down(self) -> None:
+    def _put_down(self, turn: str) -> None:
         """The reply is over, or begins again: no call that it was writing will be made."""
-        for call, known in tuple(self._calls.items()):
-            if known.call is None:
-                self._tell(Tool(known.id, status="failed", shown=(Text(VOID),)))
-                del self._calls[call]
+        self._fail([key for key, it in self._calls.items() if key[0] == turn and it.call is None], VOID)
+
+    def _drop(self, turn: str) -> None:
+        self._fail([key for key in self._calls if key[0] in (turn, "")], NEVER_RAN)
+
+    def _fail(self, keys: Iterable[CallKey], why: str) -> None:
+        for key in keys:
+            self._tell(Tool(self._calls.pop(key).id, status="failed", shown=(Text(why),)))
 
     def _print(self, known: _Known, piece: str) -> None:
         known.printed, now = (known.printed + piece)[-TAIL_CHARS:], trio.current_time()
@@ -179,9 +199,12 @@ class Narration:
             known.told_at = now
             self._tell(Tool(known.id, shown=(Text(known.printed),)))
 
-    def _ended(self, known: _Known, ended: CallEnded) -> None:
+    def _ended(self, key: CallKey, ended: CallEnded) -> None:
         """Of a file that was changed the diff stays; of a call that hooks have changed it is told what ran."""
         call, looks = ended.call, self._scene.looks
+        if key not in self._calls:
+            self._propose(key, call)
+        known = self._calls.pop(key)
         same = known.call is not None and (known.call.name, known.call.arguments) == (call.name, call.arguments)
         told = Tool(known.id) if same else replace(looks.proposed(call), id=known.id, shown=None)
         changed = looks.changed(call)
@@ -190,12 +213,6 @@ class Narration:
         elif not same:
             told = replace(told, shown=changed)
         self._tell(replace(told, status="failed" if ended.outcome.is_error else "completed"))
-
-    def _end(self, status: str) -> None:
-        self._status = status
-        for known in self._calls.values():
-            self._tell(Tool(known.id, status="failed", shown=(Text(NEVER_RAN),)))
-        self._calls.clear()
 
     # --- from the channel ---
 

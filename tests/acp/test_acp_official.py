@@ -263,3 +263,31 @@ async def test_a_turn_says_why_it_ended(tmp_path: Path) -> None:
         assert "no such key" in editor.text(session)
         assert await editor.prompt(session, "never") == "refusal"
         assert "hard" in editor.text(session)
+
+
+async def test_what_another_agent_does_for_a_turn_is_told_as_its_calls(tmp_path: Path) -> None:
+    task = {"name": "delegate", "arguments": {"task": "what day is it"}, "id": "same"}
+    folder = scripted(
+        tmp_path,
+        {"when": "^find out", "calls": [task]},
+        {"when": "what day", "calls": [bash("date > day")]},
+        {"when": "exit 0", "on": "tool", "text": "Some day."},
+        {"when": "Some day", "on": "tool", "text": "It says so."},
+        more=ASKS + '[agents.other]\ndescription = "knows days"\nmodel = "p/other"\n',
+    )
+    settings = tmp_path / "hookgate.toml"
+    settings.write_text(settings.read_text().replace("retry_first_ms", 'delegates_to = ["other"]\nretry_first_ms', 1))
+    async with open_editor(tmp_path) as editor:
+        session = await editor.new(folder)
+        prompt = await editor.begin(session, "find out")
+        asked = await editor.asked(session)
+        assert asked["call"]["toolCallId"] == editor.call(session, 1)["toolCallId"]
+        await editor.choose("once")
+        assert await stopped(editor, prompt) == "end_turn"
+        shown = [editor.call(session, number) for number in range(2)]
+        assert [(it["title"].split(":")[0], it["status"]) for it in shown] == [
+            ("delegate", "completed"),
+            ("bash", "completed"),
+        ]
+        assert editor.text(session) == "It says so."
+    assert (folder / "day").exists()
