@@ -10,6 +10,7 @@ from hookgate import config as configuration
 from hookgate.approvals.people import People
 from hookgate.approvals.requests import Approvals, Surroundings
 from hookgate.assembly import delegating
+from hookgate.assembly.channels.policies import chosen
 from hookgate.assembly.context_files import ContextFiles
 from hookgate.assembly.hooks.opening import people
 from hookgate.assembly.models import model_of, unknown_of
@@ -26,7 +27,6 @@ from hookgate.protocol.interfaces import Channel, Provider, Redactor
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.sections import Config
 from hookgate.sections.agent import AgentSection
-from hookgate.sections.gateway import ChannelSection
 
 
 @dataclass(frozen=True)
@@ -59,12 +59,6 @@ class AgentParts:
     judges: Judges
     context: ContextFiles | None
     tally: Tally = field(default_factory=Tally)
-
-
-def chosen(config: Config, section: ChannelSection) -> tuple[str, ...]:
-    """The agents that whoever talks there can choose."""
-    globs = Globs(section.agents)
-    return tuple(name for name in (config.agent.name, *config.agents) if globs.covers(name))
 
 
 class Routes:

@@ -142,7 +142,7 @@ def _needing_restart(runtime: Runtime, config: Config) -> tuple[str, ...]:
 OF_AGENT = {"name", "workspace", "context_files"}
 LIVE_OF_CHANNEL = {
     *("agent", "allow", "pairing", "approvers", "group", "rate", "busy", "show_denials", "show_errors"),
-    *("text_from", "chat_from", "events"),
+    *("text_from", "chat_from", "events", "agents"),
 }
 """What a reload takes over; the rest only a new start."""
 

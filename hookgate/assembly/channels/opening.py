@@ -9,7 +9,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from hookgate import config as configuration
-from hookgate.assembly.agents import chosen
 from hookgate.assembly.channels.desk import Desk
 from hookgate.assembly.channels.platforms import PLATFORMS
 from hookgate.assembly.logs.sinks import observer
@@ -108,9 +107,12 @@ async def _open_openai(stack: AsyncExitStack, name: str, config: Config, desk: D
     from hookgate.channels.openai.settings import OpenAIParts, OpenAISettings
 
     section = config.channels[name]
-    settings = OpenAISettings(name, section.on_disconnect, section.approval_wait_s, chosen(config, section))
-    asked = (desk.receive, desk.withdraw, desk.rest, desk.agent, desk.tools, partial(desk.policies.refuses, name))
-    parts = OpenAIParts(*asked, Bearers(name, desk.keys), desk.keys, desk.journal, desk.media, desk.redactor)
+    settings = OpenAISettings(name, section.on_disconnect, section.approval_wait_s)
+    asked = (desk.receive, desk.withdraw, desk.rest, desk.agent, desk.tools)
+    policies = partial(desk.policies.agents, name), partial(desk.policies.refuses, name)
+    parts = OpenAIParts(
+        *asked, *policies, Bearers(name, desk.keys), desk.keys, desk.journal, desk.media, desk.redactor
+    )
     openai = await stack.enter_async_context(open_openai_api(settings, parts))
     opened.channels[name] = openai.channel
     opened.endpoints["/v1"] = openai.app

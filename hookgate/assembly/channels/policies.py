@@ -9,6 +9,7 @@ from hookgate.loop.doors.doors import STRANGER, Doors
 from hookgate.loop.doors.pairing import OPERATOR_ROLE
 from hookgate.protocol.approval import Voter
 from hookgate.protocol.channel import ChannelPolicy
+from hookgate.protocol.hook.match import Globs
 from hookgate.sections import Config
 from hookgate.sections.gateway import KEYED, ChannelSection
 
@@ -27,6 +28,7 @@ class Policies:
         """What people see from now on, and who they are."""
         self._own = ChannelPolicy(show_denials=config.agent.show_denials)
         self.sections = config.channels
+        self._chosen = {name: chosen(config, section) for name, section in config.channels.items()}
         programs = ChannelPolicy(show_denials=config.agent.show_denials, show_errors="class")
         self._policies = {
             **dict.fromkeys(config.http.surfaces if self._serving else (), programs),
@@ -40,6 +42,10 @@ class Policies:
     def refuses(self, channel: str, user: str) -> str:
         """Why somebody is not heard there, as a line; empty: they are."""
         return "" if self.doors.lists(Voter(channel, user)) else STRANGER
+
+    def agents(self, channel: str) -> tuple[str, ...]:
+        """Those that whoever talks there can choose."""
+        return self._chosen.get(channel, ())
 
     def operates(self, channel: str, user: str, *, owns: bool = False) -> bool:
         """Whether somebody has the gateway in hand: by the role; where nobody has that, whoever logs in with a page's
@@ -61,6 +67,12 @@ def _door(section: ChannelSection) -> Door:
     everybody = section.kind in ("web", "webhook", *KEYED) and not section.allow
     quota = Quota(*section.quota) if section.quota else None
     return Door(section.allow, everybody, section.pairing, section.group, quota)
+
+
+def chosen(config: Config, section: ChannelSection) -> tuple[str, ...]:
+    """The agents that whoever talks there can choose."""
+    globs = Globs(section.agents)
+    return tuple(name for name in (config.agent.name, *config.agents) if globs.covers(name))
 
 
 def approvers(config: Config) -> dict[str, tuple[str, ...]]:

@@ -47,7 +47,7 @@ KINDS = {
 
 class OpenAIApi:
     def __init__(self, settings: OpenAISettings, parts: OpenAIParts, serving: Serving) -> None:
-        self._settings, self._parts, self._started = settings, parts, int(time())
+        self._parts, self._started = parts, int(time())
         self._asking = Asking(settings, parts)
         self._serving = serving
 
@@ -83,7 +83,7 @@ class OpenAIApi:
 
     async def _models(self, request: Request) -> HttpResponse:
         self._admit(request)
-        return answer({"object": "list", "data": [self._shown(it) for it in (DEFAULT_MODEL, *self._settings.agents)]})
+        return answer({"object": "list", "data": [self._shown(it) for it in (DEFAULT_MODEL, *self._parts.agents())]})
 
     async def _model(self, request: Request) -> HttpResponse:
         self._admit(request)

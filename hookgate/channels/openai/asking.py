@@ -73,8 +73,7 @@ class _Given:
 
 class Asking:
     def __init__(self, settings: OpenAISettings, parts: OpenAIParts) -> None:
-        self._settings, self._parts = settings, parts
-        self._channel = settings.name
+        self._channel, self._parts = settings.name, parts
 
     async def completion(self, posted: Posted, request: CompletionRequest) -> Asked:
         """Raises ApiError and StoreFailed."""
@@ -140,7 +139,7 @@ class Asking:
         """Raises ApiError; empty: none is chosen."""
         if model == DEFAULT_MODEL:
             return ""
-        if model not in self._settings.agents:
+        if model not in self._parts.agents():
             raise ApiError(
                 404, f"there is no model {model!r} here: GET /v1/models lists them", "model", "model_not_found"
             )

@@ -22,26 +22,26 @@ DEFAULT_MODEL = "hookgate"
 @dataclass(frozen=True, slots=True)
 class OpenAISettings:
     """`on_disconnect`: what becomes of the turn of a client that leaves. `approval_wait_s`: so long a request waits
-    for a person, then it is told where to ask. `agents`: which can be chosen as `model`."""
+    for a person, then it is told where to ask."""
 
     name: str
     on_disconnect: Literal["cancel", "detach"] = "cancel"
     approval_wait_s: float = 120.0
-    agents: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class OpenAIParts:
     """What the channel needs of the gateway. `receive` raises StoreFailed where nothing was stored. `withdraw`: a
     message that waits is not to be answered any more. `rest`: nothing more is said in a chat for now. `agent`: the
-    name of who answers in a chat; `tools`: the names of our tools there. `refuses`: why this user may not come in, as
-    a line; empty: they may."""
+    name of who answers in a chat; `tools`: the names of our tools there. `agents`: those that can be chosen.
+    `refuses`: why this user may not come in, as a line; empty: they may."""
 
     receive: Callable[[Inbound], Awaitable[Accepted]]
     withdraw: Callable[[Chat, Accepted], Awaitable[bool]]
     rest: Callable[[Chat], None]
     agent: Callable[[Chat], str]
     tools: Callable[[Chat], Container[str]]
+    agents: Callable[[], tuple[str, ...]]
     refuses: Callable[[str], str]
     bearers: Bearers
     keys: Keys

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from hookgate.channels.openai import answering
+from hookgate.operations.hooks import reload_hooks
 from tests.channels.openai.serving_api import add_key, asking, open_api
 from tests.model_server import fails, says
 
@@ -142,3 +147,23 @@ async def test_history_comes_from_the_request_and_nothing_of_it_stays_with_the_n
         ]
         await api.ask("And now?")
         assert len(api.model.requests[1].body["messages"]) == 2
+
+
+async def test_a_reload_changes_which_agents_are_models(tmp_path: Path) -> None:
+    async with open_api(tmp_path) as api:
+        file = tmp_path / "hookgate.toml"
+        file.write_text(file.read_text() + 'agents = ["new"]\n[agents.new]\nsystem = "You are new."\n')
+        assert (await reload_hooks(api.served.runtime)).needs_restart == ()
+        assert [it["id"] for it in (await api.ann.get("/models")).json()["data"]] == ["hookgate", "new"]
+        assert (await api.ask("Hi.", model="coder")).status_code == 404
+        await api.ask("Hi.", model="new")
+        assert api.model.requests[-1].body["messages"][0]["content"] == "You are new."
+
+
+async def test_a_stream_that_waits_gives_signs_of_life(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answering, "FIRST_LOOK_S", 0.01)
+    monkeypatch.setattr(answering, "KEEP_ALIVE_S", 0.02)
+    async with open_api(tmp_path, replace(says("At last."), pause_s=0.2)) as api:
+        answered = await api.ask("Hi.", stream=True)
+        assert ": waiting\n\n" in answered.text
+        assert "At last." in "".join(it["choices"][0]["delta"].get("content", "") for it in chunks(answered.text))
