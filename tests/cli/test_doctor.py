@@ -17,6 +17,8 @@ import trio
 from hookgate.cli.doctor import hooks as hooks_module
 from hookgate.cli.doctor.finding import Examined, Finding
 from hookgate.config import parse
+from hookgate.protocol.journal.keys import Key
+from hookgate.store.journal import open_journal
 from tests.cli.program import DEADLINE_S, HOOKGATE, configured, environment, none_left, open_fifo
 from tests.cli.test_mcp import server
 from tests.cli.zot_folders import extension, installed, project
@@ -180,6 +182,23 @@ async def test_keys_are_said_to_be_set_or_not_and_never_shown(tmp_path: Path) ->
         "OTHER_KEY is set",
     ]
     assert KEY not in found.text
+
+
+async def test_what_programs_can_show_is_held_against_what_takes_it(tmp_path: Path) -> None:
+    api = '[store]\njournal = "journal.db"\n[channels.api]\nkind = "openai"\n'
+    configured(tmp_path, NOWHERE, api)
+    nobody = Finding("channel api", "note", "nobody has a key for it", "hookgate keys add NAME --channel api")
+    assert (await doctor(tmp_path)).findings["channel api"] == nobody
+    async with open_journal(tmp_path / "journal.db") as journal:
+        await journal.keys.keep(Key("aa", "old", "ann", "operator", 1.5))
+        assert (await doctor(tmp_path)).findings["channel api"] == nobody
+        await journal.keys.keep(Key("bb", "api", "ann", "operator", 1.5))
+    found = (await doctor(tmp_path)).findings
+    assert "channel api" not in found
+    assert (found["key old:ann"].state, found["key old:ann"].remedy) == (
+        "note",
+        "hookgate keys revoke ann --channel old",
+    )
 
 
 async def test_without_a_model_it_names_every_key_that_would_choose_one_and_no_other(tmp_path: Path) -> None:

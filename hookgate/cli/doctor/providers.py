@@ -13,11 +13,14 @@ from hookgate import config as configuration
 from hookgate.assembly.providers import open_provider
 from hookgate.cli.doctor.finding import Examined, Finding, broken, failing, note, ok
 from hookgate.config import ConfigError
+from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.errors import ProviderFailed
 from hookgate.protocol.interfaces import Provider
+from hookgate.protocol.journal.keys import Key
 from hookgate.protocol.values import LLMRequest, Message
 from hookgate.sections import Config
 from hookgate.sections.agent import ProviderSection
+from hookgate.sections.gateway import KEYED
 
 CONNECT_S = 5.0
 CALL_S = 60.0
@@ -25,7 +28,7 @@ QUESTION = "Say ok."
 
 
 async def keys(it: Examined) -> list[Finding]:
-    return list(_keys(it.config))
+    return [*_keys(it.config), *await trio.to_thread.run_sync(lambda: list(_shown_keys(it.config)))]
 
 
 def _keys(config: Config) -> Iterator[Finding]:
@@ -41,6 +44,34 @@ def _keys(config: Config) -> Iterator[Finding]:
     for name, channel in config.channels.items():
         for variable in channel.variables.values():
             yield _key(f"channel {name}", variable, needed=True)
+
+
+def _shown_keys(config: Config) -> Iterator[Finding]:
+    """What programs can show, and whether there is anything that it opens."""
+    try:
+        held = _stored_keys(config)
+    except StoreFailed as error:
+        yield broken("keys of programs", str(error))
+        return
+    for name, channel in config.channels.items():
+        if channel.kind in KEYED and not any(key.channel == name for key in held):
+            yield note(f"channel {name}", "nobody has a key for it", f"hookgate keys add NAME --channel {name}")
+    for key in held:
+        if key.channel not in config.keyed:
+            remedy = f"hookgate keys revoke {key.name} --channel {key.channel}"
+            yield note(f"key {key.channel}:{key.name}", "nothing of that name takes keys", remedy)
+
+
+def _stored_keys(config: Config) -> tuple[Key, ...]:
+    """Raises StoreFailed."""
+    from hookgate.store.journal.keys import read_keys
+    from hookgate.store.journal.operators.looking import open_look
+
+    file = configuration.journal_file(config)
+    if not file.exists():
+        return ()
+    with open_look(file) as tables:
+        return read_keys(tables)
 
 
 def _key(subject: str, variable: str, *, needed: bool) -> Finding:
