@@ -27,6 +27,8 @@ FIRST_LOOK_S = 1.0
 """After this the journal is asked what has become of what no turn has taken."""
 CHANGED = "what was sent of it was taken back: the same request with its Idempotency-Key again gets the whole answer"
 
+TOO_MUCH = "that was too much at once: send it again in a while"
+
 Tell = Callable[[str], Awaitable[None]]
 """Takes the next piece of text; an empty one is a sign of life."""
 
@@ -118,7 +120,7 @@ class Answering:
         if not answer.begun:
             found = await self._exchange(accepted)
             if found is not None and found.outcome == "refused":
-                raise busy(answer.text)
+                raise busy(answer.text or TOO_MUCH)
 
     # --- what the journal knows ---
 

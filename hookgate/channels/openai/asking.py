@@ -34,6 +34,8 @@ from hookgate.protocol.journal.views import Exchange
 from hookgate.protocol.media import MediaRefused, inline
 from hookgate.protocol.values import Json, Message
 
+MOST_SAID = 100_000
+"""Of one conversation: what a client sends of it is compared from its beginning."""
 REPEATED_S = 600.0
 """So long the same request, sent again by a client that says so, is the same one."""
 
@@ -129,7 +131,7 @@ class Asking:
         if (known := _known(before, where, identity)) is not None:
             return Asked(Place(known.chat, known.message_id), known, (), True)
         tail = await self._kept(self._tail(said, exchanges, identity), where.chat)
-        tools = tools_of(given.functions, self._parts.tools(where.chat))
+        tools = tools_of(given.functions, self._parts.tools(where.chat)) if given.functions else ()
         client = ClientInput(said.system, tail.messages, tools, given.options)
         its = (where.chat, tail.text, tail.media, where.message, tail.replaces)
         inbound = Inbound(*its, client=client, trace=trace_of(posted.headers))
@@ -146,7 +148,7 @@ class Asking:
         return model
 
     async def said(self, chat: Chat) -> tuple[Exchange, ...]:
-        return await self._parts.journal.chats.said(await self.conversation(chat))
+        return await self._parts.journal.chats.said(await self.conversation(chat), MOST_SAID)
 
     async def conversation(self, chat: Chat) -> Conversation:
         return await self._parts.journal.intake.conversation(chat.session_key, self._parts.agent(chat))

@@ -97,6 +97,7 @@ class OpenAIChannel:
                 answer.wait_for(payload.id)
             case TurnEnd() if answer is not None and not of_task:
                 del self._running[session]
+                self._waiting.pop(answer.waits_for, None)
                 answer.end_turn(completed=payload.Status == "completed")
                 self._let_go(key)
             case _:

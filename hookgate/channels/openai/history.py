@@ -42,20 +42,30 @@ def new_tail(messages: Sequence[Message], exchanges: Sequence[Exchange], keeper:
 
 
 def _compared(messages: Sequence[Message], spoken: Sequence[_Spoken]) -> Tail:
-    at, known = 0, 0
-    while known < len(spoken):
-        end = _matched(messages, at, spoken[known].text)
-        if end == 0:
-            break
-        if end == len(messages):
-            # The last word once more: what was answered to it is taken back.
-            at = len(messages) - _trailing(messages)
-            return _tail(messages[at:], spoken[known].entry)
-        at, known = end, known + 1
+    at, known = _followed(messages, spoken, 0)
+    if spoken and not known and spoken[0].entry > 1:
+        # The journal may not have the beginning any more.
+        later = (_followed(messages, spoken, n) for n, it in enumerate(messages) if n and it.role == "user")
+        at, known = next((it for it in later if it[1] == len(spoken)), (at, known))
     last = len(messages) - _trailing(messages)
+    if known and at == len(messages):
+        # The last word once more: what was answered to it is taken back.
+        return _tail(messages[last:], spoken[known - 1].entry)
     while known and at < last and (messages[at].role != "user" or _is_command(messages[at].content)):
         at += 1
     return _tail(messages[at:], spoken[known].entry if known < len(spoken) else 0)
+
+
+def _followed(messages: Sequence[Message], spoken: Sequence[_Spoken], at: int) -> tuple[int, int]:
+    """How far from there both say the same: behind which message, and how often."""
+    for known, it in enumerate(spoken):
+        end = _matched(messages, at, it.text)
+        if end == 0:
+            return at, known
+        at = end
+        if at == len(messages):
+            return at, known + 1
+    return at, len(spoken)
 
 
 def _tail(messages: Sequence[Message], replaces: int) -> Tail:
