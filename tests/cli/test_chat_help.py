@@ -75,5 +75,5 @@ def test_what_a_terminal_alone_can_do_is_no_command_elsewhere() -> None:
     gateway.commands.add(TerminalCommands(runtime, unused, None, unused, unused).rows())
     assert gateway.commands.named("exit", CHAT) is not None
     assert gateway.commands.named("exit", Chat("telegram", "1")) is None
-    everywhere = {"stop", "new", "compact", "help", "approve", "deny", "pending", "grants", "revoke"}
+    everywhere = {"stop", "new", "compact", "help", "approve", "deny", "pending", "grants", "revoke", "whoami"}
     assert {it.name for it in gateway.commands.listed(Chat("telegram", "1"))} == everywhere
