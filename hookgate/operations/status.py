@@ -180,6 +180,7 @@ def _stuck(found: Overview) -> Iterator[str]:
         if it.tries:
             yield f"{it.rows} waiting for {it.session} cannot leave: {it.why} (tried {it.tries} times)"
     if found.dead:
-        yield f"{found.dead} dead letters: try them again or drop them"
+        letters, them = ("letter", "it") if found.dead == 1 else ("letters", "them")
+        yield f"{found.dead} dead {letters}: try {them} again or drop {them}"
     if found.audit.signed > found.audit.records:
         yield f"the audit chain is cut off: record {found.audit.signed} was signed, {found.audit.records} are here"

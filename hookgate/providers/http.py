@@ -18,6 +18,7 @@ from typing import cast
 import httpx
 import trio
 
+from hookgate.processes.causes import cause_of
 from hookgate.protocol.errors import ProviderFailed, ProviderFault
 from hookgate.providers.endpoint import Terms
 from hookgate.providers.faults import Site
@@ -161,7 +162,8 @@ def _meaning(error: Exception) -> tuple[ProviderFault, str]:
         case httpx.ConnectError() if _is_tls(error):
             return "network", "could not prove who it is (TLS failed)"
         case httpx.ConnectError():
-            return "network", "cannot be reached"
+            cause = cause_of(error)
+            return "network", f"cannot be reached: {cause}" if cause else "cannot be reached"
         case httpx.ReadError() | httpx.WriteError() | httpx.RemoteProtocolError() | httpx.CloseError():
             return "network", "broke the connection: the stream was cut"
         case _:

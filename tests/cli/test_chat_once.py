@@ -54,7 +54,7 @@ async def test_a_failure_is_exactly_one_line_on_stderr(
 async def test_an_endpoint_that_is_not_there_is_one_line_too(tmp_path: Path) -> None:
     ended = await run(configured(tmp_path, NOBODY), "chat", "--once", "hello")
     assert (ended.returncode, ended.stdout) == (1, b"")
-    assert ended.stderr == b"The model call failed (network): p: 127.0.0.1:9 cannot be reached\n"
+    assert ended.stderr == b"The model call failed (network): p: 127.0.0.1:9 cannot be reached: Connection refused\n"
 
 
 @pytest.mark.parametrize(

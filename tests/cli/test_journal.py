@@ -88,8 +88,9 @@ async def test_a_message_is_found_by_its_id_or_how_that_begins_with_every_step_o
     with (folder / "hookgate.toml").open("a") as file:
         file.write('[people.charles]\nids = ["telegram:carl"]\n')
     assert (await said(folder, "where", "charles")).startswith(f"M2 in {CARL.id} is queued")
-    unknown = await hookgate(folder, "where", "M9")
-    assert (unknown.returncode, unknown.stderr) == (1, f"hookgate: {folder}/journal.db holds no message M9\n")
+    for id_ in ("M9", "9" * 20):
+        unknown = await hookgate(folder, "where", id_)
+        assert (unknown.returncode, unknown.stderr) == (1, f"hookgate: {folder}/journal.db holds no message {id_}\n")
 
 
 async def test_what_is_written_out_is_all_that_is_stored(folder: Path) -> None:

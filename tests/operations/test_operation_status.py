@@ -155,6 +155,7 @@ async def test_what_is_wrong_is_said_and_a_dead_letter_is_tried_again_or_dropped
         sending.refuses = False
         assert await methods["letters.retry"].call(letter=first.id)
         await until(lambda: sending.sent == ["Hello."])
+        assert "1 dead letter: try it again or drop it" in (await status(runtime)).problems
         assert await methods["letters.drop"].call(letter=second.id)
         assert await methods["letters.list"].call() == ()
         with pytest.raises(OperationRefused, match="there is no dead letter"):

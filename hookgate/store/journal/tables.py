@@ -24,6 +24,8 @@ CARDS = """
 OPEN_ROW = (
     "SELECT id, format, outbound, preview FROM outbox WHERE conversation = ? AND message = ? AND state = 'open'"
 )
+MOST_DIGITS = 18
+"""Of a number; SQLite has nine quintillion."""
 
 
 class Tables:
@@ -174,9 +176,10 @@ class Tables:
 
 
 def number_of(message: str) -> int:
-    """Of a message's id; 0: it is none."""
+    """Of a message's id; 0: it is none, as one with more digits than any that the file can hold."""
     digits = message[1:]
-    return int(digits) if message.startswith("M") and digits.isascii() and digits.isdigit() else 0
+    right = message.startswith("M") and digits.isascii() and digits.isdigit() and len(digits) <= MOST_DIGITS
+    return int(digits) if right else 0
 
 
 def id_of(message: int) -> str:

@@ -28,7 +28,6 @@ LEAVING = """
         SELECT conversation FROM messages WHERE number = ?
     ) ORDER BY number LIMIT 1
 """
-HIGHEST = 1 << 63
 
 
 class Upkeep:
@@ -51,7 +50,7 @@ def find_by_words(tables: Tables, words: str, most: int) -> tuple[FoundMessage, 
     """As the journal's `find`."""
     pattern = "".join(f"\1{it}" if it in "%_\1" else it for it in words)
     number = number_of(words) or number_of(f"M{words}")
-    asked = {"words": words, "pattern": f"%{pattern}%" if words else "", "number": number if number < HIGHEST else 0}
+    asked = {"words": words, "pattern": f"%{pattern}%" if words else "", "number": number}
     looked = LOOKED_AT if words else most
     rows = tables.connection.execute(FOUND, {**asked, "looked": looked, "most": most}).fetchall()
     return tuple(FoundMessage(find_message(tables, it), sender or "", _leaving(tables, it)) for it, sender in rows)
