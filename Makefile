@@ -3,6 +3,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Stamps of what others have published, for the tests alone: of npm's, and of Python's.
+NODES := $(addprefix $(VENV)/.,axe openrpc)
+OTHERS := $(addprefix $(VENV)/.,telegram slack discord telemetry webhooks acp openai)
 GO = $(shell command -v go || command -v $(abspath $(BIN))/go)
 
 # A .venv that was moved here, or whose Python is gone, is made anew.
@@ -21,7 +24,7 @@ demo: $(if $(wildcard $(VENV)/.run),,telling) $(VENV)/.run plugins
 telling:
 	@echo "installing what hookgate needs into $(VENV), which takes a minute; then the demo begins"
 
-test: $(VENV)/.dev $(VENV)/.go $(VENV)/.mcp $(VENV)/.axe $(VENV)/.openrpc $(VENV)/.telegram $(VENV)/.slack $(VENV)/.discord $(VENV)/.telemetry $(VENV)/.webhooks $(VENV)/.acp $(VENV)/.openai tools
+test: $(VENV)/.dev $(VENV)/.go $(VENV)/.mcp $(NODES) $(OTHERS) tools
 	@$(BIN)/python -m compileall -q hookgate tests && $(BIN)/python -m compileall -q -l plugins/python
 	@$(BIN)/pytest -q -n 4 || { [ $$? = 1 ] && echo "make test: what failed beside the others runs once more, alone; \
 	what passes now is listed above and wants mending all the same" && $(BIN)/pytest -q --last-failed --last-failed-no-failures none; }
@@ -94,15 +97,6 @@ $(BIN)/go: $(VENV)/.dev requirements/go.lock
 tools: $(VENV)/.dev
 	@$(BIN)/python -m tests.machine
 
-# MCP servers that others have published, for the tests alone; in places of their own, for they pin what they like.
-mcp-servers: $(VENV)/.mcp
-
-$(VENV)/.mcp: $(VENV)/.dev requirements/mcp-servers.lock tests/tools/mcp/npm/package.json tests/tools/mcp/npm/package-lock.json
-	$(BIN)/uv venv -q --clear --python $(BIN)/python $(VENV)/mcp-servers
-	$(BIN)/uv pip install -q --python $(VENV)/mcp-servers/bin/python --require-hashes -r requirements/mcp-servers.lock
-	$(call npm-ci,tests/tools/mcp/npm,$(VENV)/mcp-node)
-	@touch $@
-
 # In a place of its own: it brings packages that every program which the tests start would import.
 $(VENV)/.mutate: $(VENV)/.dev requirements/mutate.lock
 	$(BIN)/uv venv -q --clear --python $(BIN)/python $(VENV)/mutate
@@ -111,62 +105,39 @@ $(VENV)/.mutate: $(VENV)/.dev requirements/mutate.lock
 	$(BIN)/uv pip install -q --python $(VENV)/mutate/bin/python --no-deps --no-build-isolation -e .
 	@touch $@
 
-# What looks for barriers on the web page, for the tests alone.
-$(VENV)/.axe: $(VENV)/.dev tests/channels/web/npm/package.json tests/channels/web/npm/package-lock.json
-	$(call npm-ci,tests/channels/web/npm,$(VENV)/axe)
+# Clients, servers and schemas of others, for the tests alone, each in a place of its own: what Python's are is in
+# requirements/NAME.lock, what npm's are in the folder that is named here.
+npm.axe := tests/channels/web/npm
+npm.openrpc := tests/control/npm
+npm.telegram := tests/channels/telegram/npm
+npm.acp := tests/acp/npm
+npm.openai := tests/channels/openai/npm
+npm.mcp := tests/tools/mcp/npm
+
+.SECONDEXPANSION:
+npm-files = $(addprefix $(npm.$*)/,$(if $(npm.$*),package.json package-lock.json))
+
+$(NODES): $(VENV)/.%: $(VENV)/.dev $$(npm-files)
+	$(call npm-ci,$(npm.$*),$(VENV)/$*)
 	@touch $@
 
-# What says how an OpenRPC document is written, for the tests alone.
-$(VENV)/.openrpc: $(VENV)/.dev tests/control/npm/package.json tests/control/npm/package-lock.json
-	$(call npm-ci,tests/control/npm,$(VENV)/openrpc)
+$(OTHERS): $(VENV)/.%: $(VENV)/.dev requirements/%.lock $$(npm-files)
+	$(call place,$*)
+	$(if $(npm.$*),$(call npm-ci,$(npm.$*),$(VENV)/$*-node))
 	@touch $@
 
-# Servers after the Bot API and Slack and a client library for the former, all of others, for the tests alone.
-$(VENV)/.telegram: $(VENV)/.dev requirements/telegram.lock tests/channels/telegram/npm/package.json \
-tests/channels/telegram/npm/package-lock.json
-	$(BIN)/uv venv -q --clear --python $(BIN)/python $(VENV)/telegram
-	$(BIN)/uv pip install -q --python $(VENV)/telegram/bin/python --require-hashes -r requirements/telegram.lock
-	$(call npm-ci,tests/channels/telegram/npm,$(VENV)/telegram-node)
+# MCP servers, which pin what they like.
+mcp-servers: $(VENV)/.mcp
+
+$(VENV)/.mcp: $(VENV)/.dev requirements/mcp-servers.lock $(npm.mcp)/package.json $(npm.mcp)/package-lock.json
+	$(call place,mcp-servers)
+	$(call npm-ci,$(npm.mcp),$(VENV)/mcp-node)
 	@touch $@
 
-# A client library for Slack, for the tests alone.
-$(VENV)/.slack: $(VENV)/.dev requirements/slack.lock
-	$(BIN)/uv venv -q --clear --python $(BIN)/python $(VENV)/slack
-	$(BIN)/uv pip install -q --python $(VENV)/slack/bin/python --require-hashes -r requirements/slack.lock
-	@touch $@
-
-# A client library for Discord, for the tests alone.
-$(VENV)/.discord: $(VENV)/.dev requirements/discord.lock
-	$(BIN)/uv venv -q --clear --python $(BIN)/python $(VENV)/discord
-	$(BIN)/uv pip install -q --python $(VENV)/discord/bin/python --require-hashes -r requirements/discord.lock
-	@touch $@
-
-# What reads figures and traces as Prometheus and OpenTelemetry do, for the tests alone.
-$(VENV)/.telemetry: $(VENV)/.dev requirements/telemetry.lock
-	$(BIN)/uv venv -q --clear --python $(BIN)/python $(VENV)/telemetry
-	$(BIN)/uv pip install -q --python $(VENV)/telemetry/bin/python --require-hashes -r requirements/telemetry.lock
-	@touch $@
-
-# Standard Webhooks and CloudEvents as others have written them, for the tests alone.
-$(VENV)/.webhooks: $(VENV)/.dev requirements/webhooks.lock
-	$(BIN)/uv venv -q --clear --python $(BIN)/python $(VENV)/webhooks
-	$(BIN)/uv pip install -q --python $(VENV)/webhooks/bin/python --require-hashes -r requirements/webhooks.lock
-	@touch $@
-
-# Two client libraries of the Agent Client Protocol, and its schema, for the tests alone.
-$(VENV)/.acp: $(VENV)/.dev requirements/acp.lock tests/acp/npm/package.json tests/acp/npm/package-lock.json
-	$(BIN)/uv venv -q --clear --python $(BIN)/python $(VENV)/acp
-	$(BIN)/uv pip install -q --python $(VENV)/acp/bin/python --require-hashes -r requirements/acp.lock
-	$(call npm-ci,tests/acp/npm,$(VENV)/acp-node)
-	@touch $@
-
-# Clients of OpenAI's API, for the tests alone.
-$(VENV)/.openai: $(VENV)/.dev requirements/openai.lock tests/channels/openai/npm/package.json \
-tests/channels/openai/npm/package-lock.json
-	$(BIN)/uv venv -q --clear --python $(BIN)/python $(VENV)/openai
-	$(BIN)/uv pip install -q --python $(VENV)/openai/bin/python --require-hashes -r requirements/openai.lock
-	$(call npm-ci,tests/channels/openai/npm,$(VENV)/openai-node)
-	@touch $@
+define place
+$(BIN)/uv venv -q --clear --python $(BIN)/python $(VENV)/$(1)
+$(BIN)/uv pip install -q --python $(VENV)/$(1)/bin/python --require-hashes -r requirements/$(1).lock
+endef
 
 define npm-ci
 mkdir -p $(2)
