@@ -86,14 +86,8 @@ def steps(folder: Path, target: str) -> str:
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
     """A folder with a .venv that make takes for finished."""
-    for name in (
-        "Makefile",
-        "pyproject.toml",
-        "requirements",
-        "tests/tools/mcp/npm",
-        "tests/channels/web/npm",
-        "tests/channels/telegram/npm",
-    ):
+    places = (str(it.relative_to(ROOT)) for it in ROOT.glob("tests/**/npm"))
+    for name in ("Makefile", "pyproject.toml", "requirements", *places):
         source, copy = ROOT / name, tmp_path / "clone" / name
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copytree(source, copy) if source.is_dir() else shutil.copy(source, copy)
@@ -101,7 +95,8 @@ def clone(tmp_path: Path) -> Path:
     folder.mkdir(parents=True)
     (folder / "python").symlink_to(sys.executable)
     (folder / "pip").write_text(f"#!{folder}/python3\n")
-    for name in ("bin/uv", "bin/go", ".run", ".dev", ".mcp", ".axe", ".telegram", ".slack", ".discord", ".webhooks"):
+    locks = (f".{it.stem}" for it in (ROOT / "requirements").glob("*.lock"))
+    for name in ("bin/uv", "bin/go", ".mcp", ".axe", ".openrpc", *locks):
         (folder.parent / name).touch()
     return tmp_path / "clone"
 
