@@ -4,7 +4,7 @@ they do."""
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Collection, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -70,9 +70,9 @@ async def open_gateway_control(runtime: Runtime, path: Path | None) -> AsyncGene
         yield
 
 
-def gateway_methods(runtime: Runtime, caller: Voter = OPERATOR) -> Methods:
+def gateway_methods(runtime: Runtime, caller: Voter = OPERATOR, without: Collection[str] = ()) -> Methods:
     """What each operation is about is given here, the rest by whoever calls it: an operator, who stands in the books
-    as `caller`."""
+    as `caller`. `without`: those that this caller does not have."""
     gateway, more = runtime.gateway, runtime.more
     methods = {
         **message_methods(runtime, caller),
@@ -100,6 +100,7 @@ def gateway_methods(runtime: Runtime, caller: Voter = OPERATOR) -> Methods:
         return _about(runtime.settings, methods)
 
     methods["gateway.about"] = Method(about, changes=False)
+    methods = {name: it for name, it in methods.items() if name not in without}
     return discoverable(methods)
 
 

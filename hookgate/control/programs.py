@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial, wraps
 from inspect import signature
+from typing import Literal
 
 from hookgate.approvals.requests import Approvals
 from hookgate.assembly.app import Runtime
@@ -14,12 +15,24 @@ from hookgate.control.methods import Method, Methods
 from hookgate.control.openrpc import discoverable
 from hookgate.operations import approvals, programs
 from hookgate.operations.refused import OperationRefused
-from hookgate.protocol.approval import Decision, Grant, Outcome, Voter
+from hookgate.protocol.approval import Decision, Outcome, Voter
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.values import Json
 
-AT_THE_MACHINE = frozenset({"keys.add", "keys.revoke", "people.add", "people.role", "people.remove"})
+AT_THE_MACHINE = frozenset(
+    {
+        "keys.add",
+        "keys.revoke",
+        "people.add",
+        "people.codes",
+        "people.pair",
+        "people.remove",
+        "people.role",
+    }
+)
 """A key that was stolen makes no other one, and no operator: what it did ends with it."""
+ProgramGrant = Literal["once", "session"]
+"""How far a program's yes may go: what holds for always, or elsewhere, would outlive its key."""
 OF_ANYBODY = frozenset({"message.send"})
 """It is in the journal anyway."""
 
@@ -31,8 +44,8 @@ Record = Callable[[str, str, str], Awaitable[None]]
 def program_methods(runtime: Runtime, caller: Voter, record: Record, *, operates: bool) -> Methods:
     """`record`: of what operators change."""
     if operates:
-        methods = gateway_methods(runtime, caller)
-        its = {name: it for name, it in methods.items() if name not in AT_THE_MACHINE}
+        its = gateway_methods(runtime, caller, AT_THE_MACHINE)
+        its = {**its, "approvals.decide": _deciding(partial(approvals.decide, runtime.agent.approvals), caller)}
         return discoverable({name: _recorded(name, it, partial(record, str(caller))) for name, it in its.items()})
     return discoverable(
         {
@@ -62,11 +75,15 @@ def _recorded(name: str, method: Method, record: Callable[[str, str], Awaitable[
 
 
 def _own_approvals(held: Approvals, caller: Voter) -> Methods:
-    async def decide(request: str, approved: bool, reason: str = "", grant: Grant = "once") -> Outcome:
-        """A yes or a no, of somebody who may decide it. `grant`: how far a yes goes."""
-        return await held.decide(request, Decision(approved, str(caller), reason, grant), caller)
-
     return {
         "approvals.list": Method(partial(approvals.decidable, held, caller), changes=False),
-        "approvals.decide": Method(decide, changes=True),
+        "approvals.decide": _deciding(held.decide, caller),
     }
+
+
+def _deciding(decided: Callable[[str, Decision, Voter], Awaitable[Outcome]], caller: Voter) -> Method:
+    async def decide(request: str, approved: bool, reason: str = "", grant: ProgramGrant = "once") -> Outcome:
+        """A yes or a no, of somebody who may decide it. `grant`: how far a yes goes."""
+        return await decided(request, Decision(approved, str(caller), reason, grant), caller)
+
+    return Method(decide, changes=True)

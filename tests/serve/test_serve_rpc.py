@@ -24,6 +24,16 @@ ASKS = """
 {"steps": [{"calls": [{"name": "ls", "arguments": {"path": "."}}]}, {"text": "Listed."}]}
 """
 RULE = '[[approvals]]\ntools = ["ls"]\n'
+LASTING = (
+    "keys.add",
+    "keys.revoke",
+    "people.add",
+    "people.codes",
+    "people.pair",
+    "people.remove",
+    "people.role",
+)
+"""What would stay after the key that asked for it was revoked."""
 
 
 @dataclass(frozen=True)
@@ -135,11 +145,26 @@ async def test_an_operator_asks_what_the_control_socket_answers_but_makes_no_key
         with open_look(tmp_path / "state" / "journal.db") as tables:
             records = [decode(link.body) for link in links(tables)]
         assert [(it["by"], it["did"]) for it in records if it["kind"] == "operator"] == [("rpc:ann", "sessions.stop")]
-        for method in ("keys.add", "keys.revoke", "people.add", "people.role", "people.remove"):
+        about, discovered = await ann.result("gateway.about"), await ann.result("rpc.discover")
+        assert {*about["methods"], "rpc.discover"} == {it["name"] for it in discovered["methods"]}
+        for method in LASTING:
             assert (await ann.refused(method))[0] == -32601, method
+            assert method not in about["methods"]
         # Whoever is no operator any more is none with the next request.
         served.runtime.policies.doors.know(type(served.runtime.policies.doors.people)())
         assert (await ann.refused("sessions.list"))[0] == -32601
+
+
+async def test_what_a_key_allows_ends_with_the_session_whoever_has_it(tmp_path: Path) -> None:
+    async with open_programs(tmp_path, "bob", "ann", more=RULE, script=ASKS) as (_served, [bob, ann]):
+        sent = await bob.result("message.send", text="list it")
+        asked = await bob.result("message.wait", message=sent["message"], timeout_s=50, asked=True)
+        [request_] = asked["requests"]
+        for who in (bob, ann):
+            for grant in ("1h", "always"):
+                code, why = await who.refused("approvals.decide", request=request_, approved=True, grant=grant)
+                assert (code, "grant" in why) == (-32602, True), why
+        assert (await ann.result("approvals.decide", request=request_, approved=True, grant="session"))["counted"]
 
 
 async def test_batches_and_notifications_are_as_the_specification_has_them(tmp_path: Path) -> None:

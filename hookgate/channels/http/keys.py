@@ -15,12 +15,15 @@ from time import time
 
 import trio
 
+from hookgate.protocol.approval import OPERATOR
 from hookgate.protocol.journal.keys import Key, KnownKeys
 
 PREFIX = "hg_"
 """By which people, and what looks for secrets, know one."""
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 MOST = 1000
+RESERVED = frozenset({OPERATOR.id})
+"""Under this id the machine's own operator is in the books, whose messages would be this key's."""
 
 
 class NoKey(Exception):
@@ -47,7 +50,9 @@ class Keys:
         return tuple(self._by_hash.values())
 
     def holder(self, shown: str) -> Key | None:
-        return self._by_hash.get(_hash(shown))
+        """Nobody has one of a reserved name, though the journal may know it."""
+        key = self._by_hash.get(_hash(shown))
+        return None if key is None or key.name in RESERVED else key
 
     def holds(self, key: Key) -> bool:
         """Whether it has not been revoked."""
@@ -73,6 +78,8 @@ class Keys:
         """Raises NoKey where there cannot be a new one of that name."""
         if not NAME.fullmatch(name):
             raise NoKey(f"{name[:64]!r} cannot be a name: letters, digits, _ . and - only, up to 64 of them.")
+        if name in RESERVED:
+            raise NoKey(f"{name} is who works at the machine itself: choose another name.")
         if any((it.channel, it.name) == (channel, name) for it in self._by_hash.values()):
             raise NoKey(f"{name} has a key for {channel} already: revoke that one, or choose another name.")
         if len(self._by_hash) >= MOST:

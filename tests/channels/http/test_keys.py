@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import httpx
@@ -139,7 +139,20 @@ async def test_names_are_checked_and_each_has_one_key_for_a_channel() -> None:
     keys = Keys(MemoryJournal().keys)
     await keys.add("rpc", "ann", "operator")
     await keys.add("api", "ann", "operator")
-    for name in ("", "a b", "a:b", "x" * 65, "ann"):
+    for name in ("", "a b", "a:b", "x" * 65, "ann", "operator"):
         with pytest.raises(NoKey):
             await keys.add("rpc", name, "operator")
     assert [(it.channel, it.name) for it in keys.listed()] == [("api", "ann"), ("rpc", "ann")]
+
+
+async def test_a_key_that_an_older_gateway_made_by_the_name_of_the_machines_operator_opens_nothing() -> None:
+    journal = MemoryJournal()
+    keys = Keys(journal.keys)
+    made, shown = await keys.add("rpc", "ann", "operator")
+    await keys.revoke(made, "operator")
+    await journal.keys.keep(replace(made, name="operator"))
+    await keys.load()
+    [old] = keys.listed()
+    assert (keys.holder(shown), keys.holds(old)) == (None, True)
+    await keys.revoke(old, "operator")
+    assert keys.listed() == ()
