@@ -15,6 +15,7 @@ import trio
 
 from benchmarks.figures import Bar, Figure, Run
 from benchmarks.served.asking import Connection, connected
+from benchmarks.served.serving import HEAD
 from hookgate import config as configuration
 from hookgate.assembly.settings import Settings
 from hookgate.protocol.chat import Chat, Inbound
@@ -23,19 +24,7 @@ from hookgate.serve.run import Served, open_gateway
 SESSIONS, SCRAPES, TURNS = 1000, 30, 60
 SCRAPE = Bar("`/metrics` with 1,000 sessions, p50", "a file of the page", "ms", 20.0, absolute=True)
 TRACES = Bar("a turn with traces: model, tool, hook", "the same without", "ms", 1.03)
-HEAD = """
-[agent]
-model = "p/m"
-workspace = "{folder}"
-[providers.p]
-kind = "scripted"
-script = "script.json"
-[http]
-listen = "127.0.0.1:0"
-[control]
-enabled = false
-[store]
-journal = "{folder}/journal.db"
+MORE = """
 [channels.web]
 kind = "web"
 [hooks.processes.echo]
@@ -112,9 +101,10 @@ async def _traces(run: Run) -> Figure:
 @asynccontextmanager
 async def _opened(folder: Path, run: Run, more: str = "") -> AsyncGenerator[Served]:
     file = folder / "hookgate.toml"
-    await trio.to_thread.run_sync(_write, folder, HEAD.format(folder=folder, echo=run.echo) + more)
-    config, _file = configuration.load(file)
-    async with open_gateway(Settings(config, folder, file, serving=True), None, trio.Event()) as served:
+    config = HEAD.format(folder=folder) + MORE.format(echo=run.echo) + more
+    await trio.to_thread.run_sync(_write, folder, config)
+    read, _file = configuration.load(file)
+    async with open_gateway(Settings(read, folder, file, serving=True), None, trio.Event()) as served:
         await served.runtime.tried()
         yield served
 

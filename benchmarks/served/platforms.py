@@ -20,7 +20,7 @@ import trio
 
 from benchmarks.figures import Bar, Figure, Run, quantile
 from benchmarks.served.load import syncs
-from benchmarks.served.serving import HEAD
+from benchmarks.served.serving import HEAD, LIMITS
 from benchmarks.startup import ENVIRONMENT
 from tests.chaos.platform import Platform
 from tests.chaos.platforms import PLATFORMS
@@ -133,7 +133,7 @@ async def _until(holds: Callable[[], bool]) -> None:
 async def _serving(folder: Path, *platforms: Platform) -> AsyncGenerator[None]:
     """A gateway of these platforms, once it receives what is said there."""
     sections = "".join(it.sections for it in platforms)
-    (folder / "hookgate.toml").write_text(HEAD.format(folder=folder) + sections)
+    (folder / "hookgate.toml").write_text(HEAD.format(folder=folder) + LIMITS + sections)
     (folder / "script.json").write_text(json.dumps(SCRIPT))
     environment = {**ENVIRONMENT, "PYTHONPATH": str(Path(__file__).parents[2]), "XDG_RUNTIME_DIR": str(folder)}
     for platform in platforms:

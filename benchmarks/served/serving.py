@@ -35,6 +35,8 @@ listen = "127.0.0.1:0"
 enabled = false
 [store]
 journal = "{folder}/journal.db"
+"""
+LIMITS = """
 [gateway]
 max_turns = 64
 drain_s = 1
@@ -68,7 +70,7 @@ def configure(folder: Path, more: str = "", script: str = '{"steps": []}') -> No
     password = hashed(PASSWORD, 8)
     users = "".join(f'u{number} = "{password}"\n' for number in range(USERS))
     (folder / "script.json").write_text(script)
-    (folder / "hookgate.toml").write_text(HEAD.format(folder=folder) + PAGE + users + more)
+    (folder / "hookgate.toml").write_text(HEAD.format(folder=folder) + LIMITS + PAGE + users + more)
 
 
 @contextmanager

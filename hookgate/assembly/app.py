@@ -13,7 +13,7 @@ import trio
 
 from hookgate import config as configuration
 from hookgate.assembly.agents import AgentParts, Agents, make_judges, surroundings
-from hookgate.assembly.channels.desk import Desk, connect_guests
+from hookgate.assembly.channels.desk import Desk
 from hookgate.assembly.channels.opening import OpenChannels, Page, open_channels
 from hookgate.assembly.channels.policies import Policies, approvers
 from hookgate.assembly.context_files import ContextFiles
@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     from hookgate.approvals.requests import Approvals
     from hookgate.channels.http.server import App
     from hookgate.loop.sessions.session import Session
-    from hookgate.tools.dynamic.workshop import Workshop
 
 log = structlog.get_logger("hookgate.config")
 
@@ -118,8 +117,7 @@ async def open_runtime(settings: Settings, ports: Ports) -> AsyncGenerator[Runti
         journal, policies = ports.journal or MemoryJournal(), Policies(config, serving=settings.serving)
         desk = Desk(journal, redactor, tools.media, policies)
         opened = await open_channels(stack, config, desk) if settings.serving else OpenChannels()
-        heard = (*opened.mounts, *telemetry.mounts)
-        mounted = (*(it.mount for it in (skills, context) if it is not None), *heard)
+        mounted = (*(it.mount for it in (skills, context) if it is not None), *opened.mounts, *telemetry.mounts)
         inside = (*own_guards(config, tools), *(extensions.inside if extensions else ()), *mounted, *ports.inside)
         mounts = Mounts(gate, restarts(config.hooks.defaults), inside)
         hooks = plans(config, settings.base, tools.rechecks.hook)
@@ -131,11 +129,8 @@ async def open_runtime(settings: Settings, ports: Ports) -> AsyncGenerator[Runti
             extensions.asking = lambda chat: agents(chat).step("", Inbound(chat, ""))
         shared = await _make_shared(settings, journal, policies)
         gateway = Gateway(agents, channels, shared, extensions.commands if extensions else None)
-        desk.open(gateway, judges.approvals)
-        if shared.guests is not None:
-            connect_guests(shared.guests, desk)
-        more = await open_more_tools(stack, settings, tools, gateway.tell)
-        await _adopt_rules(judges.approvals, settings, more.workshop)
+        desk.open(gateway, judges.approvals, shared.guests)
+        more = await _open_more(stack, settings, tools, gateway, judges.approvals)
         await stack.enter_async_context(_running(gateway, extensions))
         given = (opened.pages, opened.endpoints, journal, tools, more, telemetry)
         rest = (extensions, skills, context, shared.guests, desk.keys)
@@ -155,12 +150,17 @@ async def _running(gateway: Gateway, extensions: Extensions | None) -> AsyncGene
         nursery.cancel_scope.cancel()
 
 
-async def _adopt_rules(approvals: Approvals, settings: Settings, workshop: Workshop | None) -> None:
-    """The rules that count from now on, those of made tools too; who alone may approve where channels say so."""
+async def _open_more(
+    stack: AsyncExitStack, settings: Settings, tools: Toolset, gateway: Gateway, approvals: Approvals
+) -> More:
+    """The tools that come later, and the rules that count from now on, those of made tools too; who alone may approve
+    where channels say so."""
+    more = await open_more_tools(stack, settings, tools, gateway.tell)
     limits = approvers(settings.config) if settings.serving else {}
-    approvals.adopt(all_rules(settings.config, workshop), approvers=limits)
-    if workshop is not None and not settings.looking:
-        await workshop.warn()
+    approvals.adopt(all_rules(settings.config, more.workshop), approvers=limits)
+    if more.workshop is not None and not settings.looking:
+        await more.workshop.warn()
+    return more
 
 
 async def _make_shared(settings: Settings, journal: Journal, policies: Policies) -> Shared:

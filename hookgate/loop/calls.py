@@ -44,16 +44,7 @@ async def run_calls(batch: Batch, calls: Sequence[Asked], record: Record) -> boo
         under_way: list[Ready | Settled] = []
         try:
             for call in group:
-                if isinstance(call, Settled):
-                    under_way.append(call)
-                elif isinstance(call, Ready):
-                    batch.agent.tally.count("allowed")
-                    under_way.append(call)
-                elif skips:
-                    told = failure("transient", call.proposed.name, SKIPPED, hint=AGAIN)
-                    under_way.append(Settled(call.proposed, told, SKIPPED))
-                else:
-                    under_way.append(await prepare(batch, call))
+                under_way.append(await _begun(batch, call, skips=skips))
             ready = [place for place, it in enumerate(under_way) if isinstance(it, Ready)]
             # Of several one may be what a hook has made of a call that reads only.
             begun = [it for it in under_way if isinstance(it, Ready)]
@@ -74,6 +65,18 @@ async def run_calls(batch: Batch, calls: Sequence[Asked], record: Record) -> boo
             batch.cut_off.extend(cut_off_audit(batch, call) for call in calls[ended:])
             raise
     return handled
+
+
+async def _begun(batch: Batch, call: Asked, *, skips: bool) -> Ready | Settled:
+    """As far as it comes before it may run; `skips`: no further than it is."""
+    if isinstance(call, Ready):
+        batch.agent.tally.count("allowed")
+    if isinstance(call, Ready | Settled):
+        return call
+    if skips:
+        told = failure("transient", call.proposed.name, SKIPPED, hint=AGAIN)
+        return Settled(call.proposed, told, SKIPPED)
+    return await prepare(batch, call)
 
 
 async def _together(batch: Batch, under_way: list[Ready | Settled], places: Iterable[int]) -> None:

@@ -31,9 +31,17 @@ class Desk:
         self.journal, self.redactor, self.media, self.policies = journal, redactor, media, policies
         self._open = trio.Event()
 
-    def open(self, gateway: Gateway, approvals: Approvals) -> None:
+    def open(self, gateway: Gateway, approvals: Approvals, guests: Guests | None) -> None:
+        """`guests`: whoever is let in, or put out, is so at once."""
         self.gateway, self.approvals = gateway, approvals
         self._open.set()
+        if guests is not None:
+            guests.tell = self._known
+            self._known(guests.people)
+
+    def _known(self, people: People) -> None:
+        self.approvals.adopt(self.approvals.rules, people)
+        self.policies.doors.know(people)
 
     async def ready(self) -> None:
         """Until there is a gateway to ask."""
@@ -73,14 +81,3 @@ class Desk:
 
     async def forget(self, chat: Chat) -> None:
         await self.gateway.forget(chat)
-
-
-def connect_guests(guests: Guests, desk: Desk) -> None:
-    """Whoever is let in, or put out, is so at once."""
-
-    def known(people: People) -> None:
-        desk.approvals.adopt(desk.approvals.rules, people)
-        desk.policies.doors.know(people)
-
-    guests.tell = known
-    known(guests.people)

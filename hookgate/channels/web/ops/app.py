@@ -38,44 +38,49 @@ def with_ops(page: App, channel: str, door: Door, parts: OpsParts) -> App:
 
 
 def make_ops_app(channel: str, door: Door, parts: OpsParts) -> App:
-    # A page asks for two views every three seconds.
-    looking = Rate(120, 0.2)
+    page = _Page(channel, door, parts)
+    return hardened(
+        [
+            Route(PATH, page.files),
+            Route(f"{API}{{name}}", door.entered(page.show), methods=["GET"]),
+            Route(f"{API}{{name}}", door.entered(page.act), methods=["POST"]),
+        ]
+    )
 
-    async def page(request: Request) -> Response:
-        door.check_site(request)
+
+class _Page:
+    def __init__(self, channel: str, door: Door, parts: OpsParts) -> None:
+        self._channel, self._door, self._parts = channel, door, parts
+        # A page asks for two views every three seconds.
+        self._looking = Rate(120, 0.2)
+
+    async def files(self, request: Request) -> Response:
+        self._door.check_site(request)
         return page_of(request, "ops/index.html")
 
-    async def show(request: Request, login: Login) -> Response:
-        door.check_operator(login)
-        wait(looking, login.user)
-        view = parts.views.get(request.path_params["name"])
+    async def show(self, request: Request, login: Login) -> Response:
+        self._door.check_operator(login)
+        wait(self._looking, login.user)
+        view = self._parts.views.get(request.path_params["name"])
         if view is None:
             raise Refused(404, "there is no such view")
         query = dict(request.query_params)
         if any(len(value) > MAX_QUERY for value in query.values()):
             raise Refused(400, f"a member of a query has at most {MAX_QUERY} characters")
-        return answer(await view(Voter(channel, login.user), query))
+        return answer(await view(Voter(self._channel, login.user), query))
 
-    async def act(request: Request, login: Login) -> Response:
+    async def act(self, request: Request, login: Login) -> Response:
         """Whatever is done stands in the record before, and is not done where it cannot."""
-        door.check_operator(login)
-        name, by = request.path_params["name"], Voter(channel, login.user)
-        action = parts.actions.get(name)
+        self._door.check_operator(login)
+        name, by = request.path_params["name"], Voter(self._channel, login.user)
+        action = self._parts.actions.get(name)
         if action is None:
             raise Refused(404, "there is no such action")
         members = await read_json(request, BODY_BYTES, BODY_S)
         about = text_of(members, action.about, MAX_ABOUT) if action.about else ""
         if action.about and not about:
             raise Refused(400, f"{action.about} says what it is done to")
-        await parts.record(by, name, about)
+        await self._parts.record(by, name, about)
         done = await action.do(by, members)
         log.info("operator_acted", by=str(by), did=name, about=about)
         return answer(done)
-
-    return hardened(
-        [
-            Route(PATH, page),
-            Route(f"{API}{{name}}", door.entered(show), methods=["GET"]),
-            Route(f"{API}{{name}}", door.entered(act), methods=["POST"]),
-        ]
-    )
