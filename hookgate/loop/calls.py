@@ -44,7 +44,7 @@ async def run_calls(batch: Batch, calls: Sequence[Asked], record: Record) -> boo
         under_way: list[Ready | Settled] = []
         try:
             for call in group:
-                under_way.append(await _begun(batch, call, skips=skips))
+                under_way.append(await _begun(batch, call, skips=skips))  # noqa: PERF401 - what is there is cut off
             ready = [place for place, it in enumerate(under_way) if isinstance(it, Ready)]
             # Of several one may be what a hook has made of a call that reads only.
             begun = [it for it in under_way if isinstance(it, Ready)]
