@@ -24,8 +24,9 @@ from hookgate.approvals.decide import (
     outcome,
     refusal_reason,
 )
+from hookgate.approvals.deciders import Deciders
 from hookgate.approvals.grants import Extent, Grants, Parts
-from hookgate.approvals.people import People, may, requester
+from hookgate.approvals.people import People, requester
 from hookgate.approvals.places import Place, nobody_reached, places
 from hookgate.approvals.rules import Rule
 from hookgate.approvals.telling import asked_elsewhere, cards
@@ -80,8 +81,7 @@ class Approvals:
     ) -> None:
         self._rules = tuple(rules)
         self.revision = ruling.revision(self._rules)
-        self._people = people or People()
-        self._approvers: Mapping[str, tuple[str, ...]] = {}
+        self.deciders = Deciders(people or People())
         self._journal, self._decisions, self._around = journal, journal.decisions, around
         self.grants = Grants(journal.decisions, Extent(around.directory, around.clock, around.parts))
         self._waiting = Waiting(journal, around.clock, lambda request: partial(self.decide, request))
@@ -102,8 +102,8 @@ class Approvals:
         Grants and open requests of a rule that is gone, or says something else, are void. Whether any is."""
         before, self._rules = self._rules, tuple(rules)
         self.revision = ruling.revision(self._rules)
-        self._people = people or self._people
-        self._approvers = self._approvers if approvers is None else approvers
+        limits = self.deciders.limits if approvers is None else approvers
+        self.deciders = Deciders(people or self.deciders.people, limits)
         contents, now = ({rule.content for rule in it} for it in (before, self._rules))
         gone = {f"rule:{content}" for content in contents - now}
         self.grants.end(gone)
@@ -114,15 +114,15 @@ class Approvals:
         """Why it is not the one any more that has to be asked; empty: it is."""
         if stored.asker in gone:
             return RULES_CHANGED
-        return PEOPLE_CHANGED if self._deciders(stored.shown) != frozenset(stored.voters) else ""
+        return "" if self.deciders.same(stored) else PEOPLE_CHANGED
 
     def roles(self, chat: Chat) -> tuple[str, ...]:
         """Of whoever a turn there answers, by now."""
-        return self._people.roles(requester(chat))
+        return self.deciders.people.roles(requester(chat))
 
     def name(self, chat: Chat) -> str:
         """Of whoever writes there; empty: not listed."""
-        return self._people.name(requester(chat))
+        return self.deciders.people.name(requester(chat))
 
     def wishes(self, step: Step, call: ToolCall) -> tuple[Wish, ...]:
         """What the rules demand for this call."""
@@ -169,7 +169,7 @@ class Approvals:
             raise PolicyChanged(SCRIPT_CHANGED)
         for approval in permit.approvals:
             standing = await self._decisions.standing(approval.request)
-            if standing is not None and standing.state == "approved" and not self._holds(standing):
+            if standing is not None and standing.state == "approved" and not self.deciders.hold(standing):
                 raise PolicyChanged(PEOPLE_CHANGED)
         heard = tuple(subject.step.heard.get(subject.call.id, ()))
         begun = subject.call if subject.goes_on else None
@@ -186,14 +186,6 @@ class Approvals:
         """One of its cards will never arrive; empty: that was none."""
         self._waiting.look_at(request)
 
-    def may(self, stored: StoredRequest, voter: Voter) -> bool:
-        """Whether they could decide it when it was asked, and still can."""
-        return may(stored.voters, voter) and may(self._deciders(stored.shown), voter)
-
-    def asked_for(self, stored: StoredRequest, voter: Voter) -> bool:
-        """Whether its turn answers this very person, under whichever id."""
-        return voter in self._people.ids(requester(stored.shown.chat))
-
     async def decide(self, request: str, decision: Decision, voter: Voter) -> Outcome:
         """What somebody has pressed or typed, wherever: the first no decides, and as many yes as it takes. Whoever
         comes later, or has no say, reads what became of the request."""
@@ -202,9 +194,9 @@ class Approvals:
         if standing is None:
             return UNKNOWN
         stored = standing.request
-        if not self.may(stored, voter):
-            return not_yours(standing, self._limit(standing.request.shown.chat))
-        vote = counted(stored.shown, decision, self._people, voter)
+        if not self.deciders.may(stored, voter):
+            return not_yours(standing, self.deciders.limit(standing.request.shown.chat))
+        vote = counted(stored.shown, decision, self.deciders.people, voter)
         if vote.approved and decision.within:
             true = stored.shown.unredacted or stored.shown
             prefix = self.grants.narrowed(true.call, decision.within)
@@ -221,31 +213,13 @@ class Approvals:
         waiting = tuple(it.id for it in await self.pending() if it.id.startswith(text))
         return waiting or await self._decisions.beginning(text)
 
-    def _deciders(self, shown: ApprovalRequest) -> frozenset[Voter]:
-        """Those of the rule or the hook who are the channel's too."""
-        chat, terms = shown.chat, shown.terms
-        found = self._people.deciders(shown.approvers, chat, self_approval=terms.self_approval)
-        limit = self._limit(chat)
-        return found & self._people.deciders(limit, chat, self_approval=True) if limit else found
-
-    def _limit(self, chat: Chat) -> tuple[str, ...]:
-        return self._approvers.get(chat.channel, ())
-
-    def _holds(self, standing: Standing) -> bool:
-        """Whether those who have allowed it are still enough, and still may; or could be, where it is open."""
-        deciders = self._deciders(standing.request.shown)
-        if standing.state == "open":
-            return deciders == frozenset(standing.request.voters)
-        said = {self._people.known_as(it.voter) for it in standing.votes if it.voter and may(deciders, it.voter)}
-        return standing.state != "approved" or len(said) >= standing.request.required
-
     async def pending(self, session: str = "") -> tuple[StoredRequest, ...]:
         """What waits for people, oldest first; in one session or all."""
         return tuple(standing.request for standing in await self._decisions.pending(session))
 
     async def decidable(self, voter: Voter) -> tuple[Standing, ...]:
         """What waits for this very person among others."""
-        return tuple(it for it in await self._decisions.pending() if self.may(it.request, voter))
+        return tuple(it for it in await self._decisions.pending() if self.deciders.may(it.request, voter))
 
     # --- asking ---
 
@@ -255,11 +229,11 @@ class Approvals:
         if subject.may_not_wait:
             return Refused(wish.asked_by, subject.may_not_wait)
         if not wish.approvers:
-            wish = replace(wish, approvers=self._limit(subject.step.chat))
+            wish = replace(wish, approvers=self.deciders.limit(subject.step.chat))
         shown = request_of(subject, wish, around.directory, around.redactor)
-        deciders, here = self._deciders(shown), Place(channel, subject.step.chat)
+        deciders, here = self.deciders.of(shown), Place(channel, subject.step.chat)
         where = places(here, wish.terms.ask_in, around.channels, deciders)
-        if why := nobody_reached(shown, where, deciders, self._people, self._limit(shown.chat)):
+        if why := nobody_reached(shown, where, deciders, self.deciders.people, self.deciders.limit(shown.chat)):
             return Refused(wish.asked_by, why)
         standing = await self._stored(subject, wish, in_force, shown, where)
         # It may have been asked before: then what was shown counts, and what was said.
@@ -286,12 +260,12 @@ class Approvals:
         claim, terms = subject.claim, wish.terms
         bound = (claim.conversation, claim.message, subject.id, shown.digest, in_force, wish.asker)
         until = 0.0 if terms.on_expiry == "wait" else self._around.clock() + shown.ttl_s
-        voters = tuple(sorted(self._deciders(shown), key=str))
+        voters = tuple(sorted(self.deciders.of(shown), key=str))
         chats = tuple(place.chat for place in where)
         request = StoredRequest(shown.id, *bound, shown, terms.required, until, voters, chats)
         outbox = (*asked_elsewhere(request), *cards(request, where))
         standing = await self._decisions.request(claim, request, outbox)
-        while not self._holds(standing):
+        while not self.deciders.hold(standing):
             await self._waiting.void(standing.request, PEOPLE_CHANGED)
             if standing.request.id == shown.id:
                 raise PolicyChanged(PEOPLE_CHANGED)

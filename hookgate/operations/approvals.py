@@ -70,12 +70,12 @@ async def decide(approvals: Approvals, request: str, decision: Decision, by: Vot
 def may_decide(approvals: Approvals, request: StoredRequest, by: Voter) -> bool:
     """Whether an operator who is known as somebody has a say: a call of their own is for others, where a rule says
     so."""
-    return approvals.may(request, by) or not approvals.asked_for(request, by)
+    return approvals.deciders.may(request, by) or not approvals.deciders.asked_for(request, by)
 
 
 def _capacity(approvals: Approvals, request: StoredRequest, by: Voter) -> Voter:
     """Nobody has two voices: who may decide it as themselves does."""
-    return OPERATOR if not approvals.may(request, by) and may_decide(approvals, request, by) else by
+    return OPERATOR if not approvals.deciders.may(request, by) and may_decide(approvals, request, by) else by
 
 
 async def grants(approvals: Approvals, session: str = "") -> tuple[Granted, ...]:

@@ -94,7 +94,7 @@ async def test_a_rule_asks_where_its_people_are_and_tells_every_chat_what_came_o
         assert shown.text == "boss asks in telegram:42."
         assert call.telegram.requests == []
         [waits] = await call.house.approvals.pending()
-        assert [call.house.approvals.asked_for(waits, it) for it in (ANN, BOB)] == [True, False]
+        assert [call.house.approvals.deciders.asked_for(waits, it) for it in (ANN, BOB)] == [True, False]
         assert await call.house.told_in("telegram") == [
             "telegram:42 Run bash? It waits for those with the role ops, asked in slack:C99."
         ]

@@ -61,7 +61,7 @@ class Desk:
         return await self.approvals.decide(request, decision, voter)
 
     def may(self, request: StoredRequest, voter: Voter) -> bool:
-        return self.approvals.may(request, voter)
+        return self.approvals.deciders.may(request, voter)
 
     def agent(self, chat: Chat) -> str:
         return self.gateway.agent_of(chat).name
