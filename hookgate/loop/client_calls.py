@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import takewhile
 
 from hookgate.loop.batch import Batch, Ready, Settled
 from hookgate.loop.sessions.transcript import Transcript
@@ -21,16 +22,31 @@ UNANSWERED = "No result: whoever was to run it went on without one. It may have 
 UNSURE = "its arguments were cut off or had to be guessed"
 
 
+def brought(transcript: Transcript, said: Inbound) -> tuple[Message, ...]:
+    """What a program brings with its message, without results that no call waits for by now: a call has one result,
+    whoever else has brought or made that."""
+    waiting, kept = {call.id for call in open_calls(transcript.entries)}, list[Message]()
+    for it in () if said.client is None else said.client.messages:
+        if it.role != "tool":
+            waiting = {call.id for call in it.tool_calls}
+        elif it.tool_call_id in waiting:
+            waiting.discard(it.tool_call_id)
+        else:
+            continue
+        kept.append(it)
+    return tuple(kept)
+
+
 def entering(transcript: Transcript, said: Inbound) -> Iterator[Draft]:
     """What a message adds to its conversation: an end for each call that waits for a result and gets none, what a
     program brings, what is said."""
-    brought = () if said.client is None else said.client.messages
-    answered = {it.tool_call_id for it in brought if it.role == "tool"}
+    messages = brought(transcript, said)
+    answered = {it.tool_call_id for it in takewhile(lambda it: it.role == "tool", messages)}
     for call in open_calls(transcript.entries):
         if call.id not in answered:
             yield Draft(Message("tool", UNANSWERED, tool_call_id=call.id))
     # Nobody was shown that here.
-    yield from (Draft(it, shown="" if it.role == "assistant" else None) for it in brought)
+    yield from (Draft(it, shown="" if it.role == "assistant" else None) for it in messages)
     if said.client is None or said.text or said.media:
         yield Draft(Message("user", said.text, media=said.media))
 

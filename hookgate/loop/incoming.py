@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from hookgate.hooks.verdicts import Dropped, Replied
 from hookgate.loop.attachments import kept
-from hookgate.loop.client_calls import entering
+from hookgate.loop.client_calls import brought, entering
 from hookgate.loop.turn_state import Turn
 from hookgate.protocol.chat import Inbound, Outbound
 from hookgate.protocol.events.inside import Prompted, ReplyEnded, StepBegan
@@ -14,6 +15,8 @@ from hookgate.protocol.events.payloads import SteeringInjected
 from hookgate.protocol.journal.replies import open_calls
 from hookgate.protocol.journal.values import Draft
 from hookgate.protocol.values import Message, Step
+
+TOO_LATE = "No call waits for these results any more."
 
 
 async def let_in(turn: Turn) -> Inbound | None:
@@ -23,15 +26,25 @@ async def let_in(turn: Turn) -> Inbound | None:
         # Nobody has said it in a chat.
         await turn.transcript.append(Draft(Message("user", turn.inbound.text)))
         return turn.inbound
-    if not (turn.inbound.text or turn.inbound.media) and turn.inbound.client is not None:
-        # Nothing is said: it brings results of calls.
-        await turn.transcript.append(*entering(turn.transcript, turn.inbound))
-        return turn.inbound
-    match await turn.agent.gate.on_message(turn.step(0), turn.answers_about()):
+    said, at = turn.inbound, -1
+    if said.client is not None and not (said.text or said.media):
+        # Nothing is said behind what it brings.
+        messages = brought(turn.transcript, said)
+        if not messages:
+            await turn.transcript.end("dropped", outbox=(turn.line(TOO_LATE, "error"),))
+            return None
+        if all(it.role == "tool" for it in messages):
+            await turn.transcript.append(*entering(turn.transcript, said))
+            return said
+        at = _last_word(messages)
+        said = replace(said, text=messages[at].content, media=messages[at].media)
+    match await turn.agent.gate.on_message(replace(turn.step(0), inbound=said), turn.answers_about()):
         case Inbound() as judged:
             await _take_back(turn)
             files = await kept(judged.media, turn.agent.around, judged.chat)
             judged = replace(judged, media=files)
+            if at >= 0:
+                judged = _put_back(judged, brought(turn.transcript, judged), at)
             await turn.transcript.append(*entering(turn.transcript, judged))
             return judged
         case Replied() as replied:
@@ -39,6 +52,19 @@ async def let_in(turn: Turn) -> Inbound | None:
         case Dropped(tell=tell):
             await turn.transcript.end("dropped", outbox=(turn.line(tell, "notice"),) if tell else ())
     return None
+
+
+def _last_word(messages: Sequence[Message]) -> int:
+    """Where somebody has spoken last: in a history without any, what it ends with."""
+    return max((n for n, it in enumerate(messages) if it.role == "user"), default=len(messages) - 1)
+
+
+def _put_back(judged: Inbound, messages: Sequence[Message], at: int) -> Inbound:
+    """The word that was judged stands where it stood in what was brought."""
+    assert judged.client is not None  # noqa: S101 - it has brought that
+    word = replace(messages[at], content=judged.text, media=judged.media)
+    client = replace(judged.client, messages=(*messages[:at], word, *messages[at + 1 :]))
+    return replace(judged, text="", media=(), client=client)
 
 
 async def _reply(turn: Turn, replied: Replied) -> None:

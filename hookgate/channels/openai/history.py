@@ -114,7 +114,7 @@ def _begins(exchange: Exchange) -> int:
 def _with_results(messages: Sequence[Message], last: int, exchanges: Sequence[Exchange]) -> Tail:
     """Results of calls that wait for them in the conversation; where it does not know them, all that was said."""
     entries = [entry for exchange in exchanges for _, entry in exchange.entries]
-    waiting = {call.id for call in open_calls(entries)}
+    waiting = _handed_over(exchanges) & {call.id for call in open_calls(entries)}
     results = tuple(it for it in messages[last:] if it.role == "tool")
     if waiting and all(it.tool_call_id in waiting for it in results):
         return Tail(results, *joined(messages[last:])[1:])
@@ -123,3 +123,9 @@ def _with_results(messages: Sequence[Message], last: int, exchanges: Sequence[Ex
     before, text, media = joined(messages)
     check_history(before)
     return Tail(before, text, media)
+
+
+def _handed_over(exchanges: Sequence[Exchange]) -> set[str]:
+    """Calls of the last turn that its client was given: those of our own tools get no result from there."""
+    last = next((it for it in reversed(exchanges) if it.entries), None)
+    return set[str]() if last is None else {call.id for _, row in last.rows for call in row.outbound.calls}

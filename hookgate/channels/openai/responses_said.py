@@ -18,6 +18,8 @@ def read_input(request: ResponseRequest) -> Said:
     """Raises ApiError."""
     system = [request.instructions] if request.instructions else []
     if isinstance(request.input, str):
+        if not request.input.strip():
+            raise bad_request("nothing is said", "input")
         return Said(BETWEEN.join(system), (Message("user", request.input),))
     messages = list[Message]()
     for number, item in enumerate(request.input):
@@ -51,6 +53,8 @@ def _message(item: Item, where: str) -> Message:
         raise bad_request(
             "a message has a role and a content", f"{where}.{'role' if item.role is None else 'content'}"
         )
+    if item.role == "user" and not (text.strip() or media):
+        raise bad_request("a user's message has to have a content", f"{where}.content")
     role = "system" if item.role in ("system", "developer") else "user" if item.role == "user" else "assistant"
     return Message(role, text, media=media)
 

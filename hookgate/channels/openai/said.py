@@ -43,7 +43,7 @@ def read_messages(messages: Sequence[ChatMessage]) -> Said:
             system.append(text)
         elif it.role == "tool" and not it.tool_call_id:
             raise bad_request("a tool's result has to name its call", f"{where}.tool_call_id")
-        elif it.role == "user" and it.content is None:
+        elif it.role == "user" and not (text.strip() or media):
             raise bad_request("a user's message has to have a content", f"{where}.content")
         else:
             role = "user" if it.role == "user" else "assistant" if it.role == "assistant" else "tool"
@@ -83,6 +83,8 @@ def check_history(messages: Iterable[Message]) -> None:
         elif waiting:
             raise bad_request(f"the call {min(waiting)!r} has no result", "messages")
         waiting |= {call.id for call in it.tool_calls}
+    if waiting:
+        raise bad_request(f"the call {min(waiting)!r} has no result", "messages")
 
 
 def joined(messages: Sequence[Message]) -> tuple[tuple[Message, ...], str, tuple[str, ...]]:
