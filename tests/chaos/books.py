@@ -22,6 +22,8 @@ NOTICE = "\u2139\ufe0f "
 """Before what a hook lets people know."""
 GIVEN_UP = "I broke off three times"
 """What people read of a message under which the gateway was killed too often."""
+REFUSED = "the queue is full"
+"""What people read at once of a message for which too many wait already."""
 _ENDS = re.compile(rf"({NOTICE}dropped|done) (\d+)")
 
 
@@ -85,16 +87,18 @@ class Books:
     def _of_chat(self, chat: str) -> Iterator[str]:
         read = self.platform.read(chat)
         texts = [it.text for it in read if it.text in self._answers or GIVEN_UP in it.text]
-        at, missing = 0, list[str]()
+        at, missing, unexplained = 0, list[str](), 0
         for said in (it for it in self.said.values() if it.chat == chat):
             if said.answer not in texts:
                 missing.append(said.text)
                 continue
             if (found := texts.index(said.answer)) < at:
                 yield f"{chat} reads the answer to {said.text} before an earlier one"
-            yield from _unexplained(chat, missing, texts[at:found])
+            unexplained += _unexplained(missing, texts[at:found])
             at, missing = found + 1, []
-        yield from _unexplained(chat, missing, texts[at:])
+        unexplained += _unexplained(missing, texts[at:])
+        if (lost := unexplained - sum(REFUSED in it.text for it in read)) > 0:
+            yield f"{chat} reads no answer to {lost} messages, and no line that says why"
         for before, again in _repeated(read):
             if not self._is_excused(before, again):
                 yield f"{chat} reads this again: {again}, after {before}"
@@ -128,10 +132,9 @@ class Books:
         return Counter({"messages": len(self.said), "questions": questions, "deaths": len(self.deaths)})
 
 
-def _unexplained(chat: str, missing: list[str], between: list[str]) -> Iterator[str]:
-    """Each message without an answer has a line that says so, between the answers to its neighbours."""
-    if len(missing) > sum(GIVEN_UP in text for text in between):
-        yield f"{chat} reads no answer to {missing}"
+def _unexplained(missing: list[str], between: list[str]) -> int:
+    """How many have no line which says that they were given up, between the answers to their neighbours."""
+    return max(0, len(missing) - sum(GIVEN_UP in text for text in between))
 
 
 def _repeated(read: list[Read]) -> Iterator[tuple[Read, Read]]:
