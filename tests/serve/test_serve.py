@@ -114,6 +114,9 @@ async def test_the_program_tells_its_service_manager_and_ends_with_0(tmp_path: P
             process = await nursery.start(partial(trio.run_process, [*HOOKGATE, "serve"], cwd=tmp_path, env=env))
             first = {await told.recv(100), await told.recv(100)}
             assert first == {b"READY=1", b"WATCHDOG=1"}
+            process.send_signal(signal.SIGHUP)
+            assert (await told.recv(100)).startswith(b"RELOADING=1\nMONOTONIC_USEC=")
+            assert await told.recv(100) == b"READY=1"
             process.send_signal(signal.SIGTERM)
             while (said := await told.recv(100)) != b"STOPPING=1":
                 assert said == b"WATCHDOG=1"
