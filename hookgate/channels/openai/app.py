@@ -18,12 +18,12 @@ from hookgate.channels.http.server import App, Receive, Scope, Send
 from hookgate.channels.openai.answer import Answer
 from hookgate.channels.openai.answering import Whole, replay
 from hookgate.channels.openai.asking import Asking, Posted
-from hookgate.channels.openai.completion_chunks import Completion
-from hookgate.channels.openai.completion_wire import read_completion_request
+from hookgate.channels.openai.completions.chunks import Completion
+from hookgate.channels.openai.completions.wire import read_completion_request
 from hookgate.channels.openai.errors import ApiError, bad_request, turn_failed
 from hookgate.channels.openai.identity import agent_of, call_id, response_id
-from hookgate.channels.openai.responses_events import Response
-from hookgate.channels.openai.responses_wire import ResponseRequest, read_response_request
+from hookgate.channels.openai.responses.events import Response
+from hookgate.channels.openai.responses.wire import ResponseRequest, read_response_request
 from hookgate.channels.openai.serving import Client, Serving
 from hookgate.channels.openai.settings import DEFAULT_MODEL, OpenAIParts, OpenAISettings
 from hookgate.protocol.catalog import StoreFailed, StoreFull

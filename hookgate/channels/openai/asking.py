@@ -8,7 +8,7 @@ from time import time
 from typing import Any
 
 from hookgate.channels.http.requests import trace_of
-from hookgate.channels.openai.completion_wire import CompletionRequest, Function
+from hookgate.channels.openai.completions.wire import CompletionRequest
 from hookgate.channels.openai.errors import ApiError, bad_request
 from hookgate.channels.openai.history import new_tail
 from hookgate.channels.openai.identity import (
@@ -23,10 +23,11 @@ from hookgate.channels.openai.identity import (
     named_response,
     place,
 )
-from hookgate.channels.openai.responses_said import read_input, response_options
-from hookgate.channels.openai.responses_wire import ResponseRequest
+from hookgate.channels.openai.responses.said import read_input, response_options
+from hookgate.channels.openai.responses.wire import ResponseRequest
 from hookgate.channels.openai.said import Said, Tail, check_history, joined, options_of, read_messages, tools_of
 from hookgate.channels.openai.settings import DEFAULT_MODEL, OpenAIParts, OpenAISettings
+from hookgate.channels.openai.wire import Function
 from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.client_input import ClientInput
 from hookgate.protocol.journal.values import Conversation

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hookgate.channels.openai.answering import CHANGED, Whole
-from hookgate.channels.openai.completion_chunks import DONE
 from hookgate.channels.openai.errors import ApiError, turn_failed
-from hookgate.channels.openai.responses_wire import ResponseRequest
+from hookgate.channels.openai.responses.wire import ResponseRequest
+from hookgate.channels.openai.wire import DONE
 from hookgate.protocol.codec import encode
 from hookgate.protocol.values import ProposedCall, Usage
 

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from hookgate.channels.openai.completion_wire import MOST_MESSAGES, MOST_TOOLS, NAME, Function, WireModel, validated
 from hookgate.channels.openai.errors import bad_request
+from hookgate.channels.openai.wire import MOST_MESSAGES, MOST_TOOLS, NAME, Function, WireModel, validated
 
 
 class InputPart(WireModel):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hookgate.channels.openai.errors import bad_request
-from hookgate.channels.openai.responses_wire import InputPart, Item, ResponseRequest
+from hookgate.channels.openai.responses.wire import InputPart, Item, ResponseRequest
 from hookgate.channels.openai.said import BETWEEN, Said
 from hookgate.protocol.values import Json, Message, ProposedCall
 

@@ -1,24 +1,14 @@
-"""A request for a chat completion as clients send it: what it has to be, and what is wrong with one. Reads no socket.
-
-Members that nobody knows here are left alone; a wrong type is refused with the member's name.
-"""
+"""A request for a chat completion as clients send it: what it has to be. Reads no socket."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, TypeVar, cast
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
 from hookgate.channels.openai.errors import bad_request
-
-NAME = r"^[A-Za-z0-9_-]{1,64}$"
-MOST_MESSAGES, MOST_TOOLS = 4096, 128
-Wire = TypeVar("Wire", bound=BaseModel)
-
-
-class WireModel(BaseModel):
-    model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
+from hookgate.channels.openai.wire import MOST_MESSAGES, MOST_TOOLS, Function, WireModel, validated
 
 
 class ImageUrl(WireModel):
@@ -46,12 +36,6 @@ class ChatMessage(WireModel):
     content: str | list[Part] | None = None
     tool_calls: list[Call] | None = None
     tool_call_id: str | None = None
-
-
-class Function(WireModel):
-    name: Annotated[str, Field(pattern=NAME)]
-    description: str | None = None
-    parameters: dict[str, Any] | None = None
 
 
 class FunctionTool(WireModel):
@@ -100,39 +84,3 @@ def read_completion_request(body: Mapping[str, Any]) -> CompletionRequest:
     if request.functions is not None:
         raise bad_request("functions are given as tools: [{type: function, function: ...}]", "functions")
     return request
-
-
-def validated(kind: type[Wire], body: Mapping[str, Any]) -> Wire:
-    """Raises ApiError, which names the member."""
-    try:
-        return kind.model_validate(body)
-    except ValidationError as error:
-        # Of a member that may have several types each is tried: the one that came furthest says what is wrong.
-        found = max(error.errors(include_url=False, include_input=False), key=lambda it: len(_path(it["loc"], body)))
-        raise bad_request(f"{found['msg']}", _named(_path(found["loc"], body))) from None
-
-
-def _path(where: Sequence[int | str], body: object) -> tuple[int | str, ...]:
-    """As far as it leads into the body, and the member that is missing there; the rest names types."""
-    path, value = list[int | str](), body
-    for step in where:
-        if isinstance(value, Mapping) and isinstance(step, str):
-            members = cast("Mapping[str, object]", value)
-            if step not in members and step in _TYPES:
-                break
-            path.append(step)
-            value = members.get(step)
-        elif isinstance(value, list) and isinstance(step, int) and step < len(items := cast("list[object]", value)):
-            path.append(step)
-            value = items[step]
-        else:
-            break
-    return tuple(path)
-
-
-_TYPES = {"str", "int", "float", "bool", "dict[str,any]"}
-
-
-def _named(path: Sequence[int | str]) -> str:
-    """`messages[0].content`."""
-    return "".join(f"[{it}]" if isinstance(it, int) else f".{it}" for it in path).removeprefix(".")

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 from hookgate.channels.openai.answering import CHANGED, Whole
 from hookgate.channels.openai.errors import ApiError, turn_failed
+from hookgate.channels.openai.wire import DONE
 from hookgate.protocol.codec import encode
 from hookgate.protocol.values import ProposedCall, Usage
-
-DONE = b"data: [DONE]\n\n"
 
 
 @dataclass(frozen=True, slots=True)

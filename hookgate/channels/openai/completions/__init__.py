@@ -1,0 +1,1 @@
+"""Chat completions: a request as it comes, the answer as it goes."""
