@@ -1,4 +1,7 @@
-"""What a gateway adds to a chat completion: to the whole of one without tools, and to each piece of many streams."""
+"""What a gateway adds to a chat completion: to the whole of one without tools, and to each piece of many streams.
+
+Pieces come once all streams have begun, so that none waits for the burst of beginnings, which the whole has.
+"""
 
 from __future__ import annotations
 
@@ -50,9 +53,9 @@ class _Server:
 
 
 async def measure(run: Run) -> list[Figure]:
-    with _model(1, 0.0) as model, _gateway(model) as ours:
+    with _model(1, 0.0, 1) as model, _gateway(model) as ours:
         whole = [(await _wholes(model, run), await _wholes(ours, run)) for _ in range(run.rounds)]
-    with _model(run.times(PIECES), PAUSE_S) as model, _gateway(model) as ours:
+    with _model(run.times(PIECES), PAUSE_S, run.times(CLIENTS)) as model, _gateway(model) as ours:
         pieces = [await _streams(model, run), await _streams(ours, run)]
     return [WHOLE.judged([_on_top(it) for it in whole]), PIECE.judged([_on_top((pieces[0], pieces[1]))])]
 
@@ -105,8 +108,8 @@ async def _read(server: _Server, connection: Connection) -> list[float]:
 
 
 @contextmanager
-def _model(pieces: int, pause_s: float) -> Generator[_Server]:
-    command = [sys.executable, "-m", "benchmarks.served.model", str(pieces), str(pause_s)]
+def _model(pieces: int, pause_s: float, together: int) -> Generator[_Server]:
+    command = [sys.executable, "-m", "benchmarks.served.model", str(pieces), str(pause_s), str(together)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         try:
             yield _Server(*address_of(process), "", b"m")

@@ -13,7 +13,7 @@ from typing import cast
 from hookgate.redaction.found import Json
 from hookgate.redaction.keys import Keys
 from hookgate.redaction.marks import Marks, holds_marker
-from hookgate.redaction.shapes import Shape, shapes
+from hookgate.redaction.shapes import Needles, Shape, shapes
 from hookgate.redaction.stream import Held
 from hookgate.redaction.tight import Tight
 from hookgate.redaction.values import known_forms
@@ -69,16 +69,12 @@ class Redactor:
         return shapes(self._keys)
 
     @cached_property
-    def _needles(self) -> tuple[str, ...]:
-        return _fewest(needle for shape in self._shapes for needle in shape.needles)
-
-    @cached_property
-    def _wordless(self) -> tuple[Shape, ...]:
-        return tuple(shape for shape in self._shapes if not shape.needles)
+    def _needles(self) -> Needles:
+        return Needles(self._shapes)
 
     @cached_property
     def _held(self) -> Held:
-        return Held(self._forms, self._keys, self._shapes)
+        return Held(self._forms, self._keys, self._shapes, self._needles)
 
     # --- texts ---
 
@@ -95,8 +91,7 @@ class Redactor:
                 text = text.replace(form, self._hide(form))
         low = text.lower()
         # In JSON an escape may hide any letter.
-        likely = "\\u" in low or any(needle in low for needle in self._needles)
-        if not likely and not any(shape.may_be_in(low) for shape in self._wordless):
+        if "\\u" not in low and not self._needles.may_be_in(low):
             return text
         document = _document(text) if depth < MAX_DEPTH else None
         if document is not None:
@@ -154,12 +149,6 @@ class Redactor:
 
 
 _NO_TEXT = frozenset({int, float, bool, type(None)})
-
-
-def _fewest(needles: Iterable[str]) -> tuple[str, ...]:
-    """Without those that hold another one: looking for that finds them too."""
-    given = dict.fromkeys(needles)
-    return tuple(it for it in given if not any(other != it and other in it for other in given))
 
 
 def _same_or(new: list[Json], old: list[Json] | tuple[Json, ...]) -> Json:

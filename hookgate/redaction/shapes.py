@@ -6,7 +6,7 @@ Every pattern is linear: a run of characters is entered at one place only, and r
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -58,6 +58,19 @@ class Shape:
 
     def apply(self, text: str, hide: Hide) -> str:
         return self.pattern.sub(lambda found: self.replaced(found, hide), text)
+
+
+class Needles:
+    """Of many shapes: whether any of them may be in a text, which most texts answer with no at one look for each."""
+
+    def __init__(self, shapes: Sequence[Shape]) -> None:
+        self._wordless = tuple(shape for shape in shapes if not shape.needles)
+        given = dict.fromkeys(needle for shape in shapes for needle in shape.needles)
+        # Looking for what another one holds finds that too.
+        self._fewest = tuple(it for it in given if not any(other != it and other in it for other in given))
+
+    def may_be_in(self, low: str) -> bool:
+        return any(map(low.__contains__, self._fewest)) or any(shape.may_be_in(low) for shape in self._wordless)
 
 
 def shapes(keys: Keys) -> tuple[Shape, ...]:

@@ -15,6 +15,7 @@ from hookgate.redaction.shapes import (
     PEM,
     SCHEME,
     SEPARATOR,
+    Needles,
     Shape,
     key_pattern,
 )
@@ -34,11 +35,11 @@ _PLAIN = re.compile(r"[!-~]*+")
 
 
 class Held:
-    def __init__(self, forms: Iterable[str], keys: Keys, shapes: Iterable[Shape]) -> None:
+    def __init__(self, forms: Iterable[str], keys: Keys, shapes: Sequence[Shape], needles: Needles) -> None:
         self._forms = tuple(forms)
         # A form without blanks that has begun lies in the last run of characters, which is held anyway.
         self._spread = tuple(form for form in self._forms if not _PLAIN.fullmatch(form))
-        self._shapes = tuple(shapes)
+        self._shapes, self._needles = shapes, needles
         self._unfinished = (
             _begun(("authorization:", "cookie:"), rf"{HEADER}[^\r\n]*+\Z"),
             _begun(
@@ -70,7 +71,7 @@ class Held:
         run = _run_from(tail)
         low = tail[run:].lower()
         short = run > 0 or len(tail) == len(text)
-        token = len(tail) - run if short and any(shape.may_be_in(low) for shape in self._shapes) else 0
+        token = len(tail) - run if short and self._needles.may_be_in(low) else 0
         return len(text) - max(known, token)
 
     def _on_last_line(self, text: str) -> int:
@@ -80,6 +81,8 @@ class Held:
         low = text[start:].lower()
         begun = (it.search(text, start) for needles, it in self._unfinished if any(one in low for one in needles))
         held = min((_run_from(text), *(found.start() for found in begun if found)))
+        if not self._needles.may_be_in(low):
+            return held
         likely = (shape.pattern for shape in self._shapes if shape.may_be_in(low))
         spans = [it.span() for pattern in likely for it in pattern.finditer(text, start)]
         # Not inside a secret that is whole: neither of its halves would be found.

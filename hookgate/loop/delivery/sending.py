@@ -17,7 +17,10 @@ log = structlog.get_logger("hookgate.loop")
 
 def editing(channel: Channel | None) -> EditingChannel | None:
     """As one whose messages can be changed, if they can."""
-    return channel if isinstance(channel, EditingChannel) and channel.limits.edit_s is not None else None
+    # Asked for each piece of a reply: what it says of itself is looked at first, for a protocol is dear to look for.
+    if channel is None or channel.limits.edit_s is None:
+        return None
+    return channel if isinstance(channel, EditingChannel) else None
 
 
 def is_ended_by_edit(channel: Channel) -> bool:
