@@ -24,7 +24,7 @@ from hookgate.extensions.logs import ExtensionLog
 from hookgate.extensions.trust import Trust
 from hookgate.tools.builtin import Parts, builtin_tools
 from hookgate.tools.files.workspace import Workspace
-from hookgate.tools.names import BUILTINS
+from hookgate.tools.names import BUILTINS, DELEGATE, SEND_FILE
 from hookgate.tools.shell.background import open_background
 from hookgate.tools.shell.sandbox import Sandbox
 from tests.cli.program import DEADLINE_S, HOOKGATE, environment, open_terminal, run
@@ -507,7 +507,7 @@ async def test_all_built_in_tools_are_known_by_name(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path)
     async with open_background(tmp_path) as background:
         parts = Parts(workspace, Sandbox("none", workspace.root, workspace.root, ""), {}, background)
-        assert {tool.spec.name for tool in builtin_tools(parts)} == set(BUILTINS) - {"skill", "send_file"}
+        assert {tool.spec.name for tool in builtin_tools(parts)} == set(BUILTINS) - {"skill", SEND_FILE, DELEGATE}
 
 
 async def test_the_doctor_of_nothing_says_so(tmp_path: Path) -> None:
