@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from hookgate.protocol.approval import OPERATOR, Voter
@@ -65,8 +65,9 @@ class People:
         person = self._by_id.get(voter)
         return person is not None and role in person.roles
 
-    def anybody_has(self, role: str) -> bool:
-        return any(role in person.roles for person in self._by_id.values())
+    def anybody_has(self, role: str, outside: Collection[str] = ()) -> bool:
+        """`outside`: channels in which nobody is counted."""
+        return any(role in person.roles for id_, person in self._by_id.items() if id_.channel not in outside)
 
     def are_meant(self, listed: Iterable[str], voter: Voter) -> bool:
         """Whether one of these (ids, names, roles) is this very one, whatever chat they are in."""

@@ -50,7 +50,7 @@ async def run_web_demo() -> int:
 
 async def _programs(served: Served) -> tuple[str, ...]:
     """Keys as programs take them from their environment, which go with the demo's journal. Those of an operator are
-    whose the page is: where there is one, nobody else is."""
+    whose the page is, who so may decide what both ask."""
     runtime, address = served.runtime, f"http://{served.address}"
     assert runtime.keys is not None  # noqa: S101 - whatever serves has both
     assert runtime.guests is not None  # noqa: S101

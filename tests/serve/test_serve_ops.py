@@ -122,6 +122,10 @@ async def test_who_has_the_token_operates_where_nobody_else_does(tmp_path: Path)
         async with httpx.AsyncClient(base_url=f"http://{served.address}") as owner:
             assert (await owner.post("/api/login", json={"token": token})).status_code == 204
             assert (await owner.get("/ops/api/hooks")).status_code == 200
+            # Nobody who shows a key can log in to a page: they do not take its owner's place.
+            configured(tmp_path, page + someone.replace("tg:1", "metrics:prometheus"))
+            await reload_hooks(served.runtime)
+            assert (await owner.get("/ops/api/hooks")).status_code == 200
             configured(tmp_path, page + someone)
             await reload_hooks(served.runtime)
             assert (await owner.get("/ops/api/hooks")).status_code == 403

@@ -11,7 +11,7 @@ from hookgate.protocol.approval import Voter
 from hookgate.protocol.channel import ChannelPolicy
 from hookgate.protocol.hook.match import Globs
 from hookgate.sections import Config
-from hookgate.sections.gateway import KEYED, ChannelSection
+from hookgate.sections.gateway import KEYED, ChannelSection, HttpSection
 
 
 class Policies:
@@ -28,6 +28,7 @@ class Policies:
         """What people see from now on, and who they are."""
         self._own = ChannelPolicy(show_denials=config.agent.show_denials)
         self.sections = config.channels
+        self._programs = {*config.keyed, *HttpSection().surfaces}
         self._chosen = {name: chosen(config, section) for name, section in config.channels.items()}
         programs = ChannelPolicy(show_denials=config.agent.show_denials, show_errors="class")
         self._policies = {
@@ -48,10 +49,10 @@ class Policies:
         return self._chosen.get(channel, ())
 
     def operates(self, channel: str, user: str, *, owns: bool = False) -> bool:
-        """Whether somebody has the gateway in hand: by the role; where nobody has that, whoever logs in with a page's
-        token does. `owns`: this user is that one."""
+        """Whether somebody has the gateway in hand: by the role; where nobody has that but by the key of a program,
+        whoever logs in with a page's token does. `owns`: this user is that one."""
         people = self.doors.people
-        owner = owns and not people.anybody_has(OPERATOR_ROLE)
+        owner = owns and not people.anybody_has(OPERATOR_ROLE, outside=self._programs)
         return owner or people.has_role(Voter(channel, user), OPERATOR_ROLE)
 
 
