@@ -17,7 +17,6 @@ from hookgate.assembly.models import model_of, unknown_of
 from hookgate.assembly.narrowing import parts_in, scripts_in
 from hookgate.assembly.providers import Keyless
 from hookgate.assembly.tools.opening import Toolset, all_rules
-from hookgate.channels.openai.identity import agent_of
 from hookgate.config import ConfigError
 from hookgate.hooks.gate import Gate
 from hookgate.loop.agent import Agent, Retries, Tally
@@ -75,8 +74,12 @@ class Routes:
         }
 
     def __call__(self, chat: Chat) -> str:
-        if (named := self._choosing.get(chat.channel)) and (agent := agent_of(chat)) in named:
-            return agent
+        if chat.channel in self._choosing:
+            # Where nobody asks by this API, nobody waits for its models.
+            from hookgate.channels.openai.identity import agent_of
+
+            if (agent := agent_of(chat)) in self._choosing[chat.channel]:
+                return agent
         for channels, chats, chat_types, agent in self._routes:
             if channels.covers(chat.channel) and chats.covers(chat.chat_id) and chat_types.covers(chat.chat_type):
                 return agent

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from time import time
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 import trio
@@ -18,9 +19,10 @@ from hookgate.hooks.rules import Mount
 from hookgate.sections.telemetry import TelemetrySection
 from hookgate.telemetry import metrics, turns
 from hookgate.telemetry.metrics import Metrics
-from hookgate.telemetry.otlp import Collector, Exporter
-from hookgate.telemetry.spans import Tracing
 from hookgate.telemetry.turns import LiveTurns
+
+if TYPE_CHECKING:
+    from hookgate.telemetry.otlp import Exporter
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,9 @@ async def open_telemetry(section: TelemetrySection, *, serving: bool) -> AsyncGe
     if not section.traces:
         yield Telemetry(live, counted, heard)
         return
+    from hookgate.telemetry.otlp import Collector, Exporter
+    from hookgate.telemetry.spans import Tracing
+
     exporter = Exporter(Collector(section.traces, _headers(section), section.service, __version__))
     tracing = Tracing(exporter.take, content=section.content)
     async with trio.open_nursery() as nursery:

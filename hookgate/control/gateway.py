@@ -1,14 +1,11 @@
-"""Every operation of a running gateway under the name by which operators ask for it, and the control socket where
-they do."""
+"""Every operation of a running gateway under the name by which operators ask for it."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncGenerator, Collection, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 import structlog
@@ -18,11 +15,8 @@ from hookgate import config as configuration
 from hookgate.approvals.requests import Approvals
 from hookgate.assembly.app import Runtime
 from hookgate.assembly.settings import Settings
-from hookgate.control.client import socket_path
 from hookgate.control.methods import Method, Methods
 from hookgate.control.openrpc import discoverable
-from hookgate.control.place import ControlUnavailable
-from hookgate.control.serve import open_control
 from hookgate.loop.doors.guests import Guests
 from hookgate.loop.gateway import Gateway
 from hookgate.operations import (
@@ -48,26 +42,6 @@ if TYPE_CHECKING:
 log = structlog.get_logger("hookgate.control")
 
 Rows = Annotated[int, Field(ge=1, le=1000)]
-
-
-@asynccontextmanager
-async def open_gateway_control(runtime: Runtime, path: Path | None) -> AsyncGenerator[None]:
-    """Serve the gateway's methods. Without an explicit path a socket that cannot be had is only logged.
-
-    Raises ControlUnavailable for an explicit path.
-    """
-    section = runtime.settings.config.control
-    explicit = path or (Path(section.path) if section.path else None)
-    socket = explicit or socket_path(configuration.runtime_directory())
-    served = gateway_methods(runtime)
-    async with AsyncExitStack() as stack:
-        try:
-            await stack.enter_async_context(open_control(socket, served))
-        except ControlUnavailable as error:
-            if explicit:
-                raise
-            log.warning("no_control_socket", reason=str(error))
-        yield
 
 
 def gateway_methods(runtime: Runtime, caller: Voter = OPERATOR, without: Collection[str] = ()) -> Methods:

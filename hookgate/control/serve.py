@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import socket
 import struct
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -29,9 +29,13 @@ CREDENTIALS = "iII"
 TOO_MANY = error_frame(SERVER_ERROR, f"too many connections: at most {MAX_CONNECTIONS}") + b"\n"
 
 
+Making = Callable[[], Awaitable[Methods]]
+
+
 @asynccontextmanager
-async def open_control(path: Path, methods: Methods) -> AsyncGenerator[Path]:
-    """Serve `methods` to this user's processes at the Unix socket `path`, until left; then the file is gone.
+async def open_control(path: Path, methods: Methods | Making) -> AsyncGenerator[Path]:
+    """Serve `methods`, or what makes them once somebody asks, to this user's processes at the Unix socket `path`,
+    until left; then the file is gone.
 
     Raises ControlUnavailable, before anything is served. Once open nothing raises here: what a client does, or a
     method, ends that connection or call at worst. Leaving cancels the calls that still run.
@@ -45,7 +49,7 @@ async def open_control(path: Path, methods: Methods) -> AsyncGenerator[Path]:
             nursery.cancel_scope.cancel()
 
 
-async def _run_listener(listener: trio.SocketListener, methods: Methods) -> None:
+async def _run_listener(listener: trio.SocketListener, methods: Methods | Making) -> None:
     welcome = partial(_welcome, methods, trio.Semaphore(MAX_CONNECTIONS))
     try:
         await trio.serve_listeners(welcome, [listener])
@@ -53,7 +57,7 @@ async def _run_listener(listener: trio.SocketListener, methods: Methods) -> None
         log.exception("control_socket_lost")
 
 
-async def _welcome(methods: Methods, seats: trio.Semaphore, stream: trio.SocketStream) -> None:
+async def _welcome(methods: Methods | Making, seats: trio.Semaphore, stream: trio.SocketStream) -> None:
     async with stream:
         try:
             await _converse(methods, seats, stream)
@@ -61,7 +65,7 @@ async def _welcome(methods: Methods, seats: trio.Semaphore, stream: trio.SocketS
             log.exception("control_connection_failed")
 
 
-async def _converse(methods: Methods, seats: trio.Semaphore, stream: trio.SocketStream) -> None:
+async def _converse(methods: Methods | Making, seats: trio.Semaphore, stream: trio.SocketStream) -> None:
     if not _is_us(stream):
         log.warning("control_peer_refused", reason="another user's, or started by this hookgate")
         return
@@ -71,7 +75,7 @@ async def _converse(methods: Methods, seats: trio.Semaphore, stream: trio.Socket
         await _turn_away(stream)
         return
     try:
-        await Connection(stream, methods).run()
+        await Connection(stream, await methods() if callable(methods) else methods).run()
     finally:
         seats.release()
 

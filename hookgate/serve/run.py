@@ -22,7 +22,7 @@ from hookgate.assembly.settings import ExtensionFlags, Ports, Settings
 from hookgate.channels.http.bearer import Bearers
 from hookgate.channels.http.server import App, serve_http
 from hookgate.config import ConfigError
-from hookgate.control.gateway import open_gateway_control
+from hookgate.control.opening import open_gateway_control
 from hookgate.extensions.trust import Trust
 from hookgate.operations.hooks import reload_hooks
 from hookgate.operations.refused import OperationRefused

@@ -13,7 +13,7 @@ from hookgate import config as configuration
 from hookgate.assembly.app import Runtime, open_runtime
 from hookgate.assembly.settings import Ports, Settings
 from hookgate.control.client import call
-from hookgate.control.gateway import open_gateway_control
+from hookgate.control.opening import open_gateway_control
 from hookgate.protocol.approval import ApprovalRequest, Decide, Decision
 from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.hook.stages import Stage

@@ -71,7 +71,7 @@ async def open_chat(
         runtime = await stack.enter_async_context(open_runtime(settings, replace(ports, inside=inside)))
         _report(runtime)
         if settings.config.control.enabled or flags.control:
-            from hookgate.control.gateway import open_gateway_control
+            from hookgate.control.opening import open_gateway_control
 
             await stack.enter_async_context(open_gateway_control(runtime, flags.control))
         begun()
