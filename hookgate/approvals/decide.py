@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from hookgate.approvals.people import REQUESTER, ROLE, People, people_named
 from hookgate.protocol.approval import GRANTS, ApprovalRequest, Decision, Grant, Outcome, Voter
-from hookgate.protocol.journal.values import Standing, Vote
+from hookgate.protocol.journal.decisions import Standing, Vote
 
 NOBODY = "nobody"
 """Whose no it is where time or a broken chat has decided."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from hookgate.approvals.people import People, may, requester
 from hookgate.protocol.approval import ApprovalRequest, Voter
 from hookgate.protocol.chat import Chat
-from hookgate.protocol.journal.values import Standing, StoredRequest
+from hookgate.protocol.journal.decisions import Standing, StoredRequest
 
 
 @dataclass(frozen=True, slots=True)

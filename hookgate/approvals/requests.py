@@ -36,8 +36,9 @@ from hookgate.protocol.approval import ApprovalRequest, Decision, Outcome, Voter
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.events.payloads import Payload
 from hookgate.protocol.interfaces import Channel, Redactor
+from hookgate.protocol.journal.decisions import Standing, StoredRequest
 from hookgate.protocol.journal.interfaces import Journal
-from hookgate.protocol.journal.values import Approval, Intent, PolicyChanged, Standing, StoredRequest
+from hookgate.protocol.journal.values import Approval, Intent, PolicyChanged
 from hookgate.protocol.values import Step, ToolCall
 
 log = structlog.get_logger("hookgate.approvals")

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from hookgate.approvals.decide import deciding, is_silence, refusal_reason, silence, whose
 from hookgate.approvals.places import Place
 from hookgate.protocol.chat import Chat, Outbound
-from hookgate.protocol.journal.values import Standing, StoredRequest
+from hookgate.protocol.journal.decisions import Standing, StoredRequest
 
 
 def cards(stored: StoredRequest, where: Iterable[Place]) -> tuple[Outbound, ...]:

@@ -22,8 +22,8 @@ from hookgate.protocol.approval import CannotAsk, Decision, Outcome, Voter
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.interfaces import AskingChannel
+from hookgate.protocol.journal.decisions import Standing, StoredRequest, Vote
 from hookgate.protocol.journal.interfaces import Journal
-from hookgate.protocol.journal.values import Standing, StoredRequest, Vote
 
 log = structlog.get_logger("hookgate.approvals")
 

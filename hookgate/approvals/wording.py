@@ -10,7 +10,7 @@ from hookgate.approvals.rules import TTL_S
 from hookgate.protocol.approval import ApprovalRequest, Wish, usual_title
 from hookgate.protocol.events.payloads import ApprovalDecided, ApprovalRequested
 from hookgate.protocol.interfaces import Redactor
-from hookgate.protocol.journal.values import Standing
+from hookgate.protocol.journal.decisions import Standing
 from hookgate.protocol.redacting import presentable_request
 
 

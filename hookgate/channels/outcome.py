@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hookgate.channels.printable import visible
-from hookgate.protocol.journal.values import Standing
+from hookgate.protocol.journal.decisions import Standing
 
 MAX_REASON = 200
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hookgate.approvals.decide import SEVERAL
 from hookgate.approvals.requests import Approvals
 from hookgate.protocol.approval import OPERATOR, Decision, Outcome, Voter
-from hookgate.protocol.journal.values import StoredGrant, StoredRequest
+from hookgate.protocol.journal.decisions import StoredGrant, StoredRequest
 from hookgate.protocol.values import JsonObject
 
 

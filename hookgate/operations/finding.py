@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from hookgate.assembly.app import Runtime
 from hookgate.protocol.approval import usual_title
+from hookgate.protocol.journal.decisions import StoredRequest
 from hookgate.protocol.journal.upkeep import FoundMessage, Leaving, Upkeep
-from hookgate.protocol.journal.values import StoredRequest
 from hookgate.protocol.journal.views import Passage
 from hookgate.telemetry.turns import Doing
 

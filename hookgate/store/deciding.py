@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hookgate.protocol.journal.values import Standing, Vote
+from hookgate.protocol.journal.decisions import Standing, Vote
 
 CHANGED = "the call, or the rules for it, changed meanwhile"
 TOO_LATE = "nobody answered in time"

@@ -10,7 +10,8 @@ from hookgate.approvals.decide import counted, not_yours, outcome, refusal_reaso
 from hookgate.approvals.people import People, Person, may, read_id
 from hookgate.protocol.approval import OPERATOR, ApprovalRequest, Decision, Outcome, RequestState, Terms, Voter
 from hookgate.protocol.chat import Chat
-from hookgate.protocol.journal.values import Conversation, Standing, StoredRequest, Vote
+from hookgate.protocol.journal.decisions import Standing, StoredRequest, Vote
+from hookgate.protocol.journal.values import Conversation
 from tests.approvals.asking import CALL, House
 
 REQUEST = ApprovalRequest("f", Chat("telegram", "42", sender="7"), CALL, "rule:a", "Run bash?", "", (), 30.0, "d")

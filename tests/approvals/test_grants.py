@@ -12,7 +12,7 @@ from hookgate.approvals.grants import begins
 from hookgate.approvals.rules import Rule
 from hookgate.protocol.approval import Terms, Voter
 from hookgate.protocol.hook.match import Globs, Matcher
-from hookgate.protocol.journal.values import Vote
+from hookgate.protocol.journal.decisions import Vote
 from hookgate.protocol.values import ToolCall
 from tests.approvals.asking import CALL, NO, SESSION, STEP, YES, House, Person
 

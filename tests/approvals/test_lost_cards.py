@@ -17,7 +17,8 @@ from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.channel import PRESENT, UNLIMITED
 from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.events.payloads import ApprovalDecided
-from hookgate.protocol.journal.values import Arrival, Row, Vote
+from hookgate.protocol.journal.decisions import Vote
+from hookgate.protocol.journal.values import Arrival, Row
 from tests.approvals import asking
 from tests.approvals.asking import CALL, STEP, YES, House
 

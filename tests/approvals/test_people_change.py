@@ -15,7 +15,8 @@ from hookgate.approvals.people import People
 from hookgate.approvals.requests import Refused
 from hookgate.protocol.approval import Decision
 from hookgate.protocol.chat import Outbound
-from hookgate.protocol.journal.values import Arrival, Claim, PolicyChanged, Standing, StoredRequest
+from hookgate.protocol.journal.decisions import Standing, StoredRequest
+from hookgate.protocol.journal.values import Arrival, Claim, PolicyChanged
 from tests.approvals.asking import CALL, STEP, House, Person
 from tests.approvals.test_people import ANN, BOB, CARL, DEADLINE_S, OPS, PEOPLE, RULE, open_call
 

@@ -14,7 +14,7 @@ from hookgate.approvals.rules import Rule
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide, Wish
 from hookgate.protocol.events.payloads import ApprovalDecided, ApprovalRequested
 from hookgate.protocol.hook.match import Globs, Matcher
-from hookgate.protocol.journal.values import Vote
+from hookgate.protocol.journal.decisions import Vote
 from tests.approvals.asking import CALL, STEP, YES, House, Person
 
 SHELL = Rule("shell", Matcher({"tools": Globs(("bash",))}), ttl_s=30, approvers=("boss",))

@@ -16,8 +16,9 @@ from hookgate.protocol.approval import ApprovalRequest, Decision, Outcome, Voter
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.interfaces import Channel
+from hookgate.protocol.journal.decisions import Standing, StoredRequest, Vote
 from hookgate.protocol.journal.interfaces import Journal
-from hookgate.protocol.journal.values import Accepted, Arrival, Claim, Standing, StoredRequest, Upstream, Vote
+from hookgate.protocol.journal.values import Accepted, Arrival, Claim, Upstream
 from hookgate.protocol.values import ToolCall
 from hookgate.store.journal import open_journal
 from hookgate.store.media import FileMedia

@@ -15,7 +15,8 @@ from hookgate.protocol.approval import Voter
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Inbound, Outbound
 from hookgate.protocol.hook.match import Globs, Matcher
-from hookgate.protocol.journal.values import Arrival, Standing, Vote
+from hookgate.protocol.journal.decisions import Standing, Vote
+from hookgate.protocol.journal.values import Arrival
 from hookgate.store.memory import MemoryJournal
 from hookgate.store.memory.decisions import Decisions
 from tests.loop.recording import CHAT, OTHER, Bench, FunctionTool, asks_for, says

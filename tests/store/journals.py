@@ -11,19 +11,9 @@ from hookgate.protocol.effects import FileEffect, ProcessEffect
 from hookgate.protocol.hook.answers import CONTINUE, Deny, Modify, Respond
 from hookgate.protocol.hook.judgement import Judgement
 from hookgate.protocol.journal.audit import CallAudit
+from hookgate.protocol.journal.decisions import StoredGrant, StoredRequest, Vote
 from hookgate.protocol.journal.people import StoredPerson
-from hookgate.protocol.journal.values import (
-    Approval,
-    Arrival,
-    Asked,
-    CallRecord,
-    Conversation,
-    Draft,
-    Intent,
-    StoredGrant,
-    StoredRequest,
-    Vote,
-)
+from hookgate.protocol.journal.values import Approval, Arrival, Asked, CallRecord, Conversation, Draft, Intent
 from hookgate.protocol.values import Decode, Fault, Message, ProposedCall, Step, ToolCall, ToolResult
 from hookgate.store.journal import StoredJournal, open_journal
 

@@ -15,6 +15,7 @@ from hookgate.protocol.approval import ApprovalRequest
 from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.codec import decode
 from hookgate.protocol.hook.answers import CONTINUE
+from hookgate.protocol.journal.decisions import StoredGrant, StoredRequest, Vote
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.keys import Key
 from hookgate.protocol.journal.values import (
@@ -27,9 +28,6 @@ from hookgate.protocol.journal.values import (
     Fenced,
     Intent,
     PolicyChanged,
-    StoredGrant,
-    StoredRequest,
-    Vote,
 )
 from hookgate.protocol.values import Message, ToolCall
 from hookgate.store.attempts import GIVEN_UP, MAX_ATTEMPTS

@@ -15,7 +15,7 @@ from secrets import token_hex
 import pytest
 import trio
 
-from hookgate.protocol.journal.values import StoredGrant
+from hookgate.protocol.journal.decisions import StoredGrant
 from hookgate.store.journal import open_journal, opening
 from hookgate.store.journal.audit.anchors import Verdict, anchor_file, key_file, verify
 from hookgate.store.journal.audit.chain import links

@@ -16,6 +16,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invaria
 
 from hookgate.protocol.approval import ApprovalRequest
 from hookgate.protocol.chat import Chat, Inbound, Outbound
+from hookgate.protocol.journal.decisions import StoredRequest, Vote
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import (
     AlreadyIntended,
@@ -26,8 +27,6 @@ from hookgate.protocol.journal.values import (
     Fenced,
     Intent,
     PolicyChanged,
-    StoredRequest,
-    Vote,
 )
 from hookgate.protocol.values import Message, ToolCall, ToolResult
 from hookgate.store.attempts import GIVEN_UP, MAX_ATTEMPTS

@@ -18,7 +18,8 @@ from hookgate.channels.openai.errors import ApiError, busy, turn_failed
 from hookgate.channels.openai.identity import call_id
 from hookgate.channels.openai.said import BETWEEN
 from hookgate.channels.openai.settings import OpenAIParts, OpenAISettings
-from hookgate.protocol.journal.values import Accepted, Standing
+from hookgate.protocol.journal.decisions import Standing
+from hookgate.protocol.journal.values import Accepted
 from hookgate.protocol.journal.views import Exchange
 from hookgate.protocol.values import ProposedCall, Usage
 

@@ -16,7 +16,7 @@ from hookgate.channels.platforms.parts import PlatformParts
 from hookgate.protocol.approval import ApprovalRequest, Outcome, Voter
 from hookgate.protocol.channel import Undelivered
 from hookgate.protocol.chat import Chat, Outbound
-from hookgate.protocol.journal.values import Standing
+from hookgate.protocol.journal.decisions import Standing
 
 log = structlog.get_logger("hookgate.cards")
 

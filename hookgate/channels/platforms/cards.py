@@ -15,7 +15,7 @@ from hookgate.channels.platforms.units import units
 from hookgate.channels.printable import named, visible
 from hookgate.protocol.approval import GRANTS, ApprovalRequest, Decision, Grant, RequestState
 from hookgate.protocol.codec import encode
-from hookgate.protocol.journal.values import Standing
+from hookgate.protocol.journal.decisions import Standing
 
 MOST = 3500
 """Units of what others have written, where a platform takes 4096 with our own words."""

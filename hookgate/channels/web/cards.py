@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from hookgate.channels.web.shapes import Card, moment
 from hookgate.protocol.approval import usual_title
-from hookgate.protocol.journal.values import Standing
+from hookgate.protocol.journal.decisions import Standing
 from hookgate.protocol.values import Json
 
 MAX_DIFF = 20_000

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from hookgate.protocol.approval import Decision, Outcome, Voter
 from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.interfaces import Replacing
+from hookgate.protocol.journal.decisions import StoredRequest
 from hookgate.protocol.journal.interfaces import Journal
-from hookgate.protocol.journal.values import Accepted, StoredRequest
+from hookgate.protocol.journal.values import Accepted
 from hookgate.protocol.media import MediaStore
 
 OWNER = "owner"

@@ -17,7 +17,7 @@ from hookgate.channels.webhook.reading import OWN
 from hookgate.protocol.approval import usual_title
 from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.codec import encode
-from hookgate.protocol.journal.values import Standing
+from hookgate.protocol.journal.decisions import Standing
 
 TYPE = "application/cloudevents+json"
 

@@ -15,7 +15,7 @@ from hookgate.loop.commands.table import Command, Invocation
 from hookgate.protocol.approval import GRANTS, Decision
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.codec import canonical
-from hookgate.protocol.journal.values import Standing, StoredGrant
+from hookgate.protocol.journal.decisions import Standing, StoredGrant
 
 SHORT = 8
 """Characters of an id that people are shown."""

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from hookgate.protocol.chat import Chat, Outbound
     from hookgate.protocol.hook.answers import Answer
     from hookgate.protocol.journal.audit import CallAudit
+    from hookgate.protocol.journal.decisions import Standing, StoredGrant, StoredRequest, Vote
     from hookgate.protocol.journal.keys import KnownKeys
     from hookgate.protocol.journal.people import KnownPeople
     from hookgate.protocol.journal.values import (
@@ -27,12 +28,8 @@ if TYPE_CHECKING:
         Intent,
         Outcome,
         Row,
-        Standing,
         Stored,
-        StoredGrant,
-        StoredRequest,
         Unfinished,
-        Vote,
     )
     from hookgate.protocol.journal.views import Books, Chats
     from hookgate.protocol.values import Message, ToolResult

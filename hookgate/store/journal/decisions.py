@@ -8,7 +8,8 @@ from sqlite3 import Row
 
 from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.codec import canonical
-from hookgate.protocol.journal.values import Claim, Standing, StoredGrant, StoredRequest, Vote
+from hookgate.protocol.journal.decisions import Standing, StoredGrant, StoredRequest, Vote
+from hookgate.protocol.journal.values import Claim
 from hookgate.store.deciding import CHANGED, TAKEN_BACK, as_of, decided
 from hookgate.store.journal.audit.chain import note
 from hookgate.store.journal.encoding import decoded, encoded

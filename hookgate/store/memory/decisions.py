@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hookgate.protocol.chat import Chat, Outbound
-from hookgate.protocol.journal.values import Claim, Row, Standing, StoredGrant, StoredRequest, Vote
+from hookgate.protocol.journal.decisions import Standing, StoredGrant, StoredRequest, Vote
+from hookgate.protocol.journal.values import Claim, Row
 from hookgate.store.deciding import CHANGED, TAKEN_BACK, TOO_LATE, as_of, decided
 from hookgate.store.memory.tables import OutboxRow, RequestRow, Tables
 

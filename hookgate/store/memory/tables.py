@@ -9,8 +9,10 @@ from dataclasses import dataclass, field, replace
 
 import trio
 
+from hookgate.protocol.approval import RequestState
 from hookgate.protocol.chat import Inbound, Outbound
 from hookgate.protocol.hook.answers import Answer
+from hookgate.protocol.journal.decisions import StoredGrant, StoredRequest, Vote
 from hookgate.protocol.journal.keys import Key
 from hookgate.protocol.journal.people import Pairing, StoredPerson
 from hookgate.protocol.journal.values import (
@@ -23,11 +25,7 @@ from hookgate.protocol.journal.values import (
     Entry,
     Fenced,
     Outcome,
-    RequestState,
     Row,
-    StoredGrant,
-    StoredRequest,
-    Vote,
     led_by,
 )
 from hookgate.protocol.journal.views import Passage

@@ -15,8 +15,9 @@ from hookgate.channels.slack.opening import OpenSlack, open_slack
 from hookgate.channels.slack.settings import Secret, SlackSettings
 from hookgate.protocol.approval import ApprovalRequest
 from hookgate.protocol.chat import Chat, Inbound
+from hookgate.protocol.journal.decisions import Standing
 from hookgate.protocol.journal.interfaces import Journal
-from hookgate.protocol.journal.values import Claim, Standing
+from hookgate.protocol.journal.values import Claim
 from hookgate.store.media import FileMedia
 from tests.channels import storing
 from tests.channels.slack.fake import APP_TOKEN, DIRECT, SIGNING_SECRET, TOKEN, FakeSlack, open_fake

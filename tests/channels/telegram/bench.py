@@ -15,8 +15,9 @@ from hookgate.channels.telegram.opening import OpenTelegram, open_telegram
 from hookgate.channels.telegram.settings import TelegramSettings
 from hookgate.protocol.approval import ApprovalRequest
 from hookgate.protocol.chat import Chat, Inbound
+from hookgate.protocol.journal.decisions import Standing
 from hookgate.protocol.journal.interfaces import Journal
-from hookgate.protocol.journal.values import Claim, Standing
+from hookgate.protocol.journal.values import Claim
 from hookgate.store.media import FileMedia
 from tests.channels import storing
 from tests.channels.storing import Storing

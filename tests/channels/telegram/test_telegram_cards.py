@@ -8,7 +8,7 @@ from pathlib import Path
 import trio
 
 from hookgate.protocol.chat import Chat
-from hookgate.protocol.journal.values import Vote
+from hookgate.protocol.journal.decisions import Vote
 from tests.channels.storing import REQUEST, request
 from tests.channels.telegram.bench import asked, became, benched, direct, noted, opened
 from tests.channels.telegram.fake import ANN, BOB, Refused, open_fake

@@ -22,8 +22,9 @@ from hookgate.protocol.approval import Decision, Outcome, Voter
 from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.payload import Payload
+from hookgate.protocol.journal.decisions import StoredRequest, Vote
 from hookgate.protocol.journal.interfaces import Journal
-from hookgate.protocol.journal.values import Accepted, Arrival, Claim, Draft, StoredRequest, Vote
+from hookgate.protocol.journal.values import Accepted, Arrival, Claim, Draft
 from hookgate.protocol.values import Message, Step
 from hookgate.store.journal import open_journal
 from hookgate.store.media import FileMedia, MediaLimits

@@ -23,7 +23,8 @@ from hookgate.protocol.events.payloads import (
 )
 from hookgate.protocol.hook.judgement import Judgement
 from hookgate.protocol.journal.audit import CallAudit
-from hookgate.protocol.journal.values import CallRecord, Draft, StoredRequest
+from hookgate.protocol.journal.decisions import StoredRequest
+from hookgate.protocol.journal.values import CallRecord, Draft
 from hookgate.protocol.values import Message, ProposedCall, Step, ToolCall, ToolResult
 from tests.channels.web.site import TOKEN, Site, listening, opened, texts
 

@@ -24,7 +24,8 @@ from hookgate.protocol.events.payloads import (
     TurnEnd,
     TurnStart,
 )
-from hookgate.protocol.journal.values import CallRecord, Draft, StoredRequest
+from hookgate.protocol.journal.decisions import StoredRequest
+from hookgate.protocol.journal.values import CallRecord, Draft
 from hookgate.protocol.values import Message, ProposedCall, ToolCall
 from tests.channels.web.browser import Live, People, barriers, chromium, say
 from tests.channels.web.site import SETTINGS, TOKEN, Turn

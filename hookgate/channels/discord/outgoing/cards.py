@@ -9,7 +9,7 @@ from hookgate.channels.platforms.asking import Pressed
 from hookgate.channels.platforms.units import units
 from hookgate.protocol.approval import ApprovalRequest
 from hookgate.protocol.chat import Chat
-from hookgate.protocol.journal.values import Standing
+from hookgate.protocol.journal.decisions import Standing
 
 MOST = 2000
 

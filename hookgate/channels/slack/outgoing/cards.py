@@ -12,7 +12,7 @@ from hookgate.channels.slack.outgoing.messages import Messages, Text
 from hookgate.channels.slack.outgoing.mrkdwn import escaped
 from hookgate.protocol.approval import ApprovalRequest
 from hookgate.protocol.chat import Chat
-from hookgate.protocol.journal.values import Standing
+from hookgate.protocol.journal.decisions import Standing
 
 MOST = 4000
 """Units of all that is on it. A notification shows its title and what became of it."""

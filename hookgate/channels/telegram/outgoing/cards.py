@@ -11,7 +11,7 @@ from hookgate.channels.telegram.outgoing.formatting import Formatted
 from hookgate.channels.telegram.outgoing.messages import Messages, Text, undelivered
 from hookgate.protocol.approval import ApprovalRequest
 from hookgate.protocol.chat import Chat
-from hookgate.protocol.journal.values import Standing
+from hookgate.protocol.journal.decisions import Standing
 
 MOST = 4096
 ANSWER_CHARS = 200

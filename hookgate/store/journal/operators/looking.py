@@ -11,8 +11,9 @@ from time import time
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Inbound, Outbound
 from hookgate.protocol.codec import Encoded
+from hookgate.protocol.journal.decisions import StoredGrant, StoredRequest
 from hookgate.protocol.journal.people import StoredPerson
-from hookgate.protocol.journal.values import Conversation, Draft, StoredGrant, StoredRequest
+from hookgate.protocol.journal.values import Conversation, Draft
 from hookgate.protocol.values import ToolResult
 from hookgate.store.files import faults_named
 from hookgate.store.journal.decisions import Votes
