@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
+from hashlib import sha256
 from time import time
-from typing import cast
+from typing import Any, TypeVar, cast
 
 import structlog
+import trio
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response as HttpResponse
@@ -33,8 +35,14 @@ from hookgate.protocol.journal.keys import Key
 
 log = structlog.get_logger("hookgate.openai")
 
-BODY_BYTES, BODY_S = 32_000_000, 120.0
+BODY_BYTES, BODY_S = 16_000_000, 120.0
 """A request holds all that was said, pictures too."""
+MOST_BRACKETS = 250_000
+"""Of a body, those in texts too: each may be an object or a list, which takes many times its bytes."""
+ASIDE_BYTES, ASIDE = 256_000, 2
+"""Larger bodies are read in threads, so many at once."""
+
+Wanted = TypeVar("Wanted")
 
 
 KINDS = {
@@ -50,6 +58,7 @@ class OpenAIApi:
         self._parts, self._started = parts, int(time())
         self._asking = Asking(settings, parts)
         self._serving = serving
+        self._aside = trio.CapacityLimiter(ASIDE)
 
     @property
     def app(self) -> App:
@@ -96,8 +105,7 @@ class OpenAIApi:
     async def _complete(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive, send)
         key = self._admit(request)
-        posted = await self._posted(request, key)
-        wanted = read_completion_request(posted.body)
+        posted, wanted = await self._posted(request, key, read_completion_request)
         asked = await self._asking.completion(posted, wanted)
         options = wanted.stream_options
         usage = options is not None and bool(options.include_usage)
@@ -107,8 +115,7 @@ class OpenAIApi:
     async def _respond(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive, send)
         key = self._admit(request)
-        posted = await self._posted(request, key)
-        wanted = read_response_request(posted.body)
+        posted, wanted = await self._posted(request, key, read_response_request)
         asked = await self._asking.response(posted, wanted)
         form = Response(response_id(asked.place), wanted, int(time()))
         await self._serving.serve(Client(request, send, form, key), asked, stream=bool(wanted.stream))
@@ -128,18 +135,32 @@ class OpenAIApi:
         wanted = ResponseRequest(model=agent_of(found[0]) or DEFAULT_MODEL, input="")
         return answer(Response(named, wanted, int(exchange.at)).body(Whole(said.text, said.finish_reason, calls)))
 
-    async def _posted(self, request: Request, key: Key) -> Posted:
+    async def _posted(
+        self, request: Request, key: Key, read: Callable[[Mapping[str, Any]], Wanted]
+    ) -> tuple[Posted, Wanted]:
         """Raises ApiError, Refused and Gone."""
         if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
             raise ApiError(415, "the body has to be application/json")
         raw = await read_body(request, BODY_BYTES, BODY_S)
-        try:
-            body = decode(raw)
-        except (BadMessage, UnicodeDecodeError) as error:
-            raise bad_request(f"the body is no JSON: {error}") from None
-        if not isinstance(body, dict):
-            raise bad_request("the body is no JSON object")
-        return Posted(key.name, request.headers, cast("dict[str, object]", body), raw)
+        if len(raw) > ASIDE_BYTES:
+            body, wanted, digest = await trio.to_thread.run_sync(_understood, raw, read, limiter=self._aside)
+        else:
+            body, wanted, digest = _understood(raw, read)
+        return Posted(key.name, request.headers, body, digest), wanted
+
+
+def _understood(raw: bytes, read: Callable[[Mapping[str, Any]], Wanted]) -> tuple[Mapping[str, Any], Wanted, str]:
+    """The body, what is read from it, and its digest. Raises ApiError."""
+    if raw.count(b"{") + raw.count(b"[") > MOST_BRACKETS:
+        raise ApiError(413, f"more than {MOST_BRACKETS} brackets")
+    try:
+        body = decode(raw)
+    except (BadMessage, UnicodeDecodeError) as error:
+        raise bad_request(f"the body is no JSON: {error}") from None
+    if not isinstance(body, dict):
+        raise bad_request("the body is no JSON object")
+    members = cast("dict[str, Any]", body)
+    return members, read(members), sha256(raw).hexdigest()
 
 
 class _Raw:

@@ -13,6 +13,8 @@ from hookgate.channels.openai.errors import ApiError, bad_request
 from hookgate.channels.openai.history import new_tail
 from hookgate.channels.openai.identity import (
     ALONE,
+    IDEMPOTENCY,
+    KEYED,
     RETRIES,
     Identity,
     Place,
@@ -55,12 +57,12 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Posted:
-    """One request as it came: of whom, its headers in lower case, its body."""
+    """One request as it came: of whom, its headers in lower case, its body, and what tells that from every other."""
 
     user: str
     headers: Mapping[str, str]
     body: Mapping[str, Any]
-    raw: bytes
+    digest: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,7 @@ class Asking:
         """Raises ApiError and StoreFailed."""
         identity, agent = identify(posted.headers, posted.body), self.agent(request.model)
         said = read_messages(request.messages)
-        where = place(self._channel, posted.user, agent, identity, posted.raw)
+        where = place(self._channel, posted.user, agent, identity, posted.digest)
         functions = {f"tools[{number}].function": it.function for number, it in enumerate(request.tools or ())}
         given = _Given(identity, functions, options_of(request))
         if identity.session:
@@ -94,7 +96,7 @@ class Asking:
         """Raises ApiError and StoreFailed."""
         identity, agent = identify(posted.headers, posted.body), self.agent(request.model)
         said = read_input(request)
-        where = place(self._channel, posted.user, agent, identity, posted.raw)
+        where = place(self._channel, posted.user, agent, identity, posted.digest)
         functions = {f"tools[{number}]": it for number, it in enumerate(request.tools or ())}
         given = _Given(identity, functions, response_options(request), kept=request.store is not False)
         if request.previous_response_id:
@@ -128,7 +130,7 @@ class Asking:
     ) -> Asked:
         identity = given.identity
         may_repeat = identity.key != "" or RETRIES in posted.headers
-        before = exchanges if exchanges or not identity.repeats else await self._alike(where)
+        before = exchanges or await self._before(where, identity)
         if (known := _known(before, where, identity)) is not None:
             return Asked(Place(known.chat, known.message_id), known, (), True)
         tail = await self._kept(self._tail(said, exchanges, identity), where.chat)
@@ -173,6 +175,12 @@ class Asking:
             return None
         return Place(chat, where.message), replace(said, messages=tuple(map(_as_known, said.messages))), exchanges
 
+    async def _before(self, where: Place, identity: Identity) -> tuple[Exchange, ...]:
+        """Where the same request has led to, of those that go on with nothing."""
+        if identity.key:
+            return await self.said(where.chat)
+        return await self._alike(where) if identity.repeats else ()
+
     async def _alike(self, where: Place) -> tuple[Exchange, ...]:
         """What the last request of its own led to that was the same."""
         alone = f"{where.chat.thread.partition(ALONE)[0]}{ALONE}{_same(where)}"
@@ -213,12 +221,15 @@ def _same(where: Place) -> str:
 
 
 def _known(exchanges: Sequence[Exchange], where: Place, identity: Identity) -> Inbound | None:
-    """The message that this one is once more, whatever has become of it but a refusal."""
+    """The message that this one is once more, whatever has become of it but a refusal. Raises ApiError."""
     for it in reversed(exchanges):
         said, recent = it.inbound, time() - it.at < REPEATED_S
         if said is None or it.outcome == "refused":
             continue
-        again = identity.repeats and recent and said.message_id.startswith(f"{_same(where)}-")
-        if again or (identity.key and said.message_id == where.message):
+        if identity.key and said.message_id.startswith(f"{_same(where)}-{KEYED}"):
+            if said.message_id != where.message:
+                raise ApiError(422, "another request had this Idempotency-Key", IDEMPOTENCY, "idempotency_key_reused")
+            return said
+        if identity.repeats and recent and said.message_id.startswith(f"{_same(where)}-"):
             return said
     return None

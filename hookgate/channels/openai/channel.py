@@ -97,7 +97,7 @@ class OpenAIChannel:
                 answer.wait_for(payload.id)
             case TurnEnd() if answer is not None and not of_task:
                 del self._running[session]
-                self._waiting.pop(answer.waits_for, None)
+                self._waiting = {request: it for request, it in self._waiting.items() if it is not answer}
                 answer.end_turn(completed=payload.Status == "completed")
                 self._let_go(key)
             case _:

@@ -5,8 +5,9 @@ What people and programs said is compared, never what was answered: clients chan
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice, pairwise
 from typing import Literal
 
 from hookgate.channels.openai.errors import bad_request
@@ -17,6 +18,9 @@ from hookgate.protocol.values import Message
 
 Keeper = Literal["", "server", "client"]
 """Who knows what was said: the request is new all of it, or is all there is; empty: as it looks."""
+
+MOST_PLACES = 64
+"""So often the words that the journal begins with are looked for in what a client sends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +49,7 @@ def _compared(messages: Sequence[Message], spoken: Sequence[_Spoken]) -> Tail:
     at, known = _followed(messages, spoken, 0)
     if spoken and not known and spoken[0].entry > 1:
         # The journal may not have the beginning any more.
-        later = (_followed(messages, spoken, n) for n, it in enumerate(messages) if n and it.role == "user")
+        later = (_followed(messages, spoken, n) for n in islice(_places(messages, spoken[0].text), MOST_PLACES))
         at, known = next((it for it in later if it[1] == len(spoken)), (at, known))
     last = len(messages) - _trailing(messages)
     if known and at == len(messages):
@@ -68,6 +72,13 @@ def _followed(messages: Sequence[Message], spoken: Sequence[_Spoken], at: int) -
     return at, len(spoken)
 
 
+def _places(messages: Sequence[Message], text: str) -> Iterator[int]:
+    """Behind an answer, where these words are said again."""
+    for n, (before, it) in enumerate(pairwise(messages), 1):
+        if it.role == "user" and before.role != "user" and _matched(messages, n, text):
+            yield n
+
+
 def _tail(messages: Sequence[Message], replaces: int) -> Tail:
     before, text, media = joined(messages)
     check_history(before)
@@ -78,12 +89,16 @@ def _matched(messages: Sequence[Message], at: int, text: str) -> int:
     """Behind the next words, one message or several that were taken as one, if they are these; 0: they are not."""
     while at < len(messages) and (messages[at].role != "user" or _is_command(messages[at].content)):
         at += 1
-    words = list[str]()
+    read = 0
     for end in range(at, len(messages)):
         if messages[end].role != "user":
             break
-        words.append(messages[end].content)
-        if BETWEEN.join(filter(None, words)) == text:
+        if content := messages[end].content:
+            word = f"{BETWEEN}{content}" if read else content
+            if not text.startswith(word, read):
+                break
+            read += len(word)
+        if read == len(text):
             return end + 1
     return 0
 

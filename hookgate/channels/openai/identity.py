@@ -23,6 +23,8 @@ IDEMPOTENCY, RETRIES = "idempotency-key", "x-stainless-retry-count"
 MAX_NAME = 200
 ALONE = "~"
 """How the name of a conversation begins that is one request's alone."""
+KEYED = "key"
+"""Behind the dash in the id of a message that was asked for with an Idempotency-Key, before what its body is."""
 CALL = re.compile(r"call_([0-9a-f]{32})_(.+)", re.DOTALL)
 """The id of a call as the client of such a conversation is given it: it names the conversation."""
 
@@ -55,8 +57,10 @@ def identify(headers: Mapping[str, str], body: Mapping[str, Any]) -> Identity:
     keeper = headers.get(HISTORY, "client" if prefix == "openwebui=" else "")
     if keeper not in ("", "server", "client"):
         raise bad_request("the history is kept by 'server' or 'client'", HISTORY)
-    retries = headers.get(RETRIES, "0")
-    return Identity(f"{prefix}{name}", keeper, headers.get(IDEMPOTENCY, "")[:MAX_NAME], retries not in ("", "0"))
+    retries, key = headers.get(RETRIES, "0"), headers.get(IDEMPOTENCY, "")
+    if len(key) > MAX_NAME:
+        raise bad_request(f"it has at most {MAX_NAME} characters", IDEMPOTENCY)
+    return Identity(f"{prefix}{name}", keeper, key, retries not in ("", "0"))
 
 
 def _text(members: object, name: str) -> str:
@@ -97,11 +101,13 @@ class Place:
         return self.chat.thread.partition("/")[2]
 
 
-def place(channel: str, user: str, agent: str, identity: Identity, body: bytes) -> Place:
-    """`agent`: the one that the client has chosen; empty: none."""
-    same = fingerprint(user, identity.key) if identity.key else fingerprint(user, body)
-    message = f"{same}-key" if identity.key else f"{same}-{token_hex(4)}"
-    session = identity.session or f"{ALONE}{same}{fingerprint(message)[:8]}"
+def place(channel: str, user: str, agent: str, identity: Identity, digest: str) -> Place:
+    """`agent`: the one that the client has chosen; empty: none. `digest`: of the body."""
+    same = fingerprint(user, identity.key or digest)
+    message = f"{same}-{KEYED}{digest[:24]}" if identity.key else f"{same}-{token_hex(4)}"
+    # What has a key of its own has one conversation, whatever it asks there.
+    alone = f"{same}-{KEYED}" if identity.key else message
+    session = identity.session or f"{ALONE}{same}{fingerprint(alone)[:8]}"
     return Place(chat_of(channel, user, agent, session), message)
 
 

@@ -13,7 +13,14 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from hookgate.channels.openai.errors import bad_request
 
 NAME = r"^[A-Za-z0-9_-]{1,64}$"
-MOST_MESSAGES, MOST_TOOLS = 4096, 128
+MOST_MESSAGES, MOST_PARTS, MOST_TOOLS, MOST_STOPS = 4096, 256, 128, 16
+MOST_IN_ALL = 16_384
+"""Parts and calls of all messages: while they are validated nothing else is done here."""
+Item = TypeVar("Item")
+Parts = Annotated[list[Item], Field(max_length=MOST_PARTS, fail_fast=True)]
+"""Of one message; what is wrong with the first that is wrong is all that is looked for."""
+Tools = Annotated[list[Item], Field(max_length=MOST_TOOLS, fail_fast=True)]
+Messages = Annotated[list[Item], Field(min_length=1, max_length=MOST_MESSAGES, fail_fast=True)]
 DONE = b"data: [DONE]\n\n"
 """The end of a stream."""
 Wire = TypeVar("Wire", bound=BaseModel)
@@ -27,6 +34,18 @@ class Function(WireModel):
     name: Annotated[str, Field(pattern=NAME)]
     description: str | None = None
     parameters: dict[str, Any] | None = None
+
+
+def check_size(body: Mapping[str, Any], name: str) -> None:
+    """Raises ApiError."""
+    given, count = cast("object", body.get(name)), 0
+    for it in cast("list[object]", given)[:MOST_MESSAGES] if isinstance(given, list) else ():
+        if isinstance(it, dict):
+            members = cast("dict[str, object]", it)
+            values = (members.get("content"), members.get("output"), members.get("tool_calls"))
+            count += sum(len(cast("list[object]", value)) for value in values if isinstance(value, list))
+    if count > MOST_IN_ALL:
+        raise bad_request(f"more than {MOST_IN_ALL} parts and calls", name)
 
 
 def validated(kind: type[Wire], body: Mapping[str, Any]) -> Wire:

@@ -75,6 +75,9 @@ async def test_the_same_request_again_is_one_turn(tmp_path: Path) -> None:
         again = await api.ask("Pay.", headers={"idempotency-key": "k"})
         assert first.json()["choices"] == again.json()["choices"]
         assert first.json()["id"] == again.json()["id"]
+        other = await api.ask("Pay more.", headers={"idempotency-key": "k"})
+        assert (other.status_code, other.json()["error"]["code"]) == (422, "idempotency_key_reused")
+        assert (await api.ask("Pay.", headers={"idempotency-key": "k" * 201})).status_code == 400
         assert len(api.model.requests) == 1
         for where in ({}, {"x-hookgate-session": "s"}):
             before = len(api.model.requests)

@@ -8,7 +8,16 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from hookgate.channels.openai.errors import bad_request
-from hookgate.channels.openai.wire import MOST_MESSAGES, MOST_TOOLS, Function, WireModel, validated
+from hookgate.channels.openai.wire import (
+    MOST_STOPS,
+    Function,
+    Messages,
+    Parts,
+    Tools,
+    WireModel,
+    check_size,
+    validated,
+)
 
 
 class ImageUrl(WireModel):
@@ -33,8 +42,8 @@ class Call(WireModel):
 
 class ChatMessage(WireModel):
     role: Literal["system", "developer", "user", "assistant", "tool"]
-    content: str | list[Part] | None = None
-    tool_calls: list[Call] | None = None
+    content: str | Parts[Part] | None = None
+    tool_calls: Tools[Call] | None = None
     tool_call_id: str | None = None
 
 
@@ -49,13 +58,13 @@ class StreamOptions(WireModel):
 
 class CompletionRequest(WireModel):
     model: str
-    messages: Annotated[list[ChatMessage], Field(min_length=1, max_length=MOST_MESSAGES)]
+    messages: Messages[ChatMessage]
     stream: bool | None = None
     stream_options: StreamOptions | None = None
-    tools: Annotated[list[FunctionTool], Field(max_length=MOST_TOOLS)] | None = None
+    tools: Tools[FunctionTool] | None = None
     tool_choice: str | dict[str, Any] | None = None
     parallel_tool_calls: bool | None = None
-    functions: list[Any] | None = None
+    functions: Any = None
     n: int | None = None
     logprobs: bool | None = None
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
@@ -64,7 +73,7 @@ class CompletionRequest(WireModel):
     frequency_penalty: Annotated[float, Field(ge=-2, le=2)] | None = None
     max_tokens: Annotated[int, Field(ge=1)] | None = None
     max_completion_tokens: Annotated[int, Field(ge=1)] | None = None
-    stop: str | list[str] | None = None
+    stop: str | Annotated[list[str], Field(max_length=MOST_STOPS, fail_fast=True)] | None = None
     seed: int | None = None
     response_format: dict[str, Any] | None = None
     reasoning_effort: str | None = None
@@ -76,6 +85,7 @@ class CompletionRequest(WireModel):
 
 def read_completion_request(body: Mapping[str, Any]) -> CompletionRequest:
     """Raises ApiError."""
+    check_size(body, "messages")
     request = validated(CompletionRequest, body)
     if request.n not in (None, 1):
         raise bad_request("only one choice is made here: n has to be 1", "n")

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from hookgate.channels.openai.errors import bad_request
-from hookgate.channels.openai.wire import MOST_MESSAGES, MOST_TOOLS, NAME, Function, WireModel, validated
+from hookgate.channels.openai.wire import NAME, Function, Messages, Parts, Tools, WireModel, check_size, validated
 
 
 class InputPart(WireModel):
@@ -22,11 +22,11 @@ class Item(WireModel):
 
     type: str = "message"
     role: Literal["system", "developer", "user", "assistant"] | None = None
-    content: str | list[InputPart] | None = None
+    content: str | Parts[InputPart] | None = None
     call_id: str | None = None
     name: str | None = None
     arguments: str | None = None
-    output: str | list[InputPart] | None = None
+    output: str | Parts[InputPart] | None = None
 
 
 class ResponseTool(Function):
@@ -44,13 +44,13 @@ class TextFormat(WireModel):
 
 class ResponseRequest(WireModel):
     model: str
-    input: str | Annotated[list[Item], Field(min_length=1, max_length=MOST_MESSAGES)]
+    input: str | Messages[Item]
     instructions: str | None = None
     previous_response_id: str | None = None
     stream: bool | None = None
     store: bool | None = None
     background: bool | None = None
-    tools: Annotated[list[ResponseTool], Field(max_length=MOST_TOOLS)] | None = None
+    tools: Tools[ResponseTool] | None = None
     tool_choice: str | dict[str, Any] | None = None
     parallel_tool_calls: bool | None = None
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
@@ -63,6 +63,7 @@ class ResponseRequest(WireModel):
 
 def read_response_request(body: Mapping[str, Any]) -> ResponseRequest:
     """Raises ApiError."""
+    check_size(body, "input")
     request = validated(ResponseRequest, body)
     if request.background:
         raise bad_request("nothing is answered in the background here: leave it out, or stream", "background")
