@@ -118,16 +118,26 @@ class _Connection(TCPServer):
             await self._send(data)
 
     async def _send(self, data: bytes) -> None:
-        async with self.send_lock:
+        try:
+            # As a rule nobody else is sending; to ask for the lock in any other way is a round of all tasks.
+            self.send_lock.acquire_nowait()
+        except trio.WouldBlock:
+            await self.send_lock.acquire()
+        try:
             with trio.move_on_after(SEND_S):
-                try:
-                    await self.stream.send_all(data)
-                except (trio.BrokenResourceError, trio.ClosedResourceError):
-                    self._alive.cancel()
-                except trio.Cancelled:
-                    # What was cut in the middle is no stream of answers any more.
-                    self._alive.cancel()
-                    raise
+                await self._send_whole(data)
+        finally:
+            self.send_lock.release()
+
+    async def _send_whole(self, data: bytes) -> None:
+        try:
+            await self.stream.send_all(data)
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            self._alive.cancel()
+        except trio.Cancelled:
+            # What was cut in the middle is no stream of answers any more.
+            self._alive.cancel()
+            raise
 
 
 class _Rest:
