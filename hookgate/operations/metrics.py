@@ -9,15 +9,15 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from hookgate.assembly.app import Runtime
-from hookgate.operations.status import Status, status
+from hookgate.operations.status import Status, status_where
 from hookgate.telemetry.exposition import Family, Sample
 from hookgate.telemetry.otlp import Exporter
 
 RECEPTIONS = ("receiving", "degraded", "down")
 
 
-async def metrics(runtime: Runtime) -> tuple[Family, ...]:
-    found, exporter = await status(runtime), runtime.telemetry.exporter
+async def metrics(runtime: Runtime, store_state: str) -> tuple[Family, ...]:
+    found, exporter = await status_where(runtime, store_state), runtime.telemetry.exporter
     traced = _of_traces(exporter) if exporter is not None else ()
     now = (*_of_calls(found), *_of_parts(found), *_of_store(found), *_of_process(found))
     return (*runtime.telemetry.metrics.families, *now, *traced)

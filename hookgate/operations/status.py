@@ -106,7 +106,12 @@ class Status:
 async def status(runtime: Runtime) -> Status:
     """All of the gateway at one moment. It takes a few milliseconds, but that something is written to the disk, to
     know that it can be."""
-    found, waiting, stored = await _stored(runtime)
+    return await status_where(runtime, await store_state(runtime.journal))
+
+
+async def status_where(runtime: Runtime, state: str) -> Status:
+    """As `status`, where it is known whether something can be stored: `state`, as `store_state` has it."""
+    found, waiting, stored = await _stored(runtime, state)
     hooks, channels = await list_hooks(runtime), await list_channels(runtime)
     sessions, config = runtime.gateway.sessions, runtime.settings
     open_ = {it.request for it in waiting} if stored == OK else None
@@ -135,9 +140,8 @@ async def status(runtime: Runtime) -> Status:
     )
 
 
-async def _stored(runtime: Runtime) -> tuple[Overview, tuple[Waiting, ...], str]:
+async def _stored(runtime: Runtime, state: str) -> tuple[Overview, tuple[Waiting, ...], str]:
     """What the journal says, and how it is; what cannot be read counts as nothing."""
-    state = await store_state(runtime.journal)
     try:
         return await runtime.journal.books.overview(), await pending(runtime.agent.approvals), state
     except StoreFailed as error:

@@ -207,17 +207,17 @@ class RouteSection(Section):
 
 class HttpSection(Section):
     """Each switch but `ops` is a surface that answers programs which show a key for it: at the path of its name.
-    `ops`: the operators' page, below the page of each web channel, for whoever has logged in there."""
+    `metrics` "key": on this machine too. `ops`: the operators' page, below the page of each web channel, for whoever has logged in there."""
 
     listen: str = "127.0.0.1:8710"
     rpc: bool = True
     ops: bool = True
-    metrics: bool = True
+    metrics: bool | Literal["key"] = True
 
     @property
     def surfaces(self) -> tuple[str, ...]:
         """Those for programs that are on."""
-        return tuple(name for name, value in self if value is True and name != "ops")
+        return tuple(name for name, value in self if value in (True, "key") and name != "ops")
 
     @field_validator("listen")
     @classmethod

@@ -13,6 +13,7 @@ from hookgate.channels.http.bearer import Bearers
 from hookgate.channels.http.requests import Refused, answer
 from hookgate.channels.http.server import App, Receive, Scope, Send
 from hookgate.operations.metrics import metrics
+from hookgate.operations.store import StoreLook
 from hookgate.telemetry.exposition import OPENMETRICS, TEXT, exposition, wants_openmetrics
 
 FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip")
@@ -20,15 +21,20 @@ FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip")
 
 
 def make_metrics(runtime: Runtime, bearers: Bearers) -> App:
+    """Whoever asks through a proxy that says nothing of it looks as from here: where people come through one, `origin`
+    says so, and everybody shows a key."""
+    config, look = runtime.settings.config, StoreLook(runtime.journal)
+    wants_key = config.http.metrics == "key" or any(it.origin for it in config.channels.values())
+
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
         try:
             if request.method not in ("GET", "HEAD"):
                 raise Refused(405, "only GET", {"allow": "GET, HEAD"})
-            if not is_local(request):
+            if wants_key or not is_local(request):
                 bearers.admit_operator(request)
             openmetrics = wants_openmetrics(request.headers.get("accept", ""))
-            text = exposition(await metrics(runtime), openmetrics=openmetrics)
+            text = exposition(await metrics(runtime, await look()), openmetrics=openmetrics)
             headers = {"content-type": OPENMETRICS if openmetrics else TEXT, "cache-control": "no-store"}
             response = Response(text, headers=headers)
         except Refused as error:
@@ -42,7 +48,10 @@ def is_local(request: Request) -> bool:
     """From this machine, asked of it by an address or a name that only it has: what a page elsewhere has a browser
     ask here bears that page's name."""
     peer, host = request.client.host if request.client else "", request.headers.get("host", "")
-    named = urlsplit(f"//{host}").hostname or ""
+    try:
+        named = urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return False
     return _is_loopback(peer) and _is_loopback(named) and not any(it in request.headers for it in FORWARDED)
 
 

@@ -122,7 +122,7 @@ async def test_a_store_that_cannot_be_read_is_named_beside_all_that_is_known_wit
         found = await status(served.runtime)
         assert found.problems == ("nothing can be stored: the disk is gone",)
         assert [(it.session, it.doing) for it in found.turns] == [("page:c", "person")]
-        assert len(await metrics(served.runtime)) > 10
+        assert len(await metrics(served.runtime, "the disk is gone")) > 10
 
 
 async def test_what_is_wrong_is_said_and_a_dead_letter_is_tried_again_or_dropped(

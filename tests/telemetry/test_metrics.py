@@ -12,6 +12,7 @@ import httpx
 import pytest
 import trio
 
+from hookgate.config import parse
 from hookgate.protocol.chat import Chat, Inbound
 from hookgate.serve.run import Served
 from hookgate.telemetry.exposition import MOST_SERIES, OPENMETRICS, TEXT, Counts, Durations, exposition
@@ -129,6 +130,42 @@ async def test_who_is_not_on_this_machine_shows_the_key_of_an_operator(tmp_path:
             assert (await client.post("/metrics")).status_code == 405
             await keys.revoke(operator, "test")
             assert await asked(shown, **elsewhere) == 401
+
+
+async def test_whoever_asks_with_a_name_that_is_none_is_not_on_this_machine(tmp_path: Path) -> None:
+    async with open_served(configured(tmp_path)) as served, httpx.AsyncClient() as client:
+        answer = await client.get(f"http://{served.address}/metrics", headers={"host": "["})
+        assert (answer.status_code, answer.json()["error"][:10]) == (401, "show a key")
+
+
+@pytest.mark.parametrize("origin", ["https://gateway.example.org", ""])
+async def test_behind_a_proxy_or_where_it_is_said_everybody_shows_a_key(origin: str, tmp_path: Path) -> None:
+    settings = configured(tmp_path, f'[channels.page]\nkind = "web"\norigin = "{origin}"\n')
+    if not origin:
+        said = parse('[http]\nlisten = "127.0.0.1:0"\nmetrics = "key"\n', tmp_path / "hookgate.toml").http
+        settings = replace(settings, config=settings.config.model_copy(update={"http": said}))
+    async with open_served(settings) as served, httpx.AsyncClient() as client:
+        assert (await client.get(f"http://{served.address}/metrics")).status_code == 401
+        assert "metrics" in settings.config.keyed
+
+
+async def test_scrapes_that_follow_each_other_closely_write_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hookgate.operations.store.FRESH_S", 3600.0)
+    async with open_served(configured(tmp_path)) as served:
+        holds, held = served.runtime.journal.holds, list[str]()
+        hold = holds.hold
+
+        async def counted(*given: Any) -> bool:
+            held.append(given[0])
+            return await hold(*given)
+
+        monkeypatch.setattr(holds, "hold", counted)
+        async with httpx.AsyncClient() as client:
+            for _ in range(3):
+                assert "hookgate_store_up 1" in (await client.get(f"http://{served.address}/metrics")).text
+        assert held == ["ready"]
 
 
 async def test_it_can_be_switched_off(tmp_path: Path) -> None:
