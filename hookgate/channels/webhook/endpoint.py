@@ -3,7 +3,9 @@ touches nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from time import time
 
@@ -19,6 +21,7 @@ from hookgate.channels.webhook import signing
 from hookgate.channels.webhook.channel import IN, Condition
 from hookgate.channels.webhook.reading import Said, Unreadable, read
 from hookgate.channels.webhook.settings import WebhookParts, WebhookSettings
+from hookgate.processes.rates import Rate
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.journal.values import Upstream
@@ -29,12 +32,17 @@ log = structlog.get_logger("hookgate.webhook")
 MAX_BODY = 1_000_000
 BODY_S = 10.0
 SOON = {"retry-after": "5"}
+MOST_READING, MOST_DOUBTED = 64, 4
+"""Bodies that are read at once, before anybody knows who has signed them: of all, and of an address of which too much
+was signed by nobody. It is not shut out: whoever comes through a proxy has the address of all others."""
 
 
 class Endpoint:
     def __init__(self, settings: WebhookSettings, parts: WebhookParts, condition: Condition) -> None:
         self._settings, self._parts, self._condition = settings, parts, condition
         self.is_open = False
+        self._reading = Counter[str]()
+        self._failed = Rate(20, 3.0)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -73,14 +81,31 @@ class Endpoint:
             raise Refused(401, str(error)) from None
         except signing.BadId as error:
             raise Refused(400, str(error)) from None
-        body = await read_body(request, MAX_BODY, BODY_S)
-        if not signing.is_signed(self._settings.secrets, head, body):
-            raise Refused(401, "it is not signed with a secret of this channel")
+        with self._place(request.client.host if request.client else ""):
+            body = await read_body(request, MAX_BODY, BODY_S)
+            if not signing.is_signed(self._settings.secrets, head, body):
+                raise Refused(401, "it is not signed with a secret of this channel")
         return head, body
+
+    @contextmanager
+    def _place(self, address: str) -> Generator[None]:
+        """For one body. Raises Refused where too many are read."""
+        most = MOST_DOUBTED if self._failed.wait(address) else MOST_READING
+        if self._reading[address] >= most or self._reading.total() >= MOST_READING:
+            raise Refused(503, "too many come at once", SOON)
+        self._reading[address] += 1
+        try:
+            yield
+        except (Refused, Gone):
+            self._failed.take(address)
+            raise
+        finally:
+            self._reading[address] -= 1
+            self._reading += Counter()  # Without those that are at 0.
 
     async def _take(self, said: Said, id_: str, trace: str) -> Mapping[str, object]:
         """What is answered once it is stored. Raises Refused, Unreadable and StoreFailed."""
-        alone = said.chat == said.sender
+        alone = said.chat == said.sender and not said.foreign
         chat = Chat(self._settings.name, said.chat, said.sender, "direct" if alone else "group", said.thread)
         # Whoever brings it means it for us, whoever else is in its chat.
         inbound = Inbound(chat, said.text, (), id_, mentioned=not alone, trace=trace)

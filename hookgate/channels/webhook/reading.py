@@ -40,13 +40,15 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """`media`: files that the message holds."""
+    """`media`: files that the message holds. `foreign`: of no shape of ours, so what stands in it says not that its
+    sender is alone in that chat."""
 
     text: str
     chat: str = ""
     sender: str = SENDER
     thread: str = ""
     media: tuple[Inline, ...] = ()
+    foreign: bool = False
 
 
 def read(body: bytes, headers: Mapping[str, str], rules: Rules) -> Said:
@@ -55,7 +57,7 @@ def read(body: bytes, headers: Mapping[str, str], rules: Rules) -> Said:
     if not (rules.text_from or rules.chat_from or is_event) and (own := _own(value)) is not None:
         return own
     chat = _named("chat_from", _at(value, rules.chat_from)) if rules.chat_from else CHAT
-    return Said(_text(_at(value, rules.text_from)), chat)
+    return Said(_text(_at(value, rules.text_from)), chat, foreign=True)
 
 
 # --- any JSON ---

@@ -137,6 +137,36 @@ async def test_a_body_that_comes_too_slowly_is_given_up(tmp_path: Path, monkeypa
         assert await stored(served) == []
 
 
+async def test_an_address_that_signs_nothing_rightly_has_few_bodies_read_at_once_and_is_not_shut_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hookgate.channels.webhook.endpoint.MOST_DOUBTED", 1)
+    async with opened(tmp_path) as (served, _receiver):
+        host, port = served.address.rsplit(":", 1)
+        stream = await trio.open_tcp_stream(host, int(port))
+        async with stream:
+            head = "".join(f"{name}: {it}\r\n" for name, it in headed(b"x").items())
+            await stream.send_all(f"POST /hooks/wh HTTP/1.1\r\nhost: h\r\n{head}content-length: 9\r\n\r\n".encode())
+            while (refused := await post(served, {"text": "x"}, secret=STRANGE)).status_code == 401:
+                pass
+            assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
+        while (answer := await post(served, {"text": "hello"})).status_code == 503:
+            await trio.sleep(0.01)
+        assert answer.status_code == 202
+        assert (await post(served, {"text": "x"}, secret=STRANGE)).status_code == 401
+
+
+async def test_what_an_event_says_of_its_chat_makes_nobody_alone_there(tmp_path: Path) -> None:
+    asking = '[[approvals]]\ntools = ["send_file"]\n[people.a]\nids = ["wh:a"]\nroles = ["approver"]\n'
+    async with opened(tmp_path, f'chat_from = "/host"\ntext_from = "/text"\n{asking}') as (served, receiver):
+        assert (await post(served, {"host": "webhook", "text": "send"})).status_code == 202
+        while not (waiting := await served.runtime.agent.approvals.pending()):
+            await trio.sleep(0.01)
+        await receiver.until(lambda: receiver.sent)
+        chat = waiting[0].shown.chat
+        assert (chat.session_key, chat.chat_type) == ("wh:webhook", "group")
+
+
 async def test_whoever_is_not_on_the_list_is_refused_and_may_come_again_once_they_are(tmp_path: Path) -> None:
     async with opened(tmp_path, 'allow = ["ann"]\n') as (served, receiver):
         refused = await post(served, {"text": "let me in", "sender": "eve"})
