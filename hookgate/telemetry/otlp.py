@@ -132,8 +132,8 @@ class Exporter:
         if response.is_success:
             return _Answered("", rejected=_rejected(bytes(found)))
         wait = response.headers.get("retry-after", "")
-        again = response.status_code in AGAIN
-        return _Answered(f"it answered with {response.status_code}", again, float(wait) if wait.isdecimal() else 0.0)
+        wait_s = min(float(wait), LONGEST_S) if wait.isdecimal() else 0.0
+        return _Answered(f"it answered with {response.status_code}", response.status_code in AGAIN, wait_s)
 
     def _become(self, why: str) -> None:
         before, self.why = self.why, why
@@ -148,7 +148,7 @@ def _rejected(answer: bytes) -> int:
     try:
         match decode(answer or b"{}"):
             case {"partialSuccess": {"rejectedSpans": int() | str() as count}}:
-                return int(cast("Any", count))
+                return max(int(cast("Any", count)), 0)
             case _:
                 return 0
     except (BadMessage, ValueError):

@@ -13,7 +13,9 @@ import httpx
 import pytest
 import trio
 import trio.testing
+from starlette.responses import Response
 
+from hookgate.channels.http.server import Receive, Scope, Send, serve_http
 from hookgate.config import ConfigError
 from hookgate.operations.approvals import decide
 from hookgate.operations.status import status
@@ -192,6 +194,32 @@ async def test_what_is_too_much_or_refused_for_good_is_lost_and_counted(monkeypa
             assert read["attributes"] == {"a": "1", "b": 0.5, "c": True, "d": "text"}
             nursery.cancel_scope.cancel()
     assert (exporter.sent, exporter.lost, exporter.why) == (1, 5, "")
+
+
+async def test_what_a_collector_says_of_itself_is_believed_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(otlp, "EVERY_S", 0.01)
+    monkeypatch.setattr(otlp, "FIRST_S", 0.01)
+    monkeypatch.setattr(otlp, "LONGEST_S", 0.05)
+    span = Span(TRACE, PARENT, "", "chat m", INTERNAL, 1, 2, {})
+    answers = [(503, "9" * 400, b"{}"), (200, "", b'{"partialSuccess": {"rejectedSpans": "-5"}}')]
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        status_, wait, body = answers.pop(0)
+        await Response(body, status_, {"retry-after": wait})(scope, receive, send)
+
+    async def serve(task_status: trio.TaskStatus[str]) -> None:
+        await serve_http(app, "127.0.0.1:0", started=task_status.started, stop=trio.Event())
+
+    with trio.fail_after(60):
+        async with trio.open_nursery() as nursery:
+            address = await nursery.start(serve)
+            exporter = Exporter(Collector(f"http://{address}"))
+            exporter.take(span)
+            nursery.start_soon(exporter.run)
+            while not exporter.sent:
+                await trio.sleep(0.01)
+            nursery.cancel_scope.cancel()
+    assert (exporter.sent, exporter.lost, exporter.why) == (1, 0, "")
 
 
 async def test_what_waits_at_the_end_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
