@@ -56,5 +56,5 @@ async def _programs(served: Served) -> tuple[str, ...]:
     assert runtime.guests is not None  # noqa: S101
     await runtime.guests.add("demo", [requester(FIRST.chat)], [OPERATOR_ROLE], "demo")
     ring = KeyRing(runtime.keys, runtime.guests, runtime.settings.config.keyed)
-    api, rpc = await add(ring, "demo", "api"), await add(ring, "demo", "rpc", OPERATOR_ROLE)
+    api, rpc = await add(ring, "demo", "api"), await add(ring, "demo", "rpc", OPERATOR_ROLE, same_person=True)
     return f"api: OPENAI_BASE_URL={address}/v1 OPENAI_API_KEY={api.key}", f"rpc: URL={address} KEY={rpc.key}"

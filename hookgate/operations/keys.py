@@ -51,14 +51,16 @@ async def listed(ring: KeyRing) -> tuple[KeyRow, ...]:
     return tuple(_row(ring, key) for key in ring.keys.listed())
 
 
-async def add(ring: KeyRing, name: str, channel: str, role: str = "") -> NewKey:
-    """Make a key. Whoever shows it is the person who has the id `CHANNEL:NAME`; `role`: one that they get besides."""
+async def add(ring: KeyRing, name: str, channel: str, role: str = "", same_person: bool = False) -> NewKey:
+    """Make a key. Whoever shows it is the person who has the id `CHANNEL:NAME`; `role`: one that they get besides.
+    `same_person`: also where the one called so has other ids, who is then one with this program."""
     if channel not in ring.channels:
         there = ", ".join(ring.channels) or "nothing"
         raise OperationRefused(f"{channel!r} takes no keys: here they can be for {there}")
     try:
         ring.keys.check(channel, name)
         if role:
+            _check_person(ring.guests, name, f"{channel}:{name}", same_person=same_person)
             await ring.guests.add(name, [Voter(channel, name)], [role], OPERATOR.id)
         key, shown = await ring.keys.add(channel, name, OPERATOR.id)
     except (NoKey, NotPaired) as error:
@@ -74,6 +76,17 @@ async def revoke(ring: KeyRing, name: str, channel: str = "") -> tuple[KeyRow, .
     for key in found:
         await ring.keys.revoke(key, OPERATOR.id)
     return tuple(_row(ring, key) for key in found)
+
+
+def _check_person(guests: Guests, name: str, holder: str, *, same_person: bool) -> None:
+    """Raises OperationRefused where a role would also be somebody else's, and theirs the program's."""
+    known = next((it for it in guests.listed() if it.name == name), None)
+    others = [it for it in known.ids if it != holder] if known is not None else []
+    if known is not None and known.counts and others and not same_person:
+        raise OperationRefused(
+            f"{name} is {', '.join(others)} already, who would have this role too, as the key would have the roles"
+            f" {', '.join(known.roles) or '(none)'}: say that it is the same person (--yes), or choose another name"
+        )
 
 
 def _row(ring: KeyRing, key: Key) -> KeyRow:

@@ -207,7 +207,8 @@ class RouteSection(Section):
 
 class HttpSection(Section):
     """Each switch but `ops` is a surface that answers programs which show a key for it: at the path of its name.
-    `metrics` "key": on this machine too. `ops`: the operators' page, below the page of each web channel, for whoever has logged in there."""
+    `metrics` "key": on this machine too. `ops`: the operators' page, below the page of each web channel, for whoever
+    has logged in there."""
 
     listen: str = "127.0.0.1:8710"
     rpc: bool = True

@@ -21,8 +21,8 @@ FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip")
 
 
 def make_metrics(runtime: Runtime, bearers: Bearers) -> App:
-    """Whoever asks through a proxy that says nothing of it looks as from here: where people come through one, `origin`
-    says so, and everybody shows a key."""
+    """Whoever asks through a proxy that says nothing of it looks as from here: where people come through one,
+    `origin` says so, and everybody shows a key."""
     config, look = runtime.settings.config, StoreLook(runtime.journal)
     wants_key = config.http.metrics == "key" or any(it.origin for it in config.channels.values())
 

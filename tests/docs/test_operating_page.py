@@ -19,7 +19,9 @@ TRACED = '[telemetry]\ntraces = "http://127.0.0.1:9"\n'
 
 async def test_the_families_of_the_table_are_all_that_there_are_with_their_labels(tmp_path: Path) -> None:
     async with open_served(configured(tmp_path, TRACED)) as served:
-        found = {it.name: tuple(name for name in it.labels if name != "le") for it in await metrics(served.runtime, "ok")}
+        found = {
+            it.name: tuple(name for name in it.labels if name != "le") for it in await metrics(served.runtime, "ok")
+        }
     told = {codes(row[0])[0]: tuple(codes(row[1])) for row in PAGE.one("families").rows}
     assert told == found
 

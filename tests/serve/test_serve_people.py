@@ -76,6 +76,14 @@ async def test_a_key_is_made_and_revoked_in_the_gateway_that_runs_and_outlives_i
                 with pytest.raises(ControlFailed):
                     await asked(control, "keys.add", **refused)
             assert served.runtime.policies.operates("rpc", "eve")
+            # Whoever is somebody else already does not become an operator with a key, unless that is said.
+            await asked(control, "people.add", name="sue", ids=["page:9"], roles=["reader"])
+            with pytest.raises(ControlFailed, match="sue is page:9 already"):
+                await asked(control, "keys.add", name="sue", channel="rpc", role="operator")
+            assert not served.runtime.policies.operates("page", "9")
+            same = {"name": "sue", "channel": "rpc", "role": "operator", "same_person": True}
+            assert (await asked(control, "keys.add", **same))["roles"] == ["reader", "operator"]
+            await asked(control, "keys.revoke", name="sue")
         async with open_gateway(settings, control, trio.Event()) as served:
             keys = served.runtime.keys
             assert keys is not None

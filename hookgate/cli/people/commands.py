@@ -143,13 +143,17 @@ def keys() -> None:
     "--channel", default="api", show_default=True, help="What it opens: a channel, or a surface as rpc is one."
 )
 @click.option("--role", default="", help="For the person who has the id CHANNEL:NAME, besides those that they have.")
+@click.option("--yes", is_flag=True, help="The person called NAME is the same, though they have other ids.")
 @config_option
 @control_option
-def keys_add(config_file: Path | None, control: Path | None, name: str, channel: str, role: str) -> None:
+def keys_add(
+    config_file: Path | None, control: Path | None, name: str, channel: str, role: str, *, yes: bool
+) -> None:
     """Make a key for NAME, and print it this once: what is kept is its hash."""
     from hookgate.cli.people.keys import add_key
 
-    guarded(lambda: add_key(config_file, control, name, channel, role))
+    params: dict[str, Json] = {"name": name, "channel": channel, "role": role, "same_person": yes}
+    guarded(lambda: add_key(config_file, control, params))
 
 
 @keys.command(name="list")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from hookgate.channels.printable import printable
@@ -12,6 +13,7 @@ from hookgate.control.client import read_rows
 from hookgate.operations.keys import KeyRow, NewKey
 from hookgate.operations.refused import OperationRefused
 from hookgate.program.endings import FAILED
+from hookgate.protocol.values import Json
 
 
 def list_keys(config_file: Path | None, control: Path | None, *, as_json: bool) -> int:
@@ -26,11 +28,11 @@ def _said(it: KeyRow) -> str:
     return f"made by {it.by}, {moment(it.at)}{idle}"
 
 
-def add_key(config_file: Path | None, control: Path | None, name: str, channel: str, role: str) -> int:
-    """The key alone goes to stdout, so that a script can keep it."""
+def add_key(config_file: Path | None, control: Path | None, params: Mapping[str, Json]) -> int:
+    """The key alone goes to stdout, so that a script can keep it. `params`: as `operations.keys.add` takes them."""
     asked = Asked(config_file, control, KEYS)
     try:
-        answer = asked.answer("keys.add", {"name": name, "channel": channel, "role": role})
+        answer = asked.answer("keys.add", params)
     except OperationRefused as error:
         failed(str(error))
         return FAILED
