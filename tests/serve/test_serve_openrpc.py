@@ -28,7 +28,7 @@ GIVEN: dict[str, dict[str, Any]] = {
     "message.wait": {"message": "M1", "timeout_s": 50, "asked": True},
     "people.add": {"name": "eve", "ids": ["web:eve"], "roles": ["ops"]},
     "people.role": {"name": "eve", "roles": []},
-    "keys.add": {"name": "eve", "channel": "rpc", "role": "ops"},
+    "keys.add": {"name": "eve", "channel": "rpc", "role": "ops", "same_person": True},
     "keys.revoke": {"name": "eve"},
     "approvals.decide": {"request": "", "approved": True, "grant": "session"},
     "approvals.revoke": {"grant": "none"},

@@ -59,7 +59,7 @@ def test_a_message_of_our_own_shape_says_what_it_says(value: object, message: Sa
     ],
 )
 def test_any_json_becomes_what_a_pointer_finds_or_a_block_of_code(value: object, rules: Rules, text: str) -> None:
-    assert said(value, rules) == Said(text, "events")
+    assert said(value, rules) == Said(text, "events", foreign=True)
 
 
 @pytest.mark.parametrize("text", ["/approve 1", "\n /new", "\u2003/stop"])
@@ -69,7 +69,7 @@ def test_what_others_have_written_into_an_event_is_never_a_command(text: str) ->
 
 
 def test_a_chat_of_its_own_for_each_incident_is_found_by_a_pointer() -> None:
-    assert said({"text": "hi", "incident": 7}, Rules("/text", "/incident")) == Said("hi", "7")
+    assert said({"text": "hi", "incident": 7}, Rules("/text", "/incident")) == Said("hi", "7", foreign=True)
     assert said({"incident": "a b"}, Rules(chat_from="/incident")).chat == "a b"
 
 
