@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
 from functools import partial
 from math import inf
 from typing import TYPE_CHECKING
@@ -17,8 +16,9 @@ from hookgate.loop.commands.invoking import Invoking, Leading
 from hookgate.loop.commands.table import Commands, Invocation, Source
 from hookgate.loop.delivery.delivery import Delivery
 from hookgate.loop.delivery.outlet import Outlet
-from hookgate.loop.doors.doors import SHUT_OUT, Turned
-from hookgate.loop.doors.pairing import Pairing, told
+from hookgate.loop.doors.accepting import Accepting
+from hookgate.loop.doors.doors import SHUT_OUT
+from hookgate.loop.doors.pairing import Pairing
 from hookgate.loop.sessions.jobs import Job, Jobs, Prompt
 from hookgate.loop.sessions.resting import Resting
 from hookgate.loop.sessions.taking_up import TakingUp
@@ -31,13 +31,10 @@ from hookgate.protocol.interfaces import Channel
 from hookgate.protocol.journal.values import (
     NOWHERE,
     Accepted,
-    Arrival,
     ArrivalKind,
-    Conversation,
     Unfinished,
     Upstream,
 )
-from hookgate.protocol.journal.values import Outcome as JournalOutcome
 
 if TYPE_CHECKING:
     from hookgate.loop.sessions.session import Session
@@ -48,9 +45,6 @@ BUSY = "I am still busy here and the queue is full. Please send this again later
 REJECTED = "I am still busy with the message before. Please send this again when it is answered."
 
 WITHDRAWN = "whoever sent it did not wait for an answer"
-
-MOST_KEPT = 200
-"""Characters of a message that does not come in."""
 
 Router = Callable[[Chat], Agent]
 """Which agent serves a chat that has no session yet."""
@@ -74,6 +68,9 @@ class Gateway:
             channels,
             lambda chat: self.agent_of(chat).around.redactor,
             self._lost,
+        )
+        self._accepting = Accepting(
+            shared.journal.intake, shared.guests, lambda chat: self.agent_of(chat).name, self.delivery.wake
         )
         self._shared = shared
         shared.doors.changed.append(self._shut_out)
@@ -103,9 +100,9 @@ class Gateway:
         # In a group it may be meant for another bot.
         ours = invocation is not None and invocation.command.known
         with self._shared.doors.judging(inbound, commands=ours, counts=counts) as judged:
-            arrival = self._arrival(inbound, upstream)
+            arrival = self._accepting.arrival(inbound, upstream)
             if judged.turned is not None:
-                accepted = await self._refuse(arrival, judged.turned)
+                accepted = await self._accepting.refuse(arrival, judged.turned)
             elif invocation is not None:
                 accepted = await self._invoking.invoke(invocation, arrival)
             else:
@@ -113,25 +110,12 @@ class Gateway:
             judged.counts = not accepted.known
         return accepted
 
-    async def _refuse(self, arrival: Arrival, turned: Turned) -> Accepted:
-        """What does not come in touches no hook, no model and no conversation: it is in the books with its end."""
-        inbound, chat = arrival.inbound, arrival.inbound.chat
-        if not turned.why:
-            return Accepted("", Conversation(chat.session_key, arrival.agent))
-        kept = replace(inbound, text=inbound.text[:MOST_KEPT], media=(), replaces=0)
-        tell = await told(turned, self._shared.guests)
-        outbox = (Outbound(chat, tell, kind="notice"),) if tell else ()
-        accepted = await self.journal.intake.refuse(replace(arrival, inbound=kept), turned.why, outbox)
-        if outbox:
-            self.delivery.wake(chat)
-        return accepted
-
     async def turn_away(self, inbound: Inbound) -> None:
         """As a stranger, whom the channel itself keeps out: it is in the books, if there are not too many of them.
         Raises StoreFailed."""
         with self._shared.doors.judging(inbound, commands=False, counts=False) as judged:
             if judged.turned is not None:
-                await self._refuse(self._arrival(inbound.sound, NOWHERE), judged.turned)
+                await self._accepting.refuse(self._accepting.arrival(inbound.sound, NOWHERE), judged.turned)
 
     def _lost(self, outbound: Outbound, why: str) -> None:
         """It will never arrive: whoever watches hears of it, and a request that nobody can see is not waited for."""
@@ -154,14 +138,8 @@ class Gateway:
 
     async def submit(self, inbound: Inbound) -> Accepted:
         """Take a message in that is none of a person's: no command, whatever it says."""
-        arrival = self._arrival(inbound.sound, NOWHERE)
+        arrival = self._accepting.arrival(inbound.sound, NOWHERE)
         return await self._enter(Prompt(arrival.inbound, await self.journal.intake.accept(arrival)))
-
-    def _arrival(self, inbound: Inbound, upstream: Upstream) -> Arrival:
-        # Platforms number the messages of each chat.
-        own = f"{inbound.chat.session_key} {inbound.message_id}" if inbound.message_id else ""
-        agent = self.agent_of(inbound.chat).name
-        return Arrival(inbound, agent, upstream.key or own, upstream.account, offset=upstream.offset)
 
     async def _enter(self, prompt: Prompt) -> Accepted:
         """It joins the queue, or the turn that runs, as the channel has it; else people read why it does not."""
@@ -174,15 +152,8 @@ class Gateway:
             return accepted
         refused = REJECTED if busy == "reject" else "" if session.jobs.offer(Job(prompt)) else BUSY
         if refused:
-            await self._settle(accepted, "refused", Outbound(chat, refused, kind="notice"))
+            await self._accepting.settle(accepted, "refused", Outbound(chat, refused, kind="notice"))
         return accepted
-
-    async def _settle(
-        self, accepted: Accepted, outcome: JournalOutcome, line: Outbound | None, why: str = ""
-    ) -> None:
-        await self.journal.intake.settle(accepted.id, outcome, () if line is None else (line,), why)
-        if line is not None:
-            self.delivery.wake(line.chat)
 
     def session(self, chat: Chat, jobs: Jobs | None = None) -> Session:
         """The conversation there, begun where there is none yet; `jobs` is then its queue, with what waits in it."""
@@ -246,7 +217,7 @@ class Gateway:
         if session.jobs.current is job:
             return session.stop()
         session.jobs.cancel(job)
-        await self._settle(accepted, "dropped", None, WITHDRAWN)
+        await self._accepting.settle(accepted, "dropped", None, WITHDRAWN)
         return True
 
     async def forget(self, chat: Chat) -> None:
@@ -306,11 +277,11 @@ class Gateway:
         if chat.channel not in self._channels:
             log.warning("message_without_channel", message=left.accepted.id, channel=chat.channel)
             if kind != "message":
-                await self._settle(left.accepted, "dropped", None)
+                await self._accepting.settle(left.accepted, "dropped", None)
         elif kind != "message":
             await self._invoking.take_up(left, repeats=kind == "decision" and not out)
         elif out:
-            await self._settle(left.accepted, "refused", None, SHUT_OUT)
+            await self._accepting.settle(left.accepted, "refused", None, SHUT_OUT)
         elif not self.session(chat).jobs.holds(left.accepted):
             self.session(chat).jobs.offer(Job(Prompt(left.inbound, left.accepted)), resumed=True)
 
