@@ -56,7 +56,8 @@ class Settings:
     named. `keys`: literal API keys by the name of their provider. `extensions` None: no zot extensions. `functions`:
     tools of the program that has hookgate inside it. `skills`, `context_files`: see `switched_on`. `recording`: keep
     what files were before a turn changed them. `looking`: nobody begins to work here, and what was not brought back
-    is no news. `serving`: the configuration's channels are opened too."""
+    is no news. `serving`: the configuration's channels are opened too. `called`: what people read where the
+    configuration is no file of theirs."""
 
     config: Config
     base: Path
@@ -70,6 +71,7 @@ class Settings:
     recording: bool = False
     looking: bool = False
     serving: bool = False
+    called: str = ""
 
     @property
     def kind(self) -> str:

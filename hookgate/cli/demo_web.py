@@ -29,7 +29,7 @@ async def run_web_demo() -> int:
             config, _redactor = demo_config(folder, "demo.toml", "demo_web.toml")
             set_up_logs(config.log)
             async with open_gateway(
-                Settings(config, HERE, serving=True), folder / "control.sock", trio.Event()
+                Settings(config, HERE, serving=True, called="the demo"), folder / "control.sock", trio.Event()
             ) as served:
                 begun()
                 programs = await _programs(served)
@@ -43,7 +43,8 @@ async def run_web_demo() -> int:
                 write(f"  terminal: hookgate status --control {folder}/control.sock\n")
                 write("\nPrograms get an answer here:\n\n")
                 write("".join(f"  {line}\n" for line in programs))
-                write("\nTry there: weather in Oslo; clean up the releases; show me the settings. Ctrl-C ends it.\n")
+                write("\nTry there: weather in Oslo; clean up the releases; show me the settings; deploy it;\n")
+                write("or, with a tool get_time that the client brings, what time is it. Ctrl-C ends it.\n")
                 await trio.sleep_forever()
     return 0
 
@@ -57,4 +58,10 @@ async def _programs(served: Served) -> tuple[str, ...]:
     await runtime.guests.add("demo", [requester(FIRST.chat)], [OPERATOR_ROLE], "demo")
     ring = KeyRing(runtime.keys, runtime.guests, runtime.settings.config.keyed)
     api, rpc = await add(ring, "demo", "api"), await add(ring, "demo", "rpc", OPERATOR_ROLE, same_person=True)
-    return f"api: OPENAI_BASE_URL={address}/v1 OPENAI_API_KEY={api.key}", f"rpc: URL={address} KEY={rpc.key}"
+    wait_s = runtime.settings.config.channels["api"].approval_wait_s
+    return (
+        f"api: OPENAI_BASE_URL={address}/v1 OPENAI_API_KEY={api.key}",
+        f"     (a call that waits for a yes is answered after {wait_s:.0f} s, with the /approve that says it)",
+        f"rpc: URL={address} KEY={rpc.key}",
+        "     (at /rpc; an operator's key: whoever has it has this gateway in hand)",
+    )

@@ -121,7 +121,7 @@ async def status_where(runtime: Runtime, state: str) -> Status:
     return Status(
         version=__version__,
         pid=os.getpid(),
-        config=str((config.file or config.base / configuration.FILE_NAME).resolve()),
+        config=config.called or str((config.file or config.base / configuration.FILE_NAME).resolve()),
         at=time(),
         started_at=runtime.telemetry.started_at,
         problems=(*_wrong(hooks, channels, stored), *_stuck(found), *_untraced(runtime)),

@@ -116,6 +116,9 @@ class Config(Section):
                 _known(f"{place}.delegates_to", "agent", name, agents)
         for name, channel in self.channels.items():
             _known(f"channels.{name}.agent", "agent", channel.agent, agents)
+            for glob in channel.agents:
+                if not set(glob) & set("*?["):
+                    _known(f"channels.{name}.agents", "agent", glob.removeprefix("!"), agents)
         for number, route in enumerate(self.routes):
             _known(f"routes.{number}.agent", "agent", route.agent, agents)
         return self

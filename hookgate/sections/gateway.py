@@ -123,6 +123,8 @@ class ChannelSection(Section):
             raise ValueError("a page has logins of its own, so nobody is paired there: add them to users")
         if self.kind == "telegram" and self.mode == "webhook" and not self.origin.startswith("https://"):
             raise ValueError("mode 'webhook' needs an origin with https, where the platform reaches this gateway")
+        if self.kind == "openai" and self.token_env:
+            raise ValueError("token_env is no key of a channel of the kind 'openai': programs have keys of their own")
         if problem := self._webhook_problem() if self.kind == "webhook" else "":
             raise ValueError(problem)
         return self

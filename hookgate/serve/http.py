@@ -12,6 +12,9 @@ from hookgate.channels.http.server import App, Receive, Scope, Send
 from hookgate.protocol.codec import encode
 from hookgate.serve.readiness import Readiness
 
+FOR_PROGRAMS = ("/hooks/", "/v1/", "/rpc/")
+"""What is below these is no page's, whether a channel answers there or not."""
+
 
 def mounted(ready: Callable[[], Awaitable[Readiness]], pages: Iterable[Page], endpoints: Mapping[str, App]) -> App:
     """`/health`: the program answers. `/ready`: what works and what does not, with 503 where something does not.
@@ -29,6 +32,8 @@ def mounted(ready: Callable[[], Awaitable[Readiness]], pages: Iterable[Page], en
                 await _say(send, status, {"ready": found.ready, **asdict(found)})
             case path if (endpoint := _endpoint(endpoints, path)) is not None:
                 await endpoint(scope, receive, send)
+            case path if path.startswith(FOR_PROGRAMS):
+                await _say(send, HTTPStatus.NOT_FOUND, {"error": f"there is nothing at {path}"})
             case path:
                 page = by_host.get(_host(scope)) or by_host.get("")
                 if page is None:

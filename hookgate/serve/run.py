@@ -57,10 +57,11 @@ class Flags:
 
 @dataclass(frozen=True)
 class Served:
-    """`address`: HOST:PORT with the port that was taken."""
+    """`address`: HOST:PORT with the port that was taken. `paths`: what answers programs there."""
 
     runtime: Runtime
     address: str
+    paths: tuple[str, ...] = ()
 
     @property
     def lines(self) -> Iterator[str]:
@@ -69,6 +70,7 @@ class Served:
         if not self.runtime.settings.config.channels:
             yield NO_CHANNEL
         yield from self.pages
+        yield from (f"programs: http://{self.address}{path}" for path in self.paths)
 
     @property
     def pages(self) -> Iterator[str]:
@@ -129,8 +131,10 @@ async def open_gateway(settings: Settings, control: Path | None, stopping: trio.
         if config.control.enabled or control:
             await stack.enter_async_context(open_gateway_control(runtime, control))
         pages = _pages(runtime, journal)
-        app = mounted(Looking(runtime, stopping), pages, {**runtime.endpoints, **_surfaces(runtime, journal)})
-        yield Served(runtime, await stack.enter_async_context(_open_http(app, pages, config.http.listen)))
+        endpoints = {**runtime.endpoints, **_surfaces(runtime, journal)}
+        app = mounted(Looking(runtime, stopping), pages, endpoints)
+        address = await stack.enter_async_context(_open_http(app, pages, config.http.listen))
+        yield Served(runtime, address, tuple(endpoints))
 
 
 def _pages(runtime: Runtime, journal: StoredJournal) -> tuple[Page, ...]:

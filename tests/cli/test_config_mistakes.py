@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from hookgate.assembly.preflight.check import unset
 from hookgate.assembly.preflight.naming import strange_names
+from hookgate.cli.hooks.inspect import check_config
 from hookgate.cli.migrate.toml import key, value
 from hookgate.config import ConfigError, parse
 from hookgate.places import Places
@@ -162,3 +163,22 @@ def test_a_channel_whose_variables_are_not_set_is_noted_before_serve_says_so(mon
     monkeypatch.setenv("BOT", "xoxb-1")
     monkeypatch.delenv("APP", raising=False)
     assert list(unset(config)) == ["channels.s.app_token_env: APP is not set: serve will not start"]
+
+
+@pytest.mark.parametrize(
+    ("keys", "says"),
+    [('agents = ["nope"]', "agents names the agent 'nope'"), ('token_env = "T"', "token_env is no key of a channel")],
+)
+def test_what_an_openai_channel_does_not_know_is_a_mistake(keys: str, says: str) -> None:
+    with pytest.raises(ConfigError, match=says):
+        parse(f'[channels.api]\nkind = "openai"\n{keys}\n', FILE)
+
+
+def test_a_check_of_what_serve_will_not_start_with_is_not_fine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("BOT", raising=False)
+    (tmp_path / "hookgate.toml").write_text('[channels.t]\nkind = "telegram"\ntoken_env = "BOT"\n')
+    with pytest.raises(ConfigError, match="serve will not start"):
+        check_config(tmp_path / "hookgate.toml")
+    assert "fine" not in capsys.readouterr().out

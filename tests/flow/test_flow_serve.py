@@ -7,6 +7,7 @@ import os
 import re
 import signal
 from pathlib import Path
+from typing import Any
 
 import httpx
 import trio
@@ -98,18 +99,39 @@ async def test_the_demo_opens_a_page_where_a_call_waits_for_whoever_has_its_toke
             while not (RPC.search(shown) and PROGRAMS.search(shown)):
                 shown += (await line_of(process.stdout)).decode()
             assert await asked_as_openai(shown, str(client.base_url)) == "Let me look.\n\nIn Oslo it is 20 °C, clear."
+            assert await calls_its_own_tool(shown) == "This is what came back:\nhalf past nine"
             assert await asked_by_rpc(shown, "hooks.list")
+            assert (await asked_by_rpc(shown, "status"))["config"] == "the demo"
+            refused = await asked_by_rpc(shown, "hooks.reload", "error")
+            assert "the demo has no configuration file" in refused["message"]
             process.send_signal(signal.SIGINT)
             assert await process.wait() == 0
     await none_left(tmp_path)
 
 
-async def asked_by_rpc(shown: str, method: str) -> list[object]:
+async def asked_by_rpc(shown: str, method: str, member: str = "result") -> Any:
     """What an operator's program is given by the address and key that the demo prints."""
     [found] = RPC.finditer(shown)
     async with httpx.AsyncClient(headers={"authorization": f"Bearer {found[2]}"}, timeout=DEADLINE_S) as program:
         answer = await program.post(f"{found[1]}/rpc", json={"jsonrpc": "2.0", "id": 1, "method": method})
-        return answer.json()["result"]
+        return answer.json()[member]
+
+
+async def calls_its_own_tool(shown: str) -> str:
+    """What a program reads that offers a tool, is asked to run it, and brings the result."""
+    [found] = PROGRAMS.finditer(shown)
+    given = dict(word.split("=", 1) for word in found[1].split())
+    headers = {"authorization": f"Bearer {given['OPENAI_API_KEY']}"}
+    said: list[dict[str, Any]] = [{"role": "user", "content": "what time is it?"}]
+    tools = [{"type": "function", "function": {"name": "get_time", "parameters": {"type": "object"}}}]
+    async with httpx.AsyncClient(base_url=given["OPENAI_BASE_URL"], headers=headers, timeout=DEADLINE_S) as program:
+        body = {"model": "hookgate", "messages": said, "tools": tools}
+        asked = (await program.post("/chat/completions", json=body)).json()["choices"][0]
+        assert asked["finish_reason"] == "tool_calls"
+        [call] = asked["message"]["tool_calls"]
+        said += [asked["message"], {"role": "tool", "tool_call_id": call["id"], "content": "half past nine"}]
+        answer = (await program.post("/chat/completions", json=body)).json()
+        return answer["choices"][0]["message"]["content"]
 
 
 async def asked_as_openai(shown: str, address: str) -> str:

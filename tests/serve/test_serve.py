@@ -47,11 +47,13 @@ async def test_health_is_alive_and_ready_names_what_is_not(tmp_path: Path) -> No
 
 async def test_a_gateway_without_a_channel_says_so_and_how_to_get_one(tmp_path: Path) -> None:
     async with open_served(configured(tmp_path)) as served:
-        _, line = served.lines
+        _, line, *_ = served.lines
         assert line.startswith("No channel is configured, so nobody can talk to it. ")
         assert '[channels.web] with kind = "web"' in line
     async with open_served(configured(tmp_path, '[channels.web]\nkind = "web"\n')) as served:
         assert not any("No channel" in line for line in served.lines)
+        status, said = await get(served, "/hooks/nope")
+        assert (status, said) == (404, {"error": "there is nothing at /hooks/nope"})
 
 
 async def test_a_gateway_that_stops_is_not_ready(tmp_path: Path) -> None:
@@ -128,9 +130,12 @@ async def test_what_init_writes_opens_a_page(tmp_path: Path) -> None:
     assert run_init(tmp_path, force=False, gateway=True) == 0
     file = tmp_path / "hookgate.toml"
     text = file.read_text().replace('#model = "ollama/qwen3:4b"', 'model = "ollama/qwen3:4b"')
+    text = text.replace("#[channels.api]\n#kind", "[channels.api]\nkind")
     file.write_text(text.replace(":8710", ":0") + f'[store]\njournal = "{tmp_path}/state/journal.db"\n')
     async with open_served(settled(file)) as served:
-        assert [line.partition(":")[0] for line in served.lines] == ["hookgate answers at http", "web"]
+        begin, page_line, *programs = served.lines
+        assert [it.partition(":")[0] for it in (begin, page_line)] == ["hookgate answers at http", "web"]
+        assert sorted(programs) == [f"programs: http://{served.address}/{it}" for it in ("metrics", "rpc", "v1")]
         async with httpx.AsyncClient() as client:
             page = await client.get(f"http://{served.address}/")
         assert page.status_code == 200

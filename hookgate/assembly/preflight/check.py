@@ -20,6 +20,8 @@ from hookgate.tools.registry import Registry
 from hookgate.tools.shell.background import Background
 from hookgate.tools.shell.sandbox import Sandbox
 
+NO_START = "serve will not start"
+
 
 def check_tools(config: Config, base: Path) -> None:
     """Raises ConfigError for what would keep the gateway from starting: an override or alias that is about no
@@ -62,7 +64,7 @@ def unset(config: Config) -> Iterator[str]:
     for name, channel in config.channels.items():
         for key, variable in channel.variables.items():
             if not configuration.named_secrets((variable,)):
-                yield f"channels.{name}.{key}: {variable} is not set: serve will not start"
+                yield f"channels.{name}.{key}: {variable} is not set: {NO_START}"
 
 
 def unkept(config: Config) -> str:

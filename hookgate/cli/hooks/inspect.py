@@ -29,7 +29,7 @@ def check_config(config_file: Path | None, *, strict: bool = False) -> int:
     """What would keep the gateway from starting is an error; what is only odd is a note, and one too where it is
     `strict`. Raises ConfigError."""
     from hookgate.assembly.models import unknown_of
-    from hookgate.assembly.preflight.check import check_files, check_tools
+    from hookgate.assembly.preflight.check import NO_START, check_files, check_tools
 
     config, file = _loaded(config_file)
     workspace, planned = configuration.workspace_folder(config), plans(config, file.parent)
@@ -42,6 +42,8 @@ def check_config(config_file: Path | None, *, strict: bool = False) -> int:
         say(f"note: {note}")
     if notes and strict:
         raise ConfigError(f"{file}: {counted(len(notes), 'note')}, and --strict takes none")
+    if any(note.endswith(NO_START) for note in notes):
+        raise ConfigError(f"{file}: as it is here, {NO_START}")
     rules = counted(len(config.approvals), "approval rule")
     fine = f"{file}: fine. Model {config.agent.model or '(none)'}, {counted(len(planned), 'hook')}, {rules}."
     say(f"{fine} {unknown_of(config, config.agent.model)}".rstrip())
