@@ -24,6 +24,7 @@ from hookgate.channels.openai.completions.chunks import Completion
 from hookgate.channels.openai.completions.wire import read_completion_request
 from hookgate.channels.openai.errors import ApiError, bad_request, turn_failed
 from hookgate.channels.openai.identity import agent_of, call_id, response_id
+from hookgate.channels.openai.load import Load
 from hookgate.channels.openai.responses.events import Response
 from hookgate.channels.openai.responses.wire import ResponseRequest, read_response_request
 from hookgate.channels.openai.serving import Client, Serving
@@ -58,7 +59,7 @@ class OpenAIApi:
         self._parts, self._started = parts, int(time())
         self._asking = Asking(settings, parts)
         self._serving = serving
-        self._aside = trio.CapacityLimiter(ASIDE)
+        self._load, self._aside = Load(), trio.CapacityLimiter(ASIDE)
 
     @property
     def app(self) -> App:
@@ -105,20 +106,22 @@ class OpenAIApi:
     async def _complete(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive, send)
         key = self._admit(request)
-        posted, wanted = await self._posted(request, key, read_completion_request)
-        asked = await self._asking.completion(posted, wanted)
-        options = wanted.stream_options
-        usage = options is not None and bool(options.include_usage)
-        form = Completion(f"chatcmpl-{asked.place.message}", wanted.model, int(time()), usage)
-        await self._serving.serve(Client(request, send, form, key), asked, stream=bool(wanted.stream))
+        with self._load.request(key):
+            posted, wanted = await self._posted(request, key, read_completion_request)
+            asked = await self._asking.completion(posted, wanted)
+            options = wanted.stream_options
+            usage = options is not None and bool(options.include_usage)
+            form = Completion(f"chatcmpl-{asked.place.message}", wanted.model, int(time()), usage)
+            await self._serving.serve(Client(request, send, form, key), asked, stream=bool(wanted.stream))
 
     async def _respond(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive, send)
         key = self._admit(request)
-        posted, wanted = await self._posted(request, key, read_response_request)
-        asked = await self._asking.response(posted, wanted)
-        form = Response(response_id(asked.place), wanted, int(time()))
-        await self._serving.serve(Client(request, send, form, key), asked, stream=bool(wanted.stream))
+        with self._load.request(key):
+            posted, wanted = await self._posted(request, key, read_response_request)
+            asked = await self._asking.response(posted, wanted)
+            form = Response(response_id(asked.place), wanted, int(time()))
+            await self._serving.serve(Client(request, send, form, key), asked, stream=bool(wanted.stream))
 
     async def _response(self, request: Request) -> HttpResponse:
         """One that was answered before."""
@@ -141,11 +144,14 @@ class OpenAIApi:
         """Raises ApiError, Refused and Gone."""
         if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
             raise ApiError(415, "the body has to be application/json")
-        raw = await read_body(request, BODY_BYTES, BODY_S)
-        if len(raw) > ASIDE_BYTES:
-            body, wanted, digest = await trio.to_thread.run_sync(_understood, raw, read, limiter=self._aside)
-        else:
-            body, wanted, digest = _understood(raw, read)
+        declared = request.headers.get("content-length", "")
+        size = min(int(declared), BODY_BYTES) if declared.isdigit() else BODY_BYTES
+        with self._load.body(key, size):
+            raw = await read_body(request, BODY_BYTES, BODY_S)
+            if len(raw) > ASIDE_BYTES:
+                body, wanted, digest = await trio.to_thread.run_sync(_understood, raw, read, limiter=self._aside)
+            else:
+                body, wanted, digest = _understood(raw, read)
         return Posted(key.name, request.headers, body, digest), wanted
 
 

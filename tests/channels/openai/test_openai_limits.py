@@ -5,12 +5,14 @@ from __future__ import annotations
 import gc
 import weakref
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
+from hookgate.channels.openai import load
 from hookgate.channels.openai.channel import OpenAIChannel
 from hookgate.channels.openai.completions.wire import CompletionRequest, read_completion_request
 from hookgate.channels.openai.errors import ApiError
@@ -21,8 +23,9 @@ from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.payloads import ApprovalRequested, TurnEnd, TurnStart
 from hookgate.protocol.values import Message, Step
-from tests.channels.openai.serving_api import asking, open_api
+from tests.channels.openai.serving_api import DEADLINE_S, asking, open_api
 from tests.channels.openai.test_openai_history import said
+from tests.model_server import says
 
 
 @pytest.mark.parametrize(
@@ -97,3 +100,24 @@ async def test_an_answer_is_let_go_of_however_many_people_it_waited_for(tmp_path
             answer = weakref.ref(channel.running(chat))
     gc.collect()
     assert answer() is None
+
+
+async def test_one_key_has_so_much_open_at_once_and_others_are_heard_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(load, "AT_ONCE", 1)
+    monkeypatch.setattr(load, "BYTES_AT_ONCE", 10_000)
+    async with open_api(tmp_path, replace(says("At last."), pause_s=DEADLINE_S / 2)) as api:
+        bob = await api.client("bob")
+        async with bob, api.ann.stream("POST", "/chat/completions", json=asking("Slowly.", stream=True)) as first:
+            # Its head has come, so it is open.
+            assert first.status_code == 200
+            refused = await api.ask("And I?")
+            assert (refused.status_code, refused.headers["retry-after"]) == (429, "5")
+            assert refused.json()["error"]["code"] == "busy"
+            assert (await bob.post("/chat/completions", json=asking("Hi."))).status_code == 200
+        assert (await api.ask("x" * 20_000)).status_code == 429
+        while (await api.ask("Now?")).status_code == 429:
+            # The gateway finds out that she has left.
+            pass
+        assert (await api.ask("And now?")).status_code == 200
