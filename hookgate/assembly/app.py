@@ -170,7 +170,7 @@ async def _make_shared(settings: Settings, journal: Journal, policies: Policies)
         return Shared(journal, slots, policies, doors=policies.doors)
     guests = Guests(journal, people(config), listed(config))
     await guests.load()
-    return Shared(journal, slots, policies, config.gateway.idle_s, policies.doors, guests)
+    return Shared(journal, slots, policies, config.gateway.idle_s, policies.doors, guests, config.keyed)
 
 
 async def _open_tools(stack: AsyncExitStack, settings: Settings, gate: Gate, redactor: Redactor) -> Toolset:

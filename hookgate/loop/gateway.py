@@ -60,7 +60,7 @@ class Gateway:
         self.sessions: dict[str, Session] = {}
         self.resting = Resting(self.sessions, shared.idle_s)
         deciding = approving.rows(lambda chat: self.agent_of(chat).approvals)
-        pairing = (Pairing(shared.guests, shared.doors).row,) if shared.guests is not None else ()
+        pairing = (Pairing(shared.guests, shared.doors, shared.keyed).row,) if shared.guests is not None else ()
         self.commands = Commands((*own.rows(self), *deciding, *pairing), more)
         self.journal = shared.journal
         self.delivery = Delivery(

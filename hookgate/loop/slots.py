@@ -26,7 +26,8 @@ MAX_TURNS = 8
 class Shared:
     """What all sessions of a gateway have in common: where they write, how many of them may work at once, and what
     people see of it in a channel, by its name. `idle_s`: a conversation that rests for so long is let go of. `doors`:
-    who comes in; `guests` None: nobody is let in while it runs."""
+    who comes in; `guests` None: nobody is let in while it runs. `keyed`: channels
+    whose people are keys."""
 
     journal: Journal
     slots: trio.Semaphore = field(default_factory=lambda: trio.Semaphore(MAX_TURNS))
@@ -34,6 +35,7 @@ class Shared:
     idle_s: float = inf
     doors: Doors = field(default_factory=Doors)
     guests: Guests | None = None
+    keyed: tuple[str, ...] = ()
 
 
 class Slot:

@@ -14,6 +14,7 @@ import trio
 
 from hookgate import config as configuration
 from hookgate.assembly.settings import Settings
+from hookgate.protocol.approval import Voter
 from hookgate.protocol.codec import decode, encode
 from hookgate.serve.run import Served
 from hookgate.store.journal.audit.chain import links
@@ -153,6 +154,17 @@ async def test_an_operator_asks_what_the_control_socket_answers_but_makes_no_key
         # Whoever is no operator any more is none with the next request.
         served.runtime.policies.doors.know(type(served.runtime.policies.doors.people)())
         assert (await ann.refused("sessions.list"))[0] == -32601
+
+
+async def test_no_key_lets_a_stranger_in_by_what_it_says_either(tmp_path: Path) -> None:
+    async with open_programs(tmp_path, "ann") as (served, [ann]):
+        guests = served.runtime.guests
+        assert guests is not None
+        code = await guests.offer(Voter("page", "666"))
+        sent = await ann.result("message.send", text=f"/pair {code} eve")
+        ended = await ann.result("message.wait", message=sent["message"], timeout_s=50)
+        assert [it["text"][:26] for it in ended["said"]] == ["Nobody is let in by a key:"]
+        assert [it.name for it in guests.listed()] == ["ann"]
 
 
 async def test_what_a_key_allows_ends_with_the_session_whoever_has_it(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from hookgate.approvals.people import requester
 from hookgate.loop.commands.table import Command, Invocation
 from hookgate.loop.doors.doors import STRANGER, Doors, Turned
@@ -10,6 +12,7 @@ from hookgate.processes.rates import Rate
 
 OPERATOR_ROLE = "operator"
 NOT_YOURS = f"Only those with the role {OPERATOR_ROLE} may let somebody in."
+AT_THE_MACHINE = "Nobody is let in by a key: say it in another chat, or at the machine."
 WHICH = "Say the code: /pair CODE [NAME]."
 TOO_MANY = "Too many codes at once: try again in {} s."
 
@@ -24,10 +27,10 @@ async def told(turned: Turned, guests: Guests | None) -> str:
 
 class Pairing:
     """`/pair`, in every chat, for those who have the right by now. However many codes somebody tries, few are looked
-    at."""
+    at. `keyed`: channels where nobody has it: who was let in by a key that was stolen would stay when it is gone."""
 
-    def __init__(self, guests: Guests, doors: Doors) -> None:
-        self._guests, self._doors = guests, doors
+    def __init__(self, guests: Guests, doors: Doors, keyed: Collection[str] = ()) -> None:
+        self._guests, self._doors, self._keyed = guests, doors, keyed
         self._tries = Rate(20, 30.0)
 
     @property
@@ -36,6 +39,8 @@ class Pairing:
 
     async def _pair(self, invocation: Invocation) -> str:
         by = requester(invocation.inbound.chat)
+        if by.channel in self._keyed:
+            return AT_THE_MACHINE
         if not self._doors.people.has_role(by, OPERATOR_ROLE):
             return NOT_YOURS
         code, _, name = invocation.args.partition(" ")
