@@ -19,7 +19,7 @@ from hookgate.loop.delivery.outlet import Outlet
 from hookgate.loop.doors.accepting import Accepting
 from hookgate.loop.doors.doors import SHUT_OUT
 from hookgate.loop.doors.pairing import Pairing
-from hookgate.loop.sessions.jobs import Job, Jobs, Prompt
+from hookgate.loop.sessions.jobs import STOPPED, WITHDRAWN, Job, Jobs, Prompt
 from hookgate.loop.sessions.resting import Resting
 from hookgate.loop.sessions.taking_up import TakingUp
 from hookgate.loop.slots import Shared
@@ -44,7 +44,6 @@ log = structlog.get_logger("hookgate.loop")
 BUSY = "I am still busy here and the queue is full. Please send this again later."
 REJECTED = "I am still busy with the message before. Please send this again when it is answered."
 
-WITHDRAWN = "whoever sent it did not wait for an answer"
 
 Router = Callable[[Chat], Agent]
 """Which agent serves a chat that has no session yet."""
@@ -129,7 +128,7 @@ class Gateway:
         for session in self.sessions.values():
             job = session.jobs.current
             if job is not None and isinstance(job.work, Prompt) and self._shared.doors.shuts_out(job.work.inbound):
-                session.stop()
+                session.stop(SHUT_OUT)
 
     def _keeps(self, invocation: Invocation | None) -> bool:
         """Whether it can be taken in while hookgate stops: what is stored is answered after the next start, and what
@@ -201,11 +200,12 @@ class Gateway:
             await session.jobs.idle()
         await self.delivery.idle(session_key)
 
-    def stop(self, session_key: str) -> bool:
-        """End the running turn and the running commands of a conversation; False when there are none."""
+    def stop(self, session_key: str, why: str = STOPPED) -> bool:
+        """End the running turn and the running commands of a conversation; False when there are none. `why` goes into
+        the journal."""
         session = self.sessions.get(session_key)
         ended = self._invoking.running.stop(session_key)
-        return (session is not None and session.stop()) or ended
+        return (session is not None and session.stop(why)) or ended
 
     async def withdraw(self, chat: Chat, accepted: Accepted) -> bool:
         """Whoever sent this message does not want it answered any more. False where it has ended. Raises
@@ -215,7 +215,7 @@ class Gateway:
         if session is None or job is None:
             return False
         if session.jobs.current is job:
-            return session.stop()
+            return session.stop(WITHDRAWN)
         session.jobs.cancel(job)
         await self._accepting.settle(accepted, "dropped", None, WITHDRAWN)
         return True

@@ -17,6 +17,7 @@ from hookgate.protocol.journal.values import Draft
 from hookgate.protocol.values import Message, Step
 
 TOO_LATE = "No call waits for these results any more."
+DROPPED = "a hook dropped it"
 
 
 async def let_in(turn: Turn) -> Inbound | None:
@@ -31,7 +32,7 @@ async def let_in(turn: Turn) -> Inbound | None:
         # Nothing is said behind what it brings.
         messages = brought(turn.transcript, said)
         if not messages:
-            await turn.transcript.end("dropped", outbox=(turn.line(TOO_LATE, "error"),))
+            await turn.transcript.end("dropped", outbox=(turn.line(TOO_LATE, "error"),), why=TOO_LATE)
             return None
         if all(it.role == "tool" for it in messages):
             await turn.transcript.append(*entering(turn.transcript, said))
@@ -50,7 +51,8 @@ async def let_in(turn: Turn) -> Inbound | None:
         case Replied() as replied:
             await _reply(turn, replied)
         case Dropped(tell=tell):
-            await turn.transcript.end("dropped", outbox=(turn.line(tell, "notice"),) if tell else ())
+            told = (turn.line(tell, "notice"),) if tell else ()
+            await turn.transcript.end("dropped", outbox=told, why=tell or DROPPED)
     return None
 
 

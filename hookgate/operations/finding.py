@@ -18,9 +18,9 @@ MAX_TEXT = 500
 
 @dataclass(frozen=True)
 class Located:
-    """`state` as in Whereabouts, `steps` the way that it came. `waits_for`: what has to happen before it goes on, in
-    words that follow "waits"; empty: nothing. `until`: when that is over at the latest, in seconds of the wall clock;
-    0: not known."""
+    """`state` and `why` as in Whereabouts, `steps` the way that it came. `waits_for`: what has to happen before it
+    goes on, in words that follow "waits"; empty: nothing. `until`: when that is over at the latest, in seconds of the
+    wall clock; 0: not known."""
 
     message: str
     session: str
@@ -30,6 +30,7 @@ class Located:
     waits_for: str
     until: float
     steps: tuple[Passage, ...]
+    why: str = ""
 
 
 async def find_messages(runtime: Runtime, upkeep: Upkeep, words: str = "", most: int = 100) -> tuple[Located, ...]:
@@ -46,7 +47,7 @@ def _located(runtime: Runtime, found: FoundMessage, pending: Mapping[str, Stored
     text = hidden(where.text)
     shown = text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}…"
     its = where.message, where.conversation.session, found.sender, shown
-    return Located(*its, where.state, waits, until, where.passages)
+    return Located(*its, where.state, waits, until, where.passages, hidden(where.why))
 
 
 def _waits(runtime: Runtime, found: FoundMessage, request: StoredRequest | None) -> tuple[str, float]:

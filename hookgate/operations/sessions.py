@@ -32,7 +32,7 @@ async def stop_turn(gateway: Gateway, session: str) -> bool:
     """End the turn that runs there; whether one did."""
     if session not in gateway.sessions:
         raise OperationRefused(f"there is no session {session!r}")
-    return gateway.stop(session)
+    return gateway.stop(session, "stopped by an operator")
 
 
 @dataclass(frozen=True)

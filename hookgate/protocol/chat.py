@@ -10,6 +10,9 @@ from hookgate.protocol.values import ProposedCall
 
 OutboundKind = Literal["answer", "output", "notice", "error"]
 
+LEFT = "left-"
+"""How the id of a stop begins that nobody asked for: the client whose turn it ends has gone."""
+
 
 @dataclass(frozen=True, slots=True)
 class Chat:

@@ -238,6 +238,10 @@ async def test_sessions_are_found_read_stopped_and_forgotten(tmp_path: Path, mon
         assert (status, text) == (200, "What ran in page:bob:c1 ends.")
         await served.runtime.gateway.idle("page:bob:c1")
         assert (await do(ann, "sessions.stop", session="page:bob:c1"))[1] == "Nothing runs in page:bob:c1 any more."
+        # The line that says "Stopped." has reached its chat; no answer ever did.
+        [message] = (await see(ann, "messages", words="k1"))["messages"]
+        assert (message["state"], message["why"]) == ("dropped", "stopped by an operator")
+        assert message["steps"][-1]["what"] == "delivered"
         read = await see(ann, "transcript", id=found["id"])
         assert read["entries"][0]["role"] == "user"
         assert read["entries"][0]["text"].startswith("a <i>secret</i> [REDACTED")

@@ -11,7 +11,7 @@ import trio
 from hookgate.channels.openai.channel import OpenAIChannel
 from hookgate.channels.openai.identity import Place
 from hookgate.channels.openai.settings import OpenAIParts
-from hookgate.protocol.chat import Inbound
+from hookgate.protocol.chat import LEFT, Inbound
 from hookgate.protocol.journal.values import Accepted
 
 log = structlog.get_logger("hookgate.openai")
@@ -51,7 +51,7 @@ class Leaving:
             return
         try:
             if answer is not None and answer.running:
-                await self._parts.receive(Inbound(place.chat, "/stop", message_id=f"left-{place.message}"))
+                await self._parts.receive(Inbound(place.chat, "/stop", message_id=f"{LEFT}{place.message}"))
             else:
                 await self._parts.withdraw(place.chat, left.accepted)
         except Exception as error:

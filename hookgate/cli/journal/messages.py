@@ -90,7 +90,15 @@ def _leaving(it: FoundMessage) -> str:
 def _lines(it: Whereabouts, waits: str, *, whole: bool) -> Iterator[str]:
     """`whole`: with the way that it came."""
     text, state = " ".join(it.text.split()), STATES.get(it.state, it.state)
-    known = f", and waits {waits}" if waits else f", and waits {WAITS[it.state]}" if it.state in WAITS else ""
+    known = (
+        f": {it.why}"
+        if it.why
+        else f", and waits {waits}"
+        if waits
+        else f", and waits {WAITS[it.state]}"
+        if it.state in WAITS
+        else ""
+    )
     yield f"{it.message} in {it.conversation.id} is {state}{known}: {text[:TEXT]}"
     rows = ((moment(row.at), f"{row.what}: {row.why}" if row.why else row.what) for row in it.passages)
     yield from (f"  {line}" for line in table(rows if whole else ()))

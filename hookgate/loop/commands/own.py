@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import trio
 
 from hookgate.loop.commands.table import Command, Invocation, Outcome
-from hookgate.loop.sessions.jobs import Compaction
-from hookgate.protocol.chat import Outbound
+from hookgate.loop.sessions.jobs import RENEWED, STOPPED, WITHDRAWN, Compaction
+from hookgate.protocol.chat import LEFT, Outbound
 
 if TYPE_CHECKING:
     from hookgate.loop.gateway import Gateway
@@ -25,8 +25,9 @@ def rows(gateway: Gateway) -> tuple[Command, ...]:
 
 
 async def _stopped(gateway: Gateway, invocation: Invocation) -> Outcome:
+    why = WITHDRAWN if invocation.inbound.message_id.startswith(LEFT) else STOPPED
     # The turn itself says that it stopped.
-    return "" if gateway.stop(invocation.session) else "Nothing is running here."
+    return "" if gateway.stop(invocation.session, why) else "Nothing is running here."
 
 
 async def _renewed(gateway: Gateway, invocation: Invocation) -> Outcome:
@@ -37,7 +38,7 @@ async def _renewed(gateway: Gateway, invocation: Invocation) -> Outcome:
     session = gateway.sessions.get(key)
     dropped = session.renew(accepted.conversation) if session else 0
     for message in accepted.meant:
-        await gateway.journal.intake.settle(message, "dropped")
+        await gateway.journal.intake.settle(message, "dropped", why=RENEWED)
     return "A new conversation." + (f" Waiting messages dropped: {dropped}." if dropped else "")
 
 

@@ -17,6 +17,10 @@ from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.journal.values import Accepted
 
 MAX_QUEUED = 20
+STOPPED = "stopped in its chat"
+WITHDRAWN = "the client left"
+RENEWED = "a new conversation was begun"
+"""Why a job ended before its time, for the journal."""
 
 
 @dataclass(frozen=True)
@@ -61,14 +65,15 @@ class Giver(Protocol):
 
 
 class Job:
-    """`scope` is the job's run; cancelling it before the job begins cuts it off at its first step. `begun_at`:
-    seconds of the wall clock; 0: not yet."""
+    """`scope` is the job's run; cancelling it before the job begins cuts it off at its first step. `stopped`:
+    why somebody did. `begun_at`: seconds of the wall clock; 0: not yet."""
 
     def __init__(self, work: Prompt | Compaction, giver: Giver | None = None) -> None:
         self.work = work
         self.scope = trio.CancelScope()
         self.end: End | None = None
         self.refused = ""
+        self.stopped = ""
         self.resumed = False
         self.begun_at = 0.0
         self._giver = giver

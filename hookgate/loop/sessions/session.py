@@ -16,7 +16,7 @@ from hookgate.loop.doors.doors import SHUT_OUT
 from hookgate.loop.model.compaction import compacted
 from hookgate.loop.sessions.carried import Carried
 from hookgate.loop.sessions.claims import BY, LEASE_S, begin_anew
-from hookgate.loop.sessions.jobs import Compaction, End, Job, Jobs, Prompt
+from hookgate.loop.sessions.jobs import RENEWED, STOPPED, Compaction, End, Job, Jobs, Prompt
 from hookgate.loop.sessions.transcript import Transcript
 from hookgate.loop.slots import Shared, Slot
 from hookgate.loop.turn import run_turn
@@ -71,7 +71,7 @@ class Session:
         album = prompt.inbound.album
         return bool(album) and self._turn is not None and self._turn.inbound.album == album
 
-    def stop(self) -> bool:
+    def stop(self, why: str) -> bool:
         """End the running turn now, or the one about to begin; the user's message stays in the transcript.
 
         False when there is none, or when it is ending already.
@@ -79,6 +79,7 @@ class Session:
         job = self.jobs.next
         if job is None or job.scope.cancel_called:
             return False
+        job.stopped = why
         job.scope.cancel()
         return True
 
@@ -104,6 +105,7 @@ class Session:
         self._renewed = conversation is None
         self.transcript = Transcript(self._shared.journal.work, conversation or self.transcript.conversation)
         if self.jobs.current is not None:
+            self.jobs.current.stopped = RENEWED
             self.jobs.current.scope.cancel()
         return dropped
 
@@ -184,7 +186,7 @@ class Session:
                         end = End("done")
             if scope.cancelled_caught or self._aborted is not None:
                 transcript = await self._begin(job) if transcript is None else transcript
-                await self._cut_off(job.work.chat, transcript)
+                await self._cut_off(job, transcript)
         except BaseException:
             with trio.move_on_after(LEASE_S, shield=True):
                 await (self._held if transcript is None else transcript).release()
@@ -247,6 +249,7 @@ class Session:
                 await transcript.rewind(said.replaces)
             await transcript.append(*entering(transcript, said))
         if claim.stopped:
+            job.stopped = job.stopped or STOPPED
             job.scope.cancel()
         return transcript
 
@@ -261,18 +264,19 @@ class Session:
         accepted = work.accepted or await intake.accept(Arrival(work.inbound, agent, ""))
         return accepted.conversation, accepted.id
 
-    async def _cut_off(self, chat: Chat, transcript: Transcript) -> None:
+    async def _cut_off(self, job: Job, transcript: Transcript) -> None:
         """Somebody has stopped it. What people have read stays in the conversation, unless a hook takes all back."""
+        chat = job.work.chat
         if self._aborted is not None:
             if transcript.claim is not None:
                 await transcript.rewind()
             text = self.agent.around.redactor.text(str(self._aborted))
-            await self._end(transcript, "refused", (), [Outbound(chat, text, kind="error")])
+            await self._end(transcript, "refused", (), [Outbound(chat, text, kind="error")], text)
             return
         # A conversation that was begun anew meanwhile has nothing to hear of the old one's end.
         outbox = [Outbound(chat, "Stopped.", kind="notice")] if transcript is self.transcript else []
         read, left = (self._turn.progress.read, self._turn.left) if self._turn is not None else ((), ())
-        await self._end(transcript, "dropped", read, [*left, *outbox])
+        await self._end(transcript, "dropped", read, [*left, *outbox], job.stopped)
 
     async def _compact(self, job: Compaction, transcript: Transcript) -> End:
         step = self.agent.step(self._turn_id(), Inbound(job.chat, ""))
@@ -286,11 +290,16 @@ class Session:
         self.jobs.refuse(self._refused)
 
     async def _end(
-        self, transcript: Transcript, outcome: Outcome, read: Sequence[Message], outbox: Sequence[Outbound]
+        self,
+        transcript: Transcript,
+        outcome: Outcome,
+        read: Sequence[Message],
+        outbox: Sequence[Outbound],
+        why: str = "",
     ) -> None:
         """The job's end, unless it has one, with what people are told of it, who may have to wait for that."""
         if transcript.claim is not None:
-            await transcript.end(outcome, *read, outbox=outbox)
+            await transcript.end(outcome, *read, outbox=outbox, why=why)
         elif outbox:
             await self._shared.journal.posting.post(self.agent.name, outbox)
         for it in outbox:

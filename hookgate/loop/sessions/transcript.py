@@ -125,12 +125,17 @@ class Transcript:
         self._measured, self._measured_at = 0, 0
 
     async def end(
-        self, outcome: Outcome, *messages: Message, outbox: Sequence[Outbound] = (), handed_over: Container[str] = ()
+        self,
+        outcome: Outcome,
+        *messages: Message,
+        outbox: Sequence[Outbound] = (),
+        handed_over: Container[str] = (),
+        why: str = "",
     ) -> None:
         """The last that is said under the claim; calls that have no result get one that says so, but those that
         whoever has asked runs: their ids are `handed_over`."""
         drafts = self._last(messages, handed_over)
-        self._wrote(await self.work.complete(self.held, outcome, drafts, outbox, self._read, self.cut_off))
+        self._wrote(await self.work.complete(self.held, outcome, drafts, outbox, self._read, self.cut_off, why))
         self.claim = None
         self.cut_off.clear()
         self._forget_calls()

@@ -139,9 +139,10 @@ class Work(Protocol):
         outbox: Sequence[Outbound] = (),
         read: Sequence[str] = (),
         audits: Sequence[CallAudit] = (),
+        why: str = "",
     ) -> tuple[Entry, ...]:
         """The end of the claim and of its message. Of the messages that joined, those in `read` end with it and all
-        others go back to the queue; requests that are open still are void."""
+        others go back to the queue; requests that are open still are void. `why` it came to this outcome."""
         ...
 
 

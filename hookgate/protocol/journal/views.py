@@ -6,7 +6,7 @@ Times are seconds of the wall clock.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -28,13 +28,23 @@ class Passage:
 @dataclass(frozen=True, slots=True)
 class Whereabouts:
     """Where a message is, and the way it came. `state`: `queued`, `running`, `waiting` (for a person), `sending` (it
-    has its outcome, and the chat does not have all of it yet), else where it came to in the end."""
+    has its outcome, and the chat does not have all of it yet), else where it came to in the end: `delivered` where it
+    was answered, `dropped` or `refused` where its chat has a line that says so at the most. `why` it is there."""
 
     message: str
     conversation: Conversation
     text: str
     state: str
     passages: tuple[Passage, ...]
+    why: str = ""
+
+    @staticmethod
+    def came_to(outcome: Outcome, passages: Sequence[Passage]) -> tuple[str, str]:
+        """The state, and why, of a message that has this outcome and nothing on its way any more."""
+        last = passages[-1]
+        if last.what != "delivered" or outcome not in ("dropped", "refused"):
+            return last.what, last.why
+        return outcome, next((it.why for it in reversed(passages) if it.what == outcome), "")
 
 
 @dataclass(frozen=True, slots=True)

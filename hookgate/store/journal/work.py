@@ -164,6 +164,7 @@ class Work:
         outbox: Sequence[Outbound] = (),
         read: Sequence[str] = (),
         audits: Sequence[CallAudit] = (),
+        why: str = "",
     ) -> tuple[Entry, ...]:
         written = _encoded(drafts)
 
@@ -173,9 +174,9 @@ class Work:
             tables.post(number, outbox, message)
             entries = tables.write(number, written)
             if message:
-                tables.end(message, outcome)
+                tables.end(message, outcome, why)
             for id_ in read:
-                tables.end(number_of(id_), outcome)
+                tables.end(number_of(id_), outcome, why)
             claims.return_joined(tables, number)
             claims.let_go(tables, number)
             return entries

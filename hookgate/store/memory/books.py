@@ -24,16 +24,18 @@ class Books:
 
     def _found(self, row: MessageRow) -> Whereabouts:
         tables = self._tables
-        state, thread = row.passages[-1].what, tables.threads.get(row.conversation.id)
-        if row.outcome is not None:
-            state = "sending" if any(it.row.in_reply_to == row.id for it in tables.outbox.values()) else state
+        thread, why = tables.threads.get(row.conversation.id), ""
+        if row.outcome is not None and any(it.row.in_reply_to == row.id for it in tables.outbox.values()):
+            state = "sending"
+        elif row.outcome is not None:
+            state, why = Whereabouts.came_to(row.outcome, row.passages)
         elif any(it.request.message == row.id and is_open(it, tables.clock()) for it in tables.requests.values()):
             state = "waiting"
         else:
             claim = thread.claim if thread is not None else None
             taken = row.joined_at or (claim is not None and claim.message == row.id)
             state = "running" if taken else "queued"
-        return Whereabouts(row.id, row.conversation, row.inbound.text, state, tuple(row.passages))
+        return Whereabouts(row.id, row.conversation, row.inbound.text, state, tuple(row.passages), why)
 
     async def sessions(self) -> tuple[SessionRow, ...]:
         return tuple(self._row(thread) for thread in self._tables.threads.values())

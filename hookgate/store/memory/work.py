@@ -191,6 +191,7 @@ class Work:
         outbox: Sequence[Outbound] = (),
         read: Sequence[str] = (),
         audits: Sequence[CallAudit] = (),
+        why: str = "",
     ) -> tuple[Entry, ...]:
         tables, thread = self._tables, self._tables.fenced(claim)
         tables.post(thread, outbox, claim.message)
@@ -198,9 +199,9 @@ class Work:
         if claim.message:
             row = tables.messages[claim.message]
             first = max(row.first, 0)
-            tables.end(row, outcome)
+            tables.end(row, outcome, why)
         for id_ in read:
-            tables.end(tables.messages[id_], outcome)
+            tables.end(tables.messages[id_], outcome, why)
         self._return_joined(thread)
         tables.trim(thread, first or thread.written)
         tables.let_go(thread)

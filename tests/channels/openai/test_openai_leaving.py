@@ -44,6 +44,8 @@ async def test_a_client_that_leaves_ends_its_turn(tmp_path: Path) -> None:
     async with open_api(tmp_path, hang(says("partly ", "never"), 2)) as api:
         await leave_in_the_middle(api)
         assert await until(lambda: outcomes(api)) == ["dropped"]
+        [found] = await api.served.runtime.journal.books.where("M1")
+        assert (found.passages[2].what, found.passages[2].why) == ("dropped", "the client left")
 
 
 async def test_or_the_turn_goes_on_where_that_is_configured(tmp_path: Path) -> None:

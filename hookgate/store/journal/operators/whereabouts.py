@@ -48,11 +48,14 @@ def find_message(tables: Tables, number: int) -> Whereabouts:
     """By its number, which is there."""
     [(conversation, at, format_, inbound, outcome, taken)] = tables.all(MESSAGE, number)
     passages = (Passage("accepted", at), *(Passage(*row) for row in tables.all(PASSAGES, number)))
-    if outcome is not None:
-        state = "sending" if tables.one(LEAVING, conversation, number) else passages[-1].what
+    why = ""
+    if outcome is not None and tables.one(LEAVING, conversation, number):
+        state = "sending"
+    elif outcome is not None:
+        state, why = Whereabouts.came_to(outcome, passages)
     elif tables.one(ASKED, number, tables.clock()):
         state = "waiting"
     else:
         state = "running" if taken else "queued"
     text = decoded(Inbound, format_, inbound).text
-    return Whereabouts(id_of(number), tables.conversation(conversation), text, state, passages)
+    return Whereabouts(id_of(number), tables.conversation(conversation), text, state, passages, why)

@@ -24,11 +24,12 @@ export const messages = {
   },
 };
 
-function row({ message, session, sender, text, state: how, waits_for: waits, until, steps }) {
+function row({ message, session, sender, text, state: how, waits_for: waits, until, steps, why: reason }) {
   const way = steps.map(({ what, at, why }) => el("span", { class: "step" }, visible(what), " ", when(at), why ? visible(` (${why})`) : ""));
   return [
     heading(el("b", {}, visible(message)), state(how), el("span", { class: "soft" }, visible(sender ? `${sender} in ${session}` : session))),
     el("p", { class: "text" }, visible(text || "(no text)")),
+    reason ? el("p", { class: "waits" }, visible(`${how}: ${reason}`)) : "",
     waits ? el("p", { class: "waits" }, visible(`waits ${waits}`), until ? ", until " : "", when(until)) : "",
     el("p", { class: "way soft" }, ...way),
   ];
