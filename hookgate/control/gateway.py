@@ -24,16 +24,15 @@ from hookgate.operations import (
     channels,
     hooks,
     keys,
-    letters,
     mcp,
-    messages,
     people,
     programs,
     sessions,
     status,
     tools,
 )
-from hookgate.operations.finding import Located, find_messages
+from hookgate.operations.journal import letters, messages
+from hookgate.operations.journal.finding import Located, find_messages
 from hookgate.protocol.approval import OPERATOR, Decision, Grant, Outcome, Voter
 
 if TYPE_CHECKING:

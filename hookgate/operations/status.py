@@ -15,7 +15,7 @@ from hookgate.loop.sessions.jobs import Prompt
 from hookgate.operations.approvals import Waiting, pending
 from hookgate.operations.channels import ChannelStatus, list_channels
 from hookgate.operations.hooks import HookStatus, list_hooks
-from hookgate.operations.store import OK, store_state
+from hookgate.operations.journal.store import OK, store_state
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.journal.views import AuditView, DeadLetter, Outgoing, Overview, StoreView
 from hookgate.telemetry.turns import Activity, Doing

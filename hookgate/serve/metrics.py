@@ -12,8 +12,8 @@ from hookgate.assembly.app import Runtime
 from hookgate.channels.http.bearer import Bearers
 from hookgate.channels.http.requests import Refused, answer
 from hookgate.channels.http.server import App, Receive, Scope, Send
+from hookgate.operations.journal.store import StoreLook
 from hookgate.operations.metrics import metrics
-from hookgate.operations.store import StoreLook
 from hookgate.telemetry.exposition import OPENMETRICS, TEXT, exposition, wants_openmetrics
 
 FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip")

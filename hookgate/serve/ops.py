@@ -16,11 +16,11 @@ from hookgate.channels.web.cards import card
 from hookgate.channels.web.ops.parts import Action, OpsParts
 from hookgate.channels.web.shapes import Card
 from hookgate.operations.approvals import decide, may_decide
-from hookgate.operations.audit import Verified, verify_audit
 from hookgate.operations.channels import ChannelStatus, list_channels
-from hookgate.operations.finding import Located, find_messages
 from hookgate.operations.hooks import HookStatus, Reloaded, list_hooks, reload_hooks, restart_hook
-from hookgate.operations.letters import drop_letter, retry_letter
+from hookgate.operations.journal.audit import Verified, verify_audit
+from hookgate.operations.journal.finding import Located, find_messages
+from hookgate.operations.journal.letters import drop_letter, retry_letter
 from hookgate.operations.refused import OperationRefused
 from hookgate.operations.sessions import (
     StoredSession,

@@ -9,7 +9,7 @@ import trio
 
 from hookgate.assembly.app import Runtime
 from hookgate.operations.hooks import list_hooks
-from hookgate.operations.store import OK, store_state
+from hookgate.operations.journal.store import OK, store_state
 from hookgate.protocol.channel import ChannelState
 
 FRESH_S = 1.0

@@ -152,7 +152,7 @@ async def test_behind_a_proxy_or_where_it_is_said_everybody_shows_a_key(origin: 
 async def test_scrapes_that_follow_each_other_closely_write_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hookgate.operations.store.FRESH_S", 3600.0)
+    monkeypatch.setattr("hookgate.operations.journal.store.FRESH_S", 3600.0)
     async with open_served(configured(tmp_path)) as served:
         holds, held = served.runtime.journal.holds, list[str]()
         hold = holds.hold

@@ -12,7 +12,7 @@ from hookgate.channels.printable import printable
 from hookgate.cli.journal.file import journal_of
 from hookgate.cli.journal.place import Place
 from hookgate.cli.printing import counted, failed, moment, say, say_json, table
-from hookgate.operations.messages import whole_id
+from hookgate.operations.journal.messages import whole_id
 from hookgate.program.endings import FAILED
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def _live(place: Place, messages: Sequence[str]) -> Mapping[str, str]:
     try:
         socket = None if place.session else ours(place.config_file, None, "journal.find")
         if socket is not None:
-            from hookgate.operations.finding import Located
+            from hookgate.operations.journal.finding import Located
 
             for message in messages[:MOST]:
                 rows = read_rows(Located, call(socket, "journal.find", {"words": message}))

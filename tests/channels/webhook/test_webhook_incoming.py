@@ -17,7 +17,7 @@ import trio
 
 from hookgate.channels.webhook.signing import read_secret, signed
 from hookgate.operations.hooks import reload_hooks
-from hookgate.operations.messages import where
+from hookgate.operations.journal.messages import where
 from hookgate.serve.run import Served
 from tests.channels.storing import PNG
 from tests.channels.webhook.asking_others import needs_others, others
