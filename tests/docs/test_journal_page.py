@@ -28,7 +28,7 @@ async def home(tmp_path: Path) -> Path:
     (tmp_path / "bin").mkdir()
     put_hookgate(tmp_path / "bin")
     (tmp_path / "hookgate.toml").write_text('[store]\njournal = "journal.db"\n')
-    await fill(tmp_path / "journal.db")
+    await fill(tmp_path / "journal.db", "main")
     return tmp_path
 
 

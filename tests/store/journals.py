@@ -32,18 +32,18 @@ async def keep_old(file: Path) -> None:
         await journal.work.complete(claim, "answered", [Draft(Message("user", "hello"))])
 
 
-async def fill(file: Path) -> None:
+async def fill(file: Path, agent: str = "default") -> None:
     """Ann asks for a file to be removed, which Bob allows; a day later Carl says something that nobody answers."""
     async with open_journal(file, wall=lambda: BEGUN) as journal:
-        await _removed(journal)
+        await _removed(journal, agent)
     async with open_journal(file, wall=lambda: BEGUN + DAY_S) as journal:
-        await journal.intake.accept(Arrival(Inbound(Chat("telegram", "7", "carl"), "hello?"), "default", "u2"))
+        await journal.intake.accept(Arrival(Inbound(Chat("telegram", "7", "carl"), "hello?"), agent, "u2"))
 
 
-async def _removed(journal: StoredJournal) -> None:
+async def _removed(journal: StoredJournal, agent: str) -> None:
     chat = Chat("telegram", "42", "ann")
     accepted = await journal.intake.accept(
-        Arrival(Inbound(chat, "Remove notes.txt\nplease", ("data:x",)), "default", "u1", offset="1")
+        Arrival(Inbound(chat, "Remove notes.txt\nplease", ("data:x",)), agent, "u1", offset="1")
     )
     claim = await journal.work.claim("gateway", 60)
     assert claim is not None
@@ -57,9 +57,9 @@ async def _removed(journal: StoredJournal) -> None:
     unreadable = ToolResult("ERROR", is_error=True, error=Fault("validation", "decode", "no JSON"))
     records = (
         CallRecord(
-            id="2.0", call=call, unreadable=None, agent="default", iteration=1, provider="builtin", spec_digest="ab"
+            id="2.0", call=call, unreadable=None, agent=agent, iteration=1, provider="builtin", spec_digest="ab"
         ),
-        CallRecord(id="2.1", call=None, unreadable=unreadable, agent="default", iteration=1),
+        CallRecord(id="2.1", call=None, unreadable=unreadable, agent=agent, iteration=1),
     )
     asks = Message("assistant", "I will.", (ProposedCall("c1", "bash", '{"command": "rm notes.txt"}'),))
     await journal.work.append(claim, [Draft(Message("user", "Remove notes.txt\nplease")), Draft(asks, records)])
