@@ -95,8 +95,10 @@ def clone(tmp_path: Path) -> Path:
     folder.mkdir(parents=True)
     (folder / "python").symlink_to(sys.executable)
     (folder / "pip").write_text(f"#!{folder}/python3\n")
-    locks = (f".{it.stem}" for it in (ROOT / "requirements").glob("*.lock"))
-    for name in ("bin/uv", "bin/go", ".mcp", ".axe", ".openrpc", *locks):
+    locks = {f".{it.stem}" for it in (ROOT / "requirements").glob("*.lock")}
+    # Each after what it is made of.
+    first = ("bin/uv", ".run", ".dev", "bin/go", ".mcp", ".axe", ".openrpc")
+    for name in (*first, *sorted(locks - set(first))):
         (folder.parent / name).touch()
     return tmp_path / "clone"
 
