@@ -50,6 +50,15 @@ async def test_what_is_wrong_comes_first_for_people_for_scripts_and_live(tmp_pat
         assert (fine.returncode, second) == (0, "Nothing is wrong.")
         assert first.startswith("hookgate ")
         assert first.endswith(f"with {settings.file}")
+        # Where a file says whose gateway is meant, another's is no answer; elsewhere it is.
+        other = tmp_path / "other"
+        other.mkdir()
+        assert (await run(other, "status", home=tmp_path)).returncode == 0
+        (other / "hookgate.toml").write_text("")
+        down = await run(other, "status", home=tmp_path)
+        assert (down.returncode, down.stdout) == (2, b"")
+        said = f"hookgate: no hookgate of {other}/hookgate.toml is running; another runs at "
+        assert down.stderr.decode().startswith(said)
         [turn] = [line for line in rest if line.startswith("  M1  web:owner:c  main  ")]
         assert "waits for a person to decide about ls" in turn
         asked = await run(tmp_path, "where", "what is HERE")
