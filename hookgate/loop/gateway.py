@@ -58,7 +58,7 @@ class Gateway:
     ) -> None:
         self.sessions: dict[str, Session] = {}
         self.resting = Resting(self.sessions, shared.idle_s)
-        deciding = approving.rows(lambda chat: self.agent_of(chat).approvals)
+        deciding = approving.rows(lambda chat: self.agent_of(chat).approvals, shared.keyed)
         pairing = (Pairing(shared.guests, shared.doors, shared.keyed).row,) if shared.guests is not None else ()
         self.commands = Commands((*own.rows(self), *deciding, *pairing), more)
         self.journal = shared.journal

@@ -176,6 +176,11 @@ async def test_what_a_key_allows_ends_with_the_session_whoever_has_it(tmp_path: 
             for grant in ("1h", "always"):
                 code, why = await who.refused("approvals.decide", request=request_, approved=True, grant=grant)
                 assert (code, "grant" in why) == (-32602, True), why
+        typed = await bob.result("message.send", text=f"/approve {request_} always")
+        told = await bob.result("message.wait", message=typed["message"], timeout_s=50)
+        assert "a yes is for once or for the session" in told["text"] or any(
+            "a yes is for once or for the session" in it["text"] for it in told["said"]
+        )
         assert (await ann.result("approvals.decide", request=request_, approved=True, grant="session"))["counted"]
 
 

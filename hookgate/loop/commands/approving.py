@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 from functools import partial
 
@@ -21,14 +21,18 @@ SHORT = 8
 """Characters of an id that people are shown."""
 MOST_SHOWN = 500
 """Characters of a call's arguments in a list."""
+TOO_LONG = "With a key a yes is for once or for the session: /approve ID session."
 WHICH = "Say which one: /pending lists what waits for you."
 
 
-def rows(approvals_of: Callable[[Chat], Approvals]) -> tuple[Command, ...]:
-    """They act at once, whatever the conversation does."""
+def rows(approvals_of: Callable[[Chat], Approvals], keyed: Collection[str] = ()) -> tuple[Command, ...]:
+    """They act at once, whatever the conversation does. `keyed`: channels whose people are keys: what one of them has
+    allowed would stay when it is gone, so there a yes is for a session at most."""
     of, deciding = approvals_of, partial(Command, kind="decision", takes=True)
     return (
-        deciding("approve", "let a call run", partial(_approved, of), syntax="ID [once|session|1h|always [WITHIN]]"),
+        deciding(
+            "approve", "let a call run", partial(_approved, of, keyed), syntax="ID [once|session|1h|always [WITHIN]]"
+        ),
         deciding("deny", "keep a call from running", partial(_denied, of), syntax="ID [REASON]"),
         Command("pending", "what waits for your word", partial(_pending, of), takes=True, syntax="[ID]"),
         Command("grants", "what was allowed for longer here", partial(_grants, of)),
@@ -46,12 +50,14 @@ async def _whoami(of: Callable[[Chat], Approvals], invocation: Invocation) -> st
     return f'You are {id_}. No person is listed under that: ids = ["{id_}"] below [people.NAME] makes you one.'
 
 
-async def _approved(of: Callable[[Chat], Approvals], invocation: Invocation) -> str:
+async def _approved(of: Callable[[Chat], Approvals], keyed: Collection[str], invocation: Invocation) -> str:
     request, _, rest = invocation.args.partition(" ")
     word, _, within = rest.strip().partition(" ")
     grant = GRANTS.get(word or "once")
     if grant is None:
         return f"{word!r} is nothing that a yes can be for: {', '.join(GRANTS)}."
+    if grant in ("1h", "always") and invocation.inbound.chat.channel in keyed:
+        return TOO_LONG
     decision = Decision(True, invocation.inbound.chat.sender, grant=grant, within=within.strip())
     return await _decided(of(invocation.inbound.chat), invocation, request, decision)
 
