@@ -49,9 +49,14 @@ class TaskTranscript(Transcript):
         return entries
 
     async def end(
-        self, outcome: Outcome, *messages: Message, outbox: Sequence[Outbound] = (), handed_over: Container[str] = ()
+        self,
+        outcome: Outcome,
+        *messages: Message,
+        outbox: Sequence[Outbound] = (),
+        handed_over: Container[str] = (),
+        why: str = "",
     ) -> None:
-        """The message goes on, so nothing ends but this."""
+        """The message goes on, so nothing ends but this; the call's result says `why`."""
         await self.append(*self._last(messages, handed_over), outbox=outbox, audits=tuple(self.cut_off))
         self.cut_off.clear()
         if not self._outlives:
