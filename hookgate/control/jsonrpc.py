@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, is_dataclass
-from functools import cache, wraps
-from inspect import BoundArguments, signature
+from functools import cache
+from inspect import BoundArguments, Signature, signature
 from typing import Any, cast
 
 from jsonrpcserver import Error, InvalidParams, Result, Success
@@ -54,10 +54,10 @@ async def answer(request: Members, methods: Methods) -> Members | None:
 def _served(method: Method) -> Any:  # noqa: ANN401 - the library types its methods as synchronous
     shape = signature(method.call)
 
-    # wraps, so that the library checks the params against the signature of the method itself.
-    @wraps(method.call)
     async def call(*args: Json, **params: Json) -> Result:
-        if faults := list(_faults(method.call, shape.bind(*args, **params))):
+        # The library would name the first misfit alone.
+        misfits = tuple(dict.fromkeys(_misfits(shape, args, params)))
+        if faults := misfits or tuple(_faults(method.call, shape.bind(*args, **params))):
             return InvalidParams("; ".join(faults))
         try:
             return Success(_members(await method.call(*args, **params)))
@@ -65,6 +65,15 @@ def _served(method: Method) -> Any:  # noqa: ANN401 - the library types its meth
             return Error(ERROR_SERVER_ERROR, str(error))
 
     return call
+
+
+def _misfits(shape: Signature, args: tuple[Json, ...], params: Members) -> Iterator[str]:
+    """What is missing, and what nobody takes: often the one is the other's misspelling."""
+    for bind in (shape.bind, shape.bind_partial):
+        try:
+            bind(*args, **params)
+        except TypeError as error:
+            yield str(error)
 
 
 def _members(result: Any) -> Any:  # noqa: ANN401 - what an operation returns

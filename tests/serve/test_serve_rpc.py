@@ -217,6 +217,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("message.send", {"text": "x" * 200_001}, "text"),
     ("message.send", {"text": "x", "session": "a:b"}, "session"),
     ("message.send", {"text": "x", "sesion": "a"}, "sesion"),
+    ("message.send", {"txt": "x"}, "'text'; got an unexpected keyword argument 'txt'"),
     ("message.wait", {"message": 5}, "message"),
     ("message.wait", {"message": "M1", "timeout_s": 56}, "timeout_s"),
     ("message.wait", {"message": "M1", "timeout_s": "1"}, "timeout_s"),
