@@ -208,9 +208,11 @@ async def test_without_a_model_it_names_every_key_that_would_choose_one_and_no_o
         .replace('model = "p/m"', "")
         .replace("[providers.p]", '[providers.p]\napi_key_env = "P_KEY"')
     )
-    assert (await doctor(tmp_path)).findings["agent"] == Finding(
+    found = await doctor(tmp_path)
+    assert found.status == 1
+    assert found.findings["agent"] == Finding(
         "agent",
-        "note",
+        "broken",
         "it has no model: no chat starts",
         'export OTHER_KEY=..., or model = "PROVIDER/MODEL" in [agent]',
     )

@@ -87,7 +87,7 @@ async def providers(it: Examined) -> list[Finding]:
     if it.file is not None and not config.agent.model:
         exports = "".join(f"export {key}=..., or " for key in configuration.choosing_keys(config))
         remedy = f'{exports}model = "PROVIDER/MODEL" in [agent]'
-        findings.append(note("agent", "it has no model: no chat starts", remedy))
+        findings.append(broken("agent", "it has no model: no chat starts", remedy))
     for name, section in config.providers.items():
         findings.append(await _provider(it, name, section))
     return findings
