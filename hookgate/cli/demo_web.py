@@ -41,6 +41,7 @@ async def run_web_demo() -> int:
                 write("".join(f"  {line}\n" for line in served.operators))
                 write(f"  metrics: http://{served.address}/metrics\n")
                 write(f"  terminal: hookgate status --control {folder}/control.sock\n")
+                write(f"            hookgate where --control {folder}/control.sock (where each message is)\n")
                 write("\nPrograms get an answer here:\n\n")
                 write("".join(f"  {line}\n" for line in programs))
                 write("\nTry there: weather in Oslo; clean up the releases; show me the settings; deploy it;\n")

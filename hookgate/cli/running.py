@@ -38,13 +38,15 @@ class Home:
 @dataclass(frozen=True)
 class Running:
     """`path`: its control socket. `looks`: methods that change nothing, by its own word. `strange`: it is neither of
-    this configuration file nor of this workspace, as far as it says."""
+    this configuration file nor of this workspace, as far as it says. `journal`: its file, absolute; empty where
+    that is not known."""
 
     path: Path
     home: Home = Home()
     pid: int = 0
     looks: frozenset[str] = frozenset()
     strange: bool = False
+    journal: str = ""
 
     @property
     def title(self) -> str:
@@ -71,8 +73,9 @@ class Running:
         return known if self.home != Home() else ", which does not say whose it is"
 
 
-def running(config_file: Path | None, control: Path | None) -> Running:
-    """The one at `control`; without it that of this file, of this workspace, else the newest.
+def running(config_file: Path | None, control: Path | None, looks: str = "") -> Running:
+    """The one at `control`; without it that of this file, of this workspace, else the newest. `looks`: of those that
+    can be asked this.
 
     Raises NothingRunning.
     """
@@ -80,6 +83,8 @@ def running(config_file: Path | None, control: Path | None) -> Running:
         return Running(find_socket(configuration.runtime_directory(), control))
     here, others = _here(config_file), list[Running]()
     for found in _all(here):
+        if looks and looks not in found.looks:
+            continue
         if found.home.file and found.home.file == here.file:
             return found
         others.append(found)
@@ -87,6 +92,17 @@ def running(config_file: Path | None, control: Path | None) -> Running:
         return it
     directory = configuration.runtime_directory()
     raise NothingRunning(f"no hookgate is running (no control socket answers in {directory})")
+
+
+def looked_at(config_file: Path | None, control: Path | None, looks: str = "") -> Running:
+    """The one that whoever only looks means. Another's only where there is no configuration here: a script that
+    watches this one must not see that one. `looks`: of several one that can be asked this. Raises NothingRunning."""
+    if control is not None:
+        return _asked(find_socket(configuration.runtime_directory(), control))
+    found, file = running(config_file, None, looks), config_file or Path(configuration.FILE_NAME)
+    if found.strange and file.exists():
+        raise NothingRunning(f"no hookgate of {file.resolve()} is running; another runs at {found.line}")
+    return found
 
 
 def running_for(method: str, config_file: Path | None, control: Path | None) -> Running:
@@ -161,6 +177,7 @@ def _asked(path: Path) -> Running:
         case {"config": str(file), "workspace": str(workspace), "pid": int(pid), "methods": {**methods}}:
             table = cast("dict[str, Any]", methods)
             looks = frozenset(name for name, it in table.items() if it == {"changes": False})
-            return Running(path, Home(file, workspace), pid, looks)
+            journal = cast("dict[str, Any]", answer).get("journal", "")
+            return Running(path, Home(file, workspace), pid, looks, journal=str(journal))
         case _:
             return Running(path)

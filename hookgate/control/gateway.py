@@ -194,9 +194,11 @@ class About:
     workspace: str
     pid: int
     methods: Mapping[str, Changes]
+    journal: str
 
 
 def _about(settings: Settings, methods: Methods) -> About:
     file = (settings.file or settings.base / configuration.FILE_NAME).resolve()
     named = {name: Changes(methods[name].changes) for name in sorted(methods)}
-    return About(str(file), configuration.workspace_key(settings.config), os.getpid(), named)
+    journal = str(configuration.journal_file(settings.config).absolute())
+    return About(str(file), configuration.workspace_key(settings.config), os.getpid(), named, journal)

@@ -54,6 +54,8 @@ async def test_what_is_wrong_comes_first_for_people_for_scripts_and_live(tmp_pat
         other = tmp_path / "other"
         other.mkdir()
         assert (await run(other, "status", home=tmp_path)).returncode == 0
+        found = await run(other, "where", "what is HERE", home=tmp_path)
+        assert found.stdout.startswith(b"M1 in web:owner:c/main/0 is held up, and waits for a person: ")
         (other / "hookgate.toml").write_text("")
         down = await run(other, "status", home=tmp_path)
         assert (down.returncode, down.stdout) == (2, b"")

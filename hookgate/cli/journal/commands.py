@@ -11,7 +11,7 @@ import click
 
 from hookgate.cli.exits import guarded, run
 from hookgate.cli.journal.place import Place
-from hookgate.cli.options import FILE, ListingGroup, config_option, json_option, yes_option
+from hookgate.cli.options import FILE, ListingGroup, config_option, control_option, json_option, yes_option
 
 
 def journal_option(command: Callable[..., None]) -> Callable[..., None]:
@@ -119,8 +119,9 @@ def sessions_forget(id_: str, yes: bool, place: Place) -> None:
 @click.command()
 @click.argument("message", default="", metavar="[ID|TEXT]")
 @journal_option
+@control_option
 @json_option
-def where(message: str, place: Place, as_json: bool) -> None:
+def where(message: str, place: Place, control: Path | None, as_json: bool) -> None:
     """Where a message is, what it waits for, and the way it came, each step with its time.
 
     It is named by its id, which may be cut short, or by a part of its text, its chat or its sender, or a person's
@@ -128,4 +129,4 @@ def where(message: str, place: Place, as_json: bool) -> None:
     """
     from hookgate.cli.journal.messages import show_messages
 
-    guarded(lambda: show_messages(message, place, as_json=as_json))
+    guarded(lambda: show_messages(message, place, control, as_json=as_json))

@@ -15,9 +15,8 @@ from typing import Any, cast
 
 from hookgate.channels.printable import char_columns, printable
 from hookgate.cli.printing import failed, say, say_json, screen_size, width_shown, write
-from hookgate.cli.running import Running, running
+from hookgate.cli.running import Running, looked_at
 from hookgate.cli.status.lines import report
-from hookgate.config import FILE_NAME
 from hookgate.control.client import NO_ANSWER, ControlFailed, NothingRunning, call, read_rows
 from hookgate.operations.approvals import Waiting
 from hookgate.operations.channels import ChannelStatus
@@ -42,12 +41,8 @@ class Asked:
 
     @property
     def gateway(self) -> Running:
-        """Another's only where there is no configuration here: a script that watches this one must not see that one.
-        Raises NothingRunning."""
-        found, file = running(self.config_file, self.control), self.config_file or Path(FILE_NAME)
-        if found.strange and file.exists():
-            raise NothingRunning(f"no hookgate of {file.resolve()} is running; another runs at {found.line}")
-        return found
+        """Raises NothingRunning."""
+        return looked_at(self.config_file, self.control)
 
 
 def show(asked: Asked) -> int:
