@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -157,6 +158,19 @@ async def test_nothing_is_left_of_an_editor_that_leaves_at_a_question(tmp_path: 
             await stream.aclose()
             assert await pipe.client.exits() == 0
         await none_left(tmp_path)
+    assert not (folder / "ran").exists()
+
+
+async def test_a_signal_at_a_question_ends_it_in_order_and_leaves_nothing(tmp_path: Path) -> None:
+    folder = scripted(tmp_path, ASKS, more=RULE + hook(tmp_path, "guard", 'intercept = ["before_tool"]'))
+    async with open_pipe(tmp_path, command=(sys.executable, "-m", "hookgate", "acp")) as pipe:
+        await asked(pipe, folder)
+        assert processes_of(tmp_path / "guard.py")
+        pipe.client.process.send_signal(signal.SIGTERM)
+        assert await pipe.client.exits() == 128 + signal.SIGTERM
+        assert "Traceback" not in pipe.client.stderr.decode()
+        await pipe.client.rest()  # whole frames up to the end
+    await none_left(tmp_path)
     assert not (folder / "ran").exists()
 
 
