@@ -127,7 +127,7 @@ async def test_a_call_is_judged_asked_for_allowed_and_answered_by_webhooks_throu
                 assert answer["data"]["in_reply_to"] == "m1"
                 await receiver.until(lambda: receiver.told("hookgate.approval.approved"))
                 await receiver.until(lambda: receiver.told("hookgate.event.turn_end"))
-                assert (await client.post("/hooks/pager", content=b"{}")).status_code == 405
+                assert (await client.post("/hooks/pager", content=b"{}")).status_code == 404
                 process.send_signal(signal.SIGTERM)
                 await process.wait()
     assert (tmp_path / "notes.txt").read_text() == "once\n"

@@ -35,7 +35,7 @@ async def program(folder: Path) -> AsyncGenerator[tuple[trio.Process, str]]:
             )
             assert process.stdout is not None
             line = (await line_of(process.stdout)).decode()
-            yield process, line.split()[-1].rstrip("/")
+            yield process, line.splitlines()[0].split()[-1].rstrip("/")
             if process.returncode is None:
                 os.kill(process.pid, signal.SIGTERM)
 
