@@ -51,7 +51,7 @@ Router = Callable[[Chat], Agent]
 
 class Gateway:
     """`channels` by name; `more`: commands beside its own. A session costs a task only while it has work, and nothing
-    once it has rested."""
+    once it has rested. `stopping`: it begins nothing any more."""
 
     def __init__(
         self, router: Router, channels: Mapping[str, Channel], shared: Shared, more: Source | None = None
@@ -82,7 +82,7 @@ class Gateway:
         self._router = router
         self._channels = channels
         self._turns = shared.slots.value
-        self._stopping = False
+        self.stopping = False
 
     async def receive(self, inbound: Inbound, upstream: Upstream = NOWHERE) -> Accepted:
         """Take a message in: returns once it is stored, and queued, answered as a command, or refused. One that has
@@ -93,7 +93,7 @@ class Gateway:
             await self.taking_up.begun.wait()
         inbound = inbound.sound
         invocation = self.commands.read(inbound) or self.commands.unknown(inbound)
-        if self._stopping and not self._keeps(invocation):
+        if self.stopping and not self._keeps(invocation):
             raise StoreFailed("hookgate is stopping: send it again when it is back")
         counts = invocation is None or not invocation.command.ends
         # In a group it may be meant for another bot.
@@ -144,7 +144,7 @@ class Gateway:
         """It joins the queue, or the turn that runs, as the channel has it; else people read why it does not."""
         session, chat, accepted = self.session(prompt.chat), prompt.chat, prompt.accepted
         assert accepted is not None  # noqa: S101 - what enters has been stored
-        if accepted.known or self._stopping or session.jobs.holds(accepted):
+        if accepted.known or self.stopping or session.jobs.holds(accepted):
             return accepted
         busy = self._shared.policy(chat.channel).busy if session.jobs.busy else "queue"
         if (busy == "steer" or session.belongs(prompt)) and session.steer(prompt):
@@ -264,7 +264,7 @@ class Gateway:
     async def drain(self) -> None:
         """Begin nothing any more, until what is at work has ended and its answers are there. What waits for its turn,
         or for a person, stays as it is stored, and what comes is stored, where that outlives the process."""
-        self._stopping = True
+        self.stopping = True
         for session in self.sessions.values():
             session.jobs.drop()
         for _ in range(self._turns):

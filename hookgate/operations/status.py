@@ -124,7 +124,7 @@ async def status_where(runtime: Runtime, state: str) -> Status:
         config=config.called or str((config.file or config.base / configuration.FILE_NAME).resolve()),
         at=time(),
         started_at=runtime.telemetry.started_at,
-        problems=(*_wrong(hooks, channels, stored), *_stuck(found), *_untraced(runtime)),
+        problems=(*_leaving(runtime), *_wrong(hooks, channels, stored), *_stuck(found), *_untraced(runtime)),
         turns=turns,
         sessions=Sessions(len(turns), config.config.gateway.max_turns, len(sessions), found.conversations),
         hooks=hooks,
@@ -158,6 +158,11 @@ def _turn(runtime: Runtime, session: Session, waiting: Collection[str] | None) -
         now = Activity("slot", now.name, now.since)
     its = (session.key, session.agent.name, job.work.chat.channel, accepted.id if accepted is not None else "")
     return TurnStatus(*its, job.begun_at, now.what, now.name, now.since, session.jobs.waiting)
+
+
+def _leaving(runtime: Runtime) -> Iterator[str]:
+    if runtime.gateway.stopping:
+        yield "it is stopping: nothing is begun any more, and what comes waits for the next start"
 
 
 def _wrong(hooks: Sequence[HookStatus], channels: Sequence[ChannelStatus], stored: str) -> Iterator[str]:

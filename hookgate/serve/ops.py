@@ -115,7 +115,7 @@ def ops_parts(runtime: Runtime, journal: StoredJournal) -> OpsParts:
         "letters.drop": Action(its.drop, "id"),
         "hooks.restart": Action(its.restart, "name"),
         "reload": Action(its.reload),
-        "audit.verify": Action(its.verify),
+        "audit.verify": Action(its.verify, changes=False),
     }
     return OpsParts(views, actions, its.record)
 

@@ -108,6 +108,14 @@ class Refusing:
         return ""
 
 
+async def test_a_gateway_that_is_stopping_says_so_first(tmp_path: Path) -> None:
+    async with open_served(configured(tmp_path, PAGE)) as served:
+        assert (await status(served.runtime)).problems == ()
+        await served.runtime.gateway.drain()
+        [said] = (await status(served.runtime)).problems
+        assert said.startswith("it is stopping: nothing is begun any more")
+
+
 async def test_a_store_that_cannot_be_read_is_named_beside_all_that_is_known_without_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

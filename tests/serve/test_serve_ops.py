@@ -284,7 +284,6 @@ async def test_reload_restart_and_audit_say_what_happened(tmp_path: Path) -> Non
             "hooks.restart",
             "reload",
             "reload",
-            "audit.verify",
         ]
 
 

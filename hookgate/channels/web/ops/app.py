@@ -70,7 +70,7 @@ class _Page:
         return answer(await view(Voter(self._channel, login.user), query))
 
     async def act(self, request: Request, login: Login) -> Response:
-        """Whatever is done stands in the record before, and is not done where it cannot."""
+        """Whatever changes something stands in the record before, and is not done where it cannot."""
         self._door.check_operator(login)
         name, by = request.path_params["name"], Voter(self._channel, login.user)
         action = self._parts.actions.get(name)
@@ -80,7 +80,8 @@ class _Page:
         about = text_of(members, action.about, MAX_ABOUT) if action.about else ""
         if action.about and not about:
             raise Refused(400, f"{action.about} says what it is done to")
-        await self._parts.record(by, name, about)
+        if action.changes:
+            await self._parts.record(by, name, about)
         done = await action.do(by, members)
         log.info("operator_acted", by=str(by), did=name, about=about)
         return answer(done)

@@ -16,10 +16,12 @@ Do = Callable[[Voter, Mapping[str, Any]], Awaitable[object]]
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """`about`: the member that says what it is done to; empty: it is done to the gateway."""
+    """`about`: the member that says what it is done to; empty: it is done to the gateway. `changes`: it does more
+    than look, and so is put on record."""
 
     do: Do
     about: str = ""
+    changes: bool = True
 
 
 @dataclass(frozen=True, slots=True)
