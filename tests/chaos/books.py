@@ -77,6 +77,8 @@ class Books:
     def problems(self, folder: Path) -> list[str]:
         with open_look(folder / "disk" / "journal.db") as tables:
             damaged = check(tables).mistakes
+        # What came since the last look stands there too.
+        self.look()
         return [
             *self.platform.wrong,
             *damaged,
