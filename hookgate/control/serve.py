@@ -33,9 +33,9 @@ Making = Callable[[], Awaitable[Methods]]
 
 
 @asynccontextmanager
-async def open_control(path: Path, methods: Methods | Making) -> AsyncGenerator[Path]:
-    """Serve `methods`, or what makes them once somebody asks, to this user's processes at the Unix socket `path`,
-    until left; then the file is gone.
+async def open_control(path: Path, methods: Making) -> AsyncGenerator[Path]:
+    """Serve this user's processes at the Unix socket `path`, until left; then the file is gone. `methods` makes what
+    they can ask for, once somebody does.
 
     Raises ControlUnavailable, before anything is served. Once open nothing raises here: what a client does, or a
     method, ends that connection or call at worst. Leaving cancels the calls that still run.
@@ -49,7 +49,7 @@ async def open_control(path: Path, methods: Methods | Making) -> AsyncGenerator[
             nursery.cancel_scope.cancel()
 
 
-async def _run_listener(listener: trio.SocketListener, methods: Methods | Making) -> None:
+async def _run_listener(listener: trio.SocketListener, methods: Making) -> None:
     welcome = partial(_welcome, methods, trio.Semaphore(MAX_CONNECTIONS))
     try:
         await trio.serve_listeners(welcome, [listener])
@@ -57,7 +57,7 @@ async def _run_listener(listener: trio.SocketListener, methods: Methods | Making
         log.exception("control_socket_lost")
 
 
-async def _welcome(methods: Methods | Making, seats: trio.Semaphore, stream: trio.SocketStream) -> None:
+async def _welcome(methods: Making, seats: trio.Semaphore, stream: trio.SocketStream) -> None:
     async with stream:
         try:
             await _converse(methods, seats, stream)
@@ -65,7 +65,7 @@ async def _welcome(methods: Methods | Making, seats: trio.Semaphore, stream: tri
             log.exception("control_connection_failed")
 
 
-async def _converse(methods: Methods | Making, seats: trio.Semaphore, stream: trio.SocketStream) -> None:
+async def _converse(methods: Making, seats: trio.Semaphore, stream: trio.SocketStream) -> None:
     if not _is_us(stream):
         log.warning("control_peer_refused", reason="another user's, or started by this hookgate")
         return
@@ -75,7 +75,7 @@ async def _converse(methods: Methods | Making, seats: trio.Semaphore, stream: tr
         await _turn_away(stream)
         return
     try:
-        await Connection(stream, await methods() if callable(methods) else methods).run()
+        await Connection(stream, await methods()).run()
     finally:
         seats.release()
 

@@ -21,11 +21,11 @@ from hookgate.cli.hooks.inspect import check_config, explain, list_hooks
 from hookgate.config import ConfigError, parse
 from hookgate.control.client import ControlFailed, NothingRunning, call, socket_path
 from hookgate.control.methods import Method
-from hookgate.control.serve import open_control
 from hookgate.protocol.values import Json
 from hookgate.tools.mcp.transport import sdk
 from tests.cli.program import PROMPT, Screen, configured, hook, open_pipes, run
 from tests.cli.zot_folders import extension, installed, project
+from tests.control.methods import open_control
 from tests.machine import Without, with_and_without
 
 NOWHERE = "http://127.0.0.1:9/v1"

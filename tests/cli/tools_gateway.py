@@ -12,6 +12,7 @@ import trio
 
 from hookgate.cli.tools.started import open_without_model
 from hookgate.control.gateway import gateway_methods
+from hookgate.control.methods import Methods
 from hookgate.control.serve import open_control
 from hookgate.store import open_store
 
@@ -25,7 +26,12 @@ async def main(folder: Path) -> None:
             runtime.agent.registry.unregister(name, "builtin")
         descriptions = runtime.tools.descriptions
         descriptions.subscribe(lambda revision: say(f"{revision} {descriptions.get('ls')}"))
-        async with open_control(folder / "c.sock", gateway_methods(runtime)):
+
+        async def methods() -> Methods:
+            await trio.lowlevel.checkpoint()
+            return gateway_methods(runtime)
+
+        async with open_control(folder / "c.sock", methods):
             say("up")
             await trio.to_thread.run_sync(sys.stdin.read, abandon_on_cancel=True)
 

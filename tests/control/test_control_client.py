@@ -14,9 +14,8 @@ import trio
 
 from hookgate.control import client
 from hookgate.control.client import NO_ANSWER, ControlFailed, NothingRunning, find_socket, socket_path
-from hookgate.control.serve import open_control
 from hookgate.operations.refused import OperationRefused
-from tests.control.methods import looking
+from tests.control.methods import looking, open_control
 
 pytestmark = pytest.mark.usefixtures("deadline")
 

@@ -20,9 +20,9 @@ from structlog.testing import capture_logs
 
 from hookgate.control.connection import MAX_IN_FLIGHT, MAX_LINE_BYTES
 from hookgate.control.place import ControlUnavailable
-from hookgate.control.serve import MAX_CONNECTIONS, open_control
+from hookgate.control.serve import MAX_CONNECTIONS
 from hookgate.protocol.codec import decode
-from tests.control.methods import looking
+from tests.control.methods import looking, open_control
 from tests.processes import line_of
 
 pytestmark = pytest.mark.usefixtures("deadline")
@@ -359,11 +359,13 @@ from hookgate.control.place import ControlUnavailable
 from hookgate.control.serve import open_control
 from hookgate.processes.guardian.prctl import keep_orphans
 keep_orphans()
+async def methods():
+    return {}
 async def main():
     print("ready", flush=True)
     sys.stdin.readline()
     try:
-        async with open_control(Path(sys.argv[1]), {}):
+        async with open_control(Path(sys.argv[1]), methods):
             print("open", flush=True)
             await trio.to_thread.run_sync(sys.stdin.readline)
     except ControlUnavailable as error:
@@ -452,8 +454,10 @@ from pathlib import Path
 from hookgate.control.serve import open_control
 from hookgate.processes.guardian.prctl import keep_orphans
 keep_orphans()
+async def methods():
+    return {}
 async def main():
-    async with open_control(Path(sys.argv[1]), {}):
+    async with open_control(Path(sys.argv[1]), methods):
         run = [sys.executable, "-c", sys.argv[2], sys.argv[1]]
         child = await trio.run_process(run, capture_stdout=True)
         orphan = await trio.run_process(["sh", "-c", '(setsid "$@" &)', "sh", *run], capture_stdout=True)

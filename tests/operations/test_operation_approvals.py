@@ -13,11 +13,11 @@ from hookgate.approvals.requests import Refused
 from hookgate.approvals.rules import Rule
 from hookgate.control.client import ControlFailed, call
 from hookgate.control.gateway import approval_methods
-from hookgate.control.serve import open_control
 from hookgate.protocol.hook.match import Globs, Matcher
 from hookgate.protocol.values import Json, ToolCall
 from hookgate.redaction import Redactor
 from tests.approvals.asking import STEP, House, Person
+from tests.control.methods import open_control
 
 RULE = Rule("shell", Matcher({"tools": Globs(("bash",))}), approvers=("boss",))
 SECRET = "s3cr3t-value"
