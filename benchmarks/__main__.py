@@ -13,6 +13,7 @@ from benchmarks import (
     bystanders,
     conversation,
     gate_call,
+    iteration,
     journal,
     many_callers,
     rpc_extensions,
@@ -25,7 +26,7 @@ from benchmarks import (
     tool_texts,
     zot_intercept,
 )
-from benchmarks.echo import build_echo
+from benchmarks.echo import build
 from benchmarks.figures import Figure, Run
 from benchmarks.report import machine, rewritten, table
 from benchmarks.served import completions, load, observed, page, platforms, stored, streams
@@ -41,6 +42,7 @@ BENCHMARKS = {
     "startup": startup,
     "sessions": sessions,
     "journal": journal,
+    "iteration": iteration,
     "tool_calls": tool_calls,
     "tool_texts": tool_texts,
     "zot_intercept": zot_intercept,
@@ -74,7 +76,7 @@ def main(names: tuple[str, ...], rounds: int, share: float, readme: bool, strict
         raise click.UsageError("--readme wants all of them")
     set_up_logs(LogSection())
     with tempfile.TemporaryDirectory(prefix="hookgate-bench-") as folder:
-        figures = _measured(names or tuple(BENCHMARKS), Run(build_echo(Path(folder)), rounds, share))
+        figures = _measured(names or tuple(BENCHMARKS), Run(build("echo", Path(folder)), rounds, share))
     where = machine()
     click.echo(f"{table(figures)}\n\n{where}")
     if readme:

@@ -20,16 +20,17 @@ from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values import Step, ToolCall
 from tests.gotool import run_go
 
-SOURCE = Path(__file__).parent / "go" / "echo"
+SOURCES = Path(__file__).parent / "go"
 TIMEOUT_S = 5.0
 PARAMS_BYTES = 512
 
 STEP = Step("main", "main-turn-1", Inbound(Chat("telegram", "42", "7"), "clean up"), model="openai/gpt-5-mini")
 
 
-def build_echo(folder: Path) -> Path:
-    run_go("build", "-o", str(folder / "echo"), ".", cwd=SOURCE)
-    return folder / "echo"
+def build(name: str, folder: Path) -> Path:
+    """The program of this name, into the folder."""
+    run_go("build", "-o", str(folder / name), ".", cwd=SOURCES / name)
+    return folder / name
 
 
 def tool_call(name: str = "bash") -> ToolCall:

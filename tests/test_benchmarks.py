@@ -12,7 +12,7 @@ import pytest
 import trio
 
 from benchmarks.__main__ import BENCHMARKS
-from benchmarks.echo import STEP, build_echo, frame_of, open_floor, open_gate, plan, tool_call
+from benchmarks.echo import STEP, build, frame_of, open_floor, open_gate, plan, tool_call
 from benchmarks.figures import Bar, Run, quantile
 from benchmarks.report import BEGIN, END, rewritten, row
 from hookgate.hooks.children.supervise import RequiredHookFailed
@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[1]
 
 @pytest.fixture(scope="module")
 def echo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_echo(tmp_path_factory.mktemp("echo"))
+    return build("echo", tmp_path_factory.mktemp("echo"))
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)
