@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 @control_option
 @json_option
 def channels(config_file: Path | None, control: Path | None, as_json: bool) -> None:
-    """Each channel of the running gateway: receiving, degraded or down, since when and why."""
+    """The running gateway's channels: state, since when, why."""
     guarded(lambda: _list(config_file, control, as_json=as_json))
 
 
 def _list(config_file: Path | None, control: Path | None, *, as_json: bool) -> int:
     from hookgate import config as configuration
-    from hookgate.cli.printing import say_rows, table
+    from hookgate.cli.printing import say_rows, table, width_shown
     from hookgate.cli.running import asked, running_for
     from hookgate.control.client import NothingRunning
     from hookgate.operations.channels import ChannelStatus, configured_channels
@@ -41,7 +41,7 @@ def _list(config_file: Path | None, control: Path | None, *, as_json: bool) -> i
             raise
         rows = configured_channels(configuration.load(config_file)[0])
         title = "No hookgate is running; this is what the configuration would open."
-    return say_rows(rows, lambda: [title, *table(_cells(rows))], as_json=as_json)
+    return say_rows(rows, lambda: [title, *table(_cells(rows), width_shown())], as_json=as_json)
 
 
 def _cells(rows: Iterable[ChannelStatus]) -> Iterator[tuple[str, ...]]:
@@ -61,7 +61,7 @@ def web() -> None:
 
 @web.command(name="password")
 def web_password() -> None:
-    """Ask for a password and print its hash, for [channels.NAME.users]; it may come as a line of stdin."""
+    """Ask for a password and print its hash. For [channels.NAME.users]; it may come as a line of stdin."""
     guarded(_print_hash)
 
 

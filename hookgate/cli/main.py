@@ -9,6 +9,7 @@ import click
 
 from hookgate import __version__
 from hookgate.cli.channels import channels, web
+from hookgate.cli.completion import completed, completion, kept_names, model_names
 from hookgate.cli.exits import guarded, needing_gateway, run
 from hookgate.cli.ext.commands import ext
 from hookgate.cli.hooks.commands import hooks
@@ -19,6 +20,13 @@ from hookgate.cli.people.commands import approvals, audit, keys, people
 from hookgate.cli.status.command import status
 from hookgate.cli.tools.commands import tools
 
+model_option = click.option(
+    "--model",
+    default="",
+    metavar="NAME",
+    shell_complete=completed(model_names),
+    help="Instead of agent.model: PROVIDER/MODEL, known or not.",
+)
 CONTEXT = {"help_option_names": ["-h", "--help"]}
 
 
@@ -45,8 +53,14 @@ def hookgate() -> None:
 @hookgate.command()
 @config_option
 @control_option
-@click.option("--model", default="", metavar="NAME", help="Instead of agent.model: PROVIDER/MODEL, known or not.")
-@click.option("--session", default="", metavar="NAME", help="Keep the conversation, or go on with the one kept so.")
+@model_option
+@click.option(
+    "--session",
+    default="",
+    metavar="NAME",
+    shell_complete=completed(kept_names),
+    help="Keep the conversation, or go on with the one kept so.",
+)
 @click.option("--continue", "last", is_flag=True, help="Go on with the one that was kept last in this workspace.")
 @click.option("--once", metavar="TEXT", help="Ask one question, print only the answer.")
 @click.option("--yes-from-stdin", is_flag=True, help="Let lines of a stdin that is no terminal answer questions.")
@@ -87,7 +101,7 @@ def chat(
 @config_option
 @control_option
 def serve(config_file: Path | None, control: Path | None) -> None:
-    """Run the gateway: its channels, the page and what answers there, until it is told to stop.
+    """Run the gateway and its channels until told to stop.
 
     SIGTERM lets running turns end first; a second one does not wait. Needs hookgate[gateway].
     """
@@ -111,9 +125,9 @@ def rpc(arguments: tuple[str, ...]) -> None:
 
 @hookgate.command()
 @click.option("--config", "config_file", type=FILE, help="A hookgate.toml; none is looked for.")
-@click.option("--model", default="", metavar="NAME", help="Instead of agent.model: PROVIDER/MODEL, known or not.")
+@model_option
 def acp(config_file: Path | None, model: str) -> None:
-    """Be the agent in an editor: the Agent Client Protocol on stdin and stdout.
+    """Be the agent in an editor: ACP on stdin and stdout.
 
     Editors start this themselves. Without --config it takes the model whose key is set, OPENAI_API_KEY or
     ANTHROPIC_API_KEY, and asks before bash, write and edit.
@@ -191,7 +205,7 @@ def config_check(config_file: Path | None, strict: bool) -> None:
 @config_group.command(name="accept")
 @click.option("--yes", is_flag=True, help="Without a question.")
 def config_accept(yes: bool) -> None:
-    """Vouch for files that changed while a command of a tool was running.
+    """Vouch for files that changed while a tool's command ran.
 
     hookgate neither starts nor believes them until you have looked at them.
     """
@@ -209,7 +223,7 @@ def migrate() -> None:
 @click.argument("file", type=FILE)
 @click.option("--inherit-env", is_flag=True, help="Let hooks see the whole environment, as picoclaw does.")
 def migrate_picoclaw(file: Path, inherit_env: bool) -> None:
-    """Print picoclaw's `hooks` block as hookgate.toml; notices go to stderr."""
+    """Print picoclaw's hooks as hookgate.toml. Notices go to stderr."""
     from hookgate.cli.migrate.picoclaw_toml import migrate_file
 
     guarded(lambda: migrate_file(file, inherit_env=inherit_env))
@@ -232,6 +246,7 @@ def control(method: str, params: str, config_file: Path | None, control: Path | 
     guarded(lambda: call_gateway(method, params, config_file, control))
 
 
+hookgate.add_command(completion)
 hookgate.add_command(hooks)
 hookgate.add_command(tools)
 hookgate.add_command(ext)

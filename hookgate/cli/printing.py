@@ -73,11 +73,29 @@ def lasting(seconds: float) -> str:
     return " ".join(words)
 
 
-def table(rows: Iterable[Sequence[str]]) -> list[str]:
-    """A line for each row, of columns as wide as they must be; a cell is one line, an empty one a dash."""
-    cells = [[one_line(cell) or "-" for cell in row] for row in rows]
-    heads = _padded([row[:-1] for row in cells])
-    return [f"{head}{row[-1]}".rstrip() for head, row in zip(heads, cells, strict=True)]
+def table(rows: Iterable[Sequence[str]], width: int | None = None, names: Sequence[str] = ()) -> list[str]:
+    """A line for each row, of columns as wide as they must be, below one of their names; a cell is one line, an empty
+    one a dash.
+
+    On a screen of this `width` the last column goes on below itself where it is too long. With names, where its other
+    columns alone would not fit, each row is a block: a line for each cell that holds something.
+    """
+    cells = [[one_line(cell) for cell in row] for row in rows]
+    filled = [[cell or "-" for cell in row] for row in (*([names] if names else []), *cells)]
+    heads = _padded([row[:-1] for row in filled])
+    indent = min(map(len, heads), default=0)
+    if width is not None and names and indent + NARROWEST > width:
+        return _blocks(cells, names, width)
+    parts = (_wrapped((head, row[-1]), indent, width) for head, row in zip(heads, filled, strict=True))
+    return [line.rstrip() for lines in parts for line in lines]
+
+
+def _blocks(cells: Iterable[Sequence[str]], names: Sequence[str], width: int) -> list[str]:
+    lines = list[str]()
+    for row in cells:
+        pairs = [(name, cell) for name, cell in zip(names, row, strict=True) if cell]
+        lines += [*([""] if lines else []), *aligned(pairs, width)]
+    return lines
 
 
 def aligned(rows: Iterable[Sequence[str]], width: int | None = None) -> list[str]:

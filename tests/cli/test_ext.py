@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -290,7 +291,7 @@ class Here:
 
     def mark(self) -> str:
         """What stands behind the extension's folder."""
-        assert list_extensions(None) == 0
+        assert list_extensions(None, as_json=False) == 0
         return self.capsys.readouterr().out.splitlines()[1].partition("/weather")[2].strip()
 
     @property
@@ -315,6 +316,9 @@ def test_a_projects_extension_is_trusted_until_it_changes(here: Here, name: str)
     assert here.mark() == ""
     (directory / "run").write_text("changed")
     assert here.mark() == "(changed since it was trusted)"
+    assert list_extensions(None, as_json=True) == 0
+    [row] = json.loads(here.capsys.readouterr().out)
+    assert (row["name"], row["enabled"], row["why_not"]) == ("weather", "yes", "changed since it was trusted")
     assert here.trust(name)[0] == 0
     assert here.untrust(name) == (0, f"untrusted {directory}\n")
     assert here.mark() == "(not trusted)"

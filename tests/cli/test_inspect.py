@@ -17,7 +17,8 @@ import trio
 from hookgate import config as configuration
 from hookgate.assembly.scripts import read_script
 from hookgate.cli.control import call_gateway
-from hookgate.cli.hooks.inspect import check_config, explain, list_hooks
+from hookgate.cli.hooks.explain import explain
+from hookgate.cli.hooks.inspect import check_config, list_hooks
 from hookgate.config import ConfigError, parse
 from hookgate.control.client import ControlFailed, NothingRunning, call, socket_path
 from hookgate.control.methods import Method
@@ -87,7 +88,7 @@ def test_explain_shows_guards_and_extensions_and_why_they_are_in_or_out(capsys: 
         "model": "",
         "agent": "",
     }
-    assert explain(None, {**call, "tool": "bash"}) == 0
+    assert explain(None, {**call, "tool": "bash"}, as_json=False) == 0
     shown = capsys.readouterr().out
     stage, *lines = shown.partition("approve_tool:")[0].splitlines()
     assert stage == "before_tool:"
@@ -100,9 +101,24 @@ def test_explain_shows_guards_and_extensions_and_why_they_are_in_or_out(capsys: 
     assert verdicts["zot:a"].startswith("out: tools = ")
     assert verdicts["zot:b"].endswith("whether it intercepts this is known when it runs")
     assert "is no built-in tool" not in shown
-    assert explain(None, {**call, "tool": "bsh"}) == 0
+    assert explain(None, {**call, "tool": "bsh"}, as_json=False) == 0
     assert capsys.readouterr().out.endswith("\ntool bsh: is no built-in tool (did you mean 'bash'?)\n")
-    assert explain(None, {**call, "tool": ""}) == 0
+    assert explain(None, {**call, "tool": "bash"}, as_json=True) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [it["name"] for it in told["stages"]["before_tool"]] == [name for _priority, name, _verdict in links]
+    standing = {it["name"]: it for it in told["stages"]["before_tool"]}
+    assert standing["guard"] == {
+        "name": "guard",
+        "priority": standing["guard"]["priority"],
+        "why_not": None,
+        "audit": False,
+        "timeout_s": 5.0,
+        "on_failure": "continue",
+        "known_later": False,
+    }
+    assert standing["zot:a"]["why_not"].startswith("tools = ")
+    assert told["out"]["redact"] == "its mode is off"
+    assert explain(None, {**call, "tool": ""}, as_json=False) == 0
     stages = [line for line in capsys.readouterr().out.splitlines() if line.endswith(":")]
     assert stages == ["on_message:", "before_llm:", "after_llm:", "before_send:"]
     assert "redact: out, its mode is off\nzot:stranger: out, it is not trusted\n" in shown

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import click
 
+from hookgate.cli.completion import completed, extension_names
 from hookgate.cli.exits import guarded, run
-from hookgate.cli.options import config_option
+from hookgate.cli.options import config_option, json_option
 
 
 class ExtGroup(click.Group):
@@ -26,7 +27,7 @@ class ExtGroup(click.Group):
 @click.group(cls=ExtGroup, invoke_without_command=True)
 @click.pass_context
 def ext(context: click.Context) -> None:
-    """Extensions of zot: what is installed, and installing, switching, trusting and removing it."""
+    """Extensions of zot: install, list, switch, trust, remove."""
     if context.invoked_subcommand is None:
         click.echo(context.get_help(), err=True)
 
@@ -40,11 +41,12 @@ def ext_help(context: click.Context) -> None:
 
 @ext.command(name="list")
 @config_option
-def ext_list(config_file: Path | None) -> None:
+@json_option
+def ext_list(config_file: Path | None, as_json: bool) -> None:
     """What is installed, in load order."""
     from hookgate.cli.ext.installed import list_extensions
 
-    guarded(lambda: list_extensions(config_file))
+    guarded(lambda: list_extensions(config_file, as_json=as_json))
 
 
 @ext.command(name="install")
@@ -62,7 +64,7 @@ def ext_install(source: str | None, config_file: Path | None) -> None:
 
 
 @ext.command(name="enable")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=completed(extension_names))
 @config_option
 def ext_enable(name: str | None, config_file: Path | None) -> None:
     """Load it again from the next start on."""
@@ -70,7 +72,7 @@ def ext_enable(name: str | None, config_file: Path | None) -> None:
 
 
 @ext.command(name="disable")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=completed(extension_names))
 @config_option
 def ext_disable(name: str | None, config_file: Path | None) -> None:
     """Keep it, but do not load it."""
@@ -84,10 +86,10 @@ def _switch(name: str, config_file: Path | None, *, enabled: bool) -> None:
 
 
 @ext.command(name="trust")
-@click.argument("name", metavar="NAME|DIR", required=False)
+@click.argument("name", metavar="NAME|DIR", required=False, shell_complete=completed(extension_names))
 @config_option
 def ext_trust(name: str | None, config_file: Path | None) -> None:
-    """Let a project's extension run without a question, as long as it stays as it is."""
+    """Run a project's extension unasked, as long as it stays as it is."""
     given = _needed(name, "trust", "<name|dir>")
 
     from hookgate import config as configuration
@@ -98,7 +100,7 @@ def ext_trust(name: str | None, config_file: Path | None) -> None:
 
 
 @ext.command(name="untrust")
-@click.argument("name", metavar="NAME|DIR", required=False)
+@click.argument("name", metavar="NAME|DIR", required=False, shell_complete=completed(extension_names))
 @config_option
 def ext_untrust(name: str | None, config_file: Path | None) -> None:
     """Ask about it again."""
@@ -112,7 +114,7 @@ def ext_untrust(name: str | None, config_file: Path | None) -> None:
 
 
 @ext.command(name="remove")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=completed(extension_names))
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 @config_option
 def ext_remove(name: str | None, yes: bool, config_file: Path | None) -> None:
@@ -130,7 +132,7 @@ ext.add_command(
 
 
 @ext.command(name="logs")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=completed(extension_names))
 @click.option("--follow", "-f", is_flag=True, help="Go on with what is written from now on.")
 @config_option
 def ext_logs(name: str | None, follow: bool, config_file: Path | None) -> None:

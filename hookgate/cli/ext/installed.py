@@ -13,7 +13,7 @@ from hookgate.assembly.extensions.looking import judge_of
 from hookgate.assembly.settings import ExtensionFlags
 from hookgate.channels.printable import one_line
 from hookgate.cli.agreeing import agreed_line
-from hookgate.cli.printing import table
+from hookgate.cli.printing import say_json, table, width_shown
 from hookgate.extensions.discovery import Entry, Judge, Places, look
 from hookgate.extensions.folders import Refused, vanish
 from hookgate.extensions.git import Git
@@ -43,7 +43,7 @@ def _places(config: Config) -> Places:
     return Places(Path.cwd(), configuration.extensions_folder(), configuration.zot_home(config))
 
 
-def list_extensions(config_file: Path | None) -> int:
+def list_extensions(config_file: Path | None, *, as_json: bool) -> int:
     """A table on stdout, in load order; what keeps one from being loaded stands behind its folder.
 
     Raises ConfigError.
@@ -52,10 +52,13 @@ def list_extensions(config_file: Path | None) -> int:
     entries, problems = look(_places(config))
     for problem in problems:
         tell(f"hookgate: {problem.text}")
-    if entries:
-        judge = judge_of(config, ExtensionFlags())
-        rows = [_row(entry, judge) for entry in entries]
-        sys.stdout.writelines(f"{line}\n" for line in table([COLUMNS, *rows]))
+    judge = judge_of(config, ExtensionFlags())
+    rows = [_row(entry, judge) for entry in entries]
+    if as_json:
+        say_json([dict(zip((*COLUMNS, "why_not"), row, strict=True)) for row in rows])
+    elif rows:
+        shown = ((*row[:-2], f"{row[-2]}  ({row[-1]})" if row[-1] else row[-2]) for row in rows)
+        sys.stdout.writelines(f"{line}\n" for line in table(shown, width_shown(), COLUMNS))
     elif not problems:
         tell("no extensions installed")
     return FAILED if problems else 0
@@ -168,22 +171,23 @@ def _named_here(name: str, places: Places) -> Entry:
     return named(name, ours or entries)
 
 
-def _row(entry: Entry, judge: Judge) -> Sequence[str]:
-    manifest = entry.manifest
+def _row(entry: Entry, judge: Judge) -> tuple[str, ...]:
+    """The cells of COLUMNS, and why it is not loaded."""
+    manifest, directory = entry.manifest, str(entry.directory)
     if manifest is None:
-        return (entry.scope, entry.name, "", "", "", f"{entry.directory}  ({entry.broken})")
+        return entry.scope, entry.name, "", "", "", directory, entry.broken
     enabled = "yes" if manifest.enabled else "no"
-    mark = _mark(judge(entry.directory)) if entry.scope == "project" else ""
-    return (entry.scope, entry.name, manifest.version, enabled, manifest.language, f"{entry.directory}{mark}")
+    why = _distrusted(judge(entry.directory)) if entry.scope == "project" else ""
+    return entry.scope, entry.name, manifest.version, enabled, manifest.language, directory, why
 
 
-def _mark(standing: Standing) -> str:
+def _distrusted(standing: Standing) -> str:
     match standing.kind:
         case "trusted":
             return ""
         case "new":
-            return "  (not trusted)"
+            return "not trusted"
         case "changed":
-            return "  (changed since it was trusted)"
+            return "changed since it was trusted"
         case "unreadable":
-            return f"  (cannot be trusted: {standing.reason})"
+            return f"cannot be trusted: {standing.reason}"

@@ -20,7 +20,7 @@ def hooks() -> None:
 @control_option
 @json_option
 def hooks_list(config_file: Path | None, control: Path | None, as_json: bool) -> None:
-    """State, pid, restarts, calls and times of the running gateway's hooks; else what the config would start."""
+    """The hooks that run, or else those that would: state and times."""
     from hookgate.cli.hooks.inspect import list_hooks
 
     guarded(lambda: list_hooks(config_file, control, as_json=as_json))
@@ -39,11 +39,12 @@ def hooks_list(config_file: Path | None, control: Path | None, as_json: bool) ->
 @click.option("--agent", default="", help="Instead of the one that answers in that chat.")
 @click.option("--tool", default="", help="A tool call of this name.")
 @click.option("--model", default="", help="Instead of agent.model.")
-def hooks_explain(config_file: Path | None, role: str | None, **call: str) -> None:
-    """Which hooks a call would pass, in order, and why each is in or out."""
-    from hookgate.cli.hooks.inspect import explain
+@json_option
+def hooks_explain(config_file: Path | None, role: str | None, as_json: bool, **call: str) -> None:
+    """Which hooks a call would pass, and why each is in or out."""
+    from hookgate.cli.hooks.explain import explain
 
-    guarded(lambda: explain(config_file, call, role))
+    guarded(lambda: explain(config_file, call, role, as_json=as_json))
 
 
 @hooks.command(name="check")
@@ -52,7 +53,7 @@ def hooks_explain(config_file: Path | None, role: str | None, **call: str) -> No
 @click.option("--env", multiple=True, metavar="NAME=VALUE", help="For the hook; may be repeated.")
 @json_option
 def hooks_check(command: tuple[str, ...], directory: str, env: tuple[str, ...], as_json: bool) -> None:
-    """Put somebody's hook to the test: hookgate hooks check -- COMMAND..."""
+    """Put a hook to the test."""
     from hookgate.cli.hooks.check import check_command
 
     run(lambda: check_command(command, directory, env, as_json=as_json))

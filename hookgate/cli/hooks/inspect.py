@@ -1,27 +1,20 @@
-"""Commands that look and start nothing: config check, hooks list, hooks explain."""
+"""Commands that look and start nothing: config check, hooks list."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hookgate import config as configuration
 from hookgate.assembly.hooks.opening import plans
-from hookgate.assembly.tools.opening import all_rules
-from hookgate.cli.printing import counted, say, say_rows, table
+from hookgate.cli.printing import counted, say, say_rows, table, width_shown
 from hookgate.config import ConfigError
-from hookgate.mistakes import close
-from hookgate.protocol.chat import Chat, Inbound
-from hookgate.protocol.hook.stages import Stage
-from hookgate.protocol.values import Step
 from hookgate.sections import Config
 
 if TYPE_CHECKING:
-    from hookgate.assembly.hooks.hook_order import Link
     from hookgate.operations.hooks import HookStatus
 
 
@@ -133,7 +126,7 @@ def laid_out(rows: Sequence[HookStatus]) -> list[str]:
     for row, cell in zip(rows, cells, strict=True):
         cell["stages"] = LATER if row.stages is None else cell["stages"]
     names = [name for name in COLUMNS if any(cell[name] for cell in cells)]
-    return table([names, *([cell[name] for name in names] for cell in cells)])
+    return table(([cell[name] for name in names] for cell in cells), width_shown(), names)
 
 
 def _cell(value: str | float | Sequence[str] | None) -> str:
@@ -144,83 +137,3 @@ def _cell(value: str | float | Sequence[str] | None) -> str:
             return str(value)
         case _:
             return ",".join(value)
-
-
-# --- hooks explain ------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Case:
-    step: Step
-    tool: str
-
-
-def explain(config_file: Path | None, call: Mapping[str, str], roles: str | None = None) -> int:
-    """The chain of each stage that such a call passes, in order, and why each hook is in or out. Without a tool it is
-    about a message. `roles` None: those that the configuration gives the sender."""
-    from hookgate.assembly.hooks.hook_order import chain
-
-    config, file = configuration.load(config_file)
-    case = _case(config, call, roles)
-    laid = chain(config, file.parent)
-    for stage in _TOOL_STAGES if case.tool else [stage for stage in Stage if stage not in _TOOL_STAGES]:
-        say(f"{stage}:")
-        for line in _explained(laid.links, stage, case) or ["  (no hook stands here)"]:
-            say(line)
-    for name, why in laid.out.items():
-        say(f"{name}: out, {why}")
-    if case.tool:
-        _explain_approval(config, case)
-        _explain_tool(config, case.tool)
-    return 0
-
-
-_TOOL_STAGES = [Stage.BEFORE_TOOL, Stage.APPROVE_TOOL, Stage.AFTER_TOOL]
-
-
-def _case(config: Config, call: Mapping[str, str], roles: str | None) -> _Case:
-    from hookgate.approvals.people import People, requester
-    from hookgate.assembly.agents import Routes
-    from hookgate.assembly.hooks.opening import people
-
-    chat = Chat(call["channel"], call["chat"], call["sender"], call["chat_type"], call["thread"])
-    agent = call["agent"] or Routes(config)(chat)
-    if agent not in (config.agent.name, *config.agents):
-        raise ConfigError(f"there is no agent {agent!r}{close(agent, (config.agent.name, *config.agents))}")
-    section = config.agents.get(agent)
-    model = call["model"] or (section.model if section is not None and section.model else config.agent.model)
-    known = People(people(config)).roles(requester(chat)) if roles is None else tuple(filter(None, roles.split(",")))
-    return _Case(Step(agent, "", Inbound(chat, ""), model=model, roles=known), call["tool"])
-
-
-def _explained(links: Sequence[Link], stage: Stage, case: _Case) -> list[str]:
-    there = [link for link in links if stage in link.rules.stages]
-    width = max((len(link.name) for link in there), default=0)
-    return [f"  {link.rules.priority:>5}  {link.name:<{width}}  {_verdict(link, stage, case)}" for link in there]
-
-
-def _verdict(link: Link, stage: Stage, case: _Case) -> str:
-    mismatch = link.rules.match.mismatch(case.step, case.tool)
-    if mismatch:
-        return f"out: {mismatch}"
-    audit = " (audit: it is asked, nothing it says counts)" if link.rules.mode == "audit" else ""
-    # A guard runs in this process: nobody waits for an answer that might not come.
-    timed = "" if link.rules.inside else f"timeout {link.rules.timeout(stage):g} s, "
-    later = "; whether it intercepts this is known when it runs" if link.rank is not None else ""
-    return f"in{audit}, {timed}on failure {link.rules.policy(stage)}{later}"
-
-
-def _explain_tool(config: Config, tool: str) -> None:
-    """What was only mistyped would pass the same chain."""
-    from hookgate.assembly.preflight.naming import known_names
-
-    if why := known_names(config).stranger(tool):
-        say(f"tool {tool}: {why.replace('covers', 'is', 1)}")
-
-
-def _explain_approval(config: Config, case: _Case) -> None:
-    for rule in all_rules(config):
-        mismatch = rule.match.mismatch(case.step, case.tool)
-        origins = f" about calls of origin {', '.join(rule.origins.patterns)}" if rule.origins.patterns else ""
-        asked = f"a person is asked{origins}"
-        say(f"approval rule {rule.name}: {'does not apply: ' + mismatch if mismatch else asked}")

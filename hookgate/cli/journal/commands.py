@@ -26,13 +26,13 @@ def journal_option(command: Callable[..., None]) -> Callable[..., None]:
 
 @click.group()
 def store() -> None:
-    """The journal's file: check it, copy it, write it out, drop what is old."""
+    """The journal's file: check, copy, write out, trim it."""
 
 
 @store.command(name="check")
 @journal_option
 def store_check(place: Place) -> None:
-    """Read all of it: every page, every value, and whether the books balance. The status is 0 where it is whole."""
+    """Read every page and value, and whether the books balance. The status is 0 where it is whole."""
     from hookgate.cli.journal.file import check_file
 
     guarded(lambda: check_file(place))
@@ -62,7 +62,7 @@ def store_export(place: Place) -> None:
 @click.option("--mb", type=click.FloatRange(0, min_open=True), help="Then the oldest, until no more is used.")
 @journal_option
 def store_trim(days: float | None, mb: float | None, place: Place) -> None:
-    """Drop what nobody waits for and is old, or more than there should be. Not while hookgate runs."""
+    """Drop what nobody waits for and is old or too much. Not while hookgate runs."""
     from hookgate.cli.journal.file import trim_file
 
     if days is None and mb is None:
@@ -79,7 +79,7 @@ def sessions() -> None:
 @journal_option
 @json_option
 def sessions_list(place: Place, as_json: bool) -> None:
-    """Each with how much it holds, what in it is unfinished, and when it last moved."""
+    """How much each holds, what is unfinished, when it last moved."""
     from hookgate.cli.journal.conversations import list_sessions
 
     guarded(lambda: list_sessions(place, as_json=as_json))
@@ -122,7 +122,7 @@ def sessions_forget(id_: str, yes: bool, place: Place) -> None:
 @control_option
 @json_option
 def where(message: str, place: Place, control: Path | None, as_json: bool) -> None:
-    """Where a message is, what it waits for, and the way it came, each step with its time.
+    """Where a message is, what it waits for, and the way it came. Each step has its time.
 
     It is named by its id, which may be cut short, or by a part of its text, its chat or its sender, or a person's
     name: then the newest come first. Without: everything that is unfinished.

@@ -14,7 +14,7 @@ from hookgate.channels.printable import printable
 from hookgate.channels.terminal import NAME as CHANNEL
 from hookgate.cli.journal.file import journal_of, write_lines
 from hookgate.cli.journal.place import Place
-from hookgate.cli.printing import counted, say, say_json, table
+from hookgate.cli.printing import counted, say, say_json, table, width_shown
 from hookgate.program.endings import FAILED
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def list_sessions(place: Place, *, as_json: bool) -> int:
     rows = [(name, row) for name, file in places for row in _rows(file, alone=len(places) == 1)]
     if as_json:
         return say_json([{"id": row.conversation.id, **asdict(row), "kept_as": name} for name, row in rows])
-    for line in table(_listed(name, row) for name, row in rows) or ["no conversation is stored"]:
+    for line in table((_listed(name, row) for name, row in rows), width_shown()) or ["no conversation is stored"]:
         say(line)
     return 0
 

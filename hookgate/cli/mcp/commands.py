@@ -20,7 +20,7 @@ def mcp() -> None:
 @control_option
 @json_option
 def mcp_list(config_file: Path | None, control: Path | None, as_json: bool) -> None:
-    """The running gateway's connections; else what is configured and kept."""
+    """The running gateway's connections, or else the configured ones."""
     from hookgate.cli.mcp.kept import list_connections
 
     guarded(lambda: list_connections(config_file, control, as_json=as_json))
@@ -32,7 +32,7 @@ def mcp_list(config_file: Path | None, control: Path | None, as_json: bool) -> N
 @control_option
 @yes_option
 def mcp_approve(name: str, config_file: Path | None, control: Path | None, yes: bool) -> None:
-    """Vouch for a connection that a model made, with the tools that it has now: it starts with hookgate."""
+    """Vouch for a connection that a model made. It starts with hookgate then, with the tools that it has now."""
     from hookgate.cli.mcp.kept import approve_connection
 
     guarded(lambda: approve_connection(name, config_file, control, yes=yes))

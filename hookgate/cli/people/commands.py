@@ -26,7 +26,7 @@ def approvals() -> None:
 @control_option
 @json_option
 def approvals_list(config_file: Path | None, control: Path | None, as_json: bool) -> None:
-    """What waits in the running hookgate; where none runs, what is stored."""
+    """What waits in the running hookgate, or else is stored."""
     from hookgate.cli.people.deciding import list_waiting
 
     guarded(lambda: list_waiting(config_file, control, as_json=as_json))
@@ -76,7 +76,7 @@ def audit_export(place: Place) -> None:
 
 @click.group(cls=ListingGroup)
 def people() -> None:
-    """Who is known: list, let in by a code, add, give roles, put out."""
+    """Who is known: list, let in, add, give roles, put out."""
 
 
 @people.command(name="list")
@@ -84,7 +84,7 @@ def people() -> None:
 @control_option
 @json_option
 def people_list(config_file: Path | None, control: Path | None, as_json: bool) -> None:
-    """The configuration's people, those who were let in, and strangers who wait with a code."""
+    """Who is configured, who was let in, and who waits with a code."""
     from hookgate.cli.people.guests import list_people
 
     guarded(lambda: list_people(config_file, control, as_json=as_json))
@@ -109,7 +109,7 @@ def people_pair(config_file: Path | None, control: Path | None, code: str, name:
 def people_add(
     config_file: Path | None, control: Path | None, name: str, ids: tuple[str, ...], roles: tuple[str, ...]
 ) -> None:
-    """Let somebody in by their ids, or give ids and roles to somebody who was let in before."""
+    """Let somebody in by their ids, or give them more ids and roles."""
     _change(config_file, control, "people.add", name=name, ids=list(ids), roles=list(roles))
 
 
@@ -149,7 +149,7 @@ def keys() -> None:
 def keys_add(
     config_file: Path | None, control: Path | None, name: str, channel: str, role: str, *, yes: bool
 ) -> None:
-    """Make a key for NAME, and print it this once: what is kept is its hash."""
+    """Make a key for NAME, and print it. Only now: what is kept is its hash."""
     from hookgate.cli.people.keys import add_key
 
     params: dict[str, Json] = {"name": name, "channel": channel, "role": role, "same_person": yes}
@@ -173,7 +173,7 @@ def keys_list(config_file: Path | None, control: Path | None, as_json: bool) -> 
 @config_option
 @control_option
 def keys_revoke(config_file: Path | None, control: Path | None, name: str, channel: str) -> None:
-    """From now on it opens nothing, in the running gateway too: what runs for it ends."""
+    """From now on it opens nothing. What runs for it in the running gateway ends."""
     from hookgate.cli.people.keys import revoke_key
 
     guarded(lambda: revoke_key(config_file, control, name, channel))

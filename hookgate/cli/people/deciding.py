@@ -11,7 +11,7 @@ import trio
 from hookgate.channels.printable import printable
 from hookgate.cli.journal.file import journal_of
 from hookgate.cli.journal.place import Place
-from hookgate.cli.printing import failed, say, say_rows, table
+from hookgate.cli.printing import failed, say, say_rows, table, width_shown
 from hookgate.cli.running import asked, running_for
 from hookgate.control.client import NothingRunning, call
 from hookgate.operations.approvals import Waiting, decide, waiting_rows
@@ -35,7 +35,7 @@ def list_waiting(config_file: Path | None, control: Path | None, *, as_json: boo
     """Raises ConfigError, ControlFailed and StoreFailed, as both do."""
     waiting = _waiting(config_file, control)
     rows = ((it.request, it.session, it.tool, encode(it.arguments).decode()) for it in waiting)
-    return say_rows(waiting, lambda: table(rows) or ["nothing waits for people"], as_json=as_json)
+    return say_rows(waiting, lambda: table(rows, width_shown()) or ["nothing waits for people"], as_json=as_json)
 
 
 def decide_request(said: Said, config_file: Path | None, control: Path | None) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hookgate.channels.printable import printable
 from hookgate.cli.people.asked import CODES, PEOPLE, Asked
-from hookgate.cli.printing import failed, moment, say, say_json, table
+from hookgate.cli.printing import failed, moment, say, say_json, table, width_shown
 from hookgate.control.client import read_rows
 from hookgate.loop.doors.guests import Known
 from hookgate.operations.people import OpenCode
@@ -22,7 +22,7 @@ def list_people(config_file: Path | None, control: Path | None, *, as_json: bool
     known, codes = asked.rows(Known, PEOPLE), asked.rows(OpenCode, CODES)
     if as_json:
         return say_json({"people": [asdict(it) for it in known], "codes": [asdict(it) for it in codes]})
-    for line in table([*map(_row, known), *_waiting(codes)]) or ["nobody is known"]:
+    for line in table([*map(_row, known), *_waiting(codes)], width_shown()) or ["nobody is known"]:
         say(printable(line))
     return 0
 

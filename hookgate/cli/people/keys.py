@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hookgate.channels.printable import printable
 from hookgate.cli.people.asked import KEYS, Asked
-from hookgate.cli.printing import failed, moment, say, say_rows, table, write
+from hookgate.cli.printing import failed, moment, say, say_rows, table, width_shown, write
 from hookgate.control.client import read_rows
 from hookgate.operations.keys import KeyRow, NewKey
 from hookgate.operations.refused import OperationRefused
@@ -19,7 +19,7 @@ from hookgate.protocol.values import Json
 def list_keys(config_file: Path | None, control: Path | None, *, as_json: bool) -> int:
     """Raises ConfigError, ControlFailed and StoreFailed, as all do."""
     rows = Asked(config_file, control, KEYS).rows(KeyRow, KEYS)
-    lines = table((it.holder, " ".join(it.roles), _said(it)) for it in rows) or ["nobody has a key"]
+    lines = table(((it.holder, " ".join(it.roles), _said(it)) for it in rows), width_shown()) or ["nobody has a key"]
     return say_rows(rows, lambda: map(printable, lines), as_json=as_json)
 
 

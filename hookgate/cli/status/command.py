@@ -16,7 +16,7 @@ from hookgate.cli.options import config_option, control_option, json_option
 @json_option
 @click.option("--watch", is_flag=True, help="Show it anew every second, until Ctrl-C.")
 def status(config_file: Path | None, control: Path | None, as_json: bool, watch: bool) -> None:
-    """How the running gateway is: what is wrong, what each turn does now, and what waits.
+    """How the running gateway is: what is wrong, runs, waits.
 
     The status is 0 where all is well, 1 where something is wrong, and 2 where no gateway runs.
     """

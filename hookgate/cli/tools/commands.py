@@ -15,7 +15,7 @@ everywhere_option = click.option("--everywhere", is_flag=True, help="In all work
 
 @click.group()
 def tools() -> None:
-    """Tools: list, show, call, describe, forget, approve, add; decode, extract: the readers of a model's text."""
+    """Tools: list, show, call, describe, add, approve, forget them."""
 
 
 @tools.command(name="list")
@@ -23,7 +23,7 @@ def tools() -> None:
 @control_option
 @json_option
 def tools_list(config_file: Path | None, control: Path | None, as_json: bool) -> None:
-    """The running gateway's tools; else those that the configuration would register, started without a model."""
+    """The running gateway's tools, or else those that would be there. They are started without a model then."""
     from hookgate.cli.tools.listing import list_tools
 
     guarded(lambda: list_tools(config_file, control, as_json=as_json))
@@ -35,7 +35,7 @@ def tools_list(config_file: Path | None, control: Path | None, as_json: bool) ->
 @control_option
 @json_option
 def tools_show(name: str, config_file: Path | None, control: Path | None, as_json: bool) -> None:
-    """One tool: its description, schema, flags, provider and preference."""
+    """One tool: description, schema, flags, provider, preference."""
     from hookgate.cli.tools.listing import show_tool
 
     guarded(lambda: show_tool(name, config_file, control, as_json=as_json))
@@ -51,7 +51,7 @@ def tools_show(name: str, config_file: Path | None, control: Path | None, as_jso
 @click.option("--sender", default="user", show_default=True)
 @yes_option
 def tools_call(name: str, arguments: str, config_file: Path | None, **flags: str | bool) -> None:
-    """Run one call as a model would make it: through every hook and approval. ARGUMENTS is a JSON object."""
+    """Run one call through every hook and approval, as a model would. ARGUMENTS is a JSON object."""
     from hookgate.cli.tools.call import CallFlags, call_tool
 
     asked = CallFlags(name, arguments, config_file, **flags)  # type: ignore[arg-type] - click has checked them
@@ -75,7 +75,7 @@ def tools_describe(
     text_file: IO[str] | None,
     clear: bool,
 ) -> None:
-    """What the model reads about a tool instead of its own description; without TEXT, show it."""
+    """What the model reads about a tool in place of its own words. Without TEXT, show it."""
     from hookgate.cli.tools.store import Wording, describe_tool
 
     if (text is not None) + (text_file is not None) + clear > 1:
@@ -90,7 +90,7 @@ def tools_describe(
 @control_option
 @yes_option
 def tools_forget(name: str, config_file: Path | None, control: Path | None, yes: bool) -> None:
-    """Remove a dynamic tool or an MCP connection from the catalog; its files stay."""
+    """Take a dynamic tool or an MCP connection from the catalog. Its files stay."""
     from hookgate.cli.tools.store import forget_tool
 
     guarded(lambda: forget_tool(name, config_file, control, yes=yes))
@@ -98,7 +98,7 @@ def tools_forget(name: str, config_file: Path | None, control: Path | None, yes:
 
 @tools.command(name="decode")
 def tools_decode() -> None:
-    """Read arguments as models write them: a JSON string per line in, class, value and steps out."""
+    """Read arguments as models write them. A JSON string per line in; class, value and steps out."""
     from hookgate.cli.tools.text import decode_lines
 
     guarded(decode_lines)
@@ -108,7 +108,7 @@ def tools_decode() -> None:
 @click.option("--tools", "names", required=True, metavar="A,B", help="The names that may be called.")
 @click.option("--mode", type=click.Choice(["tags", "all"]), default="all", help="What counts; all unless it is said.")
 def tools_extract(names: str, mode: Literal["tags", "all"]) -> None:
-    """Find calls in a model's text: a JSON string per line in, class, calls and rest out."""
+    """Find calls in a model's text. A JSON string per line in; class, calls and rest out."""
     from hookgate.cli.tools.text import extract_lines
 
     guarded(lambda: extract_lines(names, mode))
@@ -120,7 +120,7 @@ def tools_extract(names: str, mode: Literal["tags", "all"]) -> None:
 @everywhere_option
 @yes_option
 def tools_approve(name: str, config_file: Path | None, everywhere: bool, yes: bool) -> None:
-    """Vouch for a tool that a model made: it starts with hookgate from now on."""
+    """Vouch for a tool that a model made. It starts with hookgate from now on."""
     from hookgate.cli.tools.made import approve_tool
 
     guarded(lambda: approve_tool(name, config_file, everywhere=everywhere, yes=yes))
@@ -131,7 +131,7 @@ def tools_approve(name: str, config_file: Path | None, everywhere: bool, yes: bo
 @config_option
 @everywhere_option
 def tools_add(program: Path, config_file: Path | None, everywhere: bool) -> None:
-    """Make a program a tool: it answers `--describe` with its spec and `--call` with a result."""
+    """Make a program a tool. It answers `--describe` with its spec and `--call` with a result."""
     from hookgate.cli.tools.made import add_program
 
     guarded(lambda: add_program(program, config_file, everywhere=everywhere))

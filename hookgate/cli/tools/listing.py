@@ -7,7 +7,7 @@ import signal
 from collections.abc import Sequence
 from pathlib import Path
 
-from hookgate.cli.printing import say, say_rows, table
+from hookgate.cli.printing import say, say_rows, table, width_shown
 from hookgate.cli.running import asked, running_or_none
 from hookgate.operations import tools
 from hookgate.operations.tools import Listed
@@ -61,7 +61,7 @@ async def _started_rows(config_file: Path | None) -> Sequence[Listed]:
 def _table(rows: Sequence[Listed]) -> list[str]:
     """Rows of the catalog that do not run come after, with their reason."""
     running = [row for row in rows if row.state == "ok"]
-    lines = table([COLUMNS, *(_cells(row) for row in running)]) if running else ["no tools"]
+    lines = table(map(_cells, running), width_shown(), COLUMNS) if running else ["no tools"]
     waiting = [f"  {row.name}  {row.provider}  {row.state}: {row.reason}" for row in rows if row not in running]
     return [*lines, *(["not started:", *waiting] if waiting else [])]
 
