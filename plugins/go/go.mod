@@ -1,3 +1,3 @@
-module hookgate
+module hookgate.internal/plugin
 
 go 1.21

@@ -27,6 +27,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, cast, get_args
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
+__version__ = "0.1.0"
+
 STAGES = ("on_message", "before_llm", "after_llm", "before_tool", "approve_tool", "after_tool", "before_send")
 STAGE_OF = {f"hook.{stage}": stage for stage in STAGES}
 EVENTS = ("hook.event", "hook.runtime_event")

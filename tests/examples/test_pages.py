@@ -36,7 +36,7 @@ async def test_the_python_page_is_an_extension(tmp_path: Path) -> None:
 
 async def test_the_go_page_is_an_extension(tmp_path: Path) -> None:
     (tmp_path / "main.go").write_text(block("plugins/go/extension", "go"))
-    needs = f"require hookgate v0.0.0\n\nreplace hookgate => {ROOT}/plugins/go\n"
+    needs = f"require hookgate.internal/plugin v0.0.0\n\nreplace hookgate.internal/plugin => {ROOT}/plugins/go\n"
     (tmp_path / "go.mod").write_text(f"module guard\n\ngo 1.21\n\n{needs}")
     run_go("build", "-o", "guard", ".", cwd=tmp_path)
     async with open_ready([str(tmp_path / "guard")], tmp_path) as host:

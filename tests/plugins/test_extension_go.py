@@ -29,7 +29,7 @@ import (
 	"os"
 	"os/exec"
 
-	"hookgate/extension"
+	"hookgate.internal/plugin/extension"
 )
 
 func main() {
@@ -240,7 +240,7 @@ async def test_a_broken_list_is_told_and_not_overwritten(examples: Path, tmp_pat
 
 async def test_nothing_that_an_extension_prints_reaches_the_wire(tmp_path: Path) -> None:
     (tmp_path / "main.go").write_text(NOISY)
-    needs = f"require hookgate v0.0.0\n\nreplace hookgate => {MODULE}\n"
+    needs = f"require hookgate.internal/plugin v0.0.0\n\nreplace hookgate.internal/plugin => {MODULE}\n"
     (tmp_path / "go.mod").write_text(f"module noisy\n\ngo 1.21\n\n{needs}")
     run_go("build", "-o", "noisy", ".", cwd=tmp_path)
     async with open_ready([str(tmp_path / "noisy")], tmp_path) as host:

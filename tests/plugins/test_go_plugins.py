@@ -31,7 +31,7 @@ import (
 	"os"
 	"os/exec"
 
-	"hookgate/hook"
+	"hookgate.internal/plugin/hook"
 )
 
 var early = log.New(os.Stdout, "early ", 0)
@@ -79,7 +79,7 @@ def noisy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("noisy")
     (folder / "main.go").write_text(NOISY)
     (folder / "go.mod").write_text(
-        f"module noisy\n\ngo 1.21\n\nrequire hookgate v0.0.0\n\nreplace hookgate => {MODULE}\n"
+        f"module noisy\n\ngo 1.21\n\nrequire hookgate.internal/plugin v0.0.0\n\nreplace hookgate.internal/plugin => {MODULE}\n"
     )
     run_go("build", "-o", "noisy", ".", cwd=folder)
     return folder / "noisy"

@@ -24,7 +24,7 @@ import (
 	"strings"
 	"sync"
 
-	"hookgate/stdio"
+	"hookgate.internal/plugin/stdio"
 )
 
 // maxIn is what a line from the host may hold.

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"hookgate/stdio"
+	"hookgate.internal/plugin/stdio"
 )
 
 // grace is how long running functions may finish after shutdown; the host waits two seconds in all.

@@ -29,7 +29,7 @@ import (
 	"slices"
 	"strings"
 
-	"hookgate/stdio"
+	"hookgate.internal/plugin/stdio"
 )
 
 const (

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"hookgate/stdio"
+	"hookgate.internal/plugin/stdio"
 )
 
 // grace is how long running functions may finish after stdin has ended; hookgate waits two seconds in all.

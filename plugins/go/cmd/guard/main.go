@@ -11,7 +11,7 @@ import (
 	"regexp"
 	"strings"
 
-	"hookgate/hook"
+	"hookgate.internal/plugin/hook"
 )
 
 const patterns = `

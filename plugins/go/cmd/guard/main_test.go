@@ -4,7 +4,7 @@ import (
 	"reflect"
 	"testing"
 
-	"hookgate/hook"
+	"hookgate.internal/plugin/hook"
 )
 
 func allowed(t *testing.T, patterns, command string) bool {

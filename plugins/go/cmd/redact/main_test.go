@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"testing"
 
-	"hookgate/hook"
+	"hookgate.internal/plugin/hook"
 )
 
 func known(t *testing.T) []*regexp.Regexp {

@@ -16,7 +16,7 @@ import (
 	"sync"
 	"time"
 
-	"hookgate/extension"
+	"hookgate.internal/plugin/extension"
 )
 
 const patterns = `

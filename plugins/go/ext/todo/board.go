@@ -6,7 +6,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"hookgate/extension"
+	"hookgate.internal/plugin/extension"
 )
 
 const panelID = "todos-main"

@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"os"
 
-	"hookgate/extension"
+	"hookgate.internal/plugin/extension"
 )
 
 var tool = extension.Tool{

@@ -10,7 +10,7 @@ import (
 	"os"
 	"strings"
 
-	"hookgate/extension"
+	"hookgate.internal/plugin/extension"
 )
 
 var tool = extension.Tool{
