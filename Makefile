@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # Stamps of what others have published, for the tests alone: of npm's, and of Python's.
-NODES := $(addprefix $(VENV)/.,axe openrpc)
+NODES := $(addprefix $(VENV)/.,axe openrpc sdk)
 OTHERS := $(addprefix $(VENV)/.,telegram slack discord telemetry webhooks acp openai)
 GO = $(shell command -v go || command -v $(abspath $(BIN))/go)
 
@@ -109,6 +109,7 @@ $(VENV)/.mutate: $(VENV)/.dev requirements/mutate.lock
 # requirements/NAME.lock, what npm's are in the folder that is named here.
 npm.axe := tests/channels/web/npm
 npm.openrpc := tests/control/npm
+npm.sdk := tests/plugins/npm
 npm.telegram := tests/channels/telegram/npm
 npm.acp := tests/acp/npm
 npm.openai := tests/channels/openai/npm

@@ -97,7 +97,7 @@ def clone(tmp_path: Path) -> Path:
     (folder / "pip").write_text(f"#!{folder}/python3\n")
     locks = {f".{it.stem}" for it in (ROOT / "requirements").glob("*.lock")}
     # Each after what it is made of.
-    first = ("bin/uv", ".run", ".dev", "bin/go", ".mcp", ".axe", ".openrpc")
+    first = ("bin/uv", ".run", ".dev", "bin/go", ".mcp", ".axe", ".openrpc", ".sdk")
     for name in (*first, *sorted(locks - set(first))):
         (folder.parent / name).touch()
     return tmp_path / "clone"

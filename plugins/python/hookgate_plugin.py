@@ -326,7 +326,8 @@ class Plugin:
 
     def log(self, text: str) -> None:
         """One line to stderr, which hookgate puts into its log."""
-        print(f"{self.name}: {text}", file=sys.stderr, flush=True)
+        sys.stderr.write(f"{self.name}: {text}\n")  # in one piece: other threads write too
+        sys.stderr.flush()
 
     def run(self) -> None:
         """Answer until stdin ends or SIGTERM comes, then let running handlers end, for 1.5 s. Main thread only."""

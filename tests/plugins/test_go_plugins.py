@@ -78,9 +78,8 @@ def noisy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A hook in a module of its own, as plugins/go/README.md says."""
     folder = tmp_path_factory.mktemp("noisy")
     (folder / "main.go").write_text(NOISY)
-    (folder / "go.mod").write_text(
-        f"module noisy\n\ngo 1.21\n\nrequire hookgate.internal/plugin v0.0.0\n\nreplace hookgate.internal/plugin => {MODULE}\n"
-    )
+    needs = f"require hookgate.internal/plugin v0.0.0\n\nreplace hookgate.internal/plugin => {MODULE}\n"
+    (folder / "go.mod").write_text(f"module noisy\n\ngo 1.21\n\n{needs}")
     run_go("build", "-o", "noisy", ".", cwd=folder)
     return folder / "noisy"
 
