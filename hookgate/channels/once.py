@@ -1,35 +1,52 @@
-"""A channel for one question: keeps the last answer, asks nobody."""
+"""A channel for one question: keeps the last answer, and what there is of it where it is cut off."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from hookgate.channels.printable import named
-from hookgate.channels.terminal import NAME
-from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide
+from hookgate.channels.terminal import NAME, Terminal
+from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide, Decision
 from hookgate.protocol.channel import PRESENT, UNLIMITED
 from hookgate.protocol.chat import Chat, Outbound
 
-NOBODY = "nobody can be asked in a one-shot run"
+NOBODY = "nobody can be asked here: this is no terminal (--yes approves)"
+YES = "--yes"
+"""Whose word it is, for the record."""
 
 
 class Once:
     """`answer` is what the model said at last, or what a tool delivered in its place; `error` the line instead.
-    `tell` hears of each call that is refused because a person's yes is missing."""
+    `tell` hears of each call that nobody was asked about. `person`: whoever can be asked; `reader`: who reads along.
+    `yes`: every question is answered so, if whoever asked may."""
 
     name = NAME
     limits = UNLIMITED
     state = PRESENT
 
-    def __init__(self, tell: Callable[[str], None] = lambda _line: None) -> None:
-        self._tell = tell
+    def __init__(
+        self,
+        tell: Callable[[str], None] = lambda _line: None,
+        person: Terminal | None = None,
+        reader: Terminal | None = None,
+        *,
+        yes: bool = False,
+    ) -> None:
+        self._tell, self._person, self._reader, self._yes = tell, person, reader, yes
         self.answer: str | None = None
         self.error: str | None = None
+        self._streamed: list[str] = []
+        self._ended = False
 
     @property
     def silent(self) -> bool:
         """Nothing has come, no error either."""
         return self.answer is None and self.error is None
+
+    @property
+    def partial(self) -> str:
+        """What the model has said last, as far as it came."""
+        return "".join(self._streamed)
 
     async def send(self, outbound: Outbound, key: str) -> str:
         match outbound.kind:
@@ -39,17 +56,35 @@ class Once:
                 self.error = outbound.text
             case _:
                 pass
+        if self._reader is not None and outbound.kind != "error":
+            await self._reader.send(outbound, key)
         return ""
 
     def stream(self, chat: Chat, text: str) -> None:
-        pass
+        if self._ended:
+            self._streamed.clear()
+        self._ended = False
+        self._streamed.append(text)
+        if self._reader is not None:
+            self._reader.stream(chat, text)
 
     def end_stream(self, chat: Chat) -> None:
-        pass
+        self._ended = True
+        if self._reader is not None:
+            self._reader.end_stream(chat)
 
     def restart_stream(self, chat: Chat) -> None:
-        pass
+        self._streamed.clear()
+        if self._reader is not None:
+            self._reader.restart_stream(chat)
 
     async def ask(self, request: ApprovalRequest, decide: Decide) -> None:
-        self._tell(f"! {named(request.call.name)} is refused: {NOBODY}; hookgate chat asks")
-        raise CannotAsk(NOBODY)
+        tool = named(request.call.name)
+        if self._yes:
+            self._tell(f"· yes to {tool} by --yes ({named(request.asked_by)} asks)")
+            await decide(Decision(True, YES, f"said by {YES}"))
+        elif self._person is not None:
+            await self._person.ask(request, decide)
+        else:
+            self._tell(f"! {tool} is refused: {NOBODY}")
+            raise CannotAsk(NOBODY)

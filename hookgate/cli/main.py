@@ -62,7 +62,9 @@ def hookgate() -> None:
     help="Keep the conversation, or go on with the one kept so.",
 )
 @click.option("--continue", "last", is_flag=True, help="Go on with the one that was kept last in this workspace.")
-@click.option("--once", metavar="TEXT", help="Ask one question, print only the answer.")
+@click.option("--once", metavar="TEXT", help="Ask one question, print only the answer. -: the question is stdin.")
+@click.option("--yes", is_flag=True, help="With --once: allow what you could allow yourself. No hook is overruled.")
+@click.option("--fail-on-denial", is_flag=True, help="With --once: exit with 3 where any call was refused.")
 @click.option("--yes-from-stdin", is_flag=True, help="Let lines of a stdin that is no terminal answer questions.")
 @click.option("--trace", is_flag=True, help="Show what every hook decided, and how long it took.")
 @click.option("--events", type=FILE, help="Append every event and gate decision to this file, as JSON lines.")
@@ -89,7 +91,12 @@ def chat(
 
     if session and last:
         raise click.UsageError("--session names a conversation and --continue takes the last one: give one of them")
-    flags = Flags(once, trace, events, control, yes_from_stdin, Keep(session, last))
+    for_once = {name: above.pop(name) for name in ("yes", "fail_on_denial")}
+    if once is None and any(for_once.values()):
+        raise click.UsageError("--yes and --fail-on-denial are for --once")
+    if once is not None and yes_from_stdin:
+        raise click.UsageError("--yes-from-stdin is for a chat between pipes; with --once there is --yes")
+    flags = Flags(once, trace, events, control, yes_from_stdin, Keep(session, last), **for_once)
 
     async def main() -> int:
         return await run_chat(settled(config_file, **above), flags)

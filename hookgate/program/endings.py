@@ -6,8 +6,11 @@ from typing import cast
 
 from hookgate.config import ConfigError
 
-CONFIGURATION = 2
 FAILED = 1
+CONFIGURATION = 2
+"""What was asked for, or what is configured, cannot be meant."""
+DENIED = 3
+"""An answer came, and a call on the way to it was refused: only where somebody wants to know."""
 INTERRUPTED = 130
 PIPE_CLOSED = 141
 """Whoever read the output has enough of it: what SIGPIPE makes of other programs."""

@@ -147,13 +147,17 @@ class Screen:
 
 @asynccontextmanager
 async def open_terminal(
-    folder: Path, *arguments: str, size: tuple[int, int] = (50, 200), anew: bool = False
+    folder: Path,
+    *arguments: str,
+    size: tuple[int, int] = (50, 200),
+    anew: bool = False,
+    program: Sequence[str] = HOOKGATE,
 ) -> AsyncGenerator[Screen]:
     """hookgate on a terminal of its own, of so many rows and columns; killed in the end if it still runs. `anew`: no
-    preloaded one, so that all that it starts descends from `process`."""
+    preloaded one, so that all that it starts descends from `process`; `program`: this one, then."""
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, size)
-    words = (sys.executable, "-c", _ON_TERMINAL, *HOOKGATE) if anew else preloaded()
+    words = (sys.executable, "-c", _ON_TERMINAL, *program) if anew else preloaded()
     process = await trio.lowlevel.open_process(
         [*words, *arguments], stdin=theirs, stdout=theirs, stderr=theirs, cwd=folder, env=environment(folder)
     )

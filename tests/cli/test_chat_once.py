@@ -157,10 +157,10 @@ async def test_a_call_that_needs_a_person_is_denied_when_nobody_can_be_asked_and
     async with open_model_server(wanted, says("I may not.")) as server:
         ended = await run(configured(tmp_path, server.base_url, rule), "chat", "--once", "go")
     assert (ended.returncode, ended.stdout) == (0, b"I may not.\n")
-    assert b"! bash is refused: nobody can be asked in a one-shot run; hookgate chat asks\n" in ended.stderr
+    assert b"! bash is refused: nobody can be asked here: this is no terminal (--yes approves)\n" in ended.stderr
     assert not (tmp_path / "made").exists()
     told = server.requests[1].body["messages"][-1]["content"]
-    assert told == "Tool execution denied by approval: nobody can be asked in a one-shot run"
+    assert told == "Tool execution denied by approval: nobody can be asked here: this is no terminal (--yes approves)"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -168,9 +168,10 @@ async def test_a_signal_ends_it_with_one_line_and_leaves_no_process_behind(
     tmp_path: Path, number: signal.Signals
 ) -> None:
     guard = hook(tmp_path, "guard", 'intercept = ["before_tool"]\non_failure = "deny"')
-    async with open_model_server(hang(says("I was"), 2)) as server:
+    async with open_model_server(hang(says("I was"), 1)) as server:
         folder = configured(tmp_path, server.base_url, guard)
         async with open_pipes(folder, "chat", "--once", "go") as screen:
+            await screen.hang_up()
             with trio.fail_after(DEADLINE_S):
                 await server.arrived.wait()
             await until(lambda: processes_of(tmp_path))

@@ -12,7 +12,6 @@ from typing import TextIO
 
 import trio
 
-from hookgate import config as configuration
 from hookgate.assembly.app import Runtime, open_runtime
 from hookgate.assembly.journals import open_conversation_journal
 from hookgate.assembly.logs.opening import set_up_logs
@@ -22,7 +21,6 @@ from hookgate.assembly.preflight.failing_open import open_guards
 from hookgate.assembly.settings import Ports, Settings
 from hookgate.assembly.tools.opening import keeping_of
 from hookgate.channels.dialogue import WHOLE, Write
-from hookgate.channels.once import Once
 from hookgate.channels.panels import PanelView
 from hookgate.channels.printable import printable
 from hookgate.channels.surface import TerminalSurface
@@ -40,7 +38,6 @@ from hookgate.cli.terminal.trust import introduce
 from hookgate.cli.vouching import ask_about_changes
 from hookgate.hooks.rules import Mount
 from hookgate.operations.extensions import extension_problems
-from hookgate.program.endings import FAILED, INTERRUPTED
 from hookgate.program.signals import open_until_signal
 from hookgate.program.starting import begun
 from hookgate.protocol.chat import Chat, Inbound
@@ -52,10 +49,10 @@ async def run_chat(settings: Settings, flags: Flags) -> int:
     """The exit status. Raises ConfigError and RequiredHookFailed before anything is asked."""
     logs = PromptLogs()
     set_up_logs(settings.config.log, logs)
-    if flags.once is not None and not flags.once.strip():
-        raise configuration.ConfigError("--once needs a question")
     if flags.once is not None:
-        return await _run_once(settings, flags)
+        from hookgate.cli.terminal.once import run_once
+
+        return await run_once(settings, flags, flags.once)
     return await _run_interactive(settings, flags, logs)
 
 
@@ -78,43 +75,11 @@ async def open_chat(
         yield runtime
 
 
-async def _run_once(settings: Settings, flags: Flags) -> int:
-    channel = Once(_to_stderr)
-    surfaces = {channel.name: TerminalSurface(Terminal(_stderr, None))}
-    async with (
-        open_until_signal(signal.SIGINT, signal.SIGTERM, signal.SIGHUP),
-        open_conversation_journal(settings.config, NAME, flags.keep) as journal,
-        open_chat(settings, flags, Ports((channel,), surfaces, journal=journal), _to_stderr) as runtime,
-    ):
-        # It ends with its answer, so it begins with every tool that there will be.
-        await runtime.tried()
-        question = Inbound(CHAT, flags.once or "")
-        if unknown := extension_lines.unknown(runtime.gateway.commands, question):
-            _to_stderr(unknown)
-            return 1
-        if literal := extension_lines.literal(question.text):
-            await runtime.gateway.submit(replace(question, text=literal))
-        else:
-            await runtime.gateway.receive(question)
-        await runtime.gateway.idle(CHAT.session_key)
-        await _show_diff(runtime, sys.stderr)
-        if channel.silent and runtime.gateway.commands.read(question) is not None:
-            return 0
-    if channel.answer is not None and channel.error is None:
-        write((printable(channel.answer) if sys.stdout.isatty() else channel.answer) + "\n")
-        return 0
-    if channel.error is None:
-        _to_stderr("hookgate: it was interrupted before an answer")
-        return INTERRUPTED
-    _to_stderr(" ".join(channel.error.split()))
-    return FAILED
+def to_stderr(line: str) -> None:
+    stderr(printable(line) + "\n")
 
 
-def _to_stderr(line: str) -> None:
-    _stderr(printable(line) + "\n")
-
-
-def _stderr(text: str) -> None:
+def stderr(text: str) -> None:
     sys.stderr.write(text)
     sys.stderr.flush()
 
@@ -142,7 +107,7 @@ async def _run_interactive(settings: Settings, flags: Flags, logs: PromptLogs) -
         with above:
             async with open_chat(settings, flags, ports, terminal.beside) as runtime:
                 if runtime.skills is not None:
-                    runtime.skills.tell = terminal.between if keyboard.person else _to_stderr
+                    runtime.skills.tell = terminal.between if keyboard.person else to_stderr
                 await converse(runtime, terminal, keyboard, surface)
     return 0
 
@@ -209,15 +174,15 @@ async def _submit(runtime: Runtime, text: str) -> None:
 
 async def _answered(runtime: Runtime) -> None:
     await runtime.gateway.idle(CHAT.session_key)
-    await _show_diff(runtime, sys.stdout)
+    await show_diff(runtime, sys.stdout)
 
 
 def _report(runtime: Runtime) -> None:
     for problem in (*open_guards(runtime), *extension_problems(runtime), *runtime.text_problems()):
-        _to_stderr(problem)
+        to_stderr(problem)
 
 
-async def _show_diff(runtime: Runtime, file: TextIO) -> None:
+async def show_diff(runtime: Runtime, file: TextIO) -> None:
     """What the turn changed in the workspace, where `--diff` asks for it."""
     if runtime.tools.recorder is not None:
         file.write(await runtime.tools.recorder.take())

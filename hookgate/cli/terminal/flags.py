@@ -21,6 +21,8 @@ class Flags:
     control: Path | None = None
     yes_from_stdin: bool = False
     keep: Keep = NOTHING
+    yes: bool = False
+    fail_on_denial: bool = False
 
 
 class Above(TypedDict, total=False):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,8 +15,7 @@ from hookgate.channels.once import Once
 from hookgate.channels.printable import printable
 from hookgate.channels.terminal import Terminal
 from hookgate.cli.printing import write
-from hookgate.cli.terminal.chat import seated
-from hookgate.cli.terminal.keyboard import open_keyboard
+from hookgate.cli.terminal.seat import open_seat
 from hookgate.cli.tools.started import open_without_model
 from hookgate.loop.batch import Batch, Settled
 from hookgate.loop.calls import run_calls
@@ -24,7 +23,6 @@ from hookgate.loop.sessions.claims import open_claim
 from hookgate.operations.tools import declared_specs
 from hookgate.program.signals import open_until_signal
 from hookgate.program.starting import begun
-from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide, Decision
 from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.errors import TurnAborted
 from hookgate.protocol.journal.values import Conversation
@@ -32,7 +30,6 @@ from hookgate.protocol.values import LLMRequest, Message, ProposedCall, Step, To
 from hookgate.tools.decode import read_calls
 from hookgate.tools.registry import Snapshot
 
-NOBODY = "nobody can be asked here: this is no terminal (--yes approves)"
 TEXT = "hookgate tools call"
 
 
@@ -54,23 +51,14 @@ class _Asker(Once):
     """The chat of the call: what is said in it goes to stderr, questions to whoever sits there."""
 
     def __init__(self, name: str, person: Terminal | None, *, yes: bool) -> None:
-        super().__init__()
+        super().__init__(person=person, yes=yes)
         self.name = name
-        self._person, self._yes = person, yes
 
     async def send(self, outbound: Outbound, key: str) -> str:
         for line in (outbound.text, *outbound.media):
             if line.strip():
                 _to_stderr(f"{outbound.kind}: {line}")
         return ""
-
-    async def ask(self, request: ApprovalRequest, decide: Decide) -> None:
-        if self._yes:
-            await decide(Decision(True, "--yes"))
-        elif self._person is not None:
-            await self._person.ask(request, decide)
-        else:
-            raise CannotAsk(NOBODY)
 
 
 async def call_tool(flags: CallFlags) -> int:
@@ -80,26 +68,24 @@ async def call_tool(flags: CallFlags) -> int:
     """
     inside = [trace(_to_stderr)] if flags.trace else []
     results: list[ToolResult] = []
-    async with (
-        open_until_signal(signal.SIGINT, signal.SIGTERM, signal.SIGHUP),
-        _open_asker(flags) as asker,
-        open_without_model(flags.config_file, asker, inside) as runtime,
-    ):
-        begun()
-        try:
-            await _call(runtime, flags, results)
-        except TurnAborted as error:
-            return _failed(str(error))
+    with _open_asker(flags) as asker:
+        async with (
+            open_until_signal(signal.SIGINT, signal.SIGTERM, signal.SIGHUP),
+            open_without_model(flags.config_file, asker, inside) as runtime,
+        ):
+            begun()
+            try:
+                await _call(runtime, flags, results)
+            except TurnAborted as error:
+                return _failed(str(error))
     return _told(results)
 
 
-@asynccontextmanager
-async def _open_asker(flags: CallFlags) -> AsyncGenerator[_Asker]:
-    if flags.yes or not (sys.stdin.isatty() and sys.stdout.isatty()):
-        yield _Asker(flags.channel, None, yes=flags.yes)
-        return
-    async with open_keyboard() as keyboard:
-        yield _Asker(flags.channel, seated(write, keyboard), yes=False)
+@contextmanager
+def _open_asker(flags: CallFlags) -> Generator[_Asker]:
+    with open_seat() as seat:
+        person = None if seat is None else Terminal(seat.write, seat.ask, size=seat.size)
+        yield _Asker(flags.channel, person, yes=flags.yes)
 
 
 async def _call(runtime: Runtime, flags: CallFlags, results: list[ToolResult]) -> None:

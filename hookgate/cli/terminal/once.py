@@ -1,0 +1,119 @@
+"""`hookgate chat --once`: one question with what is piped to it, its answer, and a status for scripts."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from hookgate.assembly.app import Runtime
+from hookgate.assembly.journals import open_conversation_journal
+from hookgate.assembly.settings import Ports, Settings
+from hookgate.channels.once import Once
+from hookgate.channels.surface import TerminalSurface
+from hookgate.channels.terminal import NAME, Terminal
+from hookgate.cli.printing import counted, write
+from hookgate.cli.terminal import extension_lines
+from hookgate.cli.terminal.chat import CHAT, open_chat, show_diff, stderr, to_stderr
+from hookgate.cli.terminal.flags import Flags
+from hookgate.cli.terminal.piped import asked
+from hookgate.cli.terminal.seat import Seat, open_seat
+from hookgate.program.endings import DENIED, FAILED, INTERRUPTED
+from hookgate.program.signals import open_until_signal
+from hookgate.protocol.chat import Inbound
+
+CUT_OFF = "hookgate: it was interrupted before the end of the answer"
+NOTHING = "hookgate: it was interrupted before an answer"
+
+
+@dataclass
+class _Run:
+    """`reader`: the terminal where stdout is one. `status`: what the question has come to before any answer."""
+
+    channel: Once
+    reader: Terminal | None
+    status: int | None = None
+    interrupted: bool = False
+    denied: int = 0
+
+    @property
+    def line(self) -> Callable[[str], None]:
+        """Takes what stands beside the answer."""
+        return self.reader.beside if self.reader is not None and sys.stderr.isatty() else to_stderr
+
+
+async def run_once(settings: Settings, flags: Flags, text: str) -> int:
+    """The exit status. Raises ConfigError and RequiredHookFailed before anything is asked."""
+    with open_seat() as seat:
+        run = _run(seat, flags)
+        async with open_until_signal(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as came:
+            question = Inbound(CHAT, await asked(text, to_stderr))
+            await _ask(run, settings, flags, question)
+        run.interrupted = bool(came)
+        status = _told(run) if run.status is None else run.status
+    if not (flags.fail_on_denial and run.denied) or status == INTERRUPTED:
+        return status
+    to_stderr(f"hookgate: {counted(run.denied, 'call')} refused")
+    return DENIED
+
+
+def _run(seat: Seat | None, flags: Flags) -> _Run:
+    reads = sys.stdout.isatty()
+    ask, size = (None, Seat(1).size) if seat is None else (seat.ask, seat.size)
+    terminal = Terminal(seat.write if seat is not None and not reads else write, ask, size=size)
+    person, reader = (None if seat is None else terminal), (terminal if reads else None)
+    return _Run(Once(to_stderr, person, reader, yes=flags.yes), reader)
+
+
+async def _ask(run: _Run, settings: Settings, flags: Flags, question: Inbound) -> None:
+    surface = TerminalSurface(run.reader or Terminal(stderr, None))
+    async with (
+        open_conversation_journal(settings.config, NAME, flags.keep) as journal,
+        open_chat(
+            settings, flags, Ports((run.channel,), {run.channel.name: surface}, journal=journal), run.line
+        ) as runtime,
+    ):
+        try:
+            # It ends with its answer, so it begins with every tool that there will be.
+            await runtime.tried()
+            await _answered(run, runtime, question)
+        finally:
+            run.denied = runtime.agent.tally.denied
+
+
+async def _answered(run: _Run, runtime: Runtime, question: Inbound) -> None:
+    commands = runtime.gateway.commands
+    if unknown := extension_lines.unknown(commands, question):
+        to_stderr(unknown)
+        run.status = FAILED
+        return
+    if literal := extension_lines.literal(question.text):
+        await runtime.gateway.submit(replace(question, text=literal))
+    else:
+        await runtime.gateway.receive(question)
+    await runtime.gateway.idle(CHAT.session_key)
+    await show_diff(runtime, sys.stderr)
+    if run.channel.silent and commands.read(question) is not None:
+        run.status = 0
+
+
+def _told(run: _Run) -> int:
+    """What has not been read along."""
+    channel, reader = run.channel, run.reader
+    if channel.error is None and channel.answer is not None:
+        if reader is None:
+            write(channel.answer + "\n")
+        return 0
+    if reader is not None:
+        reader.end_stream(CHAT)
+    if channel.error is not None:
+        to_stderr(" ".join(channel.error.split()))
+        return FAILED
+    if channel.partial and reader is None:
+        write(channel.partial.rstrip() + "\n")
+    if not run.interrupted:
+        to_stderr("hookgate: it ended without an answer")
+        return FAILED
+    to_stderr(CUT_OFF if channel.partial else NOTHING)
+    return INTERRUPTED

@@ -1,0 +1,113 @@
+"""`hookgate chat --once` and whoever is there: read along, asked, answered for by `--yes`, cut off, or counted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.program import (
+    HOOKGATE,
+    configured,
+    hook,
+    none_left,
+    open_fifo,
+    open_pipes,
+    open_terminal,
+    run,
+)
+from tests.model_server import calls, chunk, events, hang, open_model_server, says
+
+RULE = '[[approvals]]\nname = "shell"\ntools = ["bash"]\n'
+ANN = '[people.ann]\nids = ["telegram:7"]\n[[approvals]]\ntools = ["bash"]\napprovers = ["ann"]\n'
+TOUCH = calls(("1", "bash", '{"command": "touch made"}'))
+
+
+async def test_a_terminal_reads_along_and_is_asked(tmp_path: Path) -> None:
+    async with open_model_server(TOUCH, hang(says("It is ", "made ", "now."), 3)) as server:
+        folder = configured(tmp_path, server.base_url, RULE)
+        async with open_terminal(folder, "chat", "--once", "go") as screen:
+            await screen.sees("? Run bash?  (rule:shell asks)\n  command:\n| touch made\n")
+            await screen.sees("[n]o: ")
+            await screen.type("y\n")
+            # The answer is not whole, and never will be.
+            await screen.sees("It is ")
+            assert (tmp_path / "made").exists()
+            await screen.type("\x03")
+            assert await screen.ends() == 130
+            await screen.sees("hookgate: it was interrupted before the end of the answer\n")
+    assert screen.shown.count("It is") == 1
+    await none_left(tmp_path)
+
+
+async def test_who_sits_there_is_asked_on_the_terminal_when_stdin_and_stdout_are_pipes(tmp_path: Path) -> None:
+    async with open_model_server(TOUCH, says("I may not.")) as server:
+        folder = configured(tmp_path, server.base_url, RULE)
+        line = f"echo a note | {' '.join(HOOKGATE)} chat --once go | tee answer"
+        async with open_terminal(folder, anew=True, program=("/bin/sh", "-c", line)) as screen:
+            await screen.sees("| touch made\n")
+            await screen.sees("[n]o: ")
+            await screen.type("n\n")
+            assert await screen.ends() == 0
+            await screen.sees("I may not.\n")
+    assert (tmp_path / "answer").read_text() == "I may not.\n"
+    assert not (tmp_path / "made").exists()
+    assert "a note" in server.requests[0].body["messages"][-1]["content"]
+
+
+async def test_yes_is_said_where_a_person_here_could_say_it_and_the_record_says_who_and_how(tmp_path: Path) -> None:
+    async with open_model_server(TOUCH, says("Done.")) as server:
+        folder = configured(tmp_path, server.base_url, RULE)
+        ended = await run(folder, "chat", "--once", "go", "--yes", "--session", "one")
+        assert (ended.returncode, ended.stdout) == (0, b"Done.\n")
+        assert ended.stderr.decode() == "\u00b7 yes to bash by --yes (rule:shell asks)\n"
+    # A conversation that is kept by name has a journal of its own.
+    [journal] = (tmp_path / ".local").rglob("*one*.db")
+    configured(tmp_path, server.base_url, f'[store]\njournal = "{journal}"\n')
+    records = [json.loads(line) for line in (await run(folder, "audit", "export")).stdout.splitlines()]
+    [decided] = [it["texts"] for it in records if '"kind":"decided"' in it.get("body", "")]
+    said = {name: bytes.fromhex(text["text"]).decode() for name, text in decided.items()}
+    assert said == {"id": "cli:user", "person": "cli:user", "reason": "said by --yes"}
+    assert (tmp_path / "made").exists()
+
+
+@pytest.mark.parametrize("more", ["hook", "ann"])
+async def test_yes_overrules_no_hook_and_no_rule_that_names_others(tmp_path: Path, more: str) -> None:
+    guard = hook(tmp_path, "guard", 'intercept = ["before_tool"]\non_failure = "deny"')
+    wanted = calls(("1", "bash", '{"command": "touch made; rm -rf releases"}'))
+    async with open_model_server(wanted, says("I may not.")) as server:
+        folder = configured(tmp_path, server.base_url, guard + RULE if more == "hook" else ANN)
+        ended = await run(folder, "chat", "--once", "go", "--yes", "--fail-on-denial")
+    assert (ended.returncode, ended.stdout) == (3, b"I may not.\n")
+    assert ended.stderr == b"hookgate: 1 call refused\n"
+    assert not (tmp_path / "made").exists()
+    told = server.requests[1].body["messages"][-1]["content"]
+    assert ("by hook" if more == "hook" else "only ann may approve this") in told
+
+
+async def test_nothing_refused_is_status_0_and_the_flags_are_for_one_question(tmp_path: Path) -> None:
+    async with open_model_server(TOUCH, says("Done.")) as server:
+        folder = configured(tmp_path, server.base_url)
+        ended = await run(folder, "chat", "--once", "go", "--fail-on-denial")
+        assert (ended.returncode, ended.stdout, ended.stderr) == (0, b"Done.\n", b"")
+        for flags in (("--yes",), ("--fail-on-denial",), ("--once", "go", "--yes-from-stdin")):
+            assert (await run(folder, "chat", *flags)).returncode == 2
+
+
+async def test_what_was_said_before_a_signal_is_printed(tmp_path: Path) -> None:
+    call = {"index": 0, "id": "1", "type": "function"}
+    wanted = {**call, "function": {"name": "bash", "arguments": '{"command": "echo up > up; sleep 60"}'}}
+    looks = events(chunk({"content": "Let me look."}), chunk({"tool_calls": [wanted]}), chunk({}, "tool_calls"))
+    async with (
+        open_model_server(looks) as server,
+        open_fifo(tmp_path / "up") as tool,
+        open_pipes(configured(tmp_path, server.base_url), "chat", "--once", "go") as screen,
+    ):
+        await screen.hang_up()
+        await tool.rings()
+        screen.process.terminate()
+        assert await screen.ends() == 130
+        await screen.sees("Let me look.\n")
+        await screen.sees("hookgate: it was interrupted before the end of the answer\n")
+    await none_left(tmp_path)
