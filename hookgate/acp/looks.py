@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from os.path import normpath
 
 from hookgate.acp.prompts import fence_for
+from hookgate.channels.calls import about
 from hookgate.channels.printable import one_line, visible
 from hookgate.protocol.acp.updates import Diff, Picture, Shown, Text, Tool, ToolKind
 from hookgate.protocol.codec import encode
@@ -25,8 +26,6 @@ KINDS: Mapping[str, ToolKind] = {
     **dict.fromkeys(("bash", "bash_output", "bash_kill"), "execute"),
     "web_fetch": "fetch",
 }
-TELLING = ("command", "path", "pattern", "url", "name", "query")
-"""Arguments that say what a call is about."""
 MAX_TITLE = 120
 MAX_ARGUMENTS_BYTES = 16 * 1024
 MAX_TEXT = 12_000
@@ -44,7 +43,7 @@ class Looks:
 
     def proposed(self, call: ToolCall) -> Tool:
         """Title, kind, places and arguments of a call without secrets, and the diff of an edit. Reads a file."""
-        title = one_line(f"{call.name}: {about}" if (about := _about(call.arguments)) else call.name)
+        title = one_line(f"{call.name}: {said}" if (said := about(call.arguments)) else call.name)
         return Tool(
             "",
             title=title if len(title) <= MAX_TITLE else f"{title[:MAX_TITLE]}…",
@@ -80,10 +79,6 @@ class Looks:
             if len(data) <= MAX_BEFORE_BYTES and b"\0" not in data:
                 return self.redactor.text(data.decode("utf-8", "replace"))
         return None
-
-
-def _about(arguments: JsonObject) -> str:
-    return next((it for name in TELLING if isinstance(it := arguments.get(name), str)), "")
 
 
 def _edits(arguments: JsonObject) -> Iterator[tuple[str, str]]:

@@ -6,15 +6,21 @@ import gc
 import os
 import sys
 from contextlib import suppress
+from types import ModuleType
+from typing import cast
 
+UNWANTED = "rich"
 COLLECT_EVERY = 10_000
 """Objects that have come to stay for the time being. With Python's own number, 700, one message in three has a
 collection, and that is an eighth of what messages cost: a turn makes few cycles."""
 
 
 def begin() -> None:
-    """No collections until `begun`; and the three standard streams are there, so that no pipe takes their place."""
+    """No collections until `begun`, and nothing of rich, which structlog would import for tracebacks that are not
+    shown; and the three standard streams are there, so that no pipe takes their place."""
     gc.disable()
+    # As Python has it for what cannot be imported.
+    sys.modules.setdefault(UNWANTED, cast(ModuleType, None))
     for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
             _fill(descriptor, name)
@@ -31,7 +37,9 @@ def _fill(descriptor: int, name: str) -> None:
 
 
 def begun() -> None:
-    """What exists now is here to stay; collect what comes."""
+    """What exists now is here to stay; collect what comes, and import what is asked for."""
+    if not sys.modules.get(UNWANTED, True):
+        del sys.modules[UNWANTED]
     gc.freeze()
     gc.set_threshold(COLLECT_EVERY)
     gc.enable()

@@ -15,7 +15,7 @@ from functools import cache
 from html import escape
 from typing import TYPE_CHECKING, Final, cast
 
-from hookgate.channels.web.highlighting import STYLES, Highlighting
+from hookgate.channels.highlighting import STYLES, Highlighting
 
 if TYPE_CHECKING:
     import nh3

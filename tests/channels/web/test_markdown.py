@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookgate.channels.web.highlighting import LEXERS, MAX_LINE, Highlighting
+from hookgate.channels.highlighting import LEXERS, MAX_LINE, Highlighting
 from hookgate.channels.web.markdown import MAX_CHARS, MAX_OPEN, MAX_OPEN_CODE, MIN_PAUSE_S, StreamedMarkdown, to_html
 
 OWN = "/media/" + "0f" * 32

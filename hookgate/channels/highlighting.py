@@ -1,4 +1,4 @@
-"""Code becomes HTML with a class for each kind of word, within a budget of time; knows no colours.
+"""Code taken apart into kinds of words, within a budget of time, and as HTML with a class for each; knows no colours.
 
 Lexers are quadratic on some texts, between two words and within one: what does not fit into the budget or has a very
 long line is not highlighted at all.
@@ -78,7 +78,13 @@ class Highlighting:
         self._left_s = budget_s
 
     def html(self, code: str, language: str) -> str | None:
-        """None where the language is unknown, a line too long or the budget spent."""
+        """None where there are no words."""
+        words = self.words(code, language)
+        return None if words is None else "".join(_spans(words))
+
+    def words(self, code: str, language: str) -> list[tuple[str, str]] | None:
+        """Each with its kind, empty for what has none. None where the language is unknown, a line too long or the
+        budget spent."""
         if self._left_s <= 0 or language not in _LANGUAGES or max(map(len, code.split("\n"))) > MAX_LINE:
             return None
         lexer = _lexer(_LANGUAGES[language])
@@ -90,13 +96,14 @@ class Highlighting:
                 self._left_s = 0.0
                 return None
         self._left_s -= time.thread_time() - began
-        return "".join(_spans(pieces))
+        return [
+            (style, "".join(text for _, text in run)) for style, run in groupby(pieces, key=lambda piece: piece[0])
+        ]
 
 
-def _spans(pieces: list[tuple[str, str]]) -> Iterator[str]:
-    for style, run in groupby(pieces, key=lambda piece: piece[0]):
-        text = escape("".join(text for _, text in run))
-        yield f'<span class="{style}">{text}</span>' if style else text
+def _spans(words: list[tuple[str, str]]) -> Iterator[str]:
+    for style, text in words:
+        yield f'<span class="{style}">{escape(text)}</span>' if style else escape(text)
 
 
 @cache
