@@ -76,7 +76,8 @@ class SeatChannel:
         """Every message ends with its own event."""
 
     def restart_stream(self, chat: Chat) -> None:
-        """The message that ends the reply has the whole text."""
+        if self.narration is not None:
+            self.narration.restart()
 
     async def ask(self, request: ApprovalRequest, decide: Decide) -> None:
         await self.seat.ask(request, decide)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 
-from hookgate.protocol.delta import Delta
+from hookgate.protocol.delta import Counted, Delta
 from hookgate.protocol.interfaces import Provider
 from hookgate.protocol.models import Model
 from hookgate.protocol.rpc.events import Spent
@@ -16,10 +16,10 @@ Room = Callable[[], Awaitable[None]]
 
 
 class Ledger:
-    """What a conversation has cost so far, summaries of it included."""
+    """What a conversation has cost so far, summaries of it included, and what it has since the last `begin`."""
 
     def __init__(self, known_model: KnownModel) -> None:
-        self.total = Spent()
+        self.total = self.since = Spent()
         self._known_model = known_model
 
     def price(self, model: str, usage: Usage | None) -> Spent:
@@ -31,8 +31,12 @@ class Ledger:
         tokens = (usage.fresh_tokens, usage.completion_tokens, usage.cached_tokens, usage.cache_write_tokens)
         return Spent(*tokens, cost)
 
+    def begin(self) -> None:
+        self.since = Spent()
+
     def add(self, model: str, usage: Usage | None) -> None:
-        self.total += self.price(model, usage)
+        price = self.price(model, usage)
+        self.total, self.since = self.total + price, self.since + price
 
 
 class Metered:
@@ -45,8 +49,19 @@ class Metered:
     async def complete(self, request: LLMRequest, on_text: Callable[[Delta], None]) -> LLMReply:
         # Here nobody is kept waiting but the conversation that is not read: no hook is being asked.
         await self._room()
-        reply = await self._provider.complete(request, on_text)
-        self._ledger.add(f"{self._name}/{request.model}", reply.usage)
+        used: Usage | None = None
+
+        def hear(delta: Delta) -> None:
+            nonlocal used
+            used = delta.usage if isinstance(delta, Counted) else used
+            on_text(delta)
+
+        try:
+            reply = await self._provider.complete(request, hear)
+            used = reply.usage
+        finally:
+            # A call that breaks off costs what it has used.
+            self._ledger.add(f"{self._name}/{request.model}", used)
         return reply
 
 

@@ -63,7 +63,7 @@ class Narration:
     def __init__(self, scene: Scene, tell: Tell, scope: trio.CancelScope) -> None:
         self._scene, self._tell, self._scope = scene, tell, scope
         self._open = False
-        self._speaking = False
+        self._speaking = self._wrote = False
         # Calls of the reply that is coming, by id: whether they are still being written.
         self._written: dict[str, bool] = {}
         self._unanswered: dict[str, None] = {}
@@ -78,7 +78,8 @@ class Narration:
             case Prompted(inbound=inbound):
                 self._tell(events.UserMessage(said(inbound.text, inbound.media), told.time))
             case StepBegan(number=number):
-                self._open, self._speaking = True, False
+                self._open, self._speaking, self._wrote = True, False, False
+                self._scene.ledger.begin()
                 self._tell(events.TurnStart(number))
             case CallWritten(piece=piece):
                 self._write(piece)
@@ -102,11 +103,21 @@ class Narration:
     def hear_task(self, told: Told) -> None:
         """What an agent does that works on a task for this one: it costs, and the call that waits for it tells."""
         if isinstance(told.payload, ReplyEnded):
-            self._spent(told.payload, told)
+            ledger = self._scene.ledger
+            self._spent(ledger.price(told.step.model if told.step else "", told.payload.usage))
 
     def text(self, piece: str) -> None:
         self._speak()
+        self._wrote = True
         self._tell(events.TextDelta(piece))
+
+    def restart(self) -> None:
+        """The reply is written anew. Whoever shows one message at a time begins it again, as zot does when one
+        starts; whoever only prints what comes has a paragraph between the two."""
+        if self._wrote:
+            self._tell(events.TextDelta("\n\n"))
+        self._wrote = False
+        self._tell(events.AssistantStart())
 
     def sent(self, outbound: Outbound) -> None:
         """What the loop has to say to people besides the model's own words."""
@@ -139,8 +150,8 @@ class Narration:
             self._whole(reply, told)
         else:
             self._put_down()
-            if reply.stop == "aborted":
-                self._spent(reply, told)
+            if self._speaking or reply.stop == "aborted":
+                self._spent(self._scene.ledger.since)
             self._message(reply.visible, (), told)
         failure = reply.failure or (CANCELLED if reply.stop == "aborted" else "")
         self._open = False
@@ -154,7 +165,7 @@ class Narration:
             if call.id not in written:
                 self._write(CallPiece(call.id, call.name, encode(call.args).decode(), ended=True))
         self._written.clear()
-        self._spent(reply, told)
+        self._spent(self._scene.ledger.since)
         self._message(reply.visible, calls, told)
         for call in calls:
             self._tell(events.ToolCall(call.id, call.name, call.args))
@@ -181,11 +192,9 @@ class Narration:
     def _call(self, call: ToolCall) -> CallBlock:
         return CallBlock(call.id, call.name, redacted_object(call.arguments, self._scene.redactor))
 
-    def _spent(self, reply: ReplyEnded, told: Told) -> None:
-        ledger = self._scene.ledger
-        now = ledger.price(told.step.model if told.step else "", reply.usage)
+    def _spent(self, now: events.Spent) -> None:
         counts = (now.input, now.output, now.cache_read, now.cache_write, now.cost_usd)
-        self._tell(events.UsageEvent(*counts, ledger.total))
+        self._tell(events.UsageEvent(*counts, self._scene.ledger.total))
 
     def _message(self, visible: str | None, calls: tuple[CallBlock, ...], told: Told) -> None:
         """Nothing where there is neither text that may be seen nor a call."""

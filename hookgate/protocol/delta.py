@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from hookgate.protocol.values import Usage
+
 
 @dataclass(frozen=True, slots=True)
 class CallPiece:
@@ -23,5 +25,12 @@ class Thought:
     text: str
 
 
-Delta: TypeAlias = str | CallPiece | Thought
-"""What comes of a reply before it is whole: text that may be seen, calls, and thoughts."""
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What the call has used so far, as the endpoint says; what it says later counts instead."""
+
+    usage: Usage
+
+
+Delta: TypeAlias = str | CallPiece | Thought | Counted
+"""What comes of a reply before it is whole: text that may be seen, calls, thoughts, and what it has used."""

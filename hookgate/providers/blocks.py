@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from hookgate.protocol.codec import encode
-from hookgate.protocol.delta import CallPiece, Delta, Thought
+from hookgate.protocol.delta import CallPiece, Counted, Delta, Thought
 from hookgate.protocol.values import JsonObject, LLMReply, LLMRequest, ProposedCall, Usage
 from hookgate.providers.foreign import count, items, member, text
 from hookgate.providers.names import NewCallIds, ToolNames
@@ -105,6 +105,8 @@ class Reading:
     def _count(self, usage: JsonObject) -> None:
         # Of message_start and message_delta each may leave out what the other has said.
         self._usage |= {name: count(usage, name) for name in usage}
+        if (used := _usage(self._usage)) is not None:
+            self._on_text(Counted(used))
 
     def _start(self, index: int, block: JsonObject) -> None:
         """A number that was given before begins another block: what has been told of the first one stays true."""

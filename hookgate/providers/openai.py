@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequen
 from contextlib import asynccontextmanager
 
 from hookgate.protocol.codec import encode
-from hookgate.protocol.delta import Delta, Thought
+from hookgate.protocol.delta import Counted, Delta, Thought
 from hookgate.protocol.interfaces import Provider
 from hookgate.protocol.values import JsonObject, LLMReply, LLMRequest, Message, ProposedCall, ToolSpec, Usage
 from hookgate.providers.endpoint import USUAL, Endpoint, open_endpoint
@@ -162,7 +162,9 @@ class _Reading:
         return not self._slots and not "".join(self._text).strip()
 
     def take(self, event: JsonObject) -> bool:
-        self._usage = _usage(member(event, "usage")) or self._usage
+        if used := _usage(member(event, "usage")):
+            self._usage = used
+            self._on_text(Counted(used))
         for choice in items(event, "choices"):
             if count(choice, "index") == 0:
                 self._take_choice(choice)

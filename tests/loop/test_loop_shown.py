@@ -67,6 +67,27 @@ def test_a_stream_that_starts_again_shows_what_it_held_back_only_once() -> None:
     assert shown == ["abc", None, "xyz", "123"]
 
 
+@given(st.lists(st.text(alphabet="ab \n", max_size=8), min_size=1, max_size=4), st.integers(1, 3))
+def test_whoever_goes_by_what_is_void_has_read_the_last_text_and_nothing_twice(texts: list[str], size: int) -> None:
+    """Tries that break off, and the one that does not."""
+    deltas: list[Delta | None] = []
+    for text in texts:
+        deltas += [*(text[at : at + size] for at in range(0, len(text), size)), None]
+    read = ""
+    for it in told(*deltas[:-1], finish=texts[-1]):
+        read = "" if it is None else read + str(it)
+    assert read.strip() == texts[-1].strip()
+
+
+def test_a_reply_that_begins_as_the_one_that_broke_off_goes_on_where_that_was() -> None:
+    assert told("Once ", "upon ", None, "Once upon a ", "time", finish="Once upon a time") == [
+        *("Once ", "upon "),
+        *("a ", "time"),
+    ]
+    assert told("Once ", "upon ", None, "Once", finish="Once") == ["Once ", "upon ", None, "Once"]
+    assert told("Once ", None, *CALL, finish="") == ["Once ", None, *CALL]
+
+
 @given(st.text(alphabet="ab <{`\n/:=-", max_size=400), st.lists(st.integers(0, 400), max_size=40))
 def test_no_piece_of_a_text_is_lost_or_shown_twice(text: str, cuts: list[int]) -> None:
     places = sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})
@@ -151,7 +172,7 @@ def test_nothing_is_told_where_a_hook_may_change_it() -> None:
 
 
 def test_a_reply_that_starts_again_tells_its_calls_again() -> None:
-    assert told(BEGIN, None, BEGIN, ARGUMENTS, END) == [BEGIN, BEGIN, ARGUMENTS, END]
+    assert told(BEGIN, None, BEGIN, ARGUMENTS, END) == [BEGIN, None, BEGIN, ARGUMENTS, END]
 
 
 async def test_where_a_hook_may_take_a_call_out_nobody_hears_of_it_before(bench: MakeBench) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import trio
 
-from hookgate.protocol.delta import CallPiece, Delta, Thought
+from hookgate.protocol.delta import CallPiece, Counted, Delta, Thought
 from hookgate.protocol.errors import ProviderFailed, ProviderFault
 from hookgate.protocol.values import LLMReply, LLMRequest, Message, ProposedCall, ToolSpec, Usage
 from hookgate.providers.anthropic import open_anthropic
@@ -185,8 +185,8 @@ async def test_text_calls_reasoning_and_usage_become_one_reply(ask: Ask, heard: 
     reply = await complete(answer, ask(), heard.append)
     calls = (ProposedCall("t1", "read", '{"path": "a"}'), ProposedCall("t2", "ls", "{}"))
     assert words(heard) == ["Let me ", "look\u2028"]
-    assert heard[0] == Thought("hm")
-    assert heard[3:5] == [CallPiece("t1", "read"), CallPiece("t1", "read", '{"pa')]
+    assert heard[:2] == [Counted(Usage(17, 1, 5, 2)), Thought("hm")]
+    assert heard[4:6] == [CallPiece("t1", "read"), CallPiece("t1", "read", '{"pa')]
     assert written(heard) == [("t1", "read", '{"path": "a"}'), ("t2", "ls", "{}"), ("t3", "cat", '{"n":1}')]
     assert reply == LLMReply(
         model="m-1",

@@ -81,7 +81,7 @@ async def ask(provider: Provider, *messages: Message, heard: list[Delta]) -> LLM
 async def test_a_stranger_s_text_is_streamed(fakellm_url: str, api: str, heard: list[Delta]) -> None:
     async with open_provider(api, fakellm_url) as provider:
         reply = await ask(provider, Message("user", "hello"), heard=heard)
-    assert "".join(heard) == reply.content == "Hi there, this is a mock."
+    assert "".join(it for it in heard if isinstance(it, str)) == reply.content == "Hi there, this is a mock."
     assert len(heard) > 3
     assert (reply.finish_reason, reply.tool_calls) == ("stop", ())
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import trio
 
-from hookgate.protocol.delta import CallPiece, Delta, Thought
+from hookgate.protocol.delta import CallPiece, Counted, Delta, Thought
 from hookgate.protocol.errors import ProviderFailed
 from hookgate.protocol.values import LLMReply, LLMRequest, Message, ProposedCall, ToolSpec, Usage
 from hookgate.providers.openai import open_openai
@@ -116,7 +116,7 @@ async def test_a_base_url_keeps_its_query(ask: Ask) -> None:
 
 async def test_text_is_streamed_in_order_and_returned_whole_with_its_usage(ask: Ask, heard: list[Delta]) -> None:
     reply = await complete(says("Good ", "morning"), ask(), heard.append)
-    assert heard == ["Good ", "morning"]
+    assert heard == ["Good ", "morning", Counted(Usage(7, 3))]
     assert reply == LLMReply("m-1", "Good morning", usage=Usage(7, 3))
 
 

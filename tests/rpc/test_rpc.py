@@ -285,8 +285,8 @@ async def test_a_reply_that_breaks_off_keeps_its_text(tmp_path: Path) -> None:
         async with open_rpc(tmp_path) as client:
             frames = await prompted(client, "go")
             assert types(frames) == [
-                *("response", "user_message", "turn_start", "assistant_start", "text_delta", "assistant_message"),
-                *("turn_end", "error", "done"),
+                *("response", "user_message", "turn_start", "assistant_start", "text_delta", "usage"),
+                *("assistant_message", "turn_end", "error", "done"),
             ]
             assert one(frames, "assistant_message")["content"][0]["text"].startswith("one")
             assert one(frames, "turn_end")["stop"] == "error"

@@ -63,8 +63,9 @@ async def test_a_reply_that_breaks_off_puts_its_calls_down_and_is_written_anew(t
     async with open_rpc(scripted(tmp_path, broken, {"calls": [LS]}, last)) as client:
         await client.send("prompt", message="go")
         frames = await client.done()
-        spoken = ["turn_start", "assistant_start", "text_delta", *WRITING, *WRITING, "usage", "assistant_message"]
-        again = ["turn_start", "assistant_start", *WRITING, "turn_end", "error", "done"]
+        begun = ["turn_start", "assistant_start", "text_delta", *WRITING]
+        spoken = [*begun, "text_delta", "assistant_start", *WRITING, "usage", "assistant_message"]
+        again = ["turn_start", "assistant_start", *WRITING, "usage", "turn_end", "error", "done"]
         assert types(frames)[2:] == [*spoken, "tool_call", "turn_end", "tool_result", *again]
         assert [f["id"] for f in frames if f["type"] == "tool_use_end"][:2] == ["c1", "c1"]
 

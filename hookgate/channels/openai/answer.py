@@ -9,9 +9,9 @@ from hookgate.protocol.values import ProposedCall, Usage
 
 
 class Answer:
-    """`pieces`: its text as it was written, never taken back. `parts`: as it is, each reply of the turn and each line
-    beside them. `waits_for`: the approval request that the turn waits for. `begun`: a turn has taken the message, and
-    is `running`; `over`: nothing more comes."""
+    """`pieces`: its text as it was written, never taken back: what is written anew is another paragraph. `parts`: as
+    it is, each reply of the turn and each line beside them. `waits_for`: the approval request that the turn waits
+    for. `begun`: a turn has taken the message, and is `running`; `over`: nothing more comes."""
 
     def __init__(self) -> None:
         self.pieces: list[str] = []
@@ -24,7 +24,7 @@ class Answer:
         self.readers = 0
         self._news = trio.Event()
         self._written: list[str] = []
-        self._void = self._answered = self._cut = False
+        self._again = self._answered = self._cut = False
 
     @property
     def text(self) -> str:
@@ -53,12 +53,13 @@ class Answer:
         self._tell()
 
     def write(self, piece: str) -> None:
-        """Once something was taken back that somebody has read, the rest is said when it is whole."""
-        if not self._void and piece:
+        if piece:
             self._put(piece)
 
     def restart(self) -> None:
-        self._void = self._void or bool(self._written)
+        """The reply is written anew."""
+        self._again = self._again or bool(self._written)
+        self._written = []
 
     def end_part(self, text: str) -> None:
         """A reply is whole, or a line is said beside them; whatever of it was not written is."""
@@ -67,11 +68,11 @@ class Answer:
             self._put(rest)
         if text:
             self.parts.append(text)
-        self._written, self._void = [], False
+        self._written, self._again = [], False
         self._tell()
 
     def _put(self, piece: str) -> None:
-        if not self._written and self.parts:
+        if not self._written and (self.parts or self._again):
             self.pieces.append("\n\n")
         self._written.append(piece)
         self.pieces.append(piece)

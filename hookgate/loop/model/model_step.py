@@ -68,7 +68,7 @@ async def _ask_model(turn: Turn, step: Step) -> Heard:
     try:
         return await _heard(turn, step, so_far)
     except (ProviderFailed, TurnAborted, trio.Cancelled) as error:
-        _cut_short(turn, step, so_far[0].so_far if so_far else "", error)
+        _cut_short(turn, step, so_far[0].break_off() if so_far else "", error)
         raise
     finally:
         turn.outlet.delivery.written(step.chat)
@@ -101,6 +101,8 @@ async def _heard(turn: Turn, step: Step, so_far: list[Shown]) -> Heard:
         # Text that no hook has touched is shown as it came.
         untouched = answer.text == redactor.text(visible)
         shown.finish(visible if untouched else answer.text)
+    else:
+        shown.withhold()
     if said.calls and answer is not None and answer.text:
         turn.outlet.channel.end_stream(step.chat)
     return Heard(turn.batch(step, request, snapshot), said, answer, told, reply)

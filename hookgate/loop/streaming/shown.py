@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from hookgate.loop.streaming.resumed import Resumed
 from hookgate.loop.streaming.waiting import Waiting
 from hookgate.loop.streaming.written import Written
-from hookgate.protocol.delta import CallPiece, Delta, Thought
+from hookgate.protocol.delta import CallPiece, Counted, Delta, Thought
 from hookgate.protocol.interfaces import Redactor
 
 Holding = Callable[[str], int]
@@ -41,16 +42,19 @@ class Watching:
 
 
 class Shown:
-    """Takes what a provider hands on; None voids what came. Without `holding` nothing is seen before it is whole."""
+    """Takes what a provider hands on; after None the reply begins again. Without `holding` nothing is seen before it
+    is whole."""
 
     def __init__(self, watching: Watching, holding: Callable[[], Holding] | None, redactor: Redactor) -> None:
         self._watching, self._holding, self._redactor = watching, holding, redactor
+        self._read, self._read_before = Resumed(watching.text), ""
+        self._shown: list[str] = []
         self._begin()
 
     def _begin(self) -> None:
         self._held_from = self._holding() if self._holding else None
         self._waiting, self._thoughts = Waiting(self._redactor.held_from), Waiting(self._redactor.held_from)
-        self._shown: list[str] = []
+        self._shown = []
         self._seen: list[str] = []
         self._line_cut = self._line_goes_on = False
         # Characters that have come, that are shown, and up to where they may be.
@@ -60,12 +64,17 @@ class Shown:
 
     def __call__(self, delta: Delta | None) -> None:
         if self._thoughts.size and not isinstance(delta, Thought):
-            self._tell_thought(self._thoughts.at_line_end(self._redactor.cut_from))
+            self._tell_thought(self._thoughts.at_end(self._redactor.cut_from))
         match delta:
             case None:
-                if self._shown:
-                    self._watching.text(None)
+                self._read_before = self._so_far
+                self._read.begin_again()
+                if self._calls:
+                    # Whoever has read of them cannot be told only that they come again.
+                    self._read.void()
                 self._begin()
+            case Counted():
+                pass
             case CallPiece():
                 self._call(delta)
             case Thought(text=text):
@@ -90,7 +99,7 @@ class Shown:
 
     def _see(self, text: str) -> None:
         self._seen.append(text)
-        self._watching.text(text)
+        self._read.say(text)
 
     def _think(self, piece: str) -> None:
         if self._watching.thought is not None and self._held_from is not None:
@@ -102,19 +111,29 @@ class Shown:
             self._watching.thought(self._redactor.text(text))
 
     @property
-    def so_far(self) -> str:
-        """What has been read along."""
-        return "".join(self._shown)
+    def _so_far(self) -> str:
+        return self._read_before if self._read.waits else "".join(self._shown)
 
     def finish(self, said: str) -> None:
         """The reply is whole: what it says and has not been shown yet is no call, and no hook's any more."""
         self._tell_thought(self._thoughts.all())
-        shown = self.so_far
-        if not said.startswith(shown):
-            return
-        rest = self._rest_of(said) if self._line_goes_on else self._redactor.text(said[len(shown) :])
-        if rest.strip():
-            self._see(rest)
+        shown = "".join(self._shown)
+        if said.startswith(shown):
+            rest = self._rest_of(said) if self._line_goes_on else self._redactor.text(said[len(shown) :])
+            if rest.strip():
+                self._see(rest)
+        self._read.settle()
+
+    def withhold(self) -> None:
+        """The reply is whole, and nobody is to see more of it."""
+        self._read.settle()
+
+    def break_off(self) -> str:
+        """It says no more, and there is no other: what waits is shown too, but for what may be a call or half of a
+        secret. What has been read along."""
+        if self._held_from is not None and not self._line_goes_on:
+            self._show(self._waiting.at_end(self._redactor.cut_from, self._held - self._at))
+        return self._so_far
 
     def _rest_of(self, said: str) -> str:
         """Where a line was shown as if a call had ended it, a secret may lie on both sides: then nothing."""
@@ -136,6 +155,7 @@ class Shown:
         began = writing.untouched
         arguments = writing.take(piece.arguments)
         if began or arguments or piece.ended:
+            self._read.settle()
             tell(replace(piece, name=name, arguments=arguments))
 
     def _is_settled(self) -> bool:
@@ -143,6 +163,6 @@ class Shown:
         if self._held < self._end:
             return False
         before = self._at
-        self._show(self._waiting.at_line_end(self._redactor.cut_from))
+        self._show(self._waiting.at_end(self._redactor.cut_from))
         self._line_cut |= self._at > before
         return self._at == self._end

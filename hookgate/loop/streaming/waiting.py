@@ -32,14 +32,16 @@ class Waiting:
         self._enough = left + max(1, left // 8 if left >= OFTEN else 0)
         return gone
 
-    def at_line_end(self, cut_from: Callable[[str], int]) -> str:
-        """What can go if the text does not go on, or only on another line. `cut_from`: where half a secret begins."""
-        text = "".join(self._pieces)
+    def at_end(self, cut_from: Callable[[str], int], limit: int | None = None) -> str:
+        """Of its first `limit` characters what can go if the text ends there, or goes on on another line only.
+        `cut_from`: where half a secret begins."""
+        whole = "".join(self._pieces)
+        text = whole[:limit]
         if not text:
             return ""
         # What has been cut open is found again only with all that stands before it.
-        whole = cut_from(text) == len(text)
-        return self._gone(text, self._secret_from(f"{text}\n" if whole else text))
+        ends = f"{text}\n" if cut_from(text) == len(text) else text
+        return self._gone(whole, min(self._secret_from(ends), len(text)))
 
     def all(self) -> str:
         """Nothing more comes."""

@@ -1,0 +1,19 @@
+"""An answer while it is made: what a client has read is never taken back, and nothing of the reply is lost to it."""
+
+from __future__ import annotations
+
+from hookgate.channels.openai.answer import Answer
+from hookgate.protocol.chat import Chat, Outbound
+
+
+def test_a_reply_that_is_written_anew_is_another_paragraph() -> None:
+    answer = Answer()
+    answer.begin()
+    answer.write("The capital of Fr")
+    answer.restart()
+    answer.write("Paris ")
+    assert answer.pieces == ["The capital of Fr", "\n\n", "Paris "]
+    answer.take(Outbound(Chat("api", "1"), "Paris it is."))
+    answer.end_turn(completed=True)
+    assert "".join(answer.pieces) == "The capital of Fr\n\nParis it is."
+    assert (answer.text, answer.over) == ("Paris it is.", True)
