@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "hookgate"
 # A template that `hookgate init` copies: it runs beside the plugin SDK, and is no module of hookgate's.
-TEMPLATES = {PACKAGE / "cli" / "init_hook.py"}
+TEMPLATES = {PACKAGE / "cli" / "init" / "example_hook.py"}
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path not in TEMPLATES)
 
 # The floors of the house, from below: what a part may import besides itself, in functions and for types too.

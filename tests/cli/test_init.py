@@ -13,13 +13,14 @@ from pathlib import Path
 import pytest
 import trio
 
-from hookgate.cli.init import FILES, run_init
+from hookgate.cli.init.writing import run_init
 from hookgate.config import parse
 from tests.model_server import open_model_server, says
 from tests.preloaded import preloaded
 from tests.wire import open_child
 
 TOML = Path("hookgate.toml")
+FILES = (str(TOML), "hooks/example_hook.py")
 SCRIPTED = '[providers.script]\nkind = "scripted"\nscript = "script.json"\n'
 HELLO = {"name": "example", "version": 1, "modes": ["tool"]}
 

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
-import trio
 
 from hookgate.config import parse
 from hookgate.sections import Config
 from tests.cli.program import PROMPT, configured, environment, open_pipes, run
 from tests.docs.page import anchor, codes, read_page
 from tests.preloaded import preloaded
-from tests.wire import open_child
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
@@ -91,20 +87,34 @@ async def test_what_can_be_asked_of_a_running_gateway_is_what_the_page_says(tmp_
     assert set(asked) <= set(json.loads(about.stdout)["methods"])
 
 
-async def test_the_ten_line_hook_denies_what_it_says(tmp_path: Path) -> None:
-    (source,) = blocks("python")
+def test_the_ten_line_hook_runs_and_denies_in_an_empty_folder(tmp_path: Path) -> None:
+    text = section("A hook in ten lines")
+    (source,), (table,) = blocks("python", text), blocks("toml", text)
     assert len([line for line in source.splitlines() if line.strip()]) <= 10
-    hook = tmp_path / "no_rm.py"
-    hook.write_text(source)
-    env = {"PYTHONPATH": str(ROOT / "plugins" / "python"), "PATH": os.environ["PATH"]}
-    with trio.fail_after(20):
-        async with open_child([sys.executable, str(hook)], env=env) as child:
-            offered = {"name": "no-rm", "version": 1, "stages": ["before_tool"], "modes": ["tool"]}
-            assert (await child.call("hook.hello", offered))["ok"] is True
-            bad = await child.call("hook.before_tool", {"tool": "bash", "arguments": {"command": "rm -rf /"}})
-            good = await child.call("hook.before_tool", {"tool": "bash", "arguments": {"command": "ls"}})
-    assert bad == {"action": "deny_tool", "reason": "rm -rf is not allowed here"}
-    assert good == {"action": "continue"}
+    spoken = [" ".join(line.split()) for line in re.findall(r"`(hookgate [^`]+)`", text)]
+    assert [line.split()[1:3] for line in spoken] == [["init", "--sdk"], ["hooks", "check"]]
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    typed(folder, spoken[0])
+    (folder / "hooks" / "no_rm.py").write_text(source)
+    with (folder / "hookgate.toml").open("a") as file:
+        file.write(table)
+    assert "FAIL" not in typed(folder, spoken[1])
+    assert "fine. Model openai/gpt-5-mini, 2 hooks" in typed(folder, "hookgate config check")
+    steps = [{"calls": [{"name": "bash", "arguments": {"command": "rm -rf notes"}}]}, {"text": "As you wish."}]
+    (folder / "script.json").write_text(json.dumps({"steps": steps}))
+    with (folder / "hookgate.toml").open("a") as file:
+        file.write('[providers.script]\nkind = "scripted"\nscript = "script.json"\n')
+    assert "rm -rf is not allowed here" in typed(folder, "hookgate chat --trace --model script/m --once go")
+
+
+def typed(folder: Path, line: str) -> str:
+    """What is shown where a person types the line in the folder."""
+    env = {**environment(folder.parent), "OPENAI_API_KEY": "a key"}
+    command = [*preloaded(), *shlex.split(line)[1:]]
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
 
 
 def test_its_commands_are_found_on_the_path_that_it_sets() -> None:

@@ -13,7 +13,7 @@ import httpx
 import pytest
 import trio
 
-from hookgate.cli.init import run_init
+from hookgate.cli.init.writing import run_init
 from hookgate.config import ConfigError
 from hookgate.protocol.catalog import StoreBusy, StoreCorrupt
 from hookgate.protocol.journal.views import SessionRow
