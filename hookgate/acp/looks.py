@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from os.path import normpath
 
 from hookgate.acp.prompts import fence_for
@@ -12,6 +11,7 @@ from hookgate.channels.calls import about
 from hookgate.channels.printable import one_line, visible
 from hookgate.protocol.acp.updates import Diff, Picture, Shown, Text, Tool, ToolKind
 from hookgate.protocol.codec import encode
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.interfaces import Replacing
 from hookgate.protocol.media import inline
 from hookgate.protocol.values import Json, JsonObject, ToolCall, ToolResult, bare_text

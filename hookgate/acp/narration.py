@@ -6,7 +6,6 @@ Two sources are joined: what the loop tells watchers inside the process, and wha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 from itertools import count
 
 import trio
@@ -16,6 +15,7 @@ from hookgate.embedding.metered import Ledger
 from hookgate.protocol.acp.answers import StopReason
 from hookgate.protocol.acp.updates import Picture, Speaker, Spent, Text, Tool, Update, chunks
 from hookgate.protocol.chat import Outbound
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.delta import CallPiece
 from hookgate.protocol.events.event import Event as Told
 from hookgate.protocol.events.inside import (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import trio
@@ -35,6 +34,7 @@ from hookgate.protocol.acp.requests import Server
 from hookgate.protocol.acp.updates import Update
 from hookgate.protocol.approval import ApprovalRequest, Decide
 from hookgate.protocol.chat import Chat
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.events.event import Event
 from hookgate.sections import Config
 from hookgate.sections.gateway import RouteSection

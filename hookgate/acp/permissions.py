@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 
 from hookgate.acp.looks import Looks, whole
 from hookgate.acp.narration import Narration
@@ -15,6 +14,7 @@ from hookgate.protocol.acp.answers import REQUEST_PERMISSION, chosen_option, per
 from hookgate.protocol.acp.updates import Shown, Text, Tool, Update
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide, Decision, usual_title
 from hookgate.protocol.chat import Outbound
+from hookgate.protocol.dataclasses import dataclass, replace
 
 BY = "acp"
 NO_ANSWER = "the editor's answer to the question was none"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import trio
 
 from hookgate.protocol.acp import wire
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.values import Json
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 from hookgate.acp.looks import Looks, cut, shown
 from hookgate.protocol.acp.updates import Picture, Speaker, Text, Tool, Update, chunks
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.interfaces import Redactor
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import Conversation, Entry

@@ -6,7 +6,6 @@ It answers `initialize` before anything that a session needs is imported.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -23,6 +22,7 @@ from hookgate.assembly.settings import Settings
 from hookgate.protocol.acp import answers, requests, wire
 from hookgate.protocol.acp.requests import BadParams, read_params
 from hookgate.protocol.acp.updates import Update, update_members
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.framing import MAX_MESSAGE_BYTES, Oversize
 
 if TYPE_CHECKING:

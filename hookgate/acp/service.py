@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import trio
@@ -16,6 +15,7 @@ from hookgate.assembly.settings import ExtensionFlags, Settings
 from hookgate.embedding import above
 from hookgate.program.signals import open_until_signal
 from hookgate.program.starting import begun
+from hookgate.protocol.dataclasses import replace
 from hookgate.rpc.pipes import Writer, read_lines
 from hookgate.sections import Config
 from hookgate.sections.approvals import ApprovalSection

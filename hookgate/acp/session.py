@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 
 import trio
 
@@ -19,6 +19,7 @@ from hookgate.protocol.acp.answers import Mode, StopReason
 from hookgate.protocol.acp.updates import Command, Commands, Title, Update
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Chat, Inbound, Outbound
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.journal.interfaces import Journal
 
 MODE = "mode"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import dataclass
 from hashlib import sha256
 
 from hookgate.protocol.approval import Wish
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.codec import canonical
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.journal.values import Approval, Claim
 from hookgate.protocol.spec_digest import spec_digest
 from hookgate.protocol.values import Step, ToolCall, ToolSpec

@@ -6,11 +6,12 @@ A frozen value that a reload replaces; stores nothing and asks nobody.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from hookgate.approvals.people import People, may, requester
 from hookgate.protocol.approval import ApprovalRequest, Voter
 from hookgate.protocol.chat import Chat
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.journal.decisions import Standing, StoredRequest
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from hookgate.approvals.binding import Subject, grant_scope
 from hookgate.approvals.people import requester
 from hookgate.protocol.approval import Wish
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.journal.decisions import StoredGrant, Vote
 from hookgate.protocol.journal.interfaces import Decisions
 from hookgate.protocol.values import ToolCall

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 
 from hookgate.protocol.approval import OPERATOR, Voter
 from hookgate.protocol.chat import Chat
+from hookgate.protocol.dataclasses import dataclass
 
 REQUESTER = "requester"
 ROLE = "role:"

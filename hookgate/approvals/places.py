@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from hookgate.approvals.decide import whose
 from hookgate.approvals.people import People, read_id, requester
 from hookgate.protocol.approval import ApprovalRequest, Voter
 from hookgate.protocol.chat import Chat
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.interfaces import AskingChannel, Channel
 
 

@@ -7,7 +7,7 @@ expires, that nobody can be asked about, or that is refused is a refusal. Does n
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from functools import partial
 from time import time
 
@@ -34,6 +34,7 @@ from hookgate.approvals.waiting import Waiting
 from hookgate.approvals.wording import decided, request_of, requested
 from hookgate.protocol.approval import ApprovalRequest, Decision, Outcome, Voter, Wish
 from hookgate.protocol.chat import Chat
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.events.payloads import Payload
 from hookgate.protocol.interfaces import Channel, Redactor
 from hookgate.protocol.journal.decisions import Standing, StoredRequest

@@ -6,12 +6,13 @@ Does not know who is asked, nor how.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from hashlib import sha256
 
 from hookgate.protocol.approval import Lasting, Terms, Wish
 from hookgate.protocol.codec import canonical
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.hook.match import Globs, Matcher
 from hookgate.protocol.values import Step, ToolCall
 

@@ -7,7 +7,7 @@ place. Does not know who may decide.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import inf
 
 import structlog
@@ -21,6 +21,7 @@ from hookgate.approvals.telling import outcome_told, reminders
 from hookgate.protocol.approval import CannotAsk, Decision, Outcome, Voter
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Chat
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.interfaces import AskingChannel
 from hookgate.protocol.journal.decisions import Standing, StoredRequest, Vote
 from hookgate.protocol.journal.interfaces import Journal

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 
 from hookgate import config as configuration
@@ -21,6 +21,7 @@ from hookgate.config import ConfigError
 from hookgate.hooks.gate import Gate
 from hookgate.loop.agent import Agent, Retries, Tally
 from hookgate.protocol.chat import Chat
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.hook.match import Globs
 from hookgate.protocol.interfaces import Channel, Provider, Redactor
 from hookgate.protocol.journal.interfaces import Journal

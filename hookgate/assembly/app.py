@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -38,6 +37,7 @@ from hookgate.loop.gateway import Gateway
 from hookgate.loop.slots import Shared
 from hookgate.processes.guardian.reaper import run_reaper
 from hookgate.protocol.chat import Inbound
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.events.payloads import RegistryChanged
 from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.interfaces import Channel, Redactor, Tool

@@ -9,7 +9,6 @@ from __future__ import annotations
 import codecs
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ import structlog
 
 from hookgate.assembly.logs.sinks import observer
 from hookgate.hooks.rules import Mount
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.inside import SessionBegan
 from hookgate.tools.errors import ToolError

@@ -10,7 +10,6 @@ import os
 import re
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,7 @@ from hookgate import config as configuration
 from hookgate.assembly.settings import Keep
 from hookgate.config import ConfigError
 from hookgate.protocol.catalog import StoreBusy, StoreFailed
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.sections import Config
 
 if TYPE_CHECKING:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from hookgate.mistakes import close
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.models import Model, Prices
 from hookgate.sections import Config
 from hookgate.sections.agent import ModelSection, ProviderSection

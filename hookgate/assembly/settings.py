@@ -6,11 +6,12 @@ A command line, a caller's arguments or an RPC client each have one reader that 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hookgate import config as configuration
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.sections import Config
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from time import time
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
@@ -16,6 +16,7 @@ from hookgate import config as configuration
 from hookgate.assembly.logs.sinks import observer
 from hookgate.config import ConfigError
 from hookgate.hooks.rules import Mount
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.sections.telemetry import TelemetrySection
 from hookgate.telemetry import metrics, turns
 from hookgate.telemetry.metrics import Metrics

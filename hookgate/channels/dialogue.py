@@ -6,11 +6,11 @@ Nothing counts as a yes before all of it has been shown. `Dialogue` reads and wr
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 
 import trio
 
 from hookgate.channels.question import Question
+from hookgate.protocol.dataclasses import dataclass
 
 Write = Callable[[str], None]
 Ask = Callable[[str], Awaitable[str | None]]

@@ -8,10 +8,10 @@ from __future__ import annotations
 import textwrap
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import groupby
 
 from hookgate.channels.printable import char_columns, escaped, invisible, named, visible
+from hookgate.protocol.dataclasses import dataclass
 
 GUTTER, GOES_ON = "| ", ": "
 """Before a line, and before the rest of one that was folded."""

@@ -6,10 +6,11 @@ what this one reports.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, cast
 
 from hookgate.protocol.codec import decode, encode, repeated_member
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.framing import LineSplitter, Oversize
 from hookgate.protocol.hook.peer import METHOD_NOT_FOUND, request_frame

@@ -7,7 +7,7 @@ Each takes a running process and gives one finding. What goes wrong with the pro
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from time import monotonic
 
 from hookgate.check.golden import (
@@ -22,6 +22,7 @@ from hookgate.check.mailbox import Answered, ErrorAnswer, Result
 from hookgate.check.report import Finding, failed, ok, skipped, warned
 from hookgate.check.subject import Subject
 from hookgate.protocol.codec import encode
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.hook.answers import Answer, Continue, Modify, Refuse, Respond, parse_answer
 from hookgate.protocol.hook.hello import Hello, hello_params, parse_hello

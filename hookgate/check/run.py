@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from functools import partial
 from time import monotonic
 
@@ -44,6 +44,7 @@ from hookgate.check.stream import (
 )
 from hookgate.check.subject import HookGone, NoAnswer, Subject, open_subject
 from hookgate.processes.pipes import Program
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.errors import BadMessage
 
 __all__ = ["LIMITS", "Limits", "Report", "check", "print_json", "print_report"]

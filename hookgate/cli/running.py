@@ -8,7 +8,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -16,6 +15,7 @@ from hookgate import config as configuration
 from hookgate.channels.printable import printable
 from hookgate.config import ConfigError
 from hookgate.control.client import ControlFailed, NothingRunning, call, find_socket, live_sockets, read_rows
+from hookgate.protocol.dataclasses import dataclass, replace
 
 T = TypeVar("T")
 

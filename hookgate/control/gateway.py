@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -34,6 +33,7 @@ from hookgate.operations import (
 from hookgate.operations.journal import letters, messages
 from hookgate.operations.journal.finding import Located, find_messages
 from hookgate.protocol.approval import OPERATOR, Decision, Grant, Outcome, Voter
+from hookgate.protocol.dataclasses import dataclass
 
 if TYPE_CHECKING:
     from hookgate.store.journal import StoredJournal

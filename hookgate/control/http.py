@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from functools import wraps
 
 import trio
@@ -19,6 +18,7 @@ from hookgate.channels.http.server import STREAMS, App, Receive, Scope, Send
 from hookgate.control.methods import Method, Methods, throttled
 from hookgate.control.rpc import SERVER_ERROR, dispatch, error_frame
 from hookgate.operations.refused import OperationRefused
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.journal.keys import Key
 from hookgate.protocol.values import Json
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
 from functools import partial, wraps
 from inspect import unwrap
 from typing import Any
@@ -16,6 +15,7 @@ import structlog
 import trio
 
 from hookgate.operations.refused import OperationRefused
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.values import Json
 
 log = structlog.get_logger("hookgate.control")

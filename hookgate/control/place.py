@@ -11,8 +11,9 @@ import socket
 import stat
 from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from hookgate.protocol.dataclasses import dataclass
 
 FOLDER_MODE = 0o700
 SOCKET_UMASK = 0o177

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from functools import partial, wraps
 from inspect import signature
 from typing import Literal
@@ -17,6 +16,7 @@ from hookgate.operations import approvals, programs
 from hookgate.operations.refused import OperationRefused
 from hookgate.protocol.approval import Decision, Outcome, Voter
 from hookgate.protocol.catalog import StoreFailed
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.values import Json
 
 AT_THE_MACHINE = frozenset(

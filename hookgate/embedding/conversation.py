@@ -6,7 +6,6 @@ The session queues and runs; this narrates.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
 
 import trio
 
@@ -23,6 +22,7 @@ from hookgate.loop.sessions.jobs import Compaction, End, Job, Jobs, Prompt
 from hookgate.protocol.approval import ApprovalRequest, Decide
 from hookgate.protocol.channel import PRESENT, UNLIMITED
 from hookgate.protocol.chat import Chat, Inbound, Outbound
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.events.event import Event as Told
 from hookgate.protocol.events.inside import CallEnded
 from hookgate.protocol.rpc import events

@@ -6,7 +6,6 @@ Two sources are joined: what the loop tells watchers inside the process, and wha
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import trio
 
@@ -15,6 +14,7 @@ from hookgate.embedding.metered import Ledger
 from hookgate.loop.sessions.transcript import NO_RESULT
 from hookgate.protocol.chat import Outbound
 from hookgate.protocol.codec import encode
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.delta import CallPiece
 from hookgate.protocol.events.event import Event as Told
 from hookgate.protocol.events.inside import CallEnded, CallProgressed, CallWritten, Prompted, ReplyEnded, StepBegan

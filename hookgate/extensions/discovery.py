@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from hookgate.extensions.manifest import BadManifest, Manifest, NoManifest, read_manifest
 from hookgate.extensions.trust import TRUSTED, Standing
+from hookgate.protocol.dataclasses import dataclass
 
 Scope = Literal["ext", "project", "global"]
 """Named by `--ext`; found in the project; found in a folder of the user's."""

@@ -7,11 +7,11 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from hookgate.extensions.folders import Refused
 from hookgate.processes.group import signal_group
+from hookgate.protocol.dataclasses import dataclass
 
 TIMEOUT_S = 300.0
 PREFIXES = ("https://", "git@", "ssh://", "file://")

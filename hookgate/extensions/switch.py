@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+
+from hookgate.protocol.dataclasses import dataclass
 
 MEMBER = "enabled"
 _BLANK = re.compile(r"[ \t\r\n]*")

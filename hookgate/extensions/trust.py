@@ -10,7 +10,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import file_digest, sha256
 from io import BufferedReader
 from itertools import islice
@@ -19,6 +19,7 @@ from typing import Any, Literal, cast
 
 from hookgate.extensions.whole import write_whole
 from hookgate.protocol.codec import decode, encode
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.errors import BadMessage
 
 MAX_FILES = 20_000

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from hookgate.guards.kept import Kept, SpecOf, called, finished
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.payloads import TurnEnd
 from hookgate.protocol.hook.answers import CONTINUE, Answer, Deny

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os.path
 import posixpath
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 
 import trio
 
 from hookgate.guards.kept import MAX_KEPT, Kept, SpecOf, advised, called, finished
 from hookgate.guards.paths import are_pair, inside, written_path
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.effects import FileEffect
 from hookgate.protocol.hook.answers import CONTINUE, Answer, Deny, Modify
 from hookgate.protocol.hook.stages import Question

@@ -7,12 +7,13 @@ merged deeply.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields
 from typing import Any, cast
 
 from hookgate.hooks.rules import AnyPolicy
 from hookgate.hooks.verdicts import Dropped
 from hookgate.protocol.approval import Terms, Wish
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.hook.answers import (
     Abort,
     Answer,

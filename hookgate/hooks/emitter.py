@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from functools import cache
 from itertools import count
 from time import time_ns
 
 from hookgate.hooks.rules import Mount
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.payloads import Payload
 from hookgate.protocol.interfaces import Redactor

@@ -7,7 +7,6 @@ reached, nor what the loop does with its verdicts.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from types import MappingProxyType
 from typing import TypeVar, cast
 
@@ -25,6 +24,7 @@ from hookgate.hooks.verdicts import Allowed, Answered, Denied, Dropped, Replied
 from hookgate.hooks.walk import Walk, abort
 from hookgate.protocol.approval import Wish
 from hookgate.protocol.chat import ChatMessage, Inbound, Outbound
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.events.payloads import HookModified
 from hookgate.protocol.hook.answers import Abort, Answer, Ask, Deny, Drop, Refuse, ReplyWith, Respond
 from hookgate.protocol.hook.stages import Question, Stage

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import structlog
 
 from hookgate.hooks.rules import Mount
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.events.payloads import HookFailed
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values import LLMRequest, Step, ToolSpec

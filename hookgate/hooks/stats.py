@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from dataclasses import dataclass
 from time import monotonic
 
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.hook.stages import Stage
 
 KEPT = 1024

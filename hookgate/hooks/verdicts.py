@@ -4,8 +4,7 @@ run, of a message that it is answered already or goes no further.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.values import ToolCall, ToolResult
 
 

@@ -6,7 +6,6 @@ What an answer means is in `decision.py`. The walk does not know what a stage's 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import NoReturn
 
@@ -18,6 +17,7 @@ from hookgate.hooks.emitter import Emitter
 from hookgate.hooks.offered import Offered
 from hookgate.hooks.rules import Mount
 from hookgate.protocol.chat import ChatMessage
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.errors import SessionAborted, TurnAborted
 from hookgate.protocol.events.payloads import HookModified, ToolInjected
 from hookgate.protocol.hook.answers import CONTINUE, Abort, Answer, Deny, Drop, Modify, ReplyWith, Respond

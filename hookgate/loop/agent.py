@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import count
 from typing import TYPE_CHECKING, Literal
 
 from hookgate.loop.execution_policy import Around
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.values import Json, JsonObject, Step
 from hookgate.tools.select import Selection
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.hook.answers import Answer
 from hookgate.protocol.journal.interfaces import Journal, Work
 from hookgate.protocol.journal.values import Asked, Claim

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 import structlog
 
@@ -11,6 +10,7 @@ from hookgate.loop.execution_policy import Around
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.channel import ChannelLimits
 from hookgate.protocol.chat import Chat, Outbound
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.media import MediaRefused, MediaStore, inline, media_reference
 
 log = structlog.get_logger("hookgate.loop")

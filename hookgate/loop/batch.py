@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
@@ -15,6 +15,7 @@ from hookgate.loop.answers import Answers, answers_about
 from hookgate.loop.delivery.outlet import Outlet
 from hookgate.loop.nested.within import Within, delegates, makes_calls
 from hookgate.protocol.chat import Outbound
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.interfaces import Redactor, Tool
 from hookgate.protocol.journal.audit import CallAudit
 from hookgate.protocol.journal.interfaces import Journal

@@ -7,7 +7,6 @@ ones that hand tasks to other agents; nothing else ever is.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import groupby
 from typing import cast
 
@@ -20,6 +19,7 @@ from hookgate.loop.finish import cut_off, finish, tell_ended
 from hookgate.loop.nested.within import delegates
 from hookgate.loop.prepare import prepare
 from hookgate.protocol.catalog import StoreFailed
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.errors import SessionAborted
 from hookgate.protocol.journal.values import Fenced
 from hookgate.tools.decode import ReadCall

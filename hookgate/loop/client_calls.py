@@ -4,7 +4,6 @@ conversation brings their results. Runs nothing."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import takewhile
 
 from hookgate.loop.batch import Batch, Ready, Settled
@@ -12,6 +11,7 @@ from hookgate.loop.sessions.transcript import Transcript
 from hookgate.loop.turn_state import Turn
 from hookgate.protocol.chat import Inbound
 from hookgate.protocol.client_input import CLIENT
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.journal.replies import open_calls
 from hookgate.protocol.journal.values import Draft
 from hookgate.protocol.values import Json, LLMRequest, Message, ProposedCall, ToolCall

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.hook.match import Globs
 from hookgate.protocol.interfaces import Redactor, Replacing
 from hookgate.protocol.media import MediaStore

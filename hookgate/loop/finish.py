@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from hookgate.hooks.verdicts import Dropped
 from hookgate.loop.attachments import kept, sendable
 from hookgate.loop.batch import Batch, Ready, Settled
 from hookgate.loop.sessions.transcript import NO_RESULT
 from hookgate.protocol.chat import Outbound
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.events.inside import CallEnded
 from hookgate.protocol.events.payloads import ToolExecEnd, ToolExecSkipped
 from hookgate.protocol.redacting import presentable

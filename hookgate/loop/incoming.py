@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from hookgate.hooks.verdicts import Dropped, Replied
 from hookgate.loop.attachments import kept
 from hookgate.loop.client_calls import brought, entering
 from hookgate.loop.turn_state import Turn
 from hookgate.protocol.chat import Inbound, Outbound
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.events.inside import Prompted, ReplyEnded, StepBegan
 from hookgate.protocol.events.payloads import SteeringInjected
 from hookgate.protocol.journal.replies import open_calls

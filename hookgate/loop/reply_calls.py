@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
 from typing import Literal
@@ -13,6 +12,7 @@ import trio
 
 from hookgate.processes.in_subprocess import Unfinished, run_apart
 from hookgate.protocol.codec import decode
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.values import LLMReply, LLMRequest, ProposedCall, ToolCall, ToolSpec
 from hookgate.tools.decode import ReadCall, marked, read_calls

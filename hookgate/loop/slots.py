@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import ExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import inf
 from types import TracebackType
 
@@ -17,6 +17,7 @@ from hookgate.loop.doors.doors import Doors
 from hookgate.loop.doors.guests import Guests
 from hookgate.loop.nested.clock import Clock
 from hookgate.protocol.channel import ChannelPolicy
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.journal.interfaces import Journal
 
 MAX_TURNS = 8

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from time import perf_counter_ns
 
 import structlog
@@ -16,6 +15,7 @@ from hookgate.loop.model.model_step import Heard, ask_with_room, request_of
 from hookgate.loop.sessions.resume import last_reply, left, names, record, replies
 from hookgate.loop.turn_state import Turn
 from hookgate.protocol.catalog import StoreFailed
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.errors import ProviderFailed, SessionAborted, StepLimitReached, TurnAborted
 from hookgate.protocol.events.inside import Prompted, ReplyEnded
 from hookgate.protocol.events.payloads import ErrorEvent, TurnEnd, TurnStart

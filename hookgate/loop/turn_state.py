@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 
 from hookgate.hooks.verdicts import Dropped
 from hookgate.loop.agent import Agent
@@ -18,6 +18,7 @@ from hookgate.loop.sessions.jobs import Prompt
 from hookgate.loop.sessions.transcript import Transcript
 from hookgate.loop.slots import Slot
 from hookgate.protocol.chat import Inbound, Outbound, OutboundKind
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.events.inside import PicturesKept
 from hookgate.protocol.events.payloads import Payload
 from hookgate.protocol.interfaces import Redactor

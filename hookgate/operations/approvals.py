@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from hookgate.approvals.decide import SEVERAL
 from hookgate.approvals.requests import Approvals
 from hookgate.protocol.approval import OPERATOR, Decision, Outcome, Voter
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.journal.decisions import StoredGrant, StoredRequest
 from hookgate.protocol.values import JsonObject
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import trio
 
 from hookgate.assembly.app import Runtime
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.sections import Config
 
 

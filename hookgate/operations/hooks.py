@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from pathlib import Path
 
 from hookgate import config as configuration
@@ -19,6 +19,7 @@ from hookgate.config import Config, ConfigError
 from hookgate.hooks.children.mounts import ReloadFailed
 from hookgate.hooks.children.supervise import SupervisedHook
 from hookgate.operations.refused import OperationRefused
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.hook.stages import Stage
 
 

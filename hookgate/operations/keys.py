@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
 import trio
 
@@ -12,6 +11,7 @@ from hookgate.channels.http.keys import Keys, NoKey
 from hookgate.loop.doors.guests import Guests, NotPaired
 from hookgate.operations.refused import OperationRefused
 from hookgate.protocol.approval import OPERATOR, Voter
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.journal.keys import Key
 
 

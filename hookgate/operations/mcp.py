@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hookgate.assembly.tools.opening import More
 from hookgate.operations.refused import OperationRefused
 from hookgate.protocol.catalog import ConnectionStatus
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.tools.errors import ToolError
 
 if TYPE_CHECKING:

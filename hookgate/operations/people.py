@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from dataclasses import dataclass
 from typing import TypeVar
 
 import trio
@@ -12,6 +11,7 @@ from hookgate.approvals.people import read_id
 from hookgate.loop.doors.guests import Guests, Known, NotPaired, written
 from hookgate.operations.refused import OperationRefused
 from hookgate.protocol.approval import OPERATOR
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.journal.people import StoredPerson
 
 T = TypeVar("T")

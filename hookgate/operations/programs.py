@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import trio
@@ -14,6 +13,7 @@ from hookgate.operations.refused import OperationRefused
 from hookgate.protocol.approval import Voter
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Chat, Inbound, OutboundKind
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import Outcome
 from hookgate.protocol.journal.views import Exchange, Whereabouts

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from hookgate.loop.gateway import Gateway
 from hookgate.operations.refused import OperationRefused
 from hookgate.protocol.chat import Chat
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.journal.values import Conversation, Entry
 from hookgate.protocol.journal.views import ChatRow
 

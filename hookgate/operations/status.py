@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from time import time
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from hookgate.operations.channels import ChannelStatus, list_channels
 from hookgate.operations.hooks import HookStatus, list_hooks
 from hookgate.operations.journal.store import OK, store_state
 from hookgate.protocol.catalog import StoreFailed
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.journal.views import AuditView, DeadLetter, Outgoing, Overview, StoreView
 from hookgate.telemetry.turns import Activity, Doing
 

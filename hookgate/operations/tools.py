@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from hashlib import sha256
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from hookgate.assembly.app import Runtime
 from hookgate.config import workspace_key
 from hookgate.operations.refused import OperationRefused
 from hookgate.protocol.catalog import RowState, ServerRow, StoreFailed, ToolRow
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.values import Json, JsonObject, Step, ToolSpec
 from hookgate.sections.tools import PreferenceSection

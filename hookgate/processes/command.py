@@ -5,13 +5,13 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 import trio
 
 from hookgate.processes import group
+from hookgate.protocol.dataclasses import dataclass
 
 TERM_GRACE_S = 3.0
 # After SIGKILL only the kernel is waited for, and for output only what already stands in the pipe.

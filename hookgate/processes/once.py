@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 from hookgate.processes.command import Command, run_command
+from hookgate.protocol.dataclasses import dataclass, replace
 
 MAX_OUTPUT_BYTES = 1 << 20
 

@@ -10,12 +10,12 @@ import os
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from math import inf
 from typing import Generic, TypeVar
 
 import trio
 
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.hook.peer import notification_frame
 

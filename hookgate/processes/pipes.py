@@ -7,7 +7,6 @@ import os
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from time import monotonic
 from typing import Protocol
 
@@ -16,6 +15,7 @@ import trio
 
 from hookgate.processes import group
 from hookgate.processes.last_words import LINES
+from hookgate.protocol.dataclasses import dataclass
 
 log = structlog.get_logger("hookgate.hooks")
 

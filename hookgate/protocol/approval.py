@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from typing import Literal
 
 from hookgate.protocol.chat import Chat
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.values import ToolCall
 
 Grant = Literal["once", "session", "1h", "always"]

@@ -6,9 +6,10 @@ Rows only say what was kept. Whether a row may start again is decided by who sta
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, Protocol
 
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.values import JsonObject
 
 ToolKind = Literal["process", "argv"]

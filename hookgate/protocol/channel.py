@@ -3,8 +3,9 @@ configuration."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
+
+from hookgate.protocol.dataclasses import dataclass, replace
 
 if TYPE_CHECKING:
     from hookgate.protocol.chat import Chat

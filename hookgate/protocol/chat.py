@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Literal
 
 from hookgate.protocol.client_input import ClientInput
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.values import ProposedCall
 
 OutboundKind = Literal["answer", "output", "notice", "error"]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.values import Json, Message, ToolSpec
 
 CLIENT = "client"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.values import Usage
 
 

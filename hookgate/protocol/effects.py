@@ -6,9 +6,11 @@ Reading is for results of strangers: what does not have exactly its kind's membe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, fields
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+
+from hookgate.protocol.dataclasses import dataclass, replace
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
-from dataclasses import dataclass
 from typing import Protocol
 from urllib.parse import quote, unquote
+
+from hookgate.protocol.dataclasses import dataclass
 
 IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 """Pictures that are taken and shown."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import cast
 
 from hookgate.protocol.approval import ApprovalRequest
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.effects import redacted_effect
 from hookgate.protocol.interfaces import Redactor, Replacing
 from hookgate.protocol.values import Fault, JsonObject, ToolCall, ToolResult

@@ -6,9 +6,10 @@ Every value is frozen. Mappings inside them are JSON objects that nobody changes
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.effects import Effect
 from hookgate.protocol.hook.judgement import Judgement
 

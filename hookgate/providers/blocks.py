@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from hookgate.protocol.codec import encode
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.delta import CallPiece, Counted, Delta, Thought
 from hookgate.protocol.values import JsonObject, LLMReply, LLMRequest, ProposedCall, Usage
 from hookgate.providers.foreign import count, items, member, text

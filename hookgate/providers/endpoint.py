@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.providers.faults import Site, secrets_in
 from hookgate.providers.patience import Deadlines
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
 
 from hookgate.protocol.codec import decode, encode
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.errors import BadMessage, ProviderFailed, ProviderFault
 from hookgate.protocol.values import Json, JsonObject
 from hookgate.providers.foreign import items, member, object_of, text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from hookgate.protocol.dataclasses import dataclass
 
 SHOWN_URL = 200
 """Characters of an address that the model is told."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from itertools import count
 
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.values import LLMRequest
 
 LONGEST = 64

@@ -5,9 +5,9 @@ Knows no HTTP client: it is told what has come, and ends the call by cancelling 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import trio
+
+from hookgate.protocol.dataclasses import dataclass
 
 FIRST_TOKEN_S = 600.0
 IDLE_S = 120.0

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal, cast
 
@@ -18,6 +17,7 @@ import trio
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from hookgate.protocol.codec import encode
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.delta import CallPiece, Delta, Thought
 from hookgate.protocol.errors import BadMessage, ProviderFailed, ProviderFault
 from hookgate.protocol.values import JsonObject, LLMReply, LLMRequest, Message, ProposedCall, Usage

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from hookgate.protocol.codec import decode, encode
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.delta import CallPiece
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.values import JsonObject, ProposedCall

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import trio
 
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide, Decision, Outcome
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.rpc.commands import Approve
 from hookgate.protocol.rpc.events import Event, approval_asked
 

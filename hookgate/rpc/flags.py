@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from hookgate.assembly.settings import Keep
 from hookgate.embedding.above import Above, row
 from hookgate.embedding.reasoning import LEVELS
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.skills import TOOL as SKILL
 
 Kind = Literal["text", "texts", "on", "off", "number"]

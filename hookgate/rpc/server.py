@@ -8,7 +8,6 @@ from __future__ import annotations
 import hmac
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import trio
@@ -21,6 +20,7 @@ from hookgate.embedding.reasoning import leveled
 from hookgate.loop.sessions.jobs import Compaction, End, Job, Jobs, Prompt
 from hookgate.protocol.approval import Outcome
 from hookgate.protocol.chat import Chat, Inbound
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.framing import MAX_MESSAGE_BYTES, Oversize
 from hookgate.protocol.rpc import commands, events
 from hookgate.protocol.rpc.commands import Request, malformed, read_request

@@ -4,7 +4,6 @@ call too. The only place that knows both."""
 from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping
-from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import trio
@@ -33,6 +32,7 @@ from hookgate.operations.sessions import (
 from hookgate.operations.status import DOWN, Calls, Queues, TurnStatus, status
 from hookgate.operations.status import Sessions as Loaded
 from hookgate.protocol.approval import Outcome, Voter
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.journal.views import AuditView, DeadLetter
 from hookgate.store.journal import StoredJournal
 

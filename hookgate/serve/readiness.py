@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import trio
 
@@ -11,6 +11,7 @@ from hookgate.assembly.app import Runtime
 from hookgate.operations.hooks import list_hooks
 from hookgate.operations.journal.store import OK, store_state
 from hookgate.protocol.channel import ChannelState
+from hookgate.protocol.dataclasses import dataclass
 
 FRESH_S = 1.0
 """A look writes to the disk, so a second one this soon is answered with the first."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +27,7 @@ from hookgate.operations.hooks import reload_hooks
 from hookgate.operations.refused import OperationRefused
 from hookgate.program.starting import begun
 from hookgate.protocol.catalog import StoreBusy
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.serve.http import mounted
 from hookgate.serve.metrics import make_metrics
 from hookgate.serve.notify import notify, run_watchdog

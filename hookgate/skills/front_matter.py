@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from hookgate.protocol.dataclasses import dataclass
 
 _EDGE = re.compile(r"---\s*")
 _KEY = re.compile(r"([A-Za-z0-9_.-]+)\s*:(?:\s+(.*))?")

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.skills.place import Place
 from hookgate.skills.skill import FILE_NAME, BadSkill, Skill, read_head
 

@@ -6,10 +6,10 @@ import codecs
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hookgate.extensions.manifest import name_mistake
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.skills.front_matter import BadHead, Entry, split
 from hookgate.tools.errors import ToolError
 from hookgate.tools.files.files import opened

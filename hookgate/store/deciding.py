@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.journal.decisions import Standing, Vote
 
 CHANGED = "the call, or the rules for it, changed meanwhile"

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ from hookgate.protocol.catalog import (
     StoreReadOnly,
     StoreTooNew,
 )
+from hookgate.protocol.dataclasses import dataclass
 
 if TYPE_CHECKING:
     import sqlite3

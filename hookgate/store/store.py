@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import trio
 
 from hookgate.protocol.catalog import EVERYWHERE, Description, Seen, ServerRow, StoreBusy, StoreChanged, ToolRow
+from hookgate.protocol.dataclasses import replace
 from hookgate.store import rows
 from hookgate.store.database import Attempt, Database
 from hookgate.store.rows import Contents, Key

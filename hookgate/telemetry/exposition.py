@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Literal
+
+from hookgate.protocol.dataclasses import dataclass
 
 Values = tuple[str, ...]
 Sample = tuple[str, Values, float]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, cast
 
 import structlog
@@ -13,6 +13,7 @@ import trio
 
 from hookgate.processes.backoff import backoff_s
 from hookgate.protocol.codec import decode, encode
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.errors import BadMessage
 from hookgate.telemetry import conventions as names
 from hookgate.telemetry.spans import Moment, Span, Value

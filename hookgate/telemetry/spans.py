@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from secrets import token_hex
 
 from hookgate.protocol.codec import encode
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.inside import CallEnded, ReplyEnded
 from hookgate.protocol.events.payloads import (

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.inside import CompactionBegan, CompactionEnded, ReplyEnded, StepBegan
 from hookgate.protocol.events.payloads import (

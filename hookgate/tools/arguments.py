@@ -6,8 +6,9 @@ Knows no schema.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.values import Json, JsonObject, ToolCall
 from hookgate.tools.errors import ToolError
 

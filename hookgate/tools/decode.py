@@ -6,9 +6,9 @@ The reading itself is `repair`'s; here it becomes a call with a record of what i
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 
 from hookgate.protocol.codec import encode
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.values import STRICT, Decode, ProposedCall, ToolCall, ToolResult, ToolSpec
 from hookgate.tools.failures import failure
 from hookgate.tools.repair import Undecodable, decode_arguments

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Protocol, cast
 
 import structlog
 import trio
 
 from hookgate.protocol.codec import decode, encode
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.hook.answers import NO_OUTPUT
 from hookgate.protocol.interfaces import Tool
 from hookgate.protocol.values import Fault, Json, ToolCall, ToolResult, ToolSpec

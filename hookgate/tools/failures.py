@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from difflib import get_close_matches
 from types import MappingProxyType
 
@@ -11,6 +10,7 @@ import trio
 from pydantic_core import ValidationError
 
 from hookgate.protocol.codec import encode
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.effects import Effect
 from hookgate.protocol.values import Fault, FaultKind, JsonObject, ToolResult
 from hookgate.tools.errors import ToolError

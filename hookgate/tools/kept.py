@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from glob import iglob
 from itertools import islice
 from pathlib import Path
+
+from hookgate.protocol.dataclasses import dataclass
 
 _MAGIC = re.compile(r"[*?[]")
 _MAX_MATCHES = 1000

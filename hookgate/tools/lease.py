@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 
 import trio
 
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.values import Access
 from hookgate.tools.errors import ToolError
 

@@ -5,7 +5,7 @@ What a hit skips is the execution alone; whoever asks has already passed the gat
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from hashlib import sha256
 from time import monotonic
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 import trio
 
 from hookgate.protocol.codec import canonical, decode, encode
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.values import ToolCall, ToolResult, ToolSpec
 
 MAX_ENTRIES = 256

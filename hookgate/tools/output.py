@@ -6,10 +6,11 @@ Both are cut to the size limits at whole items. Knows no tool.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from hookgate.protocol.codec import encode
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.values import Json, JsonObject, ToolCall, ToolResult
 from hookgate.tools.errors import ToolError
 from hookgate.tools.text import MAX_BYTES, MAX_LINES

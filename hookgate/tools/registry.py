@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.interfaces import Tool
 from hookgate.protocol.values import ToolSpec
 from hookgate.tools.errors import NameConflict

@@ -6,11 +6,12 @@ Stands between the registry's snapshot and the request; a tool that is not selec
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from functools import cached_property
 from types import MappingProxyType
 
 from hookgate.protocol.codec import canonical
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.hook.match import Globs
 from hookgate.protocol.values import Json, JsonObject, ToolPreference, ToolSpec
 from hookgate.tools.arguments import NO_RULES, ArgumentRules
@@ -95,9 +96,9 @@ class Selection:
     def __init__(
         self,
         preferences: Iterable[Preference] = (),
-        limits: Limits = Limits(),
+        limits: Limits = Limits(),  # noqa: B008 - a frozen value
         aliases: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
-        among: Selector = Selector(()),
+        among: Selector = Selector(()),  # noqa: B008 - a frozen value
         schemas: Mapping[str, JsonObject] = MappingProxyType({}),
     ) -> None:
         self._preferences = tuple(preferences)

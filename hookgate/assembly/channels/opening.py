@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from hookgate.assembly.channels.platforms import PLATFORMS
 from hookgate.assembly.logs.sinks import observer
 from hookgate.channels.programs import ProgramChannel
 from hookgate.hooks.rules import Mount
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.interfaces import Channel
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.sections import Config

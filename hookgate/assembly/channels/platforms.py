@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, get_args
 
 from hookgate import config as configuration
 from hookgate.assembly.channels.desk import Desk
 from hookgate.config import ConfigError
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.sections.gateway import ChannelSection, Told
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,7 @@ from hookgate.loop.commands.table import RESERVED
 from hookgate.loop.extensions.commands import ExtensionCommands
 from hookgate.loop.extensions.surface import Surfaces
 from hookgate.protocol.chat import Chat, Inbound
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.hook.match import Matcher
 from hookgate.protocol.interfaces import Tool
 from hookgate.protocol.values import Step

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import structlog
 
 from hookgate.hooks.inside import InsideHook
 from hookgate.hooks.rules import Mount, Rules
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.hook.answers import CONTINUE, Answer, Modify
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.interfaces import Tool

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import structlog
@@ -17,6 +16,7 @@ from hookgate.guards.read_first import ReadFirstGuard
 from hookgate.guards.shell.guard import TOOL, ShellGuard
 from hookgate.hooks.inside import InsideHook, Judge
 from hookgate.hooks.rules import Mode, Mount, Rules
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.hook.match import Globs, Matcher, Observed
 from hookgate.protocol.hook.stages import Stage

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from hookgate import config as configuration
@@ -14,6 +13,7 @@ from hookgate.assembly.settings import ExtensionFlags
 from hookgate.extensions.discovery import Found
 from hookgate.hooks.children.mounts import Plan
 from hookgate.hooks.rules import Mount, Rules
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.zot.names import EXTENSION
 from hookgate.sections import Config
 from hookgate.tools.registry import Registry

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from hookgate.hooks.children.mounts import Plan
 from hookgate.hooks.children.supervise import Restarts
 from hookgate.hooks.rules import Rules
 from hookgate.protocol.approval import Terms
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.hook.match import CRITERIA, Globs, Matcher, Observed
 from hookgate.protocol.hook.stages import Stage
 from hookgate.sections import Config

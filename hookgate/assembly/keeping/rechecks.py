@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ import trio
 from hookgate.assembly.keeping.kept import Keeping
 from hookgate.assembly.keeping.seals import Seals, refusal
 from hookgate.processes.pipes import Program, Runnable
+from hookgate.protocol.dataclasses import replace
 
 if TYPE_CHECKING:
     from hookgate.hooks.children.process import ProcessSpec

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, cast
 
 from hookgate.protocol.codec import decode, encode
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.errors import BadMessage
 
 _MAX_BYTES = 64 * 1024 * 1024

@@ -6,7 +6,6 @@ Starts nothing, so of what hooks, extensions and MCP servers bring no more is kn
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from hookgate.assembly.preflight.startable import missing
 from hookgate.config import ConfigError
 from hookgate.extensions.discovery import Places
 from hookgate.mistakes import close
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.zot.names import EXTENSION
 from hookgate.sections import Config

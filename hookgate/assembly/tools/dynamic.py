@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -19,6 +18,7 @@ from hookgate.processes.deadlines import Deadlines, open_deadlines
 from hookgate.protocol.approval import Lasting
 from hookgate.protocol.catalog import Catalog
 from hookgate.protocol.chat import Chat, Inbound
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.hook.answers import Failed, Respond
 from hookgate.protocol.hook.match import Globs, Matcher
 from hookgate.protocol.hook.stages import Question, Stage

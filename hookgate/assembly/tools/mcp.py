@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from hookgate.approvals.rules import Rule
 from hookgate.assembly.keeping.rechecks import Rechecks
 from hookgate.config import ConfigError
 from hookgate.protocol.catalog import Catalog
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.hook.match import Globs, Matcher
 from hookgate.sections import Config
 from hookgate.sections.tools import McpSection

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext, suppress
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,7 @@ from hookgate.assembly.settings import Settings
 from hookgate.config import ConfigError
 from hookgate.loop.execution_policy import Around, Compare
 from hookgate.protocol.catalog import StoreFailed
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.hook.match import Globs
 from hookgate.protocol.interfaces import Redactor, Tool
 from hookgate.protocol.media import MediaStore

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ import trio
 from hookgate import config as configuration
 from hookgate.assembly.logs.sinks import observer
 from hookgate.hooks.rules import Mount
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.inside import StepBegan
 from hookgate.protocol.hook.match import Globs

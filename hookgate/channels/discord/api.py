@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import cast
 from urllib.parse import urlsplit
@@ -26,6 +25,7 @@ from hookgate.channels.platforms.requests import (
     Upload,
     open_requests,
 )
+from hookgate.protocol.dataclasses import dataclass
 
 CALL_S = 20.0
 UPLOAD_S = 90.0

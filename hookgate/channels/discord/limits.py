@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+
+from hookgate.protocol.dataclasses import dataclass
 
 GLOBAL_MOST, GLOBAL_S = 45, 1.0
 """Of all requests together it takes 50 in a second; what is sent evenly may arrive at once."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 
 import structlog
 import trio
@@ -28,6 +27,7 @@ from hookgate.channels.platforms.parts import PlatformParts
 from hookgate.channels.platforms.reception import run_again
 from hookgate.channels.platforms.typing import Typing
 from hookgate.protocol.catalog import StoreFailed
+from hookgate.protocol.dataclasses import dataclass
 
 log = structlog.get_logger("hookgate.discord")
 

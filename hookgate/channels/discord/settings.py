@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from hookgate.protocol.dataclasses import dataclass
 
 API_URL = "https://discord.com/api/v10"
 

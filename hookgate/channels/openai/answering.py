@@ -7,7 +7,7 @@ Knows no wire: whoever speaks one says how pieces and ends read.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 
 import trio
 
@@ -18,6 +18,7 @@ from hookgate.channels.openai.errors import ApiError, busy, turn_failed
 from hookgate.channels.openai.identity import call_id
 from hookgate.channels.openai.said import BETWEEN
 from hookgate.channels.openai.settings import OpenAIParts, OpenAISettings
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.journal.decisions import Standing
 from hookgate.protocol.journal.values import Accepted
 from hookgate.protocol.journal.views import Exchange

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
 from hashlib import sha256
 from time import time
 from typing import Any, TypeVar, cast
@@ -31,6 +30,7 @@ from hookgate.channels.openai.serving import Client, Serving
 from hookgate.channels.openai.settings import DEFAULT_MODEL, OpenAIParts, OpenAISettings
 from hookgate.protocol.catalog import StoreFailed, StoreFull
 from hookgate.protocol.codec import decode
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.journal.keys import Key
 

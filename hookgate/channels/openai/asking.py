@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from time import time
 from typing import Any
 
@@ -32,6 +31,7 @@ from hookgate.channels.openai.settings import DEFAULT_MODEL, OpenAIParts, OpenAI
 from hookgate.channels.openai.wire import Function
 from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.client_input import ClientInput
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.journal.values import Conversation
 from hookgate.protocol.journal.views import Exchange
 from hookgate.protocol.media import MediaRefused, inline

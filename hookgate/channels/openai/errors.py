@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from hookgate.protocol.dataclasses import dataclass
 
 BUSY_S = 5
 """So long a client is asked to wait before it tries again, where nothing has been done for it yet."""

@@ -6,12 +6,12 @@ What people and programs said is compared, never what was answered: clients chan
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import Literal
 
 from hookgate.channels.openai.errors import bad_request
 from hookgate.channels.openai.said import BETWEEN, Tail, check_history, joined
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.journal.replies import open_calls
 from hookgate.protocol.journal.views import Exchange
 from hookgate.protocol.values import Message

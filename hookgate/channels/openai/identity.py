@@ -9,13 +9,13 @@ import hashlib
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass
 from secrets import token_hex
 from typing import Any, cast
 
 from hookgate.channels.openai.errors import bad_request
 from hookgate.channels.openai.history import Keeper
 from hookgate.protocol.chat import Chat
+from hookgate.protocol.dataclasses import dataclass
 
 SESSION, HISTORY = "x-hookgate-session", "x-hookgate-history"
 OPENWEBUI_CHAT = "x-openwebui-chat-id"

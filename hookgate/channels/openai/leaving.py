@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import inf
 
 import structlog
@@ -12,6 +11,7 @@ from hookgate.channels.openai.channel import OpenAIChannel
 from hookgate.channels.openai.identity import Place
 from hookgate.channels.openai.settings import OpenAIParts
 from hookgate.protocol.chat import LEFT, Inbound
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.journal.values import Accepted
 
 log = structlog.get_logger("hookgate.openai")

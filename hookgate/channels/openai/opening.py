@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 
 import trio
 
@@ -15,6 +14,7 @@ from hookgate.channels.openai.forgetting import Forgetting
 from hookgate.channels.openai.leaving import Leaving
 from hookgate.channels.openai.serving import Ends, Serving
 from hookgate.channels.openai.settings import OpenAIParts, OpenAISettings
+from hookgate.protocol.dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

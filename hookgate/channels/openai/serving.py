@@ -3,7 +3,6 @@ client leaves. Knows no wire."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
 import trio
@@ -19,6 +18,7 @@ from hookgate.channels.openai.forgetting import Forgetting
 from hookgate.channels.openai.identity import SESSION
 from hookgate.channels.openai.leaving import Leaving, Left
 from hookgate.channels.openai.settings import OpenAIParts, OpenAISettings
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.journal.keys import Key
 from hookgate.protocol.journal.values import Accepted
 

@@ -4,12 +4,12 @@ file, no loop and no server."""
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Container
-from dataclasses import dataclass
 from typing import Literal
 
 from hookgate.channels.http.bearer import Bearers
 from hookgate.channels.http.keys import Keys
 from hookgate.protocol.chat import Chat, Inbound
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.interfaces import Replacing
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import Accepted

@@ -4,7 +4,6 @@ are delivered as all messages are."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from math import inf
 from typing import Protocol
 
@@ -16,6 +15,7 @@ from hookgate.channels.platforms.parts import PlatformParts
 from hookgate.protocol.approval import ApprovalRequest, Outcome, Voter
 from hookgate.protocol.channel import Undelivered
 from hookgate.protocol.chat import Chat, Outbound
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.journal.decisions import Standing
 
 log = structlog.get_logger("hookgate.cards")

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from hookgate.channels import outcome
 from hookgate.channels.platforms.units import units
 from hookgate.channels.printable import named, visible
 from hookgate.protocol.approval import GRANTS, ApprovalRequest, Decision, Grant, RequestState
 from hookgate.protocol.codec import encode
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.journal.decisions import Standing
 
 MOST = 3500

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import mimetypes
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from hookgate.channels.platforms.said import Attachment
 from hookgate.protocol.chat import Chat
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.media import MediaStore, file_name, inline, media_reference
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
+
+from hookgate.protocol.dataclasses import dataclass
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 
 from hookgate.protocol.approval import Decision, Outcome, Voter
 from hookgate.protocol.chat import Inbound
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import Accepted, Upstream
 from hookgate.protocol.media import MediaStore

@@ -9,13 +9,14 @@ from __future__ import annotations
 import ssl
 from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import cast
 
 import httpx
 import trio
 
 from hookgate.processes.causes import unreached
+from hookgate.protocol.dataclasses import dataclass
 
 CONNECT_S = 10.0
 PIECE_BYTES = 256 << 10

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
 
 from pydantic import ValidationError
 
 from hookgate.protocol.chat import Chat, Inbound
+from hookgate.protocol.dataclasses import dataclass
 
 MAX_NAME = 100
 MAX_QUOTED = 1000

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from hookgate.channels.platforms.asking import Asking
@@ -20,6 +19,7 @@ from hookgate.channels.slack.outgoing.streams import Streams
 from hookgate.processes.rates import Rate
 from hookgate.protocol.channel import ChannelLimits, Undelivered
 from hookgate.protocol.chat import Chat, Outbound
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.media import MediaStore
 
 # The platform takes 4,000 of a message that is changed; what is left is for its marks.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 
 import structlog
@@ -31,6 +30,7 @@ from hookgate.channels.slack.scopes import SCOPES
 from hookgate.channels.slack.settings import SlackSettings
 from hookgate.channels.slack.threads import Threads
 from hookgate.channels.slack.wire import Me
+from hookgate.protocol.dataclasses import dataclass
 
 log = structlog.get_logger("hookgate.slack")
 

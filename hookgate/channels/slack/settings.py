@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
+
+from hookgate.protocol.dataclasses import dataclass
 
 API_URL = "https://slack.com"
 

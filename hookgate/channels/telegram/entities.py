@@ -3,9 +3,8 @@ counts. Pure."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from hookgate.channels.platforms.units import units
+from hookgate.protocol.dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import cast
 
 import structlog
@@ -10,6 +9,7 @@ import trio
 
 from hookgate.channels.platforms.said import Said
 from hookgate.protocol.codec import decode, encode
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.journal.interfaces import Holds
 
 log = structlog.get_logger("hookgate.telegram")

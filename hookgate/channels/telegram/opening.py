@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from secrets import token_urlsafe
 
@@ -29,6 +28,7 @@ from hookgate.channels.telegram.outgoing.cards import TelegramCards
 from hookgate.channels.telegram.outgoing.messages import Messages
 from hookgate.channels.telegram.settings import TelegramSettings
 from hookgate.channels.telegram.wire import Me
+from hookgate.protocol.dataclasses import dataclass
 
 log = structlog.get_logger("hookgate.telegram")
 

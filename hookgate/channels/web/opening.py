@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 
 import trio
 
@@ -14,6 +13,7 @@ from hookgate.channels.web.api.app import make_app
 from hookgate.channels.web.api.door import Door
 from hookgate.channels.web.channel import WebChannel
 from hookgate.channels.web.settings import WebParts, WebSettings
+from hookgate.protocol.dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
 from urllib.parse import quote
@@ -12,6 +11,7 @@ from hookgate.channels.web.markdown import to_html
 from hookgate.channels.web.shapes import Role, ShownMedia, ShownMessage, ShownTool, ShownTrace, ToolState, moment
 from hookgate.protocol.chat import Outbound, OutboundKind
 from hookgate.protocol.codec import encode
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.hook.judgement import Judgement
 from hookgate.protocol.interfaces import Replacing
 from hookgate.protocol.journal.values import CallRecord, Entry, Row

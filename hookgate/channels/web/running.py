@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from hookgate.channels.web.markdown import StreamedMarkdown
 from hookgate.channels.web.shapes import ShownMedia, ShownRunning, ShownTool, ShownTrace, ToolState
+from hookgate.protocol.dataclasses import replace
 
 MAX_TRACE = 500
 MAX_TOOLS = 500

@@ -4,10 +4,11 @@ file, no loop and no server."""
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from hookgate.protocol.approval import Decision, Outcome, Voter
 from hookgate.protocol.chat import Chat, Inbound
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.interfaces import Replacing
 from hookgate.protocol.journal.decisions import StoredRequest
 from hookgate.protocol.journal.interfaces import Journal

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.values import JsonObject
 
 Role = Literal["user", "assistant", "output", "notice", "error"]

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from time import time
 
 import structlog
@@ -24,6 +23,7 @@ from hookgate.channels.webhook.settings import WebhookParts, WebhookSettings
 from hookgate.processes.rates import Rate
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Chat, Inbound
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.journal.values import Upstream
 from hookgate.protocol.media import MediaFull, MediaRefused
 

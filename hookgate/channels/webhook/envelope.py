@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
@@ -17,6 +16,7 @@ from hookgate.channels.webhook.reading import OWN
 from hookgate.protocol.approval import usual_title
 from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.codec import encode
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.journal.decisions import Standing
 
 TYPE = "application/cloudevents+json"

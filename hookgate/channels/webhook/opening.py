@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from secrets import token_hex
 
 import trio
@@ -15,6 +14,7 @@ from hookgate.channels.webhook.endpoint import Endpoint
 from hookgate.channels.webhook.sender import Sender
 from hookgate.channels.webhook.settings import WebhookParts, WebhookSettings
 from hookgate.channels.webhook.telling import Telling
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.journal.interfaces import Holds
 
 INSTANCE = "instance"

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from base64 import b64decode
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, cast
 
 from hookgate.channels.platforms.said import clean
 from hookgate.channels.webhook.settings import Rules
 from hookgate.protocol.codec import decode, encode, indented
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.media import Inline, inline
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from hookgate.protocol.chat import Chat, Inbound
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import Accepted, Upstream
 from hookgate.protocol.media import MediaStore

@@ -7,8 +7,9 @@ import hmac
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
+
+from hookgate.protocol.dataclasses import dataclass
 
 PREFIX = "whsec_"
 LEAST_BYTES = 24

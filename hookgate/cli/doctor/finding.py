@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.sections import Config
 
 State = Literal["ok", "note", "broken"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hookgate import config as configuration
@@ -24,6 +23,7 @@ from hookgate.config import ConfigError
 from hookgate.program.endings import FAILED, INTERRUPTED, ending
 from hookgate.program.signals import open_until_signal
 from hookgate.protocol.codec import encode
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.interfaces import Redactor
 from hookgate.sections import Config
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from hookgate.cli.doctor.finding import Examined, Finding, broken, ok
 from hookgate.config import ConfigError
+from hookgate.protocol.dataclasses import replace
 from hookgate.sections import Config
 from hookgate.tools.mcp.server import ServerSpec, ServerStatus, Told
 from hookgate.tools.mcp.transport import sdk

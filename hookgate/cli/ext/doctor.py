@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import trio
@@ -28,6 +27,7 @@ from hookgate.processes.deadlines import Deadlines, open_deadlines
 from hookgate.processes.last_words import Redact, ended
 from hookgate.program.endings import FAILED
 from hookgate.protocol.chat import Chat
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.interfaces import Tool
 from hookgate.protocol.zot.frames import Level, Panel
 from hookgate.sections import Config

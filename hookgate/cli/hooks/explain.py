@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from hookgate.cli.printing import say, say_json
 from hookgate.config import ConfigError
 from hookgate.mistakes import close
 from hookgate.protocol.chat import Chat, Inbound
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.values import Step
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -26,6 +25,7 @@ from hookgate.operations import mcp
 from hookgate.operations.mcp import OPERATOR, Approved, Shown
 from hookgate.operations.refused import OperationRefused
 from hookgate.protocol.catalog import ConnectionStatus
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.values import JsonObject
 
 T = TypeVar("T")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from hookgate.cli.migrate.toml import key, string
 from hookgate.config import ConfigError
 from hookgate.protocol.codec import decode
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.events.payloads import PAYLOADS
 from hookgate.protocol.hook.stages import MESSAGE_STAGES, Stage

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from hookgate import config as configuration
 from hookgate.cli.migrate.picoclaw import PAIRS, Defaults, Hooks, Modes, Process, Refused, modes, read
 from hookgate.cli.migrate.toml import Value, key, value
 from hookgate.config import ConfigError
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.hook.stages import Stage
 from hookgate.sections.hooks import HookDefaults
 

@@ -7,7 +7,6 @@ import signal
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
 from time import sleep
 from types import FrameType
@@ -23,6 +22,7 @@ from hookgate.operations.channels import ChannelStatus
 from hookgate.operations.hooks import HookStatus
 from hookgate.operations.status import Calls, Queues, Sessions, Status, TurnStatus
 from hookgate.program.endings import FAILED
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.journal.views import AuditView, DeadLetter, Outgoing, StoreView
 from hookgate.protocol.values import Json
 

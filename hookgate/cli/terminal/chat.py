@@ -6,7 +6,6 @@ import signal
 import sys
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext, suppress
-from dataclasses import replace
 from functools import partial
 from typing import TextIO
 
@@ -41,6 +40,7 @@ from hookgate.operations.extensions import extension_problems
 from hookgate.program.signals import open_until_signal
 from hookgate.program.starting import begun
 from hookgate.protocol.chat import Chat, Inbound
+from hookgate.protocol.dataclasses import replace
 
 CHAT = Chat(NAME, "terminal", sender="user")
 

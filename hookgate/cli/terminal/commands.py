@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
 
 import trio
 
@@ -16,6 +15,7 @@ from hookgate.cli.terminal.model import model
 from hookgate.cli.terminal.printing import connections, hooks, tools
 from hookgate.loop.commands.table import Command, Invocation, Outcome
 from hookgate.protocol.chat import Chat
+from hookgate.protocol.dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)

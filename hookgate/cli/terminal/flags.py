@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict, Unpack
 
@@ -11,6 +10,7 @@ from hookgate.assembly.models import named_model
 from hookgate.assembly.settings import NOTHING, ExtensionFlags, Keep, Settings
 from hookgate.config import Config, ConfigError
 from hookgate.extensions.trust import Trust
+from hookgate.protocol.dataclasses import dataclass
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from hookgate.assembly.app import Runtime
 from hookgate.assembly.models import models_of, named_model, unknown_of
 from hookgate.protocol.chat import Chat
+from hookgate.protocol.dataclasses import replace
 
 
 def model(runtime: Runtime, chat: Chat, name: str) -> str:

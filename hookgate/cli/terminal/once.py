@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 
 from hookgate.assembly.app import Runtime
 from hookgate.assembly.journals import open_conversation_journal
@@ -22,6 +21,7 @@ from hookgate.cli.terminal.seat import Seat, open_seat
 from hookgate.program.endings import DENIED, FAILED, INTERRUPTED
 from hookgate.program.signals import open_until_signal
 from hookgate.protocol.chat import Inbound
+from hookgate.protocol.dataclasses import dataclass, replace
 
 CUT_OFF = "hookgate: it was interrupted before the end of the answer"
 NOTHING = "hookgate: it was interrupted before an answer"

@@ -6,13 +6,13 @@ While a panel is open and nobody is in the middle of a line, keys go to the pane
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
 import trio
 
 from hookgate.assembly.extensions.extensions import Extensions
 from hookgate.channels.surface import TerminalSurface
 from hookgate.cli.terminal.keyboard import Keyboard
+from hookgate.protocol.dataclasses import dataclass
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,10 @@ import os
 import termios
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 
 import trio
+
+from hookgate.protocol.dataclasses import dataclass
 
 LONGEST_LINE = 4096
 """Bytes: more a terminal takes in no line."""

@@ -6,7 +6,6 @@ import signal
 import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from hookgate.assembly.app import Runtime
@@ -24,6 +23,7 @@ from hookgate.operations.tools import declared_specs
 from hookgate.program.signals import open_until_signal
 from hookgate.program.starting import begun
 from hookgate.protocol.chat import Chat, Inbound, Outbound
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.errors import TurnAborted
 from hookgate.protocol.journal.values import Conversation
 from hookgate.protocol.values import LLMRequest, Message, ProposedCall, Step, ToolResult

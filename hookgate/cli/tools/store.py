@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -15,6 +14,7 @@ from hookgate.cli.running import ours
 from hookgate.config import Config, ConfigError
 from hookgate.control.client import ControlFailed, NothingRunning, call
 from hookgate.protocol.catalog import ServerRow, StoreFailed, ToolRow
+from hookgate.protocol.dataclasses import dataclass
 
 if TYPE_CHECKING:
     from hookgate.store import Store

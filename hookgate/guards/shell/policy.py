@@ -7,13 +7,13 @@ here-document, `cd` and redirects to files; `read_only` also what is in `looking
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from hookgate.guards.shell import looking
 from hookgate.guards.shell.interpreters import SHELLS, command_line, interpreter, reads_code, script
 from hookgate.guards.shell.tree import Word, parsed, too_much, word
 from hookgate.guards.shell.wrappers import WRAPPERS, inner
+from hookgate.protocol.dataclasses import dataclass, replace
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -8,9 +8,10 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
+
+from hookgate.protocol.dataclasses import dataclass
 
 if TYPE_CHECKING:
     from tree_sitter import Language, Node

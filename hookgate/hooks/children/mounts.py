@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
 
 import structlog
 import trio
@@ -17,6 +16,7 @@ from hookgate.hooks.gate import Gate
 from hookgate.hooks.rules import Mount, Rules
 from hookgate.processes.deadlines import Deadlines
 from hookgate.processes.slot import Slot
+from hookgate.protocol.dataclasses import dataclass, replace
 
 log = structlog.get_logger("hookgate.hooks")
 

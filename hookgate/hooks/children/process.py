@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from typing import Any
 
 import structlog
@@ -30,6 +30,7 @@ from hookgate.processes.child import (
 from hookgate.processes.deadlines import Deadlines
 from hookgate.processes.outbox import Outbox, hook_event_frame, runtime_event_frame
 from hookgate.processes.pipes import TakeLines, logged_lines, open_pipes
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.framing import MAX_MESSAGE_BYTES, Oversize

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from time import monotonic
 from types import CoroutineType
 from typing import Any, Literal, Protocol
@@ -23,6 +22,7 @@ from hookgate.processes.deadlines import Deadlines
 from hookgate.processes.last_words import Redact, ended
 from hookgate.processes.pipes import Runnable
 from hookgate.processes.program_digest import program_digest
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.payloads import HookState
 from hookgate.protocol.hook.answers import Answer, Failed

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from time import monotonic
 from typing import Literal, Protocol, TypeVar, cast
 
@@ -15,6 +14,7 @@ from hookgate.processes.deadlines import Deadlines
 from hookgate.processes.outbox import Frame, Outbox
 from hookgate.processes.slot import Slot
 from hookgate.protocol.chat import Chat
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.zot.events import MAX_LINE_BYTES, Sent
 from hookgate.protocol.zot.frames import CommandReply, InterceptReply, Reply, ToolReply
 from hookgate.protocol.zot.host import CancelTool, HostFrame, line_of

@@ -6,7 +6,6 @@ How a tool is run is the business of whoever is given as `RunTool`; which tools 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
 import structlog
 import trio
@@ -14,6 +13,7 @@ import trio
 from hookgate.hooks.zot.call_context import calling
 from hookgate.hooks.zot.calls import Call, Calls
 from hookgate.protocol.chat import Chat
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.values import JsonObject, ToolResult, bare_text
 from hookgate.protocol.zot.blocks import result_members
 from hookgate.protocol.zot.frames import ToolReply, ToolWanted

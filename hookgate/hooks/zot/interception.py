@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from hookgate.hooks.zot.calls import Calls, Lost
 from hookgate.protocol.chat import Chat
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.hook.answers import CONTINUE, Abort, Answer, Failed, Modify
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values import LLMReply, LLMRequest, Step, ToolCall

@@ -6,12 +6,12 @@ Owns no process. What is shown, and which registry holds the tools, is the busin
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import structlog
 
 from hookgate.protocol.chat import Chat
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.interfaces import Tool
 from hookgate.protocol.zot.answers import CommandAnswer, unregistered
 from hookgate.protocol.zot.panels import Panels

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from hookgate.hooks.children.mounts import Plan
@@ -12,6 +12,7 @@ from hookgate.hooks.rules import AnyPolicy, Rules
 from hookgate.hooks.zot.roster import Roster
 from hookgate.processes.child import Recheck
 from hookgate.processes.deadlines import Deadlines
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.hook.hello import Hello
 from hookgate.protocol.hook.match import Matcher, Observed
 from hookgate.protocol.hook.stages import Stage

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
 from functools import partial
 
 import structlog
@@ -14,6 +13,7 @@ from hookgate.loop.commands.table import Commands, Invocation, Outcome
 from hookgate.loop.sessions.jobs import Compaction, Job, Prompt
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Chat, Outbound
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.journal.interfaces import Intake
 from hookgate.protocol.journal.values import Accepted, Arrival, Unfinished
 from hookgate.protocol.journal.values import Outcome as Ended

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from difflib import get_close_matches
 from functools import partial
 from typing import Protocol
@@ -16,6 +16,7 @@ import trio
 
 from hookgate.loop.sessions.jobs import Compaction, Prompt
 from hookgate.protocol.chat import Chat, Inbound, Outbound
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.journal.values import Accepted, AcceptEffect, ArrivalKind
 
 RESERVED = frozenset(

@@ -6,7 +6,7 @@ All that goes to a chat goes through here one after the other, so that no edit o
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from math import inf
 from time import time
 
@@ -18,6 +18,7 @@ from hookgate.loop.delivery.sending import editing, is_ended_by_edit, parts, put
 from hookgate.processes.backoff import backoff_s
 from hookgate.protocol.channel import Undelivered
 from hookgate.protocol.chat import Chat, Outbound
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.interfaces import Channel, EditingChannel, Replacing
 from hookgate.protocol.journal.interfaces import Posting
 from hookgate.protocol.journal.values import Claim, Fenced, Row

@@ -9,11 +9,11 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
 from hookgate.protocol.channel import ChannelLimits, TextUnit
+from hookgate.protocol.dataclasses import dataclass
 
 _WHOLE = re.compile(
     r"!?\[[^\[\]\n]{0,200}\]\([^()\n]{0,2000}\)|<[a-z]+:[^<>\s]{0,2000}>|https?://[^\s<>]{1,2000}|`[^`\n]{1,200}`"

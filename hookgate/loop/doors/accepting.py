@@ -6,12 +6,12 @@ Knows no queue and no conversation at work; who is turned away is the doors' wor
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from hookgate.loop.doors.doors import Turned
 from hookgate.loop.doors.guests import Guests
 from hookgate.loop.doors.pairing import told
 from hookgate.protocol.chat import Chat, Inbound, Outbound
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.journal.interfaces import Intake
 from hookgate.protocol.journal.values import Accepted, Arrival, Conversation, Outcome, Upstream
 

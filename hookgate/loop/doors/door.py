@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from hookgate.approvals.people import People, read_id, requester
 from hookgate.protocol.approval import Voter
 from hookgate.protocol.chat import Inbound
+from hookgate.protocol.dataclasses import dataclass
 
 Judgement = Literal["in", "aside", "stranger"]
 """`aside`: it was said in a group, to others."""

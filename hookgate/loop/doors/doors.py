@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import structlog
 import trio
@@ -18,6 +17,7 @@ from hookgate.processes.rates import Rate
 from hookgate.protocol.approval import Voter
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Inbound
+from hookgate.protocol.dataclasses import dataclass
 
 log = structlog.get_logger("hookgate.doors")
 

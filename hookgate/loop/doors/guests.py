@@ -9,13 +9,13 @@ import hmac
 import re
 import secrets
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
 from time import time
 
 import trio
 
 from hookgate.approvals.people import People, Person
 from hookgate.protocol.approval import Voter
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.people import Pairing, StoredPerson
 

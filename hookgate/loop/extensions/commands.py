@@ -6,7 +6,6 @@ Knows no process.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Protocol
 
@@ -15,6 +14,7 @@ from hookgate.loop.commands.table import Command, Invocation, Outcome
 from hookgate.loop.extensions.surface import Surfaces, noted
 from hookgate.loop.sessions.jobs import Prompt
 from hookgate.protocol.chat import Chat
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.zot.answers import CommandAnswer
 
 

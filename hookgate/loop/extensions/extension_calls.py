@@ -7,7 +7,6 @@ stands beside the turns of its chat.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from secrets import token_hex
 
 from hookgate.hooks.zot.extension_calls import ExtensionCall
@@ -18,6 +17,7 @@ from hookgate.loop.nested import call_scope
 from hookgate.loop.sessions.claims import open_claim
 from hookgate.protocol.chat import Inbound
 from hookgate.protocol.codec import encode
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.errors import SessionAborted, TurnAborted
 from hookgate.protocol.events.inside import CallProposed
 from hookgate.protocol.journal.values import Claim, Conversation

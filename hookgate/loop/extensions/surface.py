@@ -6,13 +6,13 @@ Knows no extension and no terminal. Nothing here waits for a chat but `say` and 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 import structlog
 import trio
 
 from hookgate.protocol.chat import Chat, Inbound, Outbound, OutboundKind
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.journal.values import Accepted
 from hookgate.protocol.zot.surface import Surface
 

@@ -4,11 +4,11 @@ line. Hooks and the journal see what is referred to. Knows no provider."""
 from __future__ import annotations
 
 from base64 import b64encode
-from dataclasses import replace
 
 import structlog
 
 from hookgate.protocol.catalog import StoreFailed
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.media import IMAGES, MediaReference, MediaStore, media_reference
 from hookgate.protocol.values import LLMRequest, Message
 from hookgate.tools.names import SEND_FILE

@@ -6,7 +6,6 @@ The summary is a model call like any other: it passes the gate, without tools.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 import structlog
 
@@ -15,6 +14,7 @@ from hookgate.loop.model.model import complete
 from hookgate.loop.sessions.jobs import End
 from hookgate.loop.sessions.transcript import Transcript
 from hookgate.protocol.chat import Outbound
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.errors import ProviderFailed, TurnAborted
 from hookgate.protocol.events.inside import CompactionBegan, CompactionEnded
 from hookgate.protocol.events.payloads import SessionCompacted

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import structlog
 import trio
@@ -11,6 +10,7 @@ import trio
 from hookgate.loop.agent import Agent, Retries
 from hookgate.loop.model.attached import with_files
 from hookgate.processes.backoff import backoff_s
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.delta import Delta
 from hookgate.protocol.errors import PASSING, ProviderFailed
 from hookgate.protocol.events.payloads import LlmRequest, LlmResponse, LlmRetry

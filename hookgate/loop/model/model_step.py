@@ -5,7 +5,6 @@ Knows neither what becomes of the reply nor how a turn ends.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import partial
 
 import structlog
@@ -21,6 +20,7 @@ from hookgate.loop.reply_calls import Asked, read_reply, renamed
 from hookgate.loop.streaming.shown import Everything, Shown, Watching
 from hookgate.loop.turn_state import Turn
 from hookgate.protocol.chat import Outbound
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.delta import CallPiece
 from hookgate.protocol.errors import ProviderFailed, TurnAborted
 from hookgate.protocol.events.inside import CallWritten, ModelAsked, ReplyEnded, StepBegan, ThoughtWritten

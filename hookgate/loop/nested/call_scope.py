@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import count
 
 import trio
 
 from hookgate.loop.batch import Batch, Ready
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.errors import TurnAborted
 from hookgate.tools.lease import Lease
 

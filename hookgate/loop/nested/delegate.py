@@ -7,7 +7,6 @@ Where a crash cuts it off, the call goes on with it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 import structlog
 import trio
@@ -23,6 +22,7 @@ from hookgate.loop.sessions.claims import BY, LEASE_S
 from hookgate.loop.slots import Slot
 from hookgate.loop.turn import run_turn
 from hookgate.loop.turn_state import Turn
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.errors import (
     PASSING,
     ApprovalExpired,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hookgate.loop.sessions.transcript import Transcript
 from hookgate.protocol.chat import Outbound
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.journal.values import Claim, Conversation, Draft, Entry
 from hookgate.protocol.values import Message
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.journal.values import Claim, Conversation
 from hookgate.protocol.values import ToolSpec
 from hookgate.protocol.zot.names import EXTENSION

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from hookgate.protocol.dataclasses import dataclass
 
 MAX_NEWS = 32
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from time import time
 from typing import Literal, Protocol
 
 import trio
 
 from hookgate.protocol.chat import Chat, Inbound
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.journal.values import Accepted
 
 MAX_QUEUED = 20

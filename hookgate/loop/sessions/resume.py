@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from hookgate.loop.batch import Batch, Ready, Settled
 from hookgate.loop.sessions.transcript import Transcript
 from hookgate.protocol.chat import Inbound
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.journal.replies import open_calls
 from hookgate.protocol.journal.values import CallRecord, CallState, Entry
 from hookgate.protocol.redacting import presentable

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 
 import structlog
 import trio
@@ -23,6 +22,7 @@ from hookgate.loop.turn import run_turn
 from hookgate.loop.turn_state import Turn
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Chat, Inbound, Outbound
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.errors import SessionAborted
 from hookgate.protocol.events.inside import SessionBegan, SessionEnded
 from hookgate.protocol.journal.values import Arrival, Conversation, Fenced, Outcome

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hookgate.protocol.chat import Outbound
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.journal.replies import open_calls
 from hookgate.protocol.journal.values import Draft, Entry, Fenced, Stored
 from hookgate.protocol.values import Message

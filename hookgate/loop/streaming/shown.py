@@ -6,11 +6,11 @@ Knows no channel and no event: what may be seen is handed to whoever asked for i
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 
 from hookgate.loop.streaming.resumed import Resumed
 from hookgate.loop.streaming.waiting import Waiting
 from hookgate.loop.streaming.written import Written
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.delta import CallPiece, Counted, Delta, Thought
 from hookgate.protocol.interfaces import Redactor
 

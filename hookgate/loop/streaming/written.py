@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 
 from hookgate.loop.streaming.waiting import Waiting
 from hookgate.protocol.codec import encode
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.interfaces import Redactor
 
 MAX_DEPTH = 64

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from time import time
 
 import trio
 
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.store.journal.audit.anchors import State, verify
 from hookgate.store.journal.operators.looking import open_look
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from hookgate.assembly.app import Runtime
 from hookgate.protocol.approval import usual_title
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.journal.decisions import StoredRequest
 from hookgate.protocol.journal.upkeep import FoundMessage, Leaving, Upkeep
 from hookgate.protocol.journal.views import Passage

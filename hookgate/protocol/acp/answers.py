@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from hookgate.protocol.acp.updates import Tool, tool_members
 from hookgate.protocol.approval import Grant
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.values import Json
 
 VERSION = 1

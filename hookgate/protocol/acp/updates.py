@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.values import JsonObject
 
 Speaker = Literal["user_message_chunk", "agent_message_chunk", "agent_thought_chunk"]

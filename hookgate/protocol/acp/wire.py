@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
 from hookgate.protocol.codec import decode, encode
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.hook.peer import notification_frame, request_frame
 from hookgate.protocol.values import Json, JsonObject

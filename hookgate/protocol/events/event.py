@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 
 from hookgate.protocol.codec import Encoded, encode
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.events.payloads import Payload
 from hookgate.protocol.hook.wire import inbound_members, meta_members
 from hookgate.protocol.values import Step

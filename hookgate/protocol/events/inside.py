@@ -5,10 +5,10 @@ They are emitted like every other event, in order with them, but only to observe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from hookgate.protocol.chat import Inbound
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.delta import CallPiece
 from hookgate.protocol.events.payloads import Payload
 from hookgate.protocol.values import ToolCall, ToolResult, Usage

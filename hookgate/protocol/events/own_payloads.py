@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.events.payload import Payload, Severity
 
 _STATE_SEVERITY: dict[str, Severity] = {"restarting": "warn", "quarantined": "error"}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import cache
 from typing import ClassVar, Literal
+
+from hookgate.protocol.dataclasses import dataclass
 
 Severity = Literal["info", "warn", "error"]
 

@@ -7,8 +7,8 @@ integer nanoseconds.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.effects import effect_members
 from hookgate.protocol.events.own_payloads import (
     ApprovalDecided,

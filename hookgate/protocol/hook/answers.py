@@ -7,9 +7,10 @@ Every rule about shapes is in `docs/hook-json-protocol.md`. The objects inside a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar, cast
 
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.hook.kinds import kind_of, near_miss
 from hookgate.protocol.hook.stages import Stage

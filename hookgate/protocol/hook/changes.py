@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Annotated, Any, cast
 
 from pydantic import BeforeValidator, Field
 
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.effects import read_effects
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.hook.answers import NO_OUTPUT, ReplyWith

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from fnmatch import translate
 from functools import cached_property
 
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.events.payloads import INSIDE, ON_DEMAND, PAYLOADS
 from hookgate.protocol.values import Step
 

@@ -6,12 +6,13 @@ The shapes are those of `docs/hook-json-protocol.md`. What a hook may answer is 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from enum import StrEnum
 from hashlib import sha256
 
 from hookgate.protocol.chat import ChatMessage
 from hookgate.protocol.codec import encode
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.hook.wire import (
     chat_message_members,
     context_members,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.hook.judgement import Judgement
 from hookgate.protocol.values import ProposedCall, Step, ToolCall, ToolResult
 

@@ -6,10 +6,9 @@ Times are seconds of the wall clock.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from hookgate.protocol.approval import ApprovalRequest, RequestState, Voter
 from hookgate.protocol.chat import Chat
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.journal.values import Conversation
 
 

@@ -3,10 +3,10 @@ what it can be asked about them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
 from hookgate.protocol.approval import Voter
+from hookgate.protocol.dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ Times are seconds of the wall clock.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.journal.views import Whereabouts
 
 LOOKED_AT = 20_000

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Literal
 
 from hookgate.protocol.chat import Inbound, Outbound
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.hook.judgement import Judgement
 from hookgate.protocol.values import Message, ToolCall, ToolResult
 

@@ -7,10 +7,10 @@ Times are seconds of the wall clock.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from hookgate.protocol.chat import Chat, Inbound
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.hook.judgement import Judgement
 from hookgate.protocol.journal.values import Conversation, Entry, Outcome, Row
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar, TypeAlias, cast
 
 from hookgate.protocol.codec import decode
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.values import JsonObject, Message, ProposedCall, ToolResult, bare_text
 

@@ -6,11 +6,11 @@ import binascii
 import re
 from base64 import b64decode
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
 from hookgate.protocol.approval import GRANTS, Grant
 from hookgate.protocol.codec import decode
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.errors import BadMessage
 
 Id: TypeAlias = str | int | float | None

@@ -5,11 +5,12 @@ Everything is a plain value: a program that embeds hookgate gets these same obje
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, ClassVar, Literal, TypeAlias, cast
 
 from hookgate.protocol.approval import ApprovalRequest
 from hookgate.protocol.codec import encode
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.rpc.blocks import Block, CallBlock, Image, ResultBlock, Text, block_members
 from hookgate.protocol.values import JsonObject
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from hookgate.protocol.approval import ApprovalRequest
 from hookgate.protocol.codec import encode
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.models import Model
 from hookgate.protocol.rpc.blocks import Block, block_members
 from hookgate.protocol.rpc.commands import Request

@@ -5,10 +5,10 @@ A block is answered in the extension's own words; an answer that says nothing le
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from hookgate.protocol.codec import encode
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.hook.answers import CONTINUE, Abort, Answer, Deny, Modify
 from hookgate.protocol.values import LLMRequest, Message
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import binascii
 from base64 import b64decode
 from collections.abc import Sequence
-from dataclasses import replace
 
 from hookgate.protocol.codec import encode
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.values import Fault, Json, JsonObject, ToolResult
 from hookgate.protocol.zot.frames import Block, ToolReply
 

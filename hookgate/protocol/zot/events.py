@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, get_args
 
 from hookgate.protocol.codec import encode
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.values import JsonObject
 from hookgate.protocol.zot.host import sent
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.values import JsonObject
 
 Level = Literal["info", "success", "warn", "error"]

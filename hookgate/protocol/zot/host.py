@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, fields
 from functools import cache
 from typing import ClassVar
 
 from hookgate.protocol.codec import encode
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.values import Json, JsonObject
 
 PROTOCOL_VERSION = 1

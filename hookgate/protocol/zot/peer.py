@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, cast
 
 from hookgate.protocol.codec import decode, repeated_member
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.framing import MAX_MESSAGE_BYTES, LineSplitter, Oversize
 from hookgate.protocol.zot.frames import CommandReply, Frame, InterceptReply, Reply, ToolReply, ToolWanted

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from sqlite3 import Row
 
 from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.codec import canonical
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.journal.decisions import Standing, StoredGrant, StoredRequest, Vote
 from hookgate.protocol.journal.values import Claim
 from hookgate.store.deciding import CHANGED, TAKEN_BACK, as_of, decided

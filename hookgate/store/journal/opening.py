@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import AsyncGenerator, Callable
 from contextlib import ExitStack, asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from time import time
@@ -14,6 +13,7 @@ import structlog
 import trio
 
 from hookgate.protocol.catalog import StoreFailed
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.store.files import named
 from hookgate.store.journal.audit.anchors import anchor
 from hookgate.store.journal.chats import Chats

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from hookgate.protocol.chat import Chat, Outbound
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.journal.values import Claim, Row, led_by
 from hookgate.store.journal.encoding import decoded
 from hookgate.store.journal.engine import Engine

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.journal.values import Draft, Entry
 from hookgate.store.journal.encoding import decoded
 from hookgate.store.journal.tables import Tables, id_of

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 
 from hookgate.protocol.chat import Outbound
 from hookgate.protocol.codec import canonical
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.hook.answers import Answer
 from hookgate.protocol.journal.audit import CallAudit
 from hookgate.protocol.journal.values import (

@@ -7,10 +7,10 @@ from __future__ import annotations
 import io
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import BinaryIO, cast
 from zipfile import BadZipFile, ZipFile, is_zipfile
 
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.media import IMAGES, MediaRefused
 
 TEXT, UNKNOWN = "text/plain", "application/octet-stream"

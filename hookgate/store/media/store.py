@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from time import time
@@ -19,6 +19,7 @@ from time import time
 import trio
 
 from hookgate.protocol.catalog import StoreFailed, StoreFull
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.media import MediaFull, MediaReference, MediaRefused
 from hookgate.store.files import make_folder, sync_folder
 from hookgate.store.media.sniffing import Most, check, sniffed

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from hookgate.protocol.chat import Outbound
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.journal.values import Accepted, Arrival, ArrivalKind, Conversation, Outcome, Unfinished
 from hookgate.store.memory.tables import MessageRow, Tables, known_as
 

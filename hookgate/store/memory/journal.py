@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from time import time
 
+from hookgate.protocol.dataclasses import replace
 from hookgate.store.memory.books import Books, Holds
 from hookgate.store.memory.chats import Chats
 from hookgate.store.memory.decisions import Decisions

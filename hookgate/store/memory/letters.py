@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import replace
 
 from hookgate.protocol.chat import Chat
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.journal.views import DeadLetter, Outgoing
 from hookgate.store.attempts import BROKE_OFF, MOST_TEXT
 from hookgate.store.memory.tables import MessageRow, OutboxRow, Tables

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 
 import trio
 
 from hookgate.protocol.approval import RequestState
 from hookgate.protocol.chat import Inbound, Outbound
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.hook.answers import Answer
 from hookgate.protocol.journal.decisions import StoredGrant, StoredRequest, Vote
 from hookgate.protocol.journal.keys import Key

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from hookgate.protocol.chat import Outbound
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.hook.answers import Answer
 from hookgate.protocol.journal.audit import CallAudit
 from hookgate.protocol.journal.values import (

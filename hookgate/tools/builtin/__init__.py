@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.interfaces import Replacing, Tool
 from hookgate.protocol.media import MediaStore
 from hookgate.tools.builtin.bash import Bash

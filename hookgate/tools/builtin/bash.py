@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Mapping
-from dataclasses import replace
 from math import inf
 
 import trio
 
 from hookgate.processes.command import Command, Ended, run_command
 from hookgate.processes.guardian.strays import marked
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.effects import ProcessEffect
 from hookgate.protocol.values import Fault, Json, ToolCall, ToolResult, ToolSpec
 from hookgate.tools import arguments, call_context

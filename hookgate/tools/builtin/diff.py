@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import pairwise
 
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.tools.errors import ToolError
 
 CONTEXT_LINES = 3

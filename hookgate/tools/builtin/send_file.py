@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from pathlib import PurePath
 
 import trio
 
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.effects import FileEffect
 from hookgate.protocol.interfaces import Replacing
 from hookgate.protocol.media import MediaReference, MediaRefused, MediaStore, file_name, media_reference

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, cast
@@ -18,6 +17,7 @@ import trio
 from hookgate.processes.command import Command
 from hookgate.processes.once import MAX_OUTPUT_BYTES, Printed, run_once
 from hookgate.protocol.codec import decode, encode
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.values import Json, JsonObject, ToolCall, ToolResult, ToolSpec
 from hookgate.tools.dynamic.cell.cell import DATA, Cell, open_cell

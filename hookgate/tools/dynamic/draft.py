@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, cast
 
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.values import Json, JsonObject, ToolCall
 from hookgate.tools import arguments
 from hookgate.tools.errors import ToolError

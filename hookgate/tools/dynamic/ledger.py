@@ -6,13 +6,13 @@ A change is made in all of them or in none. Starts no process.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import structlog
 import trio
 
 from hookgate.protocol.catalog import EVERYWHERE, Catalog, Seen, StoreBusy, StoreChanged, StoreFailed, ToolRow
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.interfaces import Tool
 from hookgate.tools.dynamic.argv import approved, find
 from hookgate.tools.dynamic.draft import invalid

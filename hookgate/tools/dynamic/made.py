@@ -9,13 +9,14 @@ from __future__ import annotations
 import sys
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from pathlib import Path
 
 import structlog
 import trio
 
 from hookgate.protocol.codec import encode
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.values import JsonObject, ToolCall, ToolResult, ToolSpec
 from hookgate.tools.dynamic.cell.cell import SYSTEM, Cell, open_cell, overfull
 from hookgate.tools.dynamic.identity import CALL_TIMEOUT_S, START_TIMEOUT_S, same_tool, tool_spec

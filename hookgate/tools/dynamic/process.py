@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from typing import Protocol
 
 import trio
 
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.values import JsonObject, ToolResult, ToolSpec
 
 

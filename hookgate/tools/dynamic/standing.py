@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from hookgate.protocol.catalog import RowState, ToolRow
+from hookgate.protocol.dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
 
@@ -17,6 +16,7 @@ import structlog
 import trio
 
 from hookgate.protocol.catalog import EVERYWHERE, RowOrigin, ToolRow
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.interfaces import Tool
 from hookgate.protocol.values import JsonObject
 from hookgate.tools.dynamic.argv import ArgvTool, approved, described, find

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.tools.extract.marks import CLOSERS, FENCE, LINE_OF_CODE, skip
 from hookgate.tools.repair.spans import span
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.tools.extract.marks import THOUGHT
 
 BREAK = re.compile(rf"\n|{THOUGHT.pattern}", re.IGNORECASE)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.tools.extract.bodies import read_explicit
 from hookgate.tools.extract.fences import Fence, read_fence
 from hookgate.tools.extract.judge import CUT, judge_bare, judge_explicit, protocol_calls

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.values import Decode, JsonObject, ToolCall
 
 Mode = Literal["tags", "all"]

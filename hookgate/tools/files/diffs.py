@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
+
+from hookgate.protocol.dataclasses import dataclass
 
 CONTEXT_LINES = 3
 # Above this many changed lines on both sides the matcher's quadratic time shows.

@@ -8,9 +8,9 @@ import secrets
 import stat
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import BinaryIO
 
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.tools.errors import ToolError
 from hookgate.tools.files.workspace import Place, Workspace, naming
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.tools.errors import ToolError
 from hookgate.tools.files.workspace import Place, Workspace, naming
 from hookgate.tools.search.query import Kind

@@ -6,12 +6,12 @@ Knows no tool. Looking never harms a call: what cannot be seen in time is not to
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import structlog
 import trio
 
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.effects import Effect, FileEffect
 from hookgate.protocol.values import ToolCall, ToolResult
 from hookgate.tools.files.observe_paths import Parts, named_paths

@@ -7,10 +7,11 @@ import stat
 from collections import deque
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from hashlib import sha256
 from time import monotonic
 
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.effects import FileEffect
 from hookgate.tools.errors import ToolError
 from hookgate.tools.files.observe_paths import Parts, shown_path

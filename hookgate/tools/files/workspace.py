@@ -11,9 +11,9 @@ import os
 import shutil
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.tools.errors import ToolError
 from hookgate.tools.kept import Hide, Keep, nothing
 

@@ -9,7 +9,6 @@ import inspect
 import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Annotated, Any, cast
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
@@ -18,6 +17,7 @@ from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import PydanticSerializationError, SchemaError, ValidationError
 
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.values import Json, JsonObject
 from hookgate.tools.errors import BadSpec
 from hookgate.tools.schema.clean import cleaned, closed, nodes, open_objects

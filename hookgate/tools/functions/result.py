@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, cast
 
 from pydantic import TypeAdapter
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from hookgate.protocol.codec import encode
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.values import Json, JsonObject, ToolResult
 from hookgate.tools.errors import ToolError
 from hookgate.tools.failures import success

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypedDict, Unpack, overload
 
@@ -16,6 +15,7 @@ import trio
 from pydantic_core import ValidationError
 
 from hookgate.protocol.codec import canonical
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.values import Access, ToolCall, ToolPreference, ToolResult, ToolSpec
 from hookgate.tools.errors import BadSpec, ToolError
 from hookgate.tools.failures import failed

@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path, PurePath
 from typing import Any, cast
 
 from hookgate.protocol.catalog import ServerRow, Transport
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.values import JsonObject, ToolCall
 from hookgate.tools.errors import ToolError
 from hookgate.tools.mcp.server import NAME

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Protocol
 
 import structlog
 
 from hookgate.protocol.codec import canonical
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.hook.match import Globs
 from hookgate.protocol.values import JsonObject, ToolSpec
 from hookgate.tools.errors import BadSpec

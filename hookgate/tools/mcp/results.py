@@ -5,10 +5,11 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from hookgate.protocol.codec import decode, encode
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.values import Json, JsonObject, ToolResult
 from hookgate.tools.errors import BadSpec
 from hookgate.tools.failures import failure

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from hashlib import sha256
 from pathlib import Path
 
@@ -16,6 +16,7 @@ import trio
 
 from hookgate.protocol.catalog import Catalog, RowState, Seen, ServerRow, StoreChanged, StoreFailed
 from hookgate.protocol.codec import canonical
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.tools.errors import ToolError
 from hookgate.tools.mcp.asked import SECRET, Asked, read_row
 from hookgate.tools.mcp.connections import CLOSE_S, Connections

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from hookgate.protocol.catalog import RowOrigin, Transport
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.values import TOOL_TIMEOUT_S
 
 State = Literal["connecting", "up", "down", "closed"]

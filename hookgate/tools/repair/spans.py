@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.tools.repair.bounds import MAX_DEPTH
 
 # A single quote begins a string only where a value or a key may stand; elsewhere it is an apostrophe.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.values import Json, JsonObject
 
 

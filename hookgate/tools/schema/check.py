@@ -6,11 +6,11 @@ Knows neither the tool nor the call; nothing is ever fetched for a schema.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 from hookgate.protocol.codec import canonical, decode, encode
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.values import Json, JsonObject
 from hookgate.tools.errors import BadSpec
 from hookgate.tools.failures import meant

@@ -8,10 +8,10 @@ names of members there is the first alone.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.tools.errors import BadSpec
 
 BUDGET_CHARS = 64 * 1024

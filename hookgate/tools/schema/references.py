@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, cast
 from urllib.parse import unquote
 
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.tools.errors import BadSpec
 
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")

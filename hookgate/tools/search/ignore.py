@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.tools.search.query import BadPattern
 from hookgate.tools.search.regex import Test, compiled, matchable, of_glob
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Literal
+
+from hookgate.protocol.dataclasses import dataclass
 
 Kind = Literal["file", "folder", "link", "other"]
 

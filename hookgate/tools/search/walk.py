@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.tools.search.ignore import Rules, read_rules
 from hookgate.tools.search.query import Kind, Query
 

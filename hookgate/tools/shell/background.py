@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import count
 from pathlib import Path
 from typing import Literal
@@ -16,6 +16,7 @@ import structlog
 import trio
 
 from hookgate.processes.command import Command, Ended, Reins, run_command
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.tools.errors import ToolError
 from hookgate.tools.shell.background_output import Unread
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import codecs
-from dataclasses import dataclass
 from pathlib import Path
 
 import trio
 
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.tools.shell.capture import Log
 from hookgate.tools.text import MAX_BYTES, MAX_LINES
 

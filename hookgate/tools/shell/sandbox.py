@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Container, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -21,6 +21,7 @@ import trio
 from hookgate.processes.command import Command
 from hookgate.processes.once import run_once
 from hookgate.processes.private import open_private_folder, sweep
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.tools.errors import SandboxUnavailable, ToolError
 from hookgate.tools.files.workspace import which_outside
 from hookgate.tools.kept import Keep, Kept, nothing, unique

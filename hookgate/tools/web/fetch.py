@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
 import trio
 
 from hookgate.processes.addresses import NotPublic, reachable
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.effects import NetEffect
 from hookgate.tools.errors import ToolError
 

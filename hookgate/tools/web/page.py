@@ -7,8 +7,9 @@ pages (20 s for 60 KB of unclosed tags), and pages come from anybody.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from html import unescape
+
+from hookgate.protocol.dataclasses import dataclass
 
 _TAG = re.compile(r"</?([a-zA-Z][a-zA-Z0-9:-]{0,40})")
 _BLANKS = re.compile(r"[ \t\r\f\v\u00a0]+")

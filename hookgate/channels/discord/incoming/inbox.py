@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from functools import partial
 from math import inf
 
@@ -27,6 +26,7 @@ from hookgate.channels.platforms.parts import PlatformParts
 from hookgate.channels.platforms.said import Attachment, Said, Skipped, problems
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Chat
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.journal.values import Upstream
 from hookgate.protocol.media import MediaRefused
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from typing import TypeVar, cast
@@ -20,6 +19,7 @@ from hookgate.channels.discord.wire import Message, Named
 from hookgate.channels.platforms.said import problems
 from hookgate.processes.backoff import backoff_s
 from hookgate.protocol.catalog import StoreFailed
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.journal.views import Chats
 
 T = TypeVar("T")

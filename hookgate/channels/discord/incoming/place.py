@@ -6,9 +6,10 @@ Everything up to there is stored, or is nothing to store. Knows no connection an
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
 
 from pydantic import TypeAdapter, ValidationError
+
+from hookgate.protocol.dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from hookgate.channels.discord.wire import Content, Guild, Interaction, Message, Room, User
 from hookgate.channels.platforms.asking import Pressed
 from hookgate.channels.platforms.said import Attachment, Said, Skipped, clean, named, quoted
 from hookgate.protocol.chat import Chat
+from hookgate.protocol.dataclasses import dataclass
 
 SAID, REPLIED = 0, 19
 THREADS = (10, 11, 12)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from hookgate.channels.openai.answering import CHANGED, Whole
 from hookgate.channels.openai.errors import ApiError, turn_failed
 from hookgate.channels.openai.wire import DONE
 from hookgate.protocol.codec import encode
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.values import ProposedCall, Usage
 
 

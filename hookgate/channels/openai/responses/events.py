@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from hookgate.channels.openai.answering import CHANGED, Whole
 from hookgate.channels.openai.errors import ApiError, turn_failed
 from hookgate.channels.openai.responses.wire import ResponseRequest
 from hookgate.channels.openai.wire import DONE
 from hookgate.protocol.codec import encode
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.values import ProposedCall, Usage
 
 INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from hookgate.channels.openai.errors import bad_request
 from hookgate.channels.openai.responses.wire import InputPart, Item, ResponseRequest
 from hookgate.channels.openai.said import BETWEEN, Said
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.values import Json, Message, ProposedCall
 
 LEFT_OUT = frozenset({"reasoning"})

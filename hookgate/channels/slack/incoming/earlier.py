@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 import structlog
 from pydantic import ValidationError
@@ -13,6 +12,7 @@ from hookgate.channels.slack.api import Api, ApiFailed
 from hookgate.channels.slack.incoming.events import Reader
 from hookgate.channels.slack.wire import Past
 from hookgate.protocol.chat import Inbound
+from hookgate.protocol.dataclasses import replace
 
 log = structlog.get_logger("hookgate.slack")
 

@@ -4,7 +4,6 @@ connection, no clock and no rule about who is heard."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, cast
 
 from pydantic import ValidationError
@@ -14,6 +13,7 @@ from hookgate.channels.platforms.said import MAX_NAME, Attachment, Said, Skipped
 from hookgate.channels.slack.incoming.spoken import mentions, spoken
 from hookgate.channels.slack.wire import EventCallback, FileOf, Interaction, Me, Message, SlashCommand
 from hookgate.protocol.chat import Chat
+from hookgate.protocol.dataclasses import dataclass
 
 SAID = frozenset({"", "file_share", "thread_broadcast", "me_message", "bot_message"})
 """Subtypes of what somebody says; all others tell of something."""

@@ -6,7 +6,6 @@ Knows neither how events come nor what is shown. Whoever hands one in may acknow
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from weakref import WeakValueDictionary
 
 import structlog
@@ -23,6 +22,7 @@ from hookgate.channels.slack.incoming.place import Place
 from hookgate.channels.slack.threads import Threads
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Chat
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.journal.values import Upstream
 from hookgate.protocol.media import MediaRefused
 

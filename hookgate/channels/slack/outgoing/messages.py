@@ -4,7 +4,6 @@ again leaves as Undelivered."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pydantic import ValidationError
@@ -16,6 +15,7 @@ from hookgate.channels.slack.outgoing.neutral import neutral
 from hookgate.channels.slack.wire import Posted, UploadUrl
 from hookgate.protocol.channel import Undelivered
 from hookgate.protocol.chat import Chat
+from hookgate.protocol.dataclasses import dataclass
 
 MAX_TEXT = 4000
 """Of a message that is changed; the platform takes ten times as much of a new one."""

@@ -6,11 +6,12 @@ Whatever somebody writes mentions nobody and makes no link but its own: Slack's 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from hookgate.channels.platforms.markdown import Blocks, clean, parsed
+from hookgate.protocol.dataclasses import dataclass
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import cast
 
 from hookgate.channels.platforms.said import Said
 from hookgate.channels.telegram.incoming.updates import joined
 from hookgate.protocol.codec import decode, encode
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.journal.interfaces import Holds
 
 STATE = "albums"

@@ -7,7 +7,7 @@ Knows neither how updates come nor what is shown. Whoever hands an update in may
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 
 import structlog
 import trio
@@ -23,6 +23,7 @@ from hookgate.channels.telegram.moves import Moves
 from hookgate.channels.telegram.wire import FilePath
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Chat
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.journal.values import Upstream
 from hookgate.protocol.media import MediaRefused
 

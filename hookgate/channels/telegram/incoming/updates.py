@@ -4,7 +4,6 @@ connection, no clock and no rule about who is heard."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import cast
 
 from pydantic import ValidationError
@@ -15,6 +14,7 @@ from hookgate.channels.platforms.units import units
 from hookgate.channels.telegram.entities import cut, without
 from hookgate.channels.telegram.wire import CallbackQuery, Content, Entity, FileOf, Me, Message, Replied, Update
 from hookgate.protocol.chat import Chat
+from hookgate.protocol.dataclasses import dataclass, replace
 
 KINDS = ("message", "callback_query")
 """Those that are asked for."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
 from hookgate.channels.platforms.files import File, filename
 from hookgate.channels.platforms.requests import Upload
+from hookgate.protocol.dataclasses import dataclass
 
 MAX_PHOTO = 10_000_000
 MAX_GROUP = 10

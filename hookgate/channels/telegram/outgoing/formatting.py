@@ -6,13 +6,14 @@ Never longer than it was written: what would be is shown as it was written.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from hookgate.channels.platforms.markdown import Blocks, clean, parsed
 from hookgate.channels.platforms.units import units
 from hookgate.channels.telegram.entities import Span, cut
+from hookgate.protocol.dataclasses import dataclass, replace
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

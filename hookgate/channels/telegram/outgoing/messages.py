@@ -4,7 +4,6 @@ group that has moved, a topic that is gone. Knows no queue: what can be tried ag
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -18,6 +17,7 @@ from hookgate.channels.telegram.outgoing.formatting import Formatted
 from hookgate.channels.telegram.wire import Sent
 from hookgate.protocol.channel import Undelivered
 from hookgate.protocol.chat import Chat
+from hookgate.protocol.dataclasses import dataclass, replace
 
 GONE_TOPIC = "(The topic that this belongs to is gone.)"
 NO_PREVIEW = {"is_disabled": True}

@@ -7,7 +7,7 @@ import hashlib
 import hmac
 import secrets
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from time import time
 from typing import Any
 
@@ -16,6 +16,7 @@ import trio
 from hookgate.channels.web.access.passwords import hashed, is_right
 from hookgate.channels.web.settings import OWNER, WebSettings
 from hookgate.protocol.codec import decode, encode
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.journal.interfaces import Holds
 

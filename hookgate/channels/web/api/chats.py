@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from secrets import token_hex
 from typing import cast
 
@@ -20,6 +20,7 @@ from hookgate.channels.web.settings import WebParts
 from hookgate.channels.web.shapes import ListedChat, moment
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Chat, Inbound
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.journal.views import ChatRow, Exchange
 from hookgate.protocol.media import media_reference
 

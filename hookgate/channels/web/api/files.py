@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -17,6 +17,7 @@ from hookgate.channels.web.access.logins import Login
 from hookgate.channels.web.past import file
 from hookgate.channels.web.settings import WebParts
 from hookgate.processes.rates import Rate
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.media import IMAGES, MediaFull, MediaRefused, file_name
 
 UPLOAD_S = 120.0

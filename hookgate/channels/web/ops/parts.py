@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from hookgate.protocol.approval import Voter
+from hookgate.protocol.dataclasses import dataclass
 
 Show = Callable[[Voter, Mapping[str, str]], Awaitable[object]]
 """What somebody asks to see, with the members of their query, becomes a value that is encoded as JSON."""

@@ -12,12 +12,12 @@ import hmac
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
 from typing import Literal
 
 from hookgate.protocol.codec import canonical, decode
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.errors import BadMessage
 from hookgate.store.files import FILE_MODE
 from hookgate.store.journal.audit.chain import GENESIS, Link, hashed, links

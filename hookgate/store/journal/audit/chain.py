@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from secrets import token_bytes
 from time import monotonic_ns
 
 from hookgate.protocol.codec import canonical
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.store.journal.tables import Tables
 
 GENESIS = bytes(32)

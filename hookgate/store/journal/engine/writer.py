@@ -9,7 +9,6 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Generic, Literal, NoReturn, TypeVar
@@ -18,6 +17,7 @@ import outcome
 import trio
 
 from hookgate.protocol.catalog import StoreFailed
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.store.files import faults_named
 
 T = TypeVar("T")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from time import time
 
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Inbound, Outbound
 from hookgate.protocol.codec import Encoded
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.journal.decisions import StoredGrant, StoredRequest
 from hookgate.protocol.journal.people import StoredPerson
 from hookgate.protocol.journal.values import Conversation, Draft

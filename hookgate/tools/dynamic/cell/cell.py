@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import trio
 
 from hookgate.processes.private import open_private_folder
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.tools.dynamic.cell.folder import too_much
 from hookgate.tools.dynamic.cell.tail import Tail, open_tail
 from hookgate.tools.shell.sandbox import Sandbox
