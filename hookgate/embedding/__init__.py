@@ -33,6 +33,7 @@ from hookgate.protocol.rpc.responses import State, TranscriptMessage
 
 if TYPE_CHECKING:
     from hookgate.embedding.runtime import Events, Runtime
+    from hookgate.tools.functions.typed import tool
 
 __all__ = [
     "ApprovalRequest",
@@ -67,6 +68,7 @@ __all__ = [
     "TurnStart",
     "UsageEvent",
     "UserMessage",
+    "tool",
 ]
 
 
@@ -76,4 +78,8 @@ def __getattr__(name: str) -> object:
         from hookgate.embedding import runtime
 
         return getattr(runtime, name)
+    if name == "tool":
+        from hookgate.tools.functions.typed import tool
+
+        return tool
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -98,7 +98,7 @@ def _functions(given: Tool | Iterable[Tool]) -> tuple[Tool, ...]:
     for it in tools:
         if not (isinstance(getattr(it, "spec", None), ToolSpec) and hasattr(it, "execute")):
             name = getattr(it, "__name__", repr(it))
-            raise ConfigError(f"functions: {name} is no tool: decorate it with hookgate.tools.functions.typed.tool")
+            raise ConfigError(f"functions: {name} is no tool: decorate it with hookgate.embedding.tool")
     return tools
 
 

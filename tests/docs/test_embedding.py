@@ -26,13 +26,37 @@ async def test_the_program_that_is_asked_prints_what_the_page_says(tmp_path: Pat
     await _prints(tmp_path, "approving", "approved", PAGE.one("rule").text)
 
 
-async def _prints(tmp_path: Path, program: str, printed: str, more: str = "") -> None:
+async def test_the_program_with_a_tool_of_its_own_prints_what_the_page_says(tmp_path: Path) -> None:
+    await _prints(tmp_path, "shelf", "shelved", script=PAGE.one("shelf-script").text)
+
+
+async def test_every_call_of_the_table_does_what_it_is_there_for(tmp_path: Path) -> None:
+    write_files(PAGE, tmp_path, "hookgate.toml", "script.json")
+    _, methods = (part for part in PAGE.parts if part.language == "table")
+    given = {"text": "hi", "images": (), "name": "local/other", "level": "low"}
+    with trio.fail_after(60):
+        async with Runtime(tmp_path / "hookgate.toml", workspace=tmp_path) as runtime:
+            for row in methods.rows:
+                for code in codes(row[0]):
+                    said = eval(
+                        f"runtime.{code.removeprefix('await ').replace('=()', '')}", dict(given, runtime=runtime)
+                    )
+                    if code.startswith("await "):
+                        await said
+                    elif hasattr(said, "__aiter__"):
+                        assert [event async for event in said]
+            assert runtime.state().model == "other"
+
+
+async def _prints(tmp_path: Path, program: str, printed: str, more: str = "", script: str = "") -> None:
     # Apart from the home folder, where hookgate keeps its state: the page's listing shows the workspace alone.
     work = tmp_path / "work"
     work.mkdir()
     write_files(PAGE, work, "hookgate.toml", "script.json")
     with (work / "hookgate.toml").open("a") as file:
         file.write(more)
+    if script:
+        (work / "script.json").write_text(script)
     env = {**environment(tmp_path), "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-W", "error", "-c", PAGE.one(program).text]
     with trio.fail_after(20):

@@ -12,8 +12,7 @@ from pydantic import Field
 
 from hookgate import Runtime
 from hookgate.config import ConfigError, parse
-from hookgate.embedding import ToolResult
-from hookgate.tools.functions.typed import tool
+from hookgate.embedding import ToolResult, tool
 from tests.embedding.conftest import Scripted
 
 DEADLINE_S = 30.0
@@ -61,7 +60,7 @@ async def ls(path: str = ".") -> str:
     [
         (
             {"functions": [undecorated]},
-            "undecorated is no tool: decorate it with hookgate.tools.functions.",
+            "undecorated is no tool: decorate it with hookgate.embedding.tool",
         ),
         ({"functions": ls}, "there is a tool ls already"),
         ({"functions": (shelf, shelf)}, "there is a tool shelf already"),
