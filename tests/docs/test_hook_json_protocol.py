@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+import trio
 
+from hookgate.check.run import check
 from hookgate.hooks.decision import denial, refusal, settled
 from hookgate.hooks.rules import Policy
 from hookgate.protocol.errors import BadMessage, SessionAborted, TurnAborted
 from hookgate.protocol.hook.answers import Abort, Continue, Deny, Drop, Failed, Modify, Respond, parse_answer
-from hookgate.protocol.hook.hello import Hello, parse_hello
+from hookgate.protocol.hook.hello import Hello, hello_params, parse_hello
 from hookgate.protocol.hook.peer import Peer
 from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.values import FaultKind
@@ -79,6 +81,13 @@ async def test_the_hook_of_the_page_answers_as_the_page_shows(hook: Path) -> Non
         assert child.stderr == ""
 
 
+async def test_the_hook_of_the_page_passes_the_check_without_a_warning(hook: Path) -> None:
+    with trio.fail_after(60):
+        report = await check((sys.executable, str(hook)), {"PATH": "/usr/bin:/bin"}, str(hook.parent))
+    assert [(it.check, it.what) for it in report.findings if it.verdict in ("FAIL", "warn")] == []
+    assert next(it.what for it in report.findings if it.check == "unknown method") == "error -32601"
+
+
 async def test_the_hook_of_the_page_can_be_tried_by_hand(hook: Path) -> None:
     async with open_child([sys.executable, hook]) as child:
         await spoken(child, [*PAGE.one("try").lines])
@@ -114,6 +123,19 @@ def test_a_line_is_taken_as_the_page_says(row: list[str]) -> None:
     names = {"Reply": "answer", "ErrorReply": "error", "Stray": "stray", "Refused": "refused", "Noise": "noise"}
     (incoming,) = peer.receive(codes(row[0])[0].encode() + b"\n")
     assert names[type(incoming).__name__] == row[1]
+
+
+@pytest.mark.parametrize("row", PAGE.one("modes").rows, ids=lambda row: row[0])
+def test_a_mode_is_there_where_one_of_its_stages_is(row: list[str]) -> None:
+    (mode,), named = codes(row[0]), frozenset(Stage(name) for name in codes(row[1]) if name in [*Stage])
+    for stage in named or {None}:
+        offered = json.loads(hello_params("guard", frozenset({stage} if stage else ()), observes=stage is None))
+        assert offered["modes"] == [mode]
+
+
+def test_the_modes_have_every_stage() -> None:
+    named = [name for row in PAGE.one("modes").rows for name in codes(row[1]) if name in [*Stage]]
+    assert sorted(named) == sorted(Stage)
 
 
 def test_the_whole_hello_declares_everything_there_is() -> None:

@@ -119,6 +119,16 @@ async def test_the_owner_of_a_tool_is_asked_last_and_apart() -> None:
     assert asked.questions[1] == ("a-owner", Question(Stage.BEFORE_TOOL, STEP, call))
 
 
+async def test_the_tools_of_a_match_keep_no_call_from_its_owner_and_every_other_from_a_hook() -> None:
+    asked, bash = Asked(), Rules(match=matching(tools="bash"))
+    owner = _owner("sky", Respond(ToolResult("sunny")), rules=bash)
+    gate = gate_of(owner, hook("b-other", asked.saying("b-other"), rules=bash))
+    assert _names(await gate.before_llm(STEP, REQUEST)) == ["bash", "weather"]
+    call, spec = replace(CALL, name="weather"), replace(WEATHER, provider="hook:sky")
+    assert await gate.before_tool(STEP, call, {"weather": "sky"}) == Allowed(call)
+    assert (asked.names, await gate.answer_owned(STEP, call, spec)) == ([], ToolResult("sunny"))
+
+
 @pytest.mark.parametrize("answer", [CONTINUE, Modify({"arguments": {}}), None])
 async def test_an_owner_that_does_not_respond_is_named_in_a_clear_error(answer: Answer | None) -> None:
     result = await gate_of(_owner("sky", answer)).answer_owned(STEP, CALL, replace(WEATHER, provider="hook:sky"))
