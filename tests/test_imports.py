@@ -34,10 +34,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     # The tool that gives a model its instructions, and the folders that they lie in.
     "skills": GROUND | {"tools", "extensions"},
     "loop": GROUND | {"tools", "hooks", "approvals"},
-    # Drives somebody's hook through the real pipes.
+    # Drive somebody's hook through the real pipes.
     "check": GROUND | {"hooks"},
+    "rehearsal": GROUND | {"hooks"},
 }
-PARTS |= {"skills", "loop", "check"}
+PARTS |= {"skills", "loop", "check", "rehearsal"}
 MAY_IMPORT["assembly"] = GROUND | CONFIGURATION | PARTS
 MAY_IMPORT["operations"] = MAY_IMPORT["assembly"] | {"assembly"}
 MAY_IMPORT["control"] = MAY_IMPORT["operations"] | {"operations"}

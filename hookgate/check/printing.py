@@ -33,6 +33,9 @@ def _status(report: Report) -> int:
 
 def _lines(finding: Finding, width: int) -> Iterator[str]:
     yield f"{finding.verdict:<4}  {finding.check:<{width}}  {_plain(finding.what)}"
+    if finding.expected:
+        yield f"      came:     {_plain(finding.came)}"
+        yield f"      expected: {_plain(finding.expected)}"
     if finding.fix:
         yield f"      fix: {finding.fix}"
     for line in finding.stderr:

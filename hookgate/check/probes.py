@@ -6,11 +6,12 @@ Each takes a running process and gives one finding. What goes wrong with the pro
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import field
 from time import monotonic
 
 from hookgate.check.golden import (
+    BASH,
     ODD_TEXT,
     changed_numbers,
     changed_texts,
@@ -24,8 +25,8 @@ from hookgate.check.subject import Subject
 from hookgate.protocol.codec import encode
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.errors import BadMessage
-from hookgate.protocol.hook.answers import Answer, Continue, Modify, Refuse, Respond, parse_answer
-from hookgate.protocol.hook.hello import Hello, hello_params, parse_hello
+from hookgate.protocol.hook.answers import Answer, Continue, Modify, Refuse, Respond, actions_at, parse_answer
+from hookgate.protocol.hook.hello import Hello, hello_params, parse_hello, undeclared
 from hookgate.protocol.hook.peer import METHOD_NOT_FOUND, notification_frame
 from hookgate.protocol.hook.stages import MESSAGE_STAGES, Question, Stage
 from hookgate.protocol.values import ToolSpec
@@ -37,6 +38,23 @@ UNKNOWN_NOTIFICATION = "hook.check_unknown_event"
 FUTURE_MEMBERS = b',"future_member":{"list":[1,null,"x"]},"future_flag":true}'
 
 PARSE_FIX = "compare it with what docs/hook-json-protocol.md says of this answer"
+
+
+SHOWN_CHARS = 400
+
+
+class WrongAnswer(BadMessage):
+    """An answer that is not what the protocol says, with the text of what came and an example of what is right."""
+
+    def __init__(self, problem: str, came: object, expected: str) -> None:
+        super().__init__(problem)
+        self.came, self.expected = came if isinstance(came, str) else shown(came), expected
+
+
+def shown(value: object) -> str:
+    """JSON as a line, cut where it is long."""
+    text = encode(value).decode()
+    return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}... ({len(text)} characters)"
 
 
 class NothingToAsk(Exception):
@@ -53,6 +71,8 @@ class Limits:
     long_s: float = 10.0
     exit_s: float = 2.0
     total_s: float = 30.0
+    stages_s: Mapping[Stage, float] = field(default_factory=dict[Stage, float])
+    """For a first call at a stage, where that is configured."""
 
     def hastier(self) -> Limits:
         """What is left to a hook that did not answer once, so that the whole run stays bounded."""
@@ -61,27 +81,41 @@ class Limits:
         return replace(self, call_s=self.again_s, long_s=self.call_s)
 
 
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What the hook is told at hello: everything, or what is configured for it."""
+
+    name: str = NAME
+    stages: frozenset[Stage] = ALL_STAGES
+    observes: bool = True
+    max_in_flight: int = 256
+    configured: bool = False
+
+
 @dataclass
 class Known:
-    """What the run has learnt about the hook so far; it outlives the single process."""
+    """What the run has learnt about the hook so far; it outlives the single process. `injected`: tools that it has
+    added to a request."""
 
     limits: Limits
+    offer: Offer = field(default_factory=Offer)
     declared: Hello | None = None
     usable: list[Stage] = field(default_factory=list[Stage])
     answers_unknown: bool = False
     refuses_unknown: bool = False
+    injected: tuple[ToolSpec, ...] = ()
 
     @property
     def offered(self) -> list[Stage]:
         """The stages that the hook declared; those of version 1 if it declared none."""
         declared = self.declared.stages if self.declared else None
-        stages = ALL_STAGES - MESSAGE_STAGES if declared is None else declared
+        stages = self.offer.stages - MESSAGE_STAGES if declared is None else declared
         return [stage for stage in Stage if stage in stages]
 
     def room(self, count: int) -> int:
         """How many of `count` calls may be in flight at once."""
         limit = self.declared.max_in_flight if self.declared else None
-        return min(count, limit or count)
+        return min(count, limit or count, self.offer.max_in_flight)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +136,18 @@ def read_answer(stage: Stage, answered: Answered) -> Answer:
     """Raises BadMessage, also for a JSON-RPC error."""
     match answered:
         case ErrorAnswer(code=code, message=message):
-            raise BadMessage(f"{stage}: error {code}: {message}")
+            raise WrongAnswer(f"{stage}: error {code}: {message}", f"error {code}: {message}", expected_at(stage))
         case Result(value=value):
             try:
                 return parse_answer(stage, value)
             except BadMessage as error:
-                raise BadMessage(f"{stage}: {error}") from None
+                raise WrongAnswer(f"{stage}: {error}", value, expected_at(stage)) from None
+
+
+def expected_at(stage: Stage) -> str:
+    if stage is Stage.APPROVE_TOOL:
+        return '{"approved":true}, {"approved":false,"reason":"..."} or {"ask":{...}}'
+    return f'{{"action":"continue"}}, or one of {", ".join(actions_at(stage))} with what belongs to it'
 
 
 def next_call(hook: Subject, known: Known, text: str = "ls") -> tuple[int, bytes]:
@@ -138,16 +178,22 @@ async def still_answers(hook: Subject, known: Known, before: bytes = b"") -> Non
 async def probe_hello(hook: Subject, known: Known) -> Finding:
     """Offered everything: all stages, all modes."""
     began = monotonic()
-    answered = await _say_hello(hook, hello_params(NAME, ALL_STAGES, observes=True), known)
-    hello = known.declared = _read_hello(answered)
+    offer = known.offer
+    answered = await _say_hello(hook, hello_params(offer.name, offer.stages, observes=offer.observes), known)
+    hello = known.declared = _read_hello(answered, offer.stages)
+    if offer.configured and (problem := undeclared(hello, offer.stages)):
+        named = sorted(hello.stages or ())
+        raise WrongAnswer(
+            f"hello: {problem}", f'"stages": {shown(named)}', f'"stages": {shown(sorted(offer.stages))}'
+        )
     return ok("hello", f"answered in {round((monotonic() - began) * 1000)} ms; {_declaration(hello)}")
 
 
 async def probe_plain_v1(hook: Subject, known: Known) -> Finding:
     """Told no more than the page of version 1 knows: name, version, modes."""
     modes = ["observe", "llm", "tool", "approve"]
-    params = encode({"name": NAME, "version": 1, "modes": modes})
-    _read_hello(await _say_hello(hook, params, known))
+    params = encode({"name": known.offer.name, "version": 1, "modes": modes})
+    _read_hello(await _say_hello(hook, params, known), ALL_STAGES)
     if known.usable:
         await still_answers(hook, known)
     return ok("plain v1", "works without the members that hookgate adds to hello")
@@ -157,12 +203,18 @@ async def _say_hello(hook: Subject, params: bytes, known: Known) -> Answered:
     return await hook.call("hook.hello", params, known.limits.hello_s)
 
 
-def _read_hello(answered: Answered) -> Hello:
+EXPECTED_HELLO = '{"ok":true,"name":"...","stages":[some of those that were offered]}'
+
+
+def _read_hello(answered: Answered, offered: frozenset[Stage]) -> Hello:
     match answered:
         case ErrorAnswer(code=code, message=message):
-            raise BadMessage(f"hello: error {code}: {message}")
+            raise WrongAnswer(f"hello: error {code}: {message}", f"error {code}: {message}", EXPECTED_HELLO)
         case Result(value=value):
-            return parse_hello(value, ALL_STAGES)
+            try:
+                return parse_hello(value, offered)
+            except BadMessage as error:
+                raise WrongAnswer(str(error), value, EXPECTED_HELLO) from None
 
 
 def _declaration(hello: Hello) -> str:
@@ -182,7 +234,7 @@ def _declaration(hello: Hello) -> str:
 
 
 async def probe_stage(stage: Stage, hook: Subject, known: Known) -> Finding:
-    answered = await ask(hook, question(stage))
+    answered = await ask(hook, question(stage), known.limits.stages_s.get(stage, 0))
     declared = bool(known.declared and known.declared.stages is not None)
     match answered:
         case ErrorAnswer(code=-32601) if not declared:
@@ -201,6 +253,9 @@ async def probe_stage(stage: Stage, hook: Subject, known: Known) -> Finding:
             verdict = failed if declared else warned
             return verdict(stage, "an empty answer, which hookgate takes for a refusal", fix)
         case Modify(changes=changes):
+            known.injected += tuple(
+                spec for spec in changes.get("tools", ()) if stage is Stage.BEFORE_LLM and spec.name != BASH.name
+            )
             return ok(stage, f"modify {', '.join(sorted(changes))}")
         case _:
             return ok(stage, answer.action)
@@ -280,11 +335,26 @@ def _text_finding(texts: list[str], numbers: list[object]) -> Finding:
 
 async def probe_owned_tools(hook: Subject, known: Known) -> Finding:
     tools: tuple[ToolSpec, ...] = known.declared.tools if known.declared else ()
+    return await _called("owned tools", tools, hook, known)
+
+
+async def probe_injected_tools(hook: Subject, known: Known) -> Finding:
+    """Tools that it adds to a request are called too: a model that reads of one calls it."""
+    declared = {spec.name for spec in known.declared.tools} if known.declared else set[str]()
+    return await _called(
+        "injected tools", [spec for spec in known.injected if spec.name not in declared], hook, known
+    )
+
+
+async def _called(check: str, tools: Sequence[ToolSpec], hook: Subject, known: Known) -> Finding:
     if not tools:
-        return skipped("owned tools", "none declared")
+        return skipped(check, "none declared" if check == "owned tools" else "none added in before_llm")
     for spec in tools:
-        answer = read_answer(Stage.BEFORE_TOOL, await ask(hook, owned_call(spec), known.limits.long_s))
+        answered = await ask(hook, owned_call(spec), known.limits.long_s)
+        answer = read_answer(Stage.BEFORE_TOOL, answered)
         if not isinstance(answer, Respond):
             what = f"a call of {spec.name} is answered with {answer.action}"
-            return failed("owned tools", what, "answer calls of a tool that you declared with respond, errors too")
-    return ok("owned tools", f"respond: {', '.join(spec.name for spec in tools)}")
+            fix = "answer calls of a tool that you brought with respond, errors too"
+            came = shown(answered.value) if isinstance(answered, Result) else answer.action
+            return failed(check, what, fix, came, '{"action":"respond","result":{"for_llm":"..."}}')
+    return ok(check, f"respond: {', '.join(spec.name for spec in tools)}")

@@ -15,7 +15,8 @@ Verdict = Literal["ok", "warn", "FAIL", "skip"]
 class Finding:
     """One check. `fix` says in plain words what to do; `stderr` holds the hook's last lines where it failed.
 
-    `skip`: there was nothing to check (no owned tools, say), which is nobody's fault.
+    `skip`: there was nothing to check (no owned tools, say), which is nobody's fault. `came` and `expected`: what the
+    hook wrote, and what would have been right, where that says more than `what`.
     """
 
     check: str
@@ -23,9 +24,13 @@ class Finding:
     what: str
     fix: str = ""
     stderr: tuple[str, ...] = ()
+    came: str = ""
+    expected: str = ""
 
     def members(self) -> dict[str, object]:
         given = {"check": self.check, "verdict": self.verdict, "what": self.what}
+        if self.expected:
+            given |= {"came": self.came, "expected": self.expected}
         return {**given, "fix": self.fix, "stderr": self.stderr} if self.fix else dict(given)
 
 
@@ -80,5 +85,5 @@ def warned(check: str, what: str, fix: str) -> Finding:
     return Finding(check, "warn", what, fix)
 
 
-def failed(check: str, what: str, fix: str) -> Finding:
-    return Finding(check, "FAIL", what, fix)
+def failed(check: str, what: str, fix: str, came: str = "", expected: str = "") -> Finding:
+    return Finding(check, "FAIL", what, fix, came=came, expected=expected)

@@ -21,8 +21,11 @@ from hookgate.check.probes import (
     Known,
     Limits,
     NothingToAsk,
+    Offer,
     Probe,
+    WrongAnswer,
     probe_hello,
+    probe_injected_tools,
     probe_owned_tools,
     probe_plain_v1,
     probe_stage,
@@ -47,9 +50,10 @@ from hookgate.processes.pipes import Program
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.errors import BadMessage
 
-__all__ = ["LIMITS", "Limits", "Report", "check", "print_json", "print_report"]
+__all__ = ["LIMITS", "Limits", "Offer", "Report", "check", "print_json", "print_report"]
 
 LIMITS = Limits()
+EVERYTHING = Offer()
 HELLO = Probe("hello", probe_hello)
 PLAIN_V1 = Probe("plain v1", probe_plain_v1)
 AFTER_STAGES = (
@@ -64,6 +68,7 @@ AFTER_STAGES = (
     Probe("cancel", probe_cancel),
     Probe("events", probe_events),
     Probe("owned tools", probe_owned_tools),
+    Probe("injected tools", probe_injected_tools),
 )
 END_OF_INPUT = Probe("end of input", probe_end_of_input)
 
@@ -86,11 +91,15 @@ class _Trial:
 
 
 async def check(
-    command: tuple[str, ...], environment: Mapping[str, str], directory: str, limits: Limits = LIMITS
+    command: tuple[str, ...],
+    environment: Mapping[str, str],
+    directory: str,
+    limits: Limits = LIMITS,
+    offer: Offer = EVERYTHING,
 ) -> Report:
     """Put the hook that `command` starts to the test. Leaves nothing running. Raises nothing (but Cancelled)."""
     began = monotonic()
-    trial = _Trial(Program(command, directory, environment), Known(limits))
+    trial = _Trial(Program(command, directory, environment), Known(limits, offer))
     with trio.move_on_after(limits.total_s) as scope:
         await _run_plan(trial)
     if scope.cancelled_caught:
@@ -157,12 +166,13 @@ async def _judge(probe: Probe, hook: Subject, trial: _Trial) -> Finding:
     except NothingToAsk:
         finding = skipped(probe.name, "not checked: no call that it would need gets an answer")
     except BadMessage as error:
-        finding = failed(probe.name, str(error).removeprefix(f"{probe.name}: "), PARSE_FIX)
+        sides = (error.came, error.expected) if isinstance(error, WrongAnswer) else ("", "")
+        finding = failed(probe.name, str(error).removeprefix(f"{probe.name}: "), PARSE_FIX, *sides)
     except HookGone as error:
-        finding = failed(probe.name, str(error), GONE_FIX)
+        finding = failed(probe.name, str(error), GONE_FIX, "the end of the process", "an answer, and then the next")
     except NoAnswer as error:
         trial.known.limits = trial.known.limits.hastier()
-        finding = failed(probe.name, str(error), SILENCE_FIX)
+        finding = failed(probe.name, str(error), SILENCE_FIX, "nothing", "a line with the id of the request")
     strays = [*hook.mailbox.strays]
     hook.mailbox.strays.clear()
     return _with_stray(finding, strays[0]) if strays else finding

@@ -14,10 +14,12 @@ from hookgate.hooks import decision
 from hookgate.hooks.emitter import Emitter
 from hookgate.hooks.rules import Mount
 from hookgate.hooks.stats import Stats
+from hookgate.protocol.codec import decode, encode
 from hookgate.protocol.events.inside import FailedOpen
-from hookgate.protocol.events.payloads import GateDecision, HookFailed
+from hookgate.protocol.events.payloads import GateDecision, HookFailed, StageCall
 from hookgate.protocol.hook.answers import CONTINUE, Answer, Continue, Failed, Modify, Respond
 from hookgate.protocol.hook.judgement import Judgement
+from hookgate.protocol.hook.said import answer_members
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.interfaces import Hook, Recall
 from hookgate.protocol.journal.values import Asked
@@ -81,6 +83,8 @@ class Asking:
             _hear(mount, question, answer, failed=failed)
             if self._events.heard(GateDecision):
                 self._record(mount, question, (answer, failed, duration_ns))
+            if self._events.heard(StageCall):
+                self._keep(mount, question, (answer, failed, duration_ns))
         return answer, failed
 
     def unusable(self, mount: Mount, question: Question, reason: str) -> Answer:
@@ -145,6 +149,13 @@ class Asking:
             audit=audit,
         )
         self._events.emit(payload, question.step)
+
+    def _keep(self, mount: Mount, question: Question, decided: tuple[Answer, bool, int]) -> None:
+        answer, failed, duration_ns = decided
+        params, said = decode(question.params), decode(encode(answer_members(answer)))
+        audit = True if mount.rules.mode == "audit" else None
+        call = StageCall(mount.name, question.stage, params, said, duration_ns, failed or None, audit)
+        self._events.emit(call, question.step)
 
 
 def _hear(mount: Mount, question: Question, answer: Answer, *, failed: bool) -> None:

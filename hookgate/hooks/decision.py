@@ -29,10 +29,8 @@ from hookgate.protocol.hook.answers import (
     Respond,
 )
 from hookgate.protocol.hook.stages import Question, Stage, Subject
+from hookgate.protocol.hook.wire import WIRE_NAMES
 from hookgate.protocol.values import Fault, Finished, LLMRequest, ToolResult, ToolSpec
-
-WIRE_NAMES: Mapping[str, str] = {"name": "tool", "is_async": "async", "reasoning": "reasoning_content"}
-"""Fields whose JSON member is spelled otherwise; `may_modify` and events use the member."""
 
 _CHANGING = (Continue, Modify, Abort, Failed)
 _FITTING: Mapping[Stage, tuple[type[Answer], ...]] = {

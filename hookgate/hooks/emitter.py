@@ -28,6 +28,8 @@ FREE_TEXT = frozenset(
         "text",
         "calls",
         "result",
+        "params",
+        "answer",
     }
 )
 """Members of payloads that people, models and tools fill, and so may fill with a secret."""

@@ -127,7 +127,7 @@ async def test_the_event_file_has_every_event_and_gate_decision(tmp_path: Path) 
         "bash",
     )
     assert payload["duration_ns"] > 0
-    kinds = [row["kind"] for row in rows if row["kind"] not in ("hook_state", "gate_decision")]
+    kinds = [row["kind"] for row in rows if row["kind"] not in ("hook_state", "gate_decision", "stage_call")]
     assert kinds[0] == "turn_start"
     assert kinds[-1] == "turn_end"
 

@@ -72,6 +72,7 @@ async def test_a_hook_that_uses_everything_passes_every_check() -> None:
         "cancel",
         "events",
         "owned tools",
+        "injected tools",
         "end of input",
         "plain v1",
         "stdout",

@@ -36,6 +36,7 @@ from hookgate.protocol.values import JsonObject
 log = structlog.get_logger("hookgate.events")
 
 EVERYTHING = ("*", "gate_decision")
+FILED = (*EVERYTHING, "stage_call")
 
 
 def open_event_file(path: Path) -> IO[bytes]:
@@ -49,8 +50,8 @@ def open_event_file(path: Path) -> IO[bytes]:
 
 
 def event_file(file: IO[bytes]) -> Mount:
-    """Every event and every gate decision, one JSON object a line."""
-    return observer("event file", EVERYTHING, _EventFile(file).append)
+    """Every event, every gate decision and every stage call, one JSON object a line."""
+    return observer("event file", FILED, _EventFile(file).append)
 
 
 class _EventFile:

@@ -2,39 +2,35 @@
 
 from __future__ import annotations
 
-import shlex
-import shutil
 import sys
-from collections.abc import Mapping
-from contextlib import suppress
 
-from hookgate import config as configuration
-from hookgate.sections.hooks import HookSection
+from hookgate.check.run import LIMITS, Limits, Offer, check, print_json, print_report
+from hookgate.cli.hooks.subjects import Named, plan_of
+from hookgate.hooks.children.mounts import Plan
+from hookgate.hooks.children.process import ProcessSpec
+from hookgate.protocol.hook.stages import Stage
 
 
-async def check_command(command: tuple[str, ...], directory: str, env: tuple[str, ...], *, as_json: bool) -> int:
-    from hookgate.check.run import check, print_json, print_report
-
-    _not_by_name(command)
-    environment = {**configuration.base_environment(), **dict(_pair(item) for item in env)}
-    report = await check(command, environment, directory)
+async def check_hook(named: Named, *, as_json: bool) -> int:
+    """A configured hook at its own stages and within its own limits; a program at all of them. Raises ConfigError."""
+    plan, _ = plan_of(named, frozenset(Stage))
+    spec = plan.spec
+    assert isinstance(spec, ProcessSpec)  # noqa: S101 - extensions have another wire
+    limits, offer = (LIMITS, Offer()) if named.is_program else (_limits(plan, spec), _offer(spec))
+    report = await check(spec.command, spec.environment, spec.directory, limits, offer)
     return (print_json if as_json else print_report)(report, sys.stdout.write)
 
 
-def _not_by_name(command: tuple[str, ...]) -> None:
-    """Raises ConfigError where a hook of the configuration is named and no program is."""
-    processes: Mapping[str, HookSection] = {}
-    # A file that is not there, or is wrong, has no say in whose hook is checked.
-    with suppress(configuration.ConfigError):
-        processes = configuration.load(None)[0].hooks.processes
-    name, hook = command[0], processes.get(command[0])
-    if hook is not None and len(command) == 1 and shutil.which(name) is None:
-        line = shlex.join([*(("--dir", hook.dir) if hook.dir else ()), "--", *hook.command])
-        raise configuration.ConfigError(f"{name!r} is the name of a hook: hookgate hooks check {line}")
+def _limits(plan: Plan, spec: ProcessSpec) -> Limits:
+    """More time in all where a stage has more."""
+    stages_s = {stage: plan.rules.timeout(stage) for stage in spec.stages}
+    return Limits(
+        hello_s=spec.hello_timeout_s,
+        call_s=min(stages_s.values(), default=LIMITS.call_s),
+        total_s=LIMITS.total_s + spec.hello_timeout_s + sum(stages_s.values()),
+        stages_s=stages_s,
+    )
 
 
-def _pair(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not (name and equals):
-        raise configuration.ConfigError(f"--env {text!r}: write it NAME=VALUE")
-    return name, value
+def _offer(spec: ProcessSpec) -> Offer:
+    return Offer(spec.name, spec.stages, spec.observes, spec.max_in_flight, configured=True)

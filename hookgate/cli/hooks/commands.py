@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from hookgate.cli.exits import guarded, run
-from hookgate.cli.options import config_option, control_option, json_option
+from hookgate.cli.options import FILE, config_option, control_option, json_option
+
+if TYPE_CHECKING:
+    from hookgate.cli.hooks.subjects import Named
+    from hookgate.cli.hooks.trying import About
+
+FOLDER_THERE = click.Path(exists=True, file_okay=False)
+STAGES = ("on_message", "before_llm", "after_llm", "before_tool", "approve_tool", "after_tool", "before_send")
 
 
 @click.group()
 def hooks() -> None:
-    """Hook processes: list, explain, check."""
+    """Hook processes: list, explain, check, try."""
 
 
 @hooks.command(name="list")
@@ -47,13 +57,88 @@ def hooks_explain(config_file: Path | None, role: str | None, as_json: bool, **c
     guarded(lambda: explain(config_file, call, role, as_json=as_json))
 
 
-@hooks.command(name="check")
-@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
-@click.option("--dir", "directory", type=click.Path(exists=True, file_okay=False), default=".", help="Where it runs.")
-@click.option("--env", multiple=True, metavar="NAME=VALUE", help="For the hook; may be repeated.")
-@json_option
-def hooks_check(command: tuple[str, ...], directory: str, env: tuple[str, ...], as_json: bool) -> None:
-    """Put a hook to the test."""
-    from hookgate.cli.hooks.check import check_command
+class NameOrProgram(click.Command):
+    """A command about one hook: a name of the configuration, or a program and its arguments behind `--`."""
 
-    run(lambda: check_command(command, directory, env, as_json=as_json))
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[BEHIND_DASHES] = "--" in args
+        return super().parse_args(ctx, args)
+
+
+BEHIND_DASHES = "hookgate.behind_dashes"
+
+
+def about_hook(command: Callable[..., None]) -> Callable[..., None]:
+    """Gives it `named`: which hook it is about."""
+
+    @config_option
+    @click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="NAME | -- COMMAND...")
+    @click.option("--dir", "directory", type=FOLDER_THERE, help="Where a COMMAND runs.")
+    @click.option("--env", multiple=True, metavar="NAME=VALUE", help="For a COMMAND; may be repeated.")
+    @wraps(command)
+    def with_hook(
+        config_file: Path | None, words: tuple[str, ...], directory: str | None, env: tuple[str, ...], **rest: object
+    ) -> None:
+        from hookgate.cli.hooks.subjects import Named
+
+        program = click.get_current_context().meta[BEHIND_DASHES]
+        command(named=Named(words, program, config_file, directory or "", env), **rest)
+
+    return with_hook
+
+
+@hooks.command(name="check", cls=NameOrProgram)
+@about_hook
+@json_option
+def hooks_check(named: Named, as_json: bool) -> None:
+    """Put a hook to the test."""
+    from hookgate.cli.hooks.check import check_hook
+
+    run(lambda: check_hook(named, as_json=as_json))
+
+
+def about_call(command: Callable[..., None]) -> Callable[..., None]:
+    """Gives it `about`: the question that is asked."""
+
+    @click.option("--stage", type=click.Choice(STAGES), help="before_tool, where nothing else is said.")
+    @click.option("--tool", default="", help="bash, where nothing else is said.")
+    @click.option("--args", "arguments", default="", metavar="JSON", help="The call's arguments.")
+    @click.option("--text", default=None, help="Of the message, the reply, or the tool's result.")
+    @click.option("--error", "failed", is_flag=True, help="after_tool: the tool has failed.")
+    @click.option("--channel", default="cli", show_default=True)
+    @click.option("--chat", default="terminal", show_default=True)
+    @click.option("--chat-type", default="direct", show_default=True)
+    @click.option("--sender", default="user", show_default=True)
+    @click.option("--thread", default="")
+    @click.option("--role", default=None, help="That the sender has; several between commas.")
+    @click.option("--agent", default="", help="Instead of the one that answers in that chat.")
+    @click.option("--model", default="", help="Instead of agent.model.")
+    @click.option("--from", "file", type=FILE, help="A recording or an event file: ask what stands there.")
+    @click.option("--line", type=click.IntRange(1), help="Of that file; without it the last stage call.")
+    @wraps(command)
+    def with_call(**given: Any) -> None:  # noqa: ANN401 - click's own
+        from hookgate.cli.hooks.trying import About
+
+        call = {name: given.pop(name) for name in CALL}
+        words = {name: given.pop(name) for name in QUESTION}
+        command(about=About(**words, call=call), **given)
+
+    return with_call
+
+
+CALL = ("channel", "chat", "chat_type", "sender", "thread", "agent", "model")
+QUESTION = ("stage", "tool", "arguments", "text", "failed", "role", "file", "line")
+
+
+@hooks.command(name="try", cls=NameOrProgram)
+@about_hook
+@about_call
+@json_option
+def hooks_try(named: Named, about: About, as_json: bool) -> None:
+    """Ask one hook one question, as the gate would.
+
+    Ends with 0 where it goes on, with 1 where it is denied, with 3 where a person would be asked.
+    """
+    from hookgate.cli.hooks.trying import try_hook
+
+    run(lambda: try_hook(named, about, as_json=as_json))

@@ -61,7 +61,7 @@ def explain(config_file: Path | None, call: Mapping[str, str], roles: str | None
     from hookgate.assembly.hooks.hook_order import chain
 
     config, file = configuration.load(config_file)
-    case = _case(config, call, roles)
+    case = _Case(step_of(config, call, roles), call["tool"])
     laid = chain(config, file.parent)
     stages = _TOOL_STAGES if case.tool else [stage for stage in Stage if stage not in _TOOL_STAGES]
     asked = {stage: [_standing(it, stage, case) for it in laid.links if stage in it.rules.stages] for stage in stages}
@@ -76,7 +76,8 @@ def explain(config_file: Path | None, call: Mapping[str, str], roles: str | None
     return 0
 
 
-def _case(config: Config, call: Mapping[str, str], roles: str | None) -> _Case:
+def step_of(config: Config, call: Mapping[str, str], roles: str | None) -> Step:
+    """Who says it, where, and which agent and model answer there. Raises ConfigError."""
     from hookgate.approvals.people import People, requester
     from hookgate.assembly.agents import Routes
 
@@ -87,7 +88,7 @@ def _case(config: Config, call: Mapping[str, str], roles: str | None) -> _Case:
     section = config.agents.get(agent)
     model = call["model"] or (section.model if section is not None and section.model else config.agent.model)
     known = People(people(config)).roles(requester(chat)) if roles is None else tuple(filter(None, roles.split(",")))
-    return _Case(Step(agent, "", Inbound(chat, ""), model=model, roles=known), call["tool"])
+    return Step(agent, "", Inbound(chat, ""), model=model, roles=known)
 
 
 def _standing(link: Link, stage: Stage, case: _Case) -> _Standing:

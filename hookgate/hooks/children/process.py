@@ -35,9 +35,9 @@ from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.framing import MAX_MESSAGE_BYTES, Oversize
 from hookgate.protocol.hook.answers import Answer, Failed, parse_answer
-from hookgate.protocol.hook.hello import Hello, hello_params, parse_hello
+from hookgate.protocol.hook.hello import Hello, hello_params, parse_hello, undeclared
 from hookgate.protocol.hook.peer import ErrorReply, Noise, Peer, Refused, Reply, Stray
-from hookgate.protocol.hook.stages import MESSAGE_STAGES, Question, Stage
+from hookgate.protocol.hook.stages import Question, Stage
 
 log = structlog.get_logger("hookgate.hooks")
 
@@ -158,14 +158,9 @@ class HookProcess:
             self.declared = parse_hello(settled.result, spec.stages)
         except BadMessage as error:
             return str(error)
-        # A plain hook of version 1 names none, and takes all that version 1 has.
-        named = spec.stages - MESSAGE_STAGES if self.declared.stages is None else self.declared.stages
-        declined = sorted(spec.stages - named)
-        if Stage.APPROVE_TOOL in declined:
-            return "it leaves approve_tool out of its stages, though it is configured to approve"
-        if unheard := [stage for stage in declined if stage in MESSAGE_STAGES]:
-            return f"it is configured to stand at {', '.join(unheard)}, which its hello has to name in `stages`"
-        if declined:
+        if problem := undeclared(self.declared, spec.stages):
+            return problem
+        if self.declared.stages is not None and (declined := sorted(spec.stages - self.declared.stages)):
             log.warning("hook_declines_stages", hook=spec.name, stages=declined)
         self._calls.limit = min(spec.max_in_flight, self.declared.max_in_flight or spec.max_in_flight)
         self._calls.cancels = self.declared.cancel

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.events.payload import Payload, Severity
+from hookgate.protocol.values import JsonObject
 
 _STATE_SEVERITY: dict[str, Severity] = {"restarting": "warn", "quarantined": "error"}
 
@@ -116,6 +117,24 @@ class GateDecision(Payload):
     duration_ns: int
     tool: str | None = None
     reason: str | None = None
+    failed: bool | None = None
+    audit: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class StageCall(Payload):
+    """All that one hook was asked at one stage, and what its answer counted for: what `hooks replay` asks again.
+
+    `params`: those of the call, without `deadline_ms`; `answer`: its `action`, and what belongs to it.
+    """
+
+    kind = "stage_call"
+    runtime = "hookgate.stage_call"
+    hook: str
+    stage: str
+    params: JsonObject
+    answer: JsonObject
+    duration_ns: int
     failed: bool | None = None
     audit: bool | None = None
 

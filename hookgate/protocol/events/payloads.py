@@ -20,6 +20,7 @@ from hookgate.protocol.events.own_payloads import (
     HookState,
     RegistryChanged,
     SessionCompacted,
+    StageCall,
     ToolInjected,
 )
 from hookgate.protocol.events.payload import Payload, Severity
@@ -197,6 +198,7 @@ PAYLOADS: tuple[type[Payload], ...] = (
     ApprovalRequested,
     ApprovalDecided,
     GateDecision,
+    StageCall,
     DeadLetter,
     SessionCompacted,
 )
@@ -204,5 +206,5 @@ PAYLOADS: tuple[type[Payload], ...] = (
 INSIDE = "inside."
 """Kinds that begin so never leave the process: `inside.py` has them."""
 
-ON_DEMAND: frozenset[str] = frozenset({GateDecision.kind, GateDecision.runtime})
+ON_DEMAND: frozenset[str] = frozenset(name for it in (GateDecision, StageCall) for name in (it.kind, it.runtime))
 """Names that a glob never covers: one event a hook call would drown an observer that asked for `*`."""

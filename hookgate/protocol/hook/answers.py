@@ -133,6 +133,13 @@ _ACTIONS: Mapping[Stage, tuple[str, ...]] = {
     Stage.AFTER_TOOL: ("continue", "modify", "abort_turn", "hard_abort"),
     Stage.BEFORE_SEND: ("continue", "modify", "drop"),
 }
+
+
+def actions_at(stage: Stage) -> tuple[str, ...]:
+    """Those that an answer may name there; at approve_tool there are none."""
+    return _ACTIONS.get(stage, ())
+
+
 _CONTINUES = {"action": "continue"}
 _APPROVAL: frozenset[str] = frozenset({"approved", "reason", "ask"})
 _KNOWN: frozenset[str] = frozenset(

@@ -75,6 +75,17 @@ def parse_hello(result: object, offered: frozenset[Stage]) -> Hello:
     return Hello(hello.name or "", tools, stages, events, bool(hello.cancel), hello.max_in_flight)
 
 
+def undeclared(hello: Hello, stages: frozenset[Stage]) -> str | None:
+    """What keeps a hook that stands at these stages from working: it leaves out of its hello what has to be named."""
+    # A plain hook of version 1 names none, and takes all that version 1 has.
+    declined = sorted(stages - (stages - MESSAGE_STAGES if hello.stages is None else hello.stages))
+    if Stage.APPROVE_TOOL in declined:
+        return "it leaves approve_tool out of its stages, though it is configured to approve"
+    if unheard := [stage for stage in declined if stage in MESSAGE_STAGES]:
+        return f"it is configured to stand at {', '.join(unheard)}, which its hello has to name in `stages`"
+    return None
+
+
 def _stages(names: list[str], offered: frozenset[Stage]) -> frozenset[Stage]:
     for name in names:
         if name not in offered:

@@ -111,7 +111,7 @@ class Question:
     def _pieces(self) -> Pieces:
         """The params object without its end: the subject's members between those that the step has anyway."""
         if not self.encoded:
-            subject = encode(_subject_members(self.subject))
+            subject = encode(subject_members(self.subject))
             if len(subject) > SHORT_BYTES:
                 self.encoded.append((self._head(), memoryview(subject)[1:-1], self._tail()))
             else:
@@ -159,7 +159,8 @@ def _call(subject: Subject) -> ToolCall | None:
     return subject.call if isinstance(subject, Finished) else None
 
 
-def _subject_members(subject: Subject) -> dict[str, object]:
+def subject_members(subject: Subject) -> dict[str, object]:
+    """What the stage is about, as params have it."""
     match subject:
         case ChatMessage():
             return {"message": chat_message_members(subject)}

@@ -24,6 +24,9 @@ from hookgate.protocol.values import (
 
 ROLES = ("system", "user", "assistant", "tool")
 
+WIRE_NAMES: Mapping[str, str] = {"name": "tool", "is_async": "async", "reasoning": "reasoning_content"}
+"""Fields whose JSON member is spelled otherwise; `may_modify` and events use the member."""
+
 
 def meta_members(step: Step, source: str) -> dict[str, object]:
     """`meta` as on the seed page; `Iteration` counts model calls of the turn from 0."""
@@ -203,7 +206,7 @@ def _message(members: Mapping[str, Any], where: str) -> Message:
         content=content,
         tool_calls=parse_proposed(members.get("tool_calls"), f"{where}.tool_calls"),
         tool_call_id=text(members, "tool_call_id", where, ""),
-        media=(*_strings(members.get("media"), f"{where}.media"), *pictures),
+        media=(*strings(members.get("media"), f"{where}.media"), *pictures),
         reasoning=text(members, "reasoning_content", where, ""),
     )
 
@@ -220,7 +223,7 @@ def _content(value: object, where: str) -> tuple[str, tuple[str, ...]]:
     return "\n".join(texts), tuple(pictures)
 
 
-def _strings(value: object, where: str) -> tuple[str, ...]:
+def strings(value: object, where: str) -> tuple[str, ...]:
     if value is None:
         return ()
     if not isinstance(value, list) or not all(isinstance(item, str) for item in cast("list[object]", value)):

@@ -1,0 +1,98 @@
+"""Which hook a command is about: one of the configuration by its name, or a command line as it stands."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hookgate import config as configuration
+from hookgate.assembly.hooks.opening import process_spec, rules
+from hookgate.assembly.logs.opening import set_up_logs
+from hookgate.channels.printable import printable
+from hookgate.config import ConfigError
+from hookgate.hooks.children.mounts import Plan
+from hookgate.hooks.rules import Rules
+from hookgate.mistakes import close
+from hookgate.protocol.dataclasses import dataclass
+from hookgate.protocol.hook.stages import Stage
+from hookgate.sections import Config, LogSection
+
+if TYPE_CHECKING:
+    from hookgate.hooks.children.process import ProcessSpec
+    from hookgate.processes.pipes import TakeLines
+
+
+@dataclass(frozen=True)
+class Named:
+    """What the command line says: `words` are a name, or a program and its arguments behind `--`. `directory` and
+    `env` are a program's alone: a configured hook has its own."""
+
+    words: tuple[str, ...]
+    program: bool
+    config_file: Path | None = None
+    directory: str = ""
+    env: tuple[str, ...] = ()
+
+    @property
+    def is_program(self) -> bool:
+        """Several words are one without the dashes too."""
+        return self.program or len(self.words) > 1
+
+
+def plan_of(named: Named, stages: frozenset[Stage]) -> tuple[Plan, Config]:
+    """As a gateway would start it, and the configuration that says so. `stages`: what a program is offered, of which
+    nothing is configured. Raises ConfigError."""
+    if not named.is_program:
+        return _configured(named)
+    spec = _program(named, stages)
+    return Plan(spec, Rules(stages=stages)), Config()
+
+
+def _configured(named: Named) -> tuple[Plan, Config]:
+    if named.directory or named.env:
+        raise ConfigError("--dir and --env are for a program behind `--`: a configured hook has its own")
+    config, file = configuration.load(named.config_file)
+    (name,), processes = named.words, config.hooks.processes
+    if name not in processes:
+        there = ", ".join(processes) or "none"
+        hint = f"(there are: {there}); a program goes behind `--`"
+        raise ConfigError(f"{file}: there is no hook {name!r}{close(name, processes)} {hint}")
+    section, defaults = processes[name], config.hooks.defaults
+    return Plan(process_spec(name, section, defaults, file.parent), rules(section, defaults)), config
+
+
+def _program(named: Named, stages: frozenset[Stage]) -> ProcessSpec:
+    from hookgate.hooks.children.process import ProcessSpec
+
+    environment = {**configuration.base_environment(), **pairs(named.env)}
+    name = Path(named.words[-1]).stem or "hook"
+    return ProcessSpec(name, named.words, named.directory or ".", environment, stages, observes=False)
+
+
+def pairs(env: Sequence[str]) -> Mapping[str, str]:
+    return dict(_pair(item) for item in env)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not (name and equals):
+        raise ConfigError(f"--env {text!r}: write it NAME=VALUE")
+    return name, value
+
+
+def quiet() -> None:
+    """What the log would say of the hook is said by the command itself."""
+    set_up_logs(LogSection(level="error"))
+
+
+def show_stderr(name: str) -> TakeLines:
+    """What the hook says to people, as it comes."""
+
+    def take(lines: Sequence[bytes]) -> None:
+        for line in lines:
+            sys.stderr.write(f"{name}: {printable(line.decode('utf-8', 'replace'))}\n")
+        sys.stderr.flush()
+
+    return take

@@ -1,0 +1,158 @@
+"""`hookgate hooks try`: one question to one hook, and what the gate would make of its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import field
+from pathlib import Path
+from typing import cast
+
+from hookgate.channels.printable import printable
+from hookgate.cli.hooks.explain import step_of
+from hookgate.cli.hooks.subjects import Named, plan_of, quiet, show_stderr
+from hookgate.cli.printing import say, say_json
+from hookgate.config import ConfigError
+from hookgate.protocol.codec import decode
+from hookgate.protocol.dataclasses import dataclass, replace
+from hookgate.protocol.errors import BadMessage
+from hookgate.protocol.hook.stages import Question, Stage
+from hookgate.protocol.values import JsonObject, Step
+from hookgate.rehearsal.questions import Words, made_up
+from hookgate.rehearsal.recording import Broken, Recorded, read_recording
+from hookgate.rehearsal.subject import Asked, open_subject
+from hookgate.sections import Config
+
+STATUS = {"allowed": 0, "changed": 0, "answered": 0, "denied": 1, "asked": 3}
+
+
+@dataclass(frozen=True)
+class About:
+    """The question, in words: of the stage `stage`, or as it stands in a file. `call`: who says it, where."""
+
+    stage: str | None
+    tool: str = ""
+    arguments: str = ""
+    text: str | None = None
+    failed: bool = False
+    call: Mapping[str, str] = field(default_factory=dict[str, str])
+    role: str | None = None
+    file: Path | None = None
+    line: int | None = None
+
+
+async def try_hook(named: Named, about: About, *, as_json: bool) -> int:
+    """The exit status: 0, it goes on; 1, it is denied; 3, a person would be asked. Raises ConfigError."""
+    quiet()
+    recorded = _recorded(about) if about.file else None
+    stage = recorded.stage if recorded else Stage(about.stage or _usual(about))
+    plan, config = plan_of(named, frozenset((stage,)))
+    question = recorded or made_up(stage, _step(config, about), _words(about))
+    async with open_subject(plan, show_stderr(plan.name)) as subject:
+        asked = await subject.ask(question)
+    audit = plan.rules.mode != "enforce"
+    if as_json:
+        say_json(_members(plan.name, question, asked, plan.rules.mode))
+    else:
+        for line in _lines(plan.name, question, asked, plan.rules.mode):
+            say(line)
+    return 0 if audit else STATUS[asked.verdict.decision]
+
+
+def _step(config: Config, about: About) -> Step:
+    step = step_of(config, about.call, about.role)
+    return replace(step, turn_id=f"{step.agent}-turn-1")
+
+
+def _usual(about: About) -> Stage:
+    return Stage.BEFORE_TOOL if about.tool or about.arguments or about.text is None else Stage.ON_MESSAGE
+
+
+def _words(about: About) -> Words:
+    return Words(about.tool, _arguments(about.arguments), about.text, about.failed)
+
+
+def _arguments(text: str) -> JsonObject | None:
+    if not text:
+        return None
+    try:
+        arguments = decode(text)
+    except BadMessage as error:
+        raise ConfigError(f"--args is not JSON: {error}") from None
+    if not isinstance(arguments, dict):
+        raise ConfigError('--args must be a JSON object, like {"command": "ls"}')
+    return cast("JsonObject", arguments)
+
+
+def _recorded(about: About) -> Question:
+    """That of the line, else the last one, of the stage where one is named. Raises ConfigError."""
+    file, found = cast("Path", about.file), None
+    for line in _read(file):
+        if about.line is not None and line.line != about.line:
+            continue
+        if isinstance(line, Broken):
+            if about.line is not None:
+                raise ConfigError(f"{file}:{line.line}: {line.why}")
+        elif not about.stage or line.question.stage == about.stage:
+            found = line.question
+    if found is None:
+        what = f"in line {about.line}" if about.line is not None else "in it"
+        at = f" at {about.stage}" if about.stage else ""
+        raise ConfigError(f"{file}: there is no stage call{at} {what}")
+    return found
+
+
+def _read(file: Path) -> Iterator[Recorded | Broken]:
+    try:
+        yield from read_recording(file)
+    except OSError as error:
+        raise ConfigError(f"{file}: {error.strerror}") from None
+
+
+def _members(name: str, question: Question, asked: Asked, mode: str) -> dict[str, object]:
+    verdict = asked.verdict
+    members: dict[str, object] = {
+        "hook": name,
+        "stage": question.stage,
+        "tool": question.tool,
+        "decision": verdict.decision,
+        "answer": verdict.said,
+        "diff": verdict.patch,
+        "ms": round(asked.duration_ns / 1e6, 3),
+        "mode": mode,
+        "failed": verdict.failed,
+        "unasked": verdict.unasked,
+    }
+    return {key: value for key, value in members.items() if value not in ("", ())}
+
+
+def _lines(name: str, question: Question, asked: Asked, mode: str) -> Iterator[str]:
+    verdict, about = asked.verdict, f"{question.stage} {question.tool}".rstrip()
+    if verdict.unasked:
+        yield f"{about}: {name} is not asked: {printable(verdict.unasked)}"
+        return
+    if verdict.failed:
+        yield f"{about}: {name} gave no usable answer: {printable(verdict.failed)}"
+        yield f"so its on_failure counts: {_decided(asked)}"
+    else:
+        yield f"{about}: {_decided(asked)}"
+    for line in verdict.patch:
+        yield f"  {printable(line)}"
+    if mode != "enforce":
+        yield f'its mode is "{mode}": nothing that it says counts'
+    yield f"{name}, {asked.duration_ns / 1e6:.1f} ms"
+
+
+def _decided(asked: Asked) -> str:
+    said = asked.verdict.said
+    why = printable(asked.verdict.reason)
+    match asked.verdict.decision:
+        case "answered":
+            given = cast("Mapping[str, object]", said.get("result", said.get("reply")))
+            return f"answered: {printable(str(given.get('for_llm', given.get('text', ''))))}"
+        case "asked":
+            ask = cast("Mapping[str, object]", said.get("ask") or {})
+            words = "; ".join(str(ask[it]) for it in ("title", "text") if ask.get(it))
+            return f"a person is asked{': ' + printable(words) if words else ''}"
+        case decision:
+            action = f" ({said['action']})" if decision == "denied" else ""
+            return f"{decision}{action}{': ' + why if why else ''}"

@@ -1,0 +1,1 @@
+"""Hooks asked what nobody asks them for real: questions made up, recorded, repeated, timed."""

@@ -1,0 +1,83 @@
+"""A hook's own process, asked as the gate would ask it, with nobody else in the chain.
+
+Whether the gate would ask it at all is in its rules; what its answer counts for is in `verdict.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+from time import perf_counter_ns
+
+from hookgate.hooks.children.mounts import Plan
+from hookgate.hooks.children.process import HookProcess, ProcessSpec, open_process
+from hookgate.processes.child import HelloFailed
+from hookgate.processes.deadlines import open_deadlines
+from hookgate.processes.pipes import TakeLines
+from hookgate.protocol.dataclasses import dataclass
+from hookgate.protocol.hook.answers import Answer, Failed
+from hookgate.protocol.hook.stages import Question
+from hookgate.rehearsal.verdict import Verdict, judge, unasked
+
+
+@dataclass(frozen=True)
+class Asked:
+    """`duration_ns`: from the question to the answer, or to why there is none; 0: it was not asked."""
+
+    verdict: Verdict
+    duration_ns: int = 0
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One process of a hook, or why there is none. `plan`: as it is configured, or as its command line alone is
+    taken."""
+
+    plan: Plan
+    process: HookProcess | None
+    absent: str = ""
+
+    @property
+    def gone(self) -> str:
+        """Why it answers no more; empty: it does."""
+        if self.process is None:
+            return self.absent
+        return self.process.end_reason if self.process.ended.is_set() else ""
+
+    def unasked(self, question: Question) -> str:
+        """Why the gate would not ask it this; empty: it would."""
+        stage, rules = question.stage, self.plan.rules
+        if stage not in rules.stages:
+            return f"{stage} is not in its intercept"
+        named = None if self.process is None else self.process.declared.stages
+        if named is not None and stage not in named:
+            return f"it does not name {stage} in its hello"
+        return rules.match.mismatch(question.step, question.tool, question.model) or ""
+
+    async def ask(self, question: Question) -> Asked:
+        """What it says, and what that counts for; one that is not there fails, as in a gateway."""
+        if why := self.unasked(question):
+            return Asked(unasked(question, why))
+        began = perf_counter_ns()
+        answer = await self.answer(question)
+        took = perf_counter_ns() - began
+        return Asked(judge(self.plan.name, self.plan.rules, question, answer), took)
+
+    async def answer(self, question: Question) -> Answer:
+        if self.process is None:
+            return Failed(self.absent)
+        return await self.process.ask(question, self.plan.rules.timeout(question.stage))
+
+
+@asynccontextmanager
+async def open_subject(plan: Plan, stderr: TakeLines) -> AsyncGenerator[Subject]:
+    """Started and introduced, or with the reason why not. Leaving stops its whole process group and reaps it.
+    `stderr` takes its lines."""
+    assert isinstance(plan.spec, ProcessSpec)  # noqa: S101 - extensions have another wire
+    async with open_deadlines() as deadlines, AsyncExitStack() as stack:
+        try:
+            process = await stack.enter_async_context(open_process(plan.spec, deadlines, stderr))
+        except HelloFailed as error:
+            yield Subject(plan, None, str(error))
+            return
+        yield Subject(plan, process)

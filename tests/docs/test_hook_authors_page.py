@@ -1,0 +1,52 @@
+"""docs/hook-authors.md keeps its word: its commands print what it shows."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.program import run
+from tests.docs.page import Part, read_page
+
+PAGE = read_page(Path(__file__).parents[2] / "docs" / "hook-authors.md")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "hooks").mkdir()
+    for part in PAGE.marked("file"):
+        (tmp_path / part.mark.split()[1]).write_text(part.text)
+    (tmp_path / "hookgate.toml").write_text(PAGE.one("config").text.replace('"python3"', f'"{sys.executable}"'))
+    return tmp_path
+
+
+def said(part: Part) -> list[tuple[str, str]]:
+    """Each command with what it prints."""
+    pieces = "\n".join(part.lines).removeprefix("$ ").split("\n$ ")
+    return [(command, shown.rstrip()) for command, _, shown in (piece.partition("\n") for piece in pieces)]
+
+
+async def test_the_commands_print_what_the_page_shows(folder: Path) -> None:
+    for part in PAGE.marked("console"):
+        for command, shown in said(part):
+            ended = await run(folder, *arguments(command))
+            printed = ended.stdout.decode() + ended.stderr.decode()
+            assert re.sub(r"\b[0-9]+\.[0-9]+ ms", "N ms", printed).rstrip() == shown, command
+
+
+async def test_the_other_commands_end_well(folder: Path) -> None:
+    for part in PAGE.marked(""):
+        if part.language == "console":
+            for command, _ in said(part):
+                ended = await run(folder, *arguments(command))
+                assert ended.returncode == 0, (command, ended)
+
+
+def arguments(command: str) -> list[str]:
+    program, *words = shlex.split(command)
+    assert program == "hookgate"
+    return [sys.executable if word == "python3" else word for word in words]
