@@ -12,6 +12,7 @@ from typing import Any
 Json = dict[str, Any]
 
 ECHO = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
+ADDED = {"type": "function", "function": {"name": "echo_too", "description": "", "parameters": ECHO}}
 HELLO: Json = {
     "ok": True,
     "name": "perfect",
@@ -35,10 +36,11 @@ def answer(method: str, params: Json) -> Any:
         case "hook.on_message" | "hook.before_send":
             return {"action": "modify", "message": {"text": params["message"]["text"]}}
         case "hook.before_llm":
-            return {"action": "modify", "request": {name: params[name] for name in ("messages", "options")}}
+            same = {name: params[name] for name in ("messages", "options")}
+            return {"action": "modify", "request": {**same, "tools": [*params["tools"], ADDED]}}
         case "hook.after_llm":
             return {"action": "modify", "response": {"content": params["response"]["content"]}}
-        case "hook.before_tool" if params["tool"] == "echo":
+        case "hook.before_tool" if params["tool"] in ("echo", "echo_too"):
             return {"action": "respond", "result": {"for_llm": params["arguments"]["text"]}}
         case "hook.before_tool":
             return {"action": "modify", "call": {"tool": params["tool"], "arguments": params["arguments"]}}

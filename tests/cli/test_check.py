@@ -80,6 +80,7 @@ async def test_a_hook_that_uses_everything_passes_every_check() -> None:
     assert finding(report, "before_tool").what == "modify arguments, name"
     assert finding(report, "many calls").what.startswith("50 calls, 16 at once")
     assert finding(report, "owned tools").what == "respond: echo"
+    assert finding(report, "injected tools").what == "respond: echo_too"
 
 
 @pytest.mark.parametrize(
