@@ -57,7 +57,9 @@ def grant_scope(subject: Subject, asker: str, session: str, directory: str) -> s
     to a call in the text, and one for somebody's calls none for another's. `session` empty: in all of theirs."""
     step, call = subject.step, subject.call
     whose = [session, step.chat.channel, step.chat.sender, step.agent, step.extension]
-    return _digest([*whose, directory, asker, call.name, *_tool(subject.spec), call.origin])
+    # One for somebody whom a program names is none for the others whom it names.
+    named = [step.chat.account] if step.chat.account else []
+    return _digest([*whose, *named, directory, asker, call.name, *_tool(subject.spec), call.origin])
 
 
 def policy(wishes: Iterable[Wish]) -> str:

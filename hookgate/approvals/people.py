@@ -100,7 +100,7 @@ def people_named(approvers: Iterable[str], chat: Chat) -> tuple[str, ...]:
 
 def requester(chat: Chat) -> Voter:
     """Whoever the turn answers there."""
-    return Voter(chat.channel, chat.sender)
+    return Voter(chat.channel, chat.identity)
 
 
 def read_id(text: str, channel: str = "") -> Voter:

@@ -27,7 +27,6 @@ from hookgate.protocol.events.event import Event as Told
 from hookgate.protocol.events.inside import CallEnded
 from hookgate.protocol.rpc import events
 from hookgate.protocol.rpc.responses import State, TranscriptMessage
-from hookgate.protocol.zot.surface import Surface
 
 Ask = Callable[[ApprovalRequest, Decide], Awaitable[None]]
 """As a channel's `ask`."""
@@ -35,42 +34,37 @@ Ask = Callable[[ApprovalRequest, Decide], Awaitable[None]]
 
 @dataclass(frozen=True)
 class Seat:
-    """Who is at the other end: where events go, who is asked, when there is room for more.
+    """Who is at the other end of a chat: where events go, who is asked, when there is room for more."""
 
-    `name` is the channel that hooks and rules match; `surface` shows what extensions say to people.
-    """
-
-    name: str
+    chat: Chat
     tell: Tell
     ask: Ask
     room: Room
-    surface: Surface | None = None
-
-    @property
-    def chat(self) -> Chat:
-        return Chat(self.name, "main", sender="user")
 
 
 class SeatChannel:
-    """The seat as the loop sees it; every conversation has one."""
+    """The seats of all chats as the loop sees them, with the narration of what runs in each, by session key.
+
+    `name` is what hooks and rules match.
+    """
 
     limits = UNLIMITED
     state = PRESENT
 
-    def __init__(self, seat: Seat) -> None:
-        self.name = seat.name
-        self.narration: Narration | None = None
-        self.seat = seat
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.seats: dict[str, Seat] = {}
+        self.narrations: dict[str, Narration] = {}
 
     async def send(self, outbound: Outbound, key: str) -> str:
         await trio.lowlevel.checkpoint()
-        if self.narration is not None:
-            self.narration.sent(outbound)
+        if (narration := self.narrations.get(outbound.chat.session_key)) is not None:
+            narration.sent(outbound)
         return ""
 
     def stream(self, chat: Chat, text: str) -> None:
-        if self.narration is not None:
-            self.narration.text(text)
+        if (narration := self.narrations.get(chat.session_key)) is not None:
+            narration.text(text)
 
     def end_stream(self, chat: Chat) -> None:
         """Every message ends with its own event."""
@@ -80,30 +74,32 @@ class SeatChannel:
             self.narration.restart()
 
     async def ask(self, request: ApprovalRequest, decide: Decide) -> None:
-        await self.seat.ask(request, decide)
+        await self.seats[request.chat.session_key].ask(request, decide)
 
 
 class Conversation:
     """`jobs`: its queue, which may hold work already that was given before any of this was open."""
 
-    def __init__(self, runtime: Runtime, channel: SeatChannel, jobs: Jobs) -> None:
-        agent, seat = runtime.agent, channel.seat
-        self._runtime, self._seat, self._channel = runtime, seat, channel
+    def __init__(self, runtime: Runtime, channel: SeatChannel, seat: Seat, jobs: Jobs) -> None:
+        self.jobs, agent = jobs, runtime.gateway.agent_of(seat.chat)
+        self._runtime, self._seat, self._narrations = runtime, seat, channel.narrations
+        self._options = agent.options
         self._history = History()
         self._ledger = Ledger(agent.known_model)
         self._reasoning = ""
         self._running: Job | None = None
         providers = metered(agent.providers, self._ledger, seat.room)
         self._session = runtime.gateway.session(seat.chat, jobs)
+        channel.seats[self._session.key] = seat
         self._session.agent = replace(agent, providers=providers)
         if runtime.settings.reasoning:
             self.set_reasoning(runtime.settings.reasoning)
 
     # --- what it does ---
 
-    def prompt(self, text: str, media: tuple[str, ...] = ()) -> Prompt:
-        """A message from whoever is at the other end, for a job."""
-        return Prompt(Inbound(self._seat.chat, text, media))
+    def prompt(self, chat: Chat, text: str, media: tuple[str, ...] = ()) -> Prompt:
+        """A message from whoever is at the other end, for a job. `chat`: this one, with who says it."""
+        return Prompt(Inbound(chat, text, media))
 
     def began(self, job: Job) -> None:
         """From here on everything that happens is told, until the job has ended."""
@@ -111,13 +107,13 @@ class Conversation:
         if isinstance(job.work, Prompt):
             agent = self._session.agent
             scene = Scene(agent.around.redactor, self._ledger, agent.max_steps)
-            self._channel.narration = Narration(scene, self._seat.tell, job.scope)
+            self._narrations[self._session.key] = Narration(scene, self._seat.tell, job.scope)
 
     def ended(self, job: Job, end: End) -> None:
         """The last that is told of a job, `done` in the end; nothing of one that is dropped."""
         narration = None
         if job is self._running:
-            narration, self._channel.narration, self._running = self._channel.narration, None, None
+            narration, self._running = self._narrations.pop(self._session.key, None), None
         if end.how == "dropped":
             return
         if narration is not None:
@@ -140,12 +136,13 @@ class Conversation:
         self._forget_prompt()
 
     def hear(self, told: Told) -> None:
-        """Everything that the loop tells; other conversations are left out, and calls that no model has made."""
-        if told.step is None or told.step.session_key != self._session.key or told.step.extension:
+        """What the loop tells of it; calls that no model has made are left out."""
+        narration = self._narrations.get(self._session.key)
+        if told.step is None or told.step.extension:
             return
         if told.step.parent_turn_id:
-            if self._channel.narration is not None:
-                self._channel.narration.hear_task(told)
+            if narration is not None:
+                narration.hear_task(told)
             return
         messages = self._session.transcript.messages
         self._history.stamp(messages)
@@ -155,8 +152,8 @@ class Conversation:
                 self._history.failed(messages[-1])
             case _:
                 pass
-        if self._channel.narration is not None:
-            self._channel.narration.hear(told)
+        if narration is not None:
+            narration.hear(told)
 
     # --- what it is ---
 
@@ -182,10 +179,6 @@ class Conversation:
         """What is wrong with those that the caller names."""
         extensions = self._runtime.extensions
         return extensions.broken(self._runtime.mounts) if extensions is not None else ()
-
-    @property
-    def chat(self) -> Chat:
-        return self._seat.chat
 
     def redacted(self, text: str) -> str:
         return self._session.agent.around.redactor.text(text)
@@ -220,7 +213,7 @@ class Conversation:
         """Raises ValueError."""
         self._reasoning = leveled(reasoning)
         kind = self._runtime.settings.config.providers[self.model.partition("/")[0]].kind
-        options = reasoned(self._runtime.agent.options, kind, self._reasoning)
+        options = reasoned(self._options, kind, self._reasoning)
         self._session.agent = replace(self._session.agent, options=options)
         return self._reasoning
 

@@ -1,4 +1,4 @@
-"""Opening an embedded conversation: the runtime, and the one conversation in it."""
+"""Opening embedded conversations: the runtime, and the first conversation in it."""
 
 from __future__ import annotations
 
@@ -11,41 +11,46 @@ from hookgate.assembly.app import open_runtime
 from hookgate.assembly.logs.opening import set_up_logs
 from hookgate.assembly.logs.sinks import observer
 from hookgate.assembly.settings import Ports, Settings
-from hookgate.embedding.conversation import Conversation, Seat, SeatChannel
+from hookgate.embedding.conversation import SeatChannel
+from hookgate.embedding.conversations import Conversations, Enter
 from hookgate.embedding.rpc_translator import HEARS
-from hookgate.loop.sessions.jobs import Job, Jobs, Prompt
+from hookgate.loop.sessions.jobs import Job, Prompt
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.journal.interfaces import Journal
+from hookgate.protocol.zot.surface import Surface
 
 
 @asynccontextmanager
-async def open_conversation(
-    settings: Settings, seat: Seat, jobs: Jobs, journal: Journal | None = None
-) -> AsyncGenerator[Conversation]:
-    """Hooks started, nothing asked yet but what waits in `jobs`, and before it what the `journal` has that was cut
-    off. Raises ConfigError and RequiredHookFailed.
+async def open_conversations(
+    settings: Settings, name: str, enter: Enter, surface: Surface | None = None, journal: Journal | None = None
+) -> AsyncGenerator[Conversations]:
+    """Hooks started, nothing asked yet but what waits in the queues of those who have entered, and before it what the
+    `journal` has that was cut off. Raises ConfigError and RequiredHookFailed.
 
-    Leaving ends what runs, stops every hook process and closes every connection.
+    `name` is the channel that hooks and rules match; `surface` shows what extensions say to people. Leaving ends
+    what runs, stops every hook process and closes every connection.
     """
     if not structlog.is_configured():
         # Its default writes to stdout, which is the embedding program's own.
         set_up_logs(settings.config.log)
-    channel = SeatChannel(seat)
-    opened: list[Conversation] = []
+    channel = SeatChannel(name)
+    opened: list[Conversations] = []
 
     def hear(event: Event) -> None:
-        for conversation in opened:
-            conversation.hear(event)
+        for conversations in opened:
+            conversations.hear(event)
 
     watching = observer("embedding", tuple(kind.kind for kind in HEARS), hear)
-    surfaces = {seat.name: seat.surface} if seat.surface is not None else {}
+    surfaces = {name: surface} if surface is not None else {}
     cut_off = await journal.intake.unfinished() if journal is not None else ()
     async with open_runtime(settings, Ports((channel,), surfaces, (watching,), journal=journal)) as runtime:
-        conversation = Conversation(runtime, channel, jobs)
-        opened.append(conversation)
+        conversations = Conversations(runtime, channel, enter)
+        opened.append(conversations)
+        main = conversations.main
         for left in cut_off:
             # Before the gateway does, which tells nobody of it.
-            jobs.offer(Job(Prompt(left.inbound, left.accepted), conversation), resumed=True)
+            conversation = conversations.of(left.inbound.chat)
+            conversation.jobs.offer(Job(Prompt(left.inbound, left.accepted), conversation), resumed=True)
         if journal is not None:
-            await conversation.recall()
-        yield conversation
+            await main.recall()
+        yield conversations

@@ -1,124 +1,55 @@
-"""The public face: `async with Runtime(...) as runtime`, prompts as streams of events. Knows no wire."""
+"""The public face: `async with Runtime(...) as runtime`, prompts as streams of events, and chats. Knows no wire."""
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from functools import partial
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Unpack
 
-import trio
-
-from hookgate.assembly.models import model_of
 from hookgate.assembly.settings import Settings
 from hookgate.config import ConfigError
-from hookgate.embedding.above import Above, row, settled
-from hookgate.embedding.conversation import Conversation, Seat
-from hookgate.embedding.event_queue import EventQueue
-from hookgate.embedding.known import known_models
-from hookgate.embedding.opening import open_conversation
+from hookgate.embedding.above import Above, settled
+from hookgate.embedding.conversation import Seat
+from hookgate.embedding.conversations import Conversations
+from hookgate.embedding.event_stream import Busy as Busy
+from hookgate.embedding.event_stream import Events as Events
+from hookgate.embedding.event_stream import Line
+from hookgate.embedding.opening import open_conversations
+from hookgate.embedding.verbs import Verbs
 from hookgate.hooks.children.supervise import RequiredHookFailed
-from hookgate.loop.sessions.jobs import Compaction, End, Job, Jobs, Prompt
+from hookgate.loop.sessions.jobs import Jobs
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide, Decision
-from hookgate.protocol.models import Model
-from hookgate.protocol.rpc.events import Event, Spent
-from hookgate.protocol.rpc.responses import State, TranscriptMessage
+from hookgate.protocol.chat import Chat, called, own_chat
 from hookgate.sections import Config
 
 CHANNEL = "embedded"
 NOBODY = "nobody can be asked in this program"
 Approve = Callable[[ApprovalRequest], Awaitable[Decision]]
-MAX_QUEUED = 64
-
-
-class Busy(Exception):
-    """Something runs or waits, so that this cannot be done now; or too much waits already."""
-
-
-class Events:
-    """The events of one prompt or compaction, to its `done`.
-
-    Leaving early, by `aclose`, by leaving an `async with` or by letting go of it, cancels what runs.
-    """
-
-    def __init__(self, opened: _Opened, work: Prompt | Compaction) -> None:
-        self._told = _Told(opened)
-        self._job = Job(work, self._told)
-        self._jobs = opened.jobs
-        if not self._jobs.offer(self._job):
-            raise Busy("too many prompts wait already")
-        # Objects go at any time and in any thread: the loop itself has to hear of it.
-        token, leave = trio.lowlevel.current_trio_token(), partial(_leave, self._jobs, self._job, self._told.queue)
-        weakref.finalize(self, _soon, token, leave).atexit = False
-
-    def __aiter__(self) -> Events:
-        return self
-
-    async def __anext__(self) -> Event:
-        event = await self._told.queue.get()
-        if event is None:
-            raise StopAsyncIteration
-        return event
-
-    async def aclose(self) -> None:
-        """Cancel what still runs, and wait for its end."""
-        _leave(self._jobs, self._job, self._told.queue)
-        await self._job.wait()
-
-    async def __aenter__(self) -> Events:
-        return self
-
-    async def __aexit__(self, *_error: object) -> None:
-        with trio.CancelScope(shield=True):
-            await self.aclose()
-
-
-class _Told:
-    """The giver of one job: what the conversation tells of it goes into a queue of its own."""
-
-    def __init__(self, opened: _Opened) -> None:
-        self.queue = EventQueue()
-        self._opened = opened
-
-    def began(self, job: Job) -> None:
-        self._opened.queue = self.queue
-        self._opened.conversation.began(job)
-
-    def ended(self, job: Job, end: End) -> None:
-        # Whoever never began tells its end here too; what runs meanwhile goes on in its own queue.
-        before, self._opened.queue = self._opened.queue, self.queue
-        self._opened.conversation.ended(job, end)
-        self._opened.queue = before
-        self.queue.finish()
-
-
-def _leave(jobs: Jobs, job: Job, queue: EventQueue) -> None:
-    """Nobody reads any more."""
-    if job.end is None:
-        queue.abandon()
-        jobs.cancel(job)
-
-
-def _soon(token: trio.lowlevel.TrioToken, leave: Callable[[], None]) -> None:
-    with suppress(trio.RunFinishedError):
-        token.run_sync_soon(leave)
 
 
 class _Opened:
-    """An open conversation and the work that waits for it."""
+    """An open runtime: a line for each of its conversations."""
 
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
-        self.jobs = Jobs(MAX_QUEUED)
-        self.queue = EventQueue()
-        self.conversation: Conversation
+    def __init__(self, settings: Settings, ask: Callable[[ApprovalRequest, Decide], Awaitable[None]]) -> None:
+        self.conversations: Conversations
+        self._settings, self._ask = settings, ask
+        self._lines: dict[str, Line] = {}
+
+    def line(self, chat: Chat) -> Line:
+        conversation = self.conversations.of(chat)
+        line = self._lines[chat.session_key]
+        line.conversation = conversation
+        return line
+
+    def enter(self, chat: Chat) -> tuple[Seat, Jobs]:
+        line = self._lines[chat.session_key] = Line(self._settings)
+        return Seat(chat, lambda event: line.queue.put(event), self._ask, lambda: line.queue.room()), line.jobs
 
 
-class Runtime:
-    """One conversation with a model, its tools and its hooks.
+class Runtime(Verbs):
+    """One conversation with a model, its tools and its hooks, and others beside it, in chats.
 
     `config`: a Config, the path of a hookgate.toml, or None for the usual values. What is given by name stands above
     it: `provider`, `model`, `api_key`, `base_url`, `workspace`, `system`, `system_more`, `reasoning`, `max_steps`,
@@ -147,7 +78,7 @@ class Runtime:
             opened = await entered.__aenter__()
         except BaseExceptionGroup as group:
             raise _only(group) from None
-        broken = opened.conversation.broken_extensions
+        broken = opened.conversations.main.broken_extensions
         if broken:
             await entered.__aexit__(None, None, None)
             raise ConfigError(broken[0].text)
@@ -162,11 +93,24 @@ class Runtime:
             raise RuntimeError("this runtime is not open")
         return entered.__aexit__(kind, error, trace)
 
+    def chat(self, chat_id: str, *, chat_type: str = "", sender: str = "", thread: str = "") -> RuntimeChat:
+        """A conversation of its own, as hooks, rules and routes match it, and the same again under the same `chat_id`
+        and `thread`. `chat_type`: `direct`, `group` or `channel`. `sender`: who speaks, which is the program's word:
+        for approvals, roles and files they are whoever the program is.
+
+        Raises ValueError.
+        """
+        return RuntimeChat(self._line, called(own_chat(self._channel), chat_id, chat_type, sender, thread))
+
+    def _line(self, chat: Chat) -> Line:
+        if self._open is None:
+            raise RuntimeError("this runtime is not open: use `async with Runtime(...)`")
+        return self._open.line(chat)
+
     @asynccontextmanager
     async def _opening(self, settings: Settings) -> AsyncGenerator[_Opened]:
-        opened = _Opened(settings)
-        seat = Seat(self._channel, lambda event: opened.queue.put(event), self._ask, lambda: opened.queue.room())
-        async with open_conversation(settings, seat, opened.jobs) as opened.conversation:
+        opened = _Opened(settings, self._ask)
+        async with open_conversations(settings, self._channel, opened.enter) as opened.conversations:
             yield opened
 
     async def _ask(self, request: ApprovalRequest, decide: Decide) -> None:
@@ -174,73 +118,34 @@ class Runtime:
             raise CannotAsk(NOBODY)
         await decide(await self._approve(request))
 
-    # --- what it does ---
-
-    def prompt(self, text: str, images: str | Iterable[str] = ()) -> Events:
-        """Queue a message; its turn begins when those before it are done. `images`: `data:` or http URLs, or one.
-
-        Raises Busy where 64 wait already.
-        """
-        return Events(self._there, self._there.conversation.prompt(text, row(images)))
-
-    def compact(self) -> Events:
-        """Queue a summary of the older part of the conversation. Raises Busy."""
-        return Events(self._there, Compaction(self._there.conversation.chat))
-
-    async def cancel(self) -> None:
-        """End what runs, and wait for its end; what is queued stays."""
-        job = self._there.jobs.next
-        if job is not None:
-            self._there.jobs.cancel(job)
-            await job.wait()
-
-    async def clear(self) -> None:
-        """Forget what was said. Raises Busy."""
-        self._idle().clear()
-        await trio.lowlevel.checkpoint()
-
-    async def set_model(self, name: str) -> None:
-        """Another model, known or not, from the next prompt on: a bare name at the provider in use, or PROVIDER/MODEL
-        of a configured one. Raises Busy, and ValueError for what names none."""
-        self._idle().set_model(name)
-        await trio.lowlevel.checkpoint()
-
-    async def set_reasoning(self, reasoning: str) -> None:
-        """off, minimum, low, medium, high, xhigh or max. Raises Busy, and ValueError for anything else."""
-        self._idle().set_reasoning(reasoning)
-        await trio.lowlevel.checkpoint()
-
-    # --- what it is ---
-
-    def state(self) -> State:
-        return self._there.conversation.state()
-
-    def messages(self) -> tuple[TranscriptMessage, ...]:
-        """The transcript as it is now."""
-        return self._there.conversation.messages()
-
-    def cost(self) -> Spent:
-        """Of the whole conversation, summaries included."""
-        return self._there.conversation.cost
-
-    def list_models(self) -> tuple[Model, ...]:
-        """Those of the provider in use."""
-        return known_models(self._there.settings.config, self._there.conversation.model)
-
-    def known_model(self, name: str) -> Model | None:
-        """What is known of PROVIDER/MODEL."""
-        return model_of(self._there.settings.config, name)
+    @property
+    def _there(self) -> Line:
+        return self._line(self._chat)
 
     @property
-    def _there(self) -> _Opened:
-        if self._open is None:
-            raise RuntimeError("this runtime is not open: use `async with Runtime(...)`")
-        return self._open
+    def _chat(self) -> Chat:
+        return own_chat(self._channel)
 
-    def _idle(self) -> Conversation:
-        if self._there.jobs.busy:
-            raise Busy("agent is busy; wait for completion or abort before retrying")
-        return self._there.conversation
+
+class RuntimeChat(Verbs):
+    """One chat of a runtime, and who speaks in it; made by `Runtime.chat`. Two of one chat are one conversation."""
+
+    def __init__(self, line: Callable[[Chat], Line], chat: Chat) -> None:
+        self.chat_id, self.chat_type, self.sender, self.thread = (
+            chat.chat_id,
+            chat.chat_type,
+            chat.sender,
+            chat.thread,
+        )
+        self._line, self._at = line, chat
+
+    @property
+    def _there(self) -> Line:
+        return self._line(self._at)
+
+    @property
+    def _chat(self) -> Chat:
+        return self._at
 
 
 def _only(group: BaseExceptionGroup[BaseException]) -> BaseException:

@@ -10,30 +10,57 @@ from hookgate.protocol.values import ProposedCall
 
 OutboundKind = Literal["answer", "output", "notice", "error"]
 
+CHAT_TYPES = ("direct", "group", "channel")
+LONGEST_ID = 200
 LEFT = "left-"
 """How the id of a stop begins that nobody asked for: the client whose turn it ends has gone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chat:
-    """Where a message was said and where its answer belongs."""
+    """Where a message was said and where its answer belongs. `account`: who the sender counts as where `sender` is
+    no more than the word of a client program; empty: they are the sender."""
 
     channel: str
     chat_id: str
     sender: str = ""
     chat_type: str = "direct"
     thread: str = ""
+    account: str = ""
+
+    @property
+    def identity(self) -> str:
+        """By which the way in knows who writes, and by which they may do anything."""
+        return self.account or self.sender
 
     @property
     def user(self) -> str:
-        """Whose files are theirs: `channel:sender`."""
-        return f"{self.channel}:{self.sender}"
+        """Whose files are theirs: `channel:identity`."""
+        return f"{self.channel}:{self.identity}"
 
     @property
     def session_key(self) -> str:
         """`channel:chat_id`, with `:thread` where the chat has threads; `:` and `%` within these are `%3A`, `%25`."""
         key = f"{self.channel}:{_part(self.chat_id)}"
         return f"{key}:{_part(self.thread)}" if self.thread else key
+
+
+def own_chat(channel: str) -> Chat:
+    """That of a client program which names none; its sender is who the other end is, whatever it says of itself."""
+    return Chat(channel, "main", sender="user")
+
+
+def called(own: Chat, chat_id: str = "", chat_type: str = "", sender: str = "", thread: str = "") -> Chat:
+    """A chat of a client program, as it calls it; what it does not name is as in its `own`. Whoever it says that
+    speaks counts as the program itself. Raises ValueError."""
+    if chat_type and chat_type not in CHAT_TYPES:
+        raise ValueError(f"chat_type must be one of {', '.join(CHAT_TYPES)}, not {chat_type[:60]!r}")
+    for name, text in (("chat_id", chat_id), ("sender", sender), ("thread", thread)):
+        if len(text) > LONGEST_ID or not text.isprintable():
+            raise ValueError(f"{name} must have at most {LONGEST_ID} characters, all of which can be seen")
+    sender = sender or own.sender
+    account = own.identity if sender != own.identity else ""
+    return Chat(own.channel, chat_id or own.chat_id, sender, chat_type or own.chat_type, thread, account)
 
 
 def _part(text: str) -> str:

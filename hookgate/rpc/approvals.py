@@ -8,6 +8,7 @@ from dataclasses import field
 import trio
 
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide, Decision, Outcome
+from hookgate.protocol.chat import Chat
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.rpc.commands import Approve
 from hookgate.protocol.rpc.events import Event, approval_asked
@@ -30,7 +31,7 @@ class _Waiting:
 class Approvals:
     """`enabled`: whether the other end has said that it answers."""
 
-    def __init__(self, tell: Callable[[Event], None], *, enabled: bool) -> None:
+    def __init__(self, tell: Callable[[Event, Chat], None], *, enabled: bool) -> None:
         self._tell = tell
         self._refusal = "" if enabled else NOBODY
         self._waiting: dict[str, _Waiting] = {}
@@ -39,7 +40,7 @@ class Approvals:
         if self._refusal:
             raise CannotAsk(self._refusal)
         waiting = self._waiting[request.id] = _Waiting(request)
-        self._tell(approval_asked(request))
+        self._tell(approval_asked(request), request.chat)
         outcome = None
         try:
             await waiting.answered.wait()

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 import trio
 
+from hookgate.protocol.chat import Inbound
 from hookgate.protocol.rpc import commands, events
 from hookgate.protocol.rpc.commands import Request
+from hookgate.rpc.talk import chat_of
 
 if TYPE_CHECKING:
     from hookgate.embedding.metered import Room
@@ -50,13 +52,14 @@ class ExtensionCommands:
             await self._answered.wait()
 
     async def _run(self, request: Request, command: commands.ExtCommand) -> None:
-        server, conversation = self._server, self._server.conversation
-        known = conversation.commands.named(command.name, conversation.chat) if conversation is not None else None
+        server, talk = self._server, self._server.talk(request)
+        chat, conversation = chat_of(request), talk.conversation
+        known = conversation.commands.named(command.name, chat) if conversation is not None else None
         extensions = conversation.extensions if conversation is not None else None
         if known is None or not known.extension or extensions is None or conversation is None:
             server.refuse(request, f"no extension registered for /{command.name}")
             return
-        answer = await extensions.roster.command(known.name, command.args, conversation.chat)
+        answer = await extensions.roster.command(known.name, command.args, chat)
         text = conversation.redacted(answer.text)
         if answer.effect == "error":
             server.refuse(request, text)
@@ -64,8 +67,8 @@ class ExtensionCommands:
         server.answer(request, {"action": answer.effect})
         match answer.effect:
             case "prompt":
-                server.prompt(known.extension, answer.text)
+                server.prompt(talk, Inbound(chat, answer.text), known.extension)
             case "insert" | "display":
-                server.tell(events.ExtDisplay(known.extension, text))
+                server.tell(events.ExtDisplay(known.extension, text), chat)
             case _:
                 pass

@@ -8,16 +8,16 @@ from __future__ import annotations
 import hmac
 from collections import deque
 from collections.abc import Callable
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import trio
 
 from hookgate import __version__
-from hookgate.assembly.models import named_model, unknown_of
+from hookgate.assembly.models import unknown_of
 from hookgate.assembly.settings import Settings
 from hookgate.embedding.known import known_models
-from hookgate.embedding.reasoning import leveled
-from hookgate.loop.sessions.jobs import Compaction, End, Job, Jobs, Prompt
+from hookgate.loop.sessions.jobs import Compaction, Prompt
 from hookgate.protocol.approval import Outcome
 from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.dataclasses import dataclass
@@ -26,7 +26,6 @@ from hookgate.protocol.rpc import commands, events
 from hookgate.protocol.rpc.commands import Request, malformed, read_request
 from hookgate.protocol.rpc.responses import (
     PROTOCOL_VERSION,
-    State,
     failed,
     message_members,
     model_members,
@@ -36,17 +35,17 @@ from hookgate.protocol.rpc.responses import (
 )
 from hookgate.rpc.approvals import Approvals
 from hookgate.rpc.extension_commands import ExtensionCommands
+from hookgate.rpc.talk import CHAT, Talk, Wire, chat_of
 
 if TYPE_CHECKING:
-    from hookgate.embedding.conversation import Conversation
+    from hookgate.embedding.conversations import Conversations
 
-CHANNEL = "rpc"
-CHAT = Chat(CHANNEL, "main", sender="user")
 BUSY = "agent is busy; wait for completion or abort before retrying"
 TOO_MANY = "too many prompts wait already"
-MAX_QUEUED = 64
 AUTH_REQUIRED = "auth required: send hello with token first"
 INVALID_TOKEN = "invalid token"  # noqa: S105 - the answer, not the token
+MAX_CHATS = 10_000
+TOO_MANY_CHATS = f"this process serves {MAX_CHATS} chats already"
 KEPT_NOTES, KEPT_BYTES = 64, 1 << 20
 
 
@@ -64,33 +63,49 @@ class Server:
     """`write` takes a whole frame and never waits."""
 
     def __init__(self, settings: Settings, terms: Terms, write: Callable[[bytes], None]) -> None:
-        self.jobs = Jobs(MAX_QUEUED)
         self.approvals = Approvals(self.tell, enabled=terms.approvals)
         self.refused = False
         self.opened = trio.Event()
-        self.conversation: Conversation | None = None
         self._settings, self._token, self._write = settings, terms.token, write
-        self._model, self._reasoning = settings.config.agent.model, settings.reasoning
         self._trusted, self._kept = not terms.token, terms.kept
         # Requests for messages that are not read yet.
-        self._unread: list[Request] = []
+        self._unread, self._asked = trio.open_memory_channel[Request](inf)
+        self._wire = Wire(self.tell, self.started)
+        self._talks: dict[str, Talk] = {}
+        self._conversations: Conversations | None = None
         # Only extensions speak before anybody has said who they are.
         self._notes: deque[bytes] = deque()
         self.commands = ExtensionCommands(self)
 
-    def use(self, conversation: Conversation) -> None:
-        """It is open, and takes over what was set meanwhile."""
-        conversation.set_model(self._model)
-        conversation.set_reasoning(self._reasoning)
-        self.conversation = conversation
-        for request in self._unread:
-            self._show_messages(request)
+    async def use(self, conversations: Conversations) -> None:
+        """They are open, and take over what was set meanwhile; until cancelled."""
+        self._conversations = conversations
+        for talk in tuple(self._talks.values()):
+            talk.use(conversations.of(talk.chat))
         self.opened.set()
+        async for request in self._asked:
+            await self.talk(request).recall()
+            self._show_messages(request)
+
+    def enter(self, chat: Chat) -> Talk:
+        """That of the chat, which may be new."""
+        key = chat.session_key
+        if key not in self._talks:
+            self._talks[key] = Talk(chat, self._settings, self._wire)
+        return self._talks[key]
+
+    def talk(self, request: Request) -> Talk:
+        """That which a request is for, open if any is."""
+        talk = self.enter(chat_of(request))
+        if talk.conversation is None and self._conversations is not None:
+            talk.use(self._conversations.of(talk.chat))
+        return talk
 
     # --- out ---
 
-    def tell(self, event: events.Event) -> None:
-        line = events.event_line(event)
+    def tell(self, event: events.Event, chat: Chat | None = None) -> None:
+        """`chat` None: it concerns none."""
+        line = events.event_line(event, _named(chat))
         if self._trusted:
             self._write(line)
             return
@@ -131,7 +146,7 @@ class Server:
             self.refuse(request, INVALID_TOKEN)
             self.refused = True
             return False
-        provider, _, model = self._model.partition("/")
+        provider, _, model = self.enter(CHAT).model.partition("/")
         named = {"provider": provider, "model": model}
         self.answer(request, {"protocol_version": PROTOCOL_VERSION, "version": __version__, **named})
         self._trusted = True
@@ -143,84 +158,76 @@ class Server:
         match command:
             case commands.Ping():
                 self.answer(request, {"pong": True})
-            case commands.Prompt(message=text, images=images):
-                self._queue(request, Prompt(Inbound(CHAT, text, images)))
-            case commands.Compact():
-                self._queue(request, Compaction(CHAT))
-            case commands.Abort():
-                # The answer first: what the end of the turn tells comes after it.
-                self.answer(request)
-                if (job := self.jobs.next) is not None:
-                    self.jobs.cancel(job)
-            case commands.GetState():
-                self.answer(request, state_members(self._state()))
-            case commands.GetMessages() if self._kept and self.conversation is None:
-                self._unread.append(request)
-            case commands.GetMessages():
-                self._show_messages(request)
-            case commands.GetModels():
-                self.answer(
-                    request,
-                    {"models": [model_members(it) for it in known_models(self._settings.config, self._model)]},
-                )
             case commands.Approve():
                 self._approve(request, command)
             case commands.Reveal():
                 self._reveal(request, command)
-            case commands.ExtCommand() | commands.PanelKey():
-                self._extend(request, command)
+            case commands.PanelKey():
+                self._press(request, command)
+            case _ if len(self._talks) >= MAX_CHATS and chat_of(request).session_key not in self._talks:
+                self.refuse(request, TOO_MANY_CHATS)
             case _:
-                self._change(request, command)
+                self._do_there(request, self.talk(request), command)
+
+    def _do_there(self, request: Request, talk: Talk, command: commands.Command) -> None:
+        """In one chat."""
+        chat = chat_of(request)
+        match command:
+            case commands.Prompt(message=text, images=images):
+                self._queue(request, talk, Prompt(Inbound(chat, text, images)))
+            case commands.Compact():
+                self._queue(request, talk, Compaction(chat))
+            case commands.Abort():
+                # The answer first: what the end of the turn tells comes after it.
+                self.answer(request)
+                if (job := talk.jobs.next) is not None:
+                    talk.jobs.cancel(job)
+            case commands.GetState():
+                self.answer(request, state_members(talk.state()))
+            case commands.GetMessages() if self._kept and not talk.recalled:
+                self._unread.send_nowait(request)
+            case commands.GetMessages():
+                self._show_messages(request)
+            case commands.GetModels():
+                models = known_models(self._settings.config, talk.model)
+                self.answer(request, {"models": [model_members(it) for it in models]})
+            case commands.ExtCommand():
+                if not self.commands.offer(request, command):
+                    self.refuse(request, "too many commands wait already")
+            case _:
+                self._change(request, talk, command)
 
     def _show_messages(self, request: Request) -> None:
-        said = self.conversation.messages() if self.conversation else ()
+        conversation = self.talk(request).conversation
+        said = conversation.messages() if conversation else ()
         self.answer(request, {"messages": [message_members(message) for message in said]})
 
-    def _queue(self, request: Request, work: Prompt | Compaction) -> None:
-        if not self.jobs.offer(Job(work, _Giver(self, request))):
+    def _queue(self, request: Request, talk: Talk, work: Prompt | Compaction) -> None:
+        if not talk.offer(work, request):
             self.refuse(request, TOO_MANY)
 
-    def _change(self, request: Request, command: commands.Command) -> None:
+    def _change(self, request: Request, talk: Talk, command: commands.Command) -> None:
         """What may not change under a turn."""
-        if self.jobs.busy:
+        if talk.jobs.busy:
             self.refuse(request, BUSY)
             return
         try:
-            self.answer(request, self._changed(command))
+            self.answer(request, self._changed(talk, command))
         except ValueError as error:
             self.refuse(request, str(error))
 
-    def _changed(self, command: commands.Command) -> dict[str, Any] | None:
+    def _changed(self, talk: Talk, command: commands.Command) -> dict[str, Any] | None:
         """Raises ValueError, and then nothing has changed."""
         match command:
             case commands.SetModel(model=name):
-                self._model = named_model(self._settings.config, name, self._model)
+                model = talk.set_model(name)
+                note = unknown_of(self._settings.config, model)
+                return {"model": model.partition("/")[2], **({"note": note} if note else {})}
             case commands.SetReasoning(reasoning=reasoning):
-                self._reasoning = leveled(reasoning)
+                return {"reasoning": talk.set_reasoning(reasoning)}
             case _:
-                self._clear()
-        if self.conversation is not None:
-            self.conversation.set_model(self._model)
-            self.conversation.set_reasoning(self._reasoning)
-        match command:
-            case commands.SetModel():
-                note = unknown_of(self._settings.config, self._model)
-                return {"model": self._model.partition("/")[2], **({"note": note} if note else {})}
-            case commands.SetReasoning():
-                return {"reasoning": self._reasoning}
-            case _:
+                talk.clear()
                 return None
-
-    def _clear(self) -> None:
-        if self.conversation is not None:
-            self.conversation.clear()
-
-    def _state(self) -> State:
-        if self.conversation is not None:
-            return self.conversation.state()
-        workspace = str(self._settings.workspace)
-        provider, _, model = self._model.partition("/")
-        return State(provider, model, workspace, 0, self.jobs.busy, events.Spent(), self._reasoning)
 
     def _approve(self, request: Request, command: commands.Approve) -> None:
         def told(outcome: Outcome | None) -> None:
@@ -241,48 +248,26 @@ class Server:
 
     # --- extensions ---
 
-    def _extend(self, request: Request, command: commands.ExtCommand | commands.PanelKey) -> None:
-        if isinstance(command, commands.PanelKey):
-            if self.conversation is not None and self.conversation.extensions is not None:
-                self.conversation.extensions.roster.press(command.key, command.text)
-            self.answer(request)
-            return
-        if not self.commands.offer(request, command):
-            self.refuse(request, "too many commands wait already")
+    def _press(self, request: Request, command: commands.PanelKey) -> None:
+        extensions = self._conversations.main.extensions if self._conversations is not None else None
+        if extensions is not None:
+            extensions.roster.press(command.key, command.text)
+        self.answer(request)
 
     async def idle(self) -> None:
         """Until every command of an extension is answered, and every prompt, theirs too, is done."""
         await self.commands.idle()
-        await self.jobs.idle()
+        while busy := [it for it in self._talks.values() if it.jobs.busy]:
+            await busy[0].jobs.idle()
 
-    def prompt(self, extension: str, text: str) -> None:
+    def prompt(self, talk: Talk, inbound: Inbound, extension: str) -> None:
         """A prompt of an extension's, that nobody waits for an answer to."""
-        if not self.jobs.offer(Job(Prompt(Inbound(CHAT, text)), _Giver(self))):
-            self.tell(events.ExtNotify(extension, "warn", TOO_MANY))
+        if not talk.offer(Prompt(inbound)):
+            self.tell(events.ExtNotify(extension, "warn", TOO_MANY), talk.chat)
 
 
-class _Giver:
-    """Of one prompt or compaction: its request, if somebody made one, is answered when it starts, and a waiting one
-    that will not start is told of as one that ended at once."""
-
-    def __init__(self, server: Server, request: Request | None = None) -> None:
-        self._server, self._request = server, request
-
-    def began(self, job: Job) -> None:
-        self._start()
-        if self._server.conversation is not None:
-            self._server.conversation.began(job)
-
-    def ended(self, job: Job, end: End) -> None:
-        if end.how == "dropped":
-            return
-        self._start()
-        if self._server.conversation is not None:
-            self._server.conversation.ended(job, end)
-        else:
-            self._server.tell(events.Done())
-
-    def _start(self) -> None:
-        request, self._request = self._request, None
-        if request is not None:
-            self._server.started(request)
+def _named(chat: Chat | None) -> dict[str, str]:
+    """What tells the chats of a client apart; nothing where it has named none."""
+    if chat is None or chat.session_key == CHAT.session_key:
+        return {}
+    return {"chat_id": chat.chat_id, **({"thread": chat.thread} if chat.thread else {})}

@@ -7,8 +7,10 @@ import select
 import signal
 import sys
 from collections.abc import Iterator, Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import trio
 
@@ -18,11 +20,17 @@ from hookgate.config import ConfigError
 from hookgate.embedding.above import settled
 from hookgate.program.signals import open_until_signal
 from hookgate.program.starting import begun
+from hookgate.protocol.chat import Chat
 from hookgate.protocol.rpc import events
 from hookgate.rpc.flags import BadFlags, Flags, parse_flags, usage
 from hookgate.rpc.pipes import Writer, hung_up, read_lines
-from hookgate.rpc.server import CHANNEL, Server, Terms
+from hookgate.rpc.server import Server, Terms
 from hookgate.rpc.surface import RpcSurface
+from hookgate.rpc.talk import CHANNEL
+
+if TYPE_CHECKING:
+    from hookgate.embedding.conversation import Seat
+    from hookgate.loop.sessions.jobs import Jobs
 
 STDIN, STDOUT = 0, 1
 FAILED = 1
@@ -153,23 +161,27 @@ class Service:
         await trio.to_thread.run_sync(_import, self._settings.kind, self._flags.keep, abandon_on_cancel=True)
         from hookgate.assembly.journals import open_conversation_journal
         from hookgate.assembly.logs.opening import set_up_logs
-        from hookgate.embedding.conversation import Seat
-        from hookgate.embedding.opening import open_conversation
+        from hookgate.embedding.opening import open_conversations
 
         set_up_logs(self._settings.config.log)
-        seat = Seat(CHANNEL, self._tell, self.server.approvals.ask, self.writer.room, self.surface)
         async with (
             open_conversation_journal(self._settings.config, CHANNEL, self._flags.keep) as journal,
-            open_conversation(self._settings, seat, self.server.jobs, journal) as conversation,
+            open_conversations(self._settings, CHANNEL, self._enter, self.surface, journal) as conversations,
         ):
             begun()
-            for problem in conversation.problems:
+            for problem in conversations.main.problems:
                 if problem not in told:
                     _say(problem)
             for stranger in _strangers(self._settings, self._flags):
                 _say(f"{_program()}: rpc: {stranger}")
-            self.server.use(conversation)
-            await trio.sleep_forever()
+            await self.server.use(conversations)
+
+    def _enter(self, chat: Chat) -> tuple[Seat, Jobs]:
+        """The other end of one chat."""
+        from hookgate.embedding.conversation import Seat
+
+        tell = partial(self._tell, chat)
+        return Seat(chat, tell, self.server.approvals.ask, self.writer.room), self.server.enter(chat).jobs
 
     async def _end_when_gone(self, scope: trio.CancelScope) -> None:
         await self.writer.gone()
@@ -190,10 +202,10 @@ class Service:
                 told = self.writer.moved
                 _say(f"{_program()}: rpc: {unread}; the conversation goes on when they are read")
 
-    def _tell(self, event: events.Event) -> None:
+    def _tell(self, chat: Chat, event: events.Event) -> None:
         """Only what a tool prints on its way is left out while too much waits: its result has it all."""
         if not (isinstance(event, events.ToolProgress) and self.writer.full):
-            self.server.tell(event)
+            self.server.tell(event, chat)
 
 
 def _import(kind: str, keep: Keep) -> None:

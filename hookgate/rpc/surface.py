@@ -19,18 +19,20 @@ DROPPED = "{} notes of extensions were dropped: too much waited to be read"
 
 
 class RpcSurface:
-    """A Surface: there is one user, so it does not matter whose chat something is for.
+    """A Surface for all chats of the one client.
 
     `full`: whether too much waits to be read already. Then notes are dropped and counted, and what becomes of the
     panel and which notes are taken back is told by `run` once there is room.
     """
 
-    def __init__(self, tell: Callable[[Event], None], full: Callable[[], bool]) -> None:
+    def __init__(self, tell: Callable[[Event, Chat | None], None], full: Callable[[], bool]) -> None:
         self._tell, self._full = tell, full
         self._dropped = 0
         self._cleared: set[str] = set()
         self._open: ExtPanel | None = None
         self._told: ExtPanel | None = None
+        self._chat: Chat | None = None
+        self._told_in: Chat | None = None
         self._behind = trio.Event()
 
     async def run(self, room: Room) -> None:
@@ -43,7 +45,7 @@ class RpcSurface:
 
     def note(self, extension: str, level: Level, text: str, chat: Chat | None) -> None:
         if not self._late():
-            self._tell(ExtNotify(extension, level, text))
+            self._tell(ExtNotify(extension, level, text), chat)
             return
         if not self._dropped:
             _log_dropping(extension)
@@ -53,10 +55,10 @@ class RpcSurface:
         if self._late():
             self._cleared.add(extension)
         else:
-            self._tell(ExtClearNotes(extension))
+            self._tell(ExtClearNotes(extension), None)
 
     def panel(self, extension: str, panel: Panel, chat: Chat | None) -> None:
-        self._open = ExtPanel(extension, panel.id, panel.title, panel.lines, panel.footer)
+        self._open, self._chat = ExtPanel(extension, panel.id, panel.title, panel.lines, panel.footer), chat
         if not self._late():
             self._tell_panel()
 
@@ -79,10 +81,10 @@ class RpcSurface:
 
     def _catch_up(self) -> None:
         for extension in sorted(self._cleared):
-            self._tell(ExtClearNotes(extension))
+            self._tell(ExtClearNotes(extension), None)
         self._cleared.clear()
         if self._dropped:
-            self._tell(ExtNotify(OWN, "warn", DROPPED.format(self._dropped)))
+            self._tell(ExtNotify(OWN, "warn", DROPPED.format(self._dropped)), None)
         self._dropped = 0
         if self._open != self._told:
             self._tell_panel()
@@ -91,10 +93,10 @@ class RpcSurface:
         """Another one than the client has seen takes its place, and the old one is closed."""
         before, now = self._told, self._open
         if before is not None and (now is None or _name(before) != _name(now)):
-            self._tell(ExtPanelClose(before.extension, before.panel_id))
+            self._tell(ExtPanelClose(before.extension, before.panel_id), self._told_in)
         if now is not None:
-            self._tell(now)
-        self._told = now
+            self._tell(now, self._chat)
+        self._told, self._told_in = now, self._chat
 
 
 def _name(panel: ExtPanel) -> tuple[str, str]:

@@ -26,6 +26,10 @@ async def test_the_program_that_is_asked_prints_what_the_page_says(tmp_path: Pat
     await _prints(tmp_path, "approving", "approved", PAGE.one("rule").text)
 
 
+async def test_the_program_for_many_chats_prints_what_the_page_says(tmp_path: Path) -> None:
+    await _prints(tmp_path, "chats", "chatted")
+
+
 async def test_the_program_with_a_tool_of_its_own_prints_what_the_page_says(tmp_path: Path) -> None:
     await _prints(tmp_path, "shelf", "shelved", script=PAGE.one("shelf-script").text)
 
@@ -33,7 +37,7 @@ async def test_the_program_with_a_tool_of_its_own_prints_what_the_page_says(tmp_
 async def test_every_call_of_the_table_does_what_it_is_there_for(tmp_path: Path) -> None:
     write_files(PAGE, tmp_path, "hookgate.toml", "script.json")
     _, methods = (part for part in PAGE.parts if part.language == "table")
-    given = {"text": "hi", "images": (), "name": "local/other", "level": "low"}
+    given = {"chat_id": "7", "text": "hi", "images": (), "name": "local/other", "level": "low"}
     with trio.fail_after(60):
         async with Runtime(tmp_path / "hookgate.toml", workspace=tmp_path) as runtime:
             for row in methods.rows:

@@ -52,7 +52,7 @@ ALL = frozenset(Stage)
 # --- params ---------------------------------------------------------------------------------------------------
 
 BARE = Step("main", "main-turn-1", Inbound(Chat("cli", "1", chat_type=""), "hi"))
-ASKED = Inbound(Chat("cli", "1", "7", "group", "9"), "hi", message_id="311")
+ASKED = Inbound(Chat("cli", "1", "7", "group", "9", "user"), "hi", message_id="311")
 FULL = Step("main", "main-turn-1", ASKED, extension="notes", resumed=True, kind="telegram", roles=("ops",))
 NESTED = ("meta", "context", "context.inbound", "response", "result", "messages[]", "message")
 

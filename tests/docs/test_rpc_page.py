@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -9,10 +10,12 @@ from typing import get_args
 
 import trio
 
-from hookgate.protocol.rpc.commands import COMMANDS
+from hookgate.config import parse
+from hookgate.protocol.rpc.commands import COMMANDS, IN_CHATS, Where, read_request
 from hookgate.protocol.rpc.events import Event
 from hookgate.rpc.flags import parse_flags
-from hookgate.rpc.server import MAX_QUEUED
+from hookgate.rpc.server import MAX_CHATS
+from hookgate.rpc.talk import MAX_QUEUED
 from tests.cli.program import environment
 from tests.cli.rpc_client import open_rpc
 from tests.docs.page import anchor, codes, read_page
@@ -61,6 +64,19 @@ async def test_the_client_prints_what_the_page_says(tmp_path: Path) -> None:
     with trio.fail_after(20):
         ran = await trio.run_process(command, cwd=tmp_path, env=env, capture_stdout=True)
     assert ran.stdout.decode() == PAGE.one("printed").text.rstrip("\n")
+
+
+def test_commands_and_rules_are_for_chats_as_the_page_says(tmp_path: Path) -> None:
+    _, _, after = PAGE.text.partition("## Chats")
+    members, _, taken = after.partition("`ext_command` take them")[0].rpartition("\n\n")
+    assert set(codes(taken)) | {"ext_command"} == IN_CHATS
+    given = {name: name for name in ("chat_id", "thread", "sender")}
+    assert all(f"| `{name}` |" in members for name in given)
+    request = read_request(json.dumps({"type": "prompt", **given, "chat_type": "group"}).encode())
+    assert request.where == Where(**given, chat_type="group")
+    assert f"up to {MAX_CHATS} chats" in after
+    (part,) = (part for part in PAGE.marked("file") if part.mark.endswith("chats.toml"))
+    assert parse(part.text, tmp_path / "hookgate.toml").approvals[0].chats == ("90210",)
 
 
 def test_the_tables_name_every_command_and_every_event() -> None:

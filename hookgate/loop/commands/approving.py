@@ -58,13 +58,13 @@ async def _approved(of: Callable[[Chat], Approvals], keyed: Collection[str], inv
         return f"{word!r} is nothing that a yes can be for: {', '.join(GRANTS)}."
     if grant in ("1h", "always") and invocation.inbound.chat.channel in keyed:
         return TOO_LONG
-    decision = Decision(True, invocation.inbound.chat.sender, grant=grant, within=within.strip())
+    decision = Decision(True, invocation.inbound.chat.identity, grant=grant, within=within.strip())
     return await _decided(of(invocation.inbound.chat), invocation, request, decision)
 
 
 async def _denied(of: Callable[[Chat], Approvals], invocation: Invocation) -> str:
     request, _, reason = invocation.args.partition(" ")
-    decision = Decision(False, invocation.inbound.chat.sender, reason.strip())
+    decision = Decision(False, invocation.inbound.chat.identity, reason.strip())
     return await _decided(of(invocation.inbound.chat), invocation, request, decision)
 
 

@@ -51,6 +51,7 @@ def inbound_members(step: Step) -> dict[str, object]:
         "chat_type": chat.chat_type,
         "topic_id": chat.thread,
         "sender_id": chat.sender,
+        "account": chat.account,
         "roles": step.roles,
         "message_id": step.inbound.message_id,
     }

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias, cast
 
 from hookgate.protocol.approval import GRANTS, Grant
+from hookgate.protocol.chat import Chat, called
 from hookgate.protocol.codec import decode
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.errors import BadMessage
@@ -132,12 +133,23 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
+class Where:
+    """The chat that a command is for, and who speaks there; empty: the client's own."""
+
+    chat_id: str = ""
+    chat_type: str = ""
+    sender: str = ""
+    thread: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """`name` as the client wrote it; empty where it wrote none."""
 
     id: Id
     name: str
     command: Command | Refused
+    where: Where = Where()
 
 
 def read_request(line: bytes) -> Request:
@@ -154,7 +166,12 @@ def read_request(line: bytes) -> Request:
         return malformed("id must be a string or a number")
     if not (isinstance(name, str) or name is None):
         return malformed("type must be a string")
-    return Request(request_id if request_id != "" else None, name or "", _command(name or "", given))
+    name, request_id = name or "", request_id if request_id != "" else None
+    try:
+        where = _where(given) if name in IN_CHATS else Where()
+    except BadMessage as error:
+        return Request(request_id, name, Refused(str(error)))
+    return Request(request_id, name, _command(name, given), where)
 
 
 def malformed(reason: str) -> Request:
@@ -169,6 +186,15 @@ def _command(name: str, members: Mapping[str, Any]) -> Command | Refused:
         return read(members)
     except BadMessage as error:
         return Refused(str(error))
+
+
+def _where(members: Mapping[str, Any]) -> Where:
+    named = tuple(_text(members, name) for name in ("chat_id", "chat_type", "sender", "thread"))
+    try:
+        called(Chat("", ""), *named)
+    except ValueError as error:
+        raise BadMessage(str(error)) from None
+    return Where(*named)
 
 
 def _prompt(members: Mapping[str, Any]) -> Prompt:
@@ -214,6 +240,13 @@ def _given(members: Mapping[str, Any], name: str, kind: type[Any], usual: object
     return value
 
 
+IN_CHATS = frozenset(
+    {
+        *("prompt", "abort", "compact", "clear", "get_state", "get_messages"),
+        *("set_model", "set_reasoning", "get_models", "ext_command"),
+    }
+)
+"""Those that are for one chat, and so may name it."""
 COMMANDS: Mapping[str, Callable[[Mapping[str, Any]], Command]] = {
     "hello": lambda members: Hello(_text(members, "token")),
     "prompt": _prompt,

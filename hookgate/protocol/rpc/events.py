@@ -5,6 +5,7 @@ Everything is a plain value: a program that embeds hookgate gets these same obje
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, ClassVar, Literal, TypeAlias, cast
 
@@ -273,8 +274,9 @@ def event_members(event: Event) -> dict[str, Any]:
     return {"type": event.type, **members}
 
 
-def event_line(event: Event) -> bytes:
-    return encode(event_members(event)) + b"\n"
+def event_line(event: Event, named: Mapping[str, str] | None = None) -> bytes:
+    """`named`: members besides its own, which say of which chat it is."""
+    return encode({**event_members(event), **(named or {})}) + b"\n"
 
 
 def spent_members(spent: Spent) -> dict[str, Any]:

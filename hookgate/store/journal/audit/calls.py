@@ -43,7 +43,7 @@ def note_calls(tables: Tables, conversation: int, claim: Claim, audits: Sequence
             **{
                 "session": claim.conversation.id,
                 "chat": step.session_key,
-                "actor": str(Voter(step.chat.channel, step.chat.sender)),
+                "actor": str(Voter(step.chat.channel, step.chat.identity)),
             },
             **{"arguments": audit.call.arguments, "result": _short(result.for_llm if result is not None else "")},
             **_reasons(heard),

@@ -1,0 +1,130 @@
+"""One chat of the other end: its queue, which takes work before anything is open, and what is set for it meanwhile.
+
+Its conversation takes that over once it is open. Owns no pipe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hookgate.assembly.models import named_model
+from hookgate.assembly.settings import Settings
+from hookgate.embedding.reasoning import leveled
+from hookgate.loop.sessions.jobs import Compaction, End, Job, Jobs, Prompt
+from hookgate.protocol.chat import Chat, called, own_chat
+from hookgate.protocol.rpc import events
+from hookgate.protocol.rpc.commands import Request
+from hookgate.protocol.rpc.responses import State
+
+if TYPE_CHECKING:
+    from hookgate.embedding.conversation import Conversation
+
+CHANNEL = "rpc"
+CHAT = own_chat(CHANNEL)
+MAX_QUEUED = 64
+
+
+def chat_of(request: Request) -> Chat:
+    """That which a request names, with who speaks."""
+    it = request.where
+    return called(CHAT, it.chat_id, it.chat_type, it.sender, it.thread)
+
+
+@dataclass(frozen=True)
+class Wire:
+    """`tell` names the chat of an event; `started` answers a request whose turn begins."""
+
+    tell: Callable[[events.Event, Chat], None]
+    started: Callable[[Request], None]
+
+
+class Talk:
+    """`conversation` None: it is not open yet. `recalled`: it has what an earlier run has left."""
+
+    def __init__(self, chat: Chat, settings: Settings, wire: Wire) -> None:
+        self.chat, self.wire = chat, wire
+        self.jobs = Jobs(MAX_QUEUED)
+        self.conversation: Conversation | None = None
+        self.recalled = False
+        self._settings = settings
+        self._model, self._reasoning = "", settings.reasoning
+
+    @property
+    def model(self) -> str:
+        """PROVIDER/MODEL."""
+        if self.conversation is not None:
+            return self.conversation.model
+        return self._model or self._settings.config.agent.model
+
+    def use(self, conversation: Conversation) -> None:
+        """It is open, and takes over what was set meanwhile."""
+        if self._model:
+            conversation.set_model(self._model)
+        conversation.set_reasoning(self._reasoning)
+        self.conversation = conversation
+
+    def offer(self, work: Prompt | Compaction, request: Request | None = None) -> bool:
+        """Whether it will be done; False where too much waits already. The request is answered when it starts."""
+        return self.jobs.offer(Job(work, _Giver(self, request)))
+
+    def set_model(self, name: str) -> str:
+        """PROVIDER/MODEL. Raises ValueError, and then nothing has changed."""
+        self._model = named_model(self._settings.config, name, self.model)
+        if self.conversation is not None:
+            self.conversation.set_model(self._model)
+        return self._model
+
+    def set_reasoning(self, reasoning: str) -> str:
+        """Raises ValueError, and then nothing has changed."""
+        self._reasoning = leveled(reasoning)
+        if self.conversation is not None:
+            self.conversation.set_reasoning(self._reasoning)
+        return self._reasoning
+
+    async def recall(self) -> None:
+        """Once it is open."""
+        if self.conversation is not None and not self.recalled:
+            await self.conversation.recall()
+        self.recalled = True
+
+    def clear(self) -> None:
+        """What was said before this run, too."""
+        self.recalled = True
+        if self.conversation is not None:
+            self.conversation.clear()
+
+    def state(self) -> State:
+        if self.conversation is not None:
+            return self.conversation.state()
+        workspace = str(self._settings.workspace)
+        provider, _, model = self.model.partition("/")
+        return State(provider, model, workspace, 0, self.jobs.busy, events.Spent(), self._reasoning)
+
+
+class _Giver:
+    """Of one prompt or compaction: its request, if somebody made one, is answered when it starts, and a waiting one
+    that will not start is told of as one that ended at once."""
+
+    def __init__(self, talk: Talk, request: Request | None = None) -> None:
+        self._talk, self._request = talk, request
+
+    def began(self, job: Job) -> None:
+        self._start()
+        if self._talk.conversation is not None:
+            self._talk.conversation.began(job)
+
+    def ended(self, job: Job, end: End) -> None:
+        if end.how == "dropped":
+            return
+        self._start()
+        if self._talk.conversation is not None:
+            self._talk.conversation.ended(job, end)
+        else:
+            self._talk.wire.tell(events.Done(), self._talk.chat)
+
+    def _start(self) -> None:
+        request, self._request = self._request, None
+        if request is not None:
+            self._talk.wire.started(request)
