@@ -70,8 +70,8 @@ class SeatChannel:
         """Every message ends with its own event."""
 
     def restart_stream(self, chat: Chat) -> None:
-        if self.narration is not None:
-            self.narration.restart()
+        if (narration := self.narrations.get(chat.session_key)) is not None:
+            narration.restart()
 
     async def ask(self, request: ApprovalRequest, decide: Decide) -> None:
         await self.seats[request.chat.session_key].ask(request, decide)
