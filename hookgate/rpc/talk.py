@@ -6,7 +6,6 @@ Its conversation takes that over once it is open. Owns no pipe.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hookgate.assembly.models import named_model
@@ -14,6 +13,7 @@ from hookgate.assembly.settings import Settings
 from hookgate.embedding.reasoning import leveled
 from hookgate.loop.sessions.jobs import Compaction, End, Job, Jobs, Prompt
 from hookgate.protocol.chat import Chat, called, own_chat
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.rpc import events
 from hookgate.protocol.rpc.commands import Request
 from hookgate.protocol.rpc.responses import State
