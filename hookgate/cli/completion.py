@@ -69,3 +69,9 @@ def kept_names(config_file: Path | None) -> Iterable[str]:
     from hookgate.assembly.journals import conversation_files
 
     return (it.stem for it in conversation_files(configuration.load(config_file)[0]))
+
+
+def page_names(_config_file: Path | None) -> Iterable[str]:
+    from hookgate.cli.pages import pages
+
+    return (it.name for it in pages())

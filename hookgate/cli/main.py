@@ -9,7 +9,7 @@ import click
 
 from hookgate import __version__
 from hookgate.cli.channels import channels, web
-from hookgate.cli.completion import completed, completion, kept_names, model_names
+from hookgate.cli.completion import completed, completion, kept_names, model_names, page_names
 from hookgate.cli.exits import guarded, needing_gateway, run
 from hookgate.cli.ext.commands import ext
 from hookgate.cli.hooks.commands import hooks
@@ -226,6 +226,16 @@ def config_accept(yes: bool) -> None:
     from hookgate.cli.vouching import accept_changes
 
     guarded(lambda: accept_changes(yes=yes))
+
+
+@hookgate.command()
+@click.argument("page", default="", shell_complete=completed(page_names))
+@json_option
+def docs(page: str, as_json: bool) -> None:
+    """Read a page of the documentation; without a name, list the pages."""
+    from hookgate.cli.pages import list_pages, show_page
+
+    guarded(lambda: show_page(page) if page else list_pages(as_json=as_json))
 
 
 @hookgate.group()

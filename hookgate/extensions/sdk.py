@@ -12,7 +12,7 @@ _PACKAGE = Path(__file__).parents[1]
 
 def plugins_folder() -> Path | None:
     """In the installed package, or beside it in a clone; None where they were not installed."""
-    folders = (_PACKAGE / "_plugins", _PACKAGE.parent / "plugins")
+    folders = (_PACKAGE / "_share" / "plugins", _PACKAGE.parent / "plugins")
     return next((folder for folder in folders if (folder / "python" / SDKS[0]).exists()), None)
 
 

@@ -1,0 +1,78 @@
+"""`hookgate docs`: the pages of the documentation, where they lie and what they are called."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hookgate.cli.printing import say, say_json, table
+from hookgate.config import ConfigError
+
+_PACKAGE = Path(__file__).parents[1]
+_COMMENT = re.compile(r"^<!-- .* -->\n", re.M)
+"""What tests know a block by."""
+README = "README"
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    name: str
+    title: str
+    file: Path = field(repr=False)
+
+
+def pages() -> list[Page]:
+    """By their names: the README, all of docs/, and the pages beside the SDKs, each called by its language. Raises
+    ConfigError where they were not installed."""
+    places = (_PACKAGE / "_share", _PACKAGE.parent)
+    root = next((place for place in places if (place / "docs").is_dir()), None)
+    if root is None:
+        raise ConfigError("the pages are not installed beside hookgate")
+    named = {README: root / f"{README}.md"}
+    named |= {file.stem: file for file in sorted((root / "docs").glob("*.md"))}
+    named |= {file.parent.name: file for file in sorted((root / "plugins").glob(f"*/{README}.md"))}
+    return [Page(name, _title(file), file) for name, file in named.items()]
+
+
+def _title(file: Path) -> str:
+    """The first heading."""
+    with file.open(encoding="utf-8") as lines:
+        return next((line[2:].strip() for line in lines if line.startswith("# ")), file.stem)
+
+
+def list_pages(*, as_json: bool) -> int:
+    found = pages()
+    if as_json:
+        return say_json([{"name": page.name, "title": page.title} for page in found])
+    for line in table((page.name, page.title) for page in found):
+        say(line)
+    say("hookgate docs PAGE shows one.")
+    return 0
+
+
+def show_page(name: str) -> int:
+    """In a pager where a person reads it at a terminal. Raises ConfigError, with near names, where there is no such
+    page."""
+    found = {page.name.lower(): page for page in pages()}
+    asked = name.removesuffix(".md").rpartition("/")[2].lower()
+    page = found.get(asked)
+    if page is None:
+        raise ConfigError(f"there is no page {name!r}{_near(asked, list(found))}: `hookgate docs` lists all")
+    text = _COMMENT.sub("", page.file.read_text(encoding="utf-8"))
+    if not sys.stdout.isatty():
+        sys.stdout.write(text)
+        return 0
+    import click
+
+    click.echo_via_pager(text)
+    return 0
+
+
+def _near(name: str, names: list[str]) -> str:
+    from difflib import get_close_matches
+
+    within = [it for it in names if len(name) > 2 and name in it]
+    close = dict.fromkeys([*get_close_matches(name, names), *within])
+    return f"; close: {', '.join(close)}" if close else ""

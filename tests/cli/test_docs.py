@@ -1,0 +1,97 @@
+"""`hookgate docs` shows the pages, from a clone and from a wheel, where each link of theirs still leads somewhere."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from tests.cli.program import HOOKGATE, open_terminal
+from tests.preloaded import preloaded
+
+ROOT = Path(__file__).parents[2]
+PIP = (sys.executable, "-m", "pip", "-q", "--disable-pip-version-check")
+DEADLINE_S = 240.0
+
+
+def typed(*words: str, command: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*(command or preloaded()), *words], capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def test_the_pages_are_listed_with_their_titles() -> None:
+    lines = typed("docs").stdout.splitlines()
+    assert re.fullmatch(r"people +People", next(line for line in lines if line.startswith("people")))
+    names = {line.split()[0] for line in lines[:-1]}
+    assert {file.stem for file in (ROOT / "docs").glob("*.md")} | {"README", "python", "go", "typescript"} == names
+    assert lines[-1] == "hookgate docs PAGE shows one."
+    assert {page["name"] for page in json.loads(typed("docs", "--json").stdout)} == names
+
+
+@pytest.mark.parametrize("name", ["people", "people.md", "docs/people.md", "People"])
+def test_a_page_goes_into_a_pipe_as_it_is_but_for_the_marks_of_tests(name: str) -> None:
+    shown = typed("docs", name).stdout
+    page = (ROOT / "docs" / "people.md").read_text()
+    assert shown.startswith("# People\n")
+    assert [line for line in page.splitlines() if not line.startswith("<!--")] == shown.splitlines()
+
+
+def test_a_page_that_is_not_there_names_those_that_are_called_nearly_so() -> None:
+    done = typed("docs", "jurnal")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "hookgate: there is no page 'jurnal'; close: journal: `hookgate docs` lists all\n"
+    assert "hook-json-protocol" in typed("docs", "protocol").stderr
+
+
+async def test_a_person_at_a_terminal_reads_it_in_a_pager(tmp_path: Path) -> None:
+    pager = tmp_path / "pager"
+    pager.write_text('#!/bin/sh\nread first\necho "paged: $first"\ncat > /dev/null\n')
+    pager.chmod(0o755)
+    program = ("/usr/bin/env", f"PAGER={pager}", *HOOKGATE)
+    async with open_terminal(tmp_path, "docs", "people", anew=True, program=program) as screen:
+        await screen.sees("paged: # People")
+        assert await screen.ends() == 0
+
+
+@pytest.fixture(scope="session")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An environment of its own with hookgate's wheel; what that depends on is seen where it is."""
+    folder = tmp_path_factory.mktemp("wheel")
+    build = [*PIP, "wheel", "--no-index", "--no-deps", "--no-build-isolation", "-w", str(folder), str(ROOT)]
+    ran(build)
+    ran([sys.executable, "-m", "venv", "--without-pip", str(folder / "own")])
+    (wheel,) = folder.glob("*.whl")
+    ran([*PIP, "--python", str(folder / "own/bin/python"), "install", "--no-index", "--no-deps", str(wheel)])
+    (own,) = (folder / "own" / "lib").glob("python*/site-packages")
+    (own / "seen.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    return folder / "own"
+
+
+def ran(command: list[str]) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_wheel_has_the_pages_and_the_sdks_and_no_link_of_a_page_leads_nowhere(
+    installed: Path, tmp_path: Path
+) -> None:
+    program = (str(installed / "bin" / "hookgate"),)
+    assert typed("docs", command=program).stdout == typed("docs").stdout
+    assert typed("docs", "go", command=program).stdout.startswith("# Hooks in Go\n")
+    (share,) = installed.glob("lib/python*/site-packages/hookgate/_share")
+    nowhere = [
+        (page.relative_to(share).as_posix(), target)
+        for page in share.rglob("*.md")
+        for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", page.read_text())
+        if not (page.parent / target).exists()
+    ]
+    assert nowhere == []
+    done = typed("init", "--sdk", "go", str(tmp_path / "gate"), command=program)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "gate" / "hooks" / "guard" / "hookgate" / "hook" / "hook.go").is_file()
