@@ -232,7 +232,7 @@ def config_accept(yes: bool) -> None:
 @click.argument("page", default="", shell_complete=completed(page_names))
 @json_option
 def docs(page: str, as_json: bool) -> None:
-    """Read a page of the documentation; without a name, list the pages."""
+    """List the pages of the documentation, or show one."""
     from hookgate.cli.pages import list_pages, show_page
 
     guarded(lambda: show_page(page) if page else list_pages(as_json=as_json))
