@@ -115,10 +115,12 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The hook gave no usable answer; its failure policy decides what that means."""
+    """The hook gave no usable answer; its failure policy decides what that means. `closes`: it wanted a change, so
+    nothing passes as it was, whatever the policy."""
 
     action: ClassVar[str] = "failed"
     reason: str
+    closes: bool = False
 
 
 Answer = Continue | Modify | Respond | ReplyWith | Drop | Deny | Abort | Approve | Refuse | Ask | Failed

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from hookgate.protocol.codec import encode
 from hookgate.protocol.dataclasses import dataclass, replace
-from hookgate.protocol.hook.answers import CONTINUE, Abort, Answer, Deny, Modify
+from hookgate.protocol.hook.answers import CONTINUE, Abort, Answer, Deny, Failed, Modify
 from hookgate.protocol.values import LLMRequest, Message
 
 if TYPE_CHECKING:
@@ -71,6 +71,8 @@ def judged_call(reply: InterceptReply) -> Answer:
     """At before_tool: the model gets the bare reason."""
     if reply.block:
         return Deny(reply.reason or TOOL_BLOCKED, bare=True)
+    if reply.problem:
+        return Failed(reply.problem, closes=True)
     return CONTINUE if reply.modified_args is None else Modify({"arguments": reply.modified_args})
 
 

@@ -108,7 +108,7 @@ async def test_a_tool_is_an_ordinary_one_of_the_extensions_own_provider() -> Non
         ({"block": True}, Deny("tool call refused by extension guard", bare=True)),
         ({"modified_args": {"command": "ls"}}, Modify({"arguments": {"command": "ls"}})),
         ({"modified_args": None}, CONTINUE),
-        ({"modified_args": "rm"}, Failed("modified_args must be an object, not a string")),
+        ({"modified_args": "rm"}, Failed("modified_args must be an object, not a string", closes=True)),
         ({"block": "yes"}, Failed("block must be true or false, not a string")),
         ("exit", Failed("it exited with status 3")),
     ],

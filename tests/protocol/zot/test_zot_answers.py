@@ -6,7 +6,7 @@ from base64 import b64encode
 
 import pytest
 
-from hookgate.protocol.hook.answers import CONTINUE, Abort, Answer, Deny, Modify
+from hookgate.protocol.hook.answers import CONTINUE, Abort, Answer, Deny, Failed, Modify
 from hookgate.protocol.values import Fault, LLMRequest, Message, ToolResult
 from hookgate.protocol.zot.answers import (
     CommandAnswer,
@@ -73,6 +73,8 @@ def test_an_error_keeps_its_own_text() -> None:
         (InterceptReply("1", modified_args={"a": 1}), Modify({"arguments": {"a": 1}})),
         (InterceptReply("1", modified_args={}), Modify({"arguments": {}})),
         (InterceptReply("1", True, "r", {"a": 1}), Deny("r", bare=True)),
+        (InterceptReply("1", True, "r", problem="p"), Deny("r", bare=True)),
+        (InterceptReply("1", problem="p"), Failed("p", closes=True)),
     ],
 )
 def test_a_call_is_passed_blocked_or_changed(reply: InterceptReply, answer: Answer) -> None:

@@ -60,8 +60,15 @@ FRAMES: list[tuple[dict[str, Any], Frame]] = [
         InterceptReply("1", system_prompt=""),
     ),
     (
-        {"type": "event_intercept_response", "id": "1", "block": None, "reason": False, "modified_args": ""},
+        {"type": "event_intercept_response", "id": "1", "block": None, "reason": False, "modified_args": None},
         InterceptReply("1"),
+    ),
+    *(
+        (
+            {"type": "event_intercept_response", "id": "1", "block": True, "modified_args": args},
+            InterceptReply("1", True, problem=f"modified_args must be an object, not {kind}"),
+        )
+        for args, kind in (("ls", "a string"), ("", "a string"), (False, "false"), ([], "an array"), (7, "a number"))
     ),
     ({"type": "tool_result", "id": "1", "content": []}, ToolReply("1")),
     ({"type": "tool_result", "id": "1"}, ToolReply("1")),
@@ -129,8 +136,6 @@ def test_a_frame_is_read_and_members_it_does_not_know_are_ignored(members: dict[
         ),
         ({"type": "event_intercept_response", "id": "1", "block": 1}, "block must be true or false, not a number"),
         ({"type": "event_intercept_response", "id": "1", "Block": True}, "'Block' must be written 'block'"),
-        ({"type": "event_intercept_response", "id": "1", "modified_args": "ls"}, "modified_args must be an object"),
-        ({"type": "event_intercept_response", "id": "1", "modified_args": True}, "modified_args must be an object"),
         ({"type": "event_intercept_response", "id": "1", "system_prompt": 5}, "system_prompt must be a string"),
         ({"type": "event_intercept_response", "id": "1", "system_prompt": False}, "system_prompt must be a string"),
         ({"type": "tool_result", "id": "1", "content": "text"}, "content must be an array, not a string"),

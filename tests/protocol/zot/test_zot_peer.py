@@ -58,8 +58,8 @@ def test_a_reply_that_cannot_be_read_fails_its_call_now() -> None:
     assert peer.receive(line(type="tool_result", id="1", content="text")) == [
         BadReply("1", "content must be an array, not a string")
     ]
-    assert peer.receive(line(type="event_intercept_response", id="2", modified_args=[1])) == [
-        BadReply("2", "modified_args must be an object, not an array")
+    assert peer.receive(line(type="event_intercept_response", id="2", block=[1])) == [
+        BadReply("2", "block must be true or false, not an array")
     ]
     assert peer.receive(line(type="tool_result", id="1")) == [Stray("tool_result", "1")]
 
