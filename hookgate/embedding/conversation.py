@@ -147,9 +147,8 @@ class Conversation:
         messages = self._session.transcript.messages
         self._history.stamp(messages)
         match told.payload:
-            # A call that was cut off has no message yet.
-            case CallEnded(call=call, outcome=outcome) if outcome.is_error and messages[-1].tool_call_id == call.id:
-                self._history.failed(messages[-1])
+            case CallEnded(call=call, outcome=outcome) if outcome.is_error:
+                self._history.failed(call.id, messages)
             case _:
                 pass
         if narration is not None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from time import time_ns
 
-from hookgate.loop.sessions.transcript import NO_RESULT
+from hookgate.loop.sessions.transcript import NO_RESULT, NOT_RUN
 from hookgate.protocol.interfaces import Redactor
 from hookgate.protocol.rpc.blocks import Block, CallBlock, ResultBlock, Text, message_content
 from hookgate.protocol.rpc.responses import TranscriptMessage
@@ -20,6 +20,8 @@ class History:
         # The message itself is kept too, so that its identity is not given to another.
         self._times: dict[int, tuple[Message, int]] = {}
         self._failed: set[int] = set()
+        # Calls whose results are to come, as errors.
+        self._cut_off: set[str] = set()
 
     def stamp(self, messages: Sequence[Message]) -> None:
         """Whatever is new has come just now; what is gone is forgotten."""
@@ -29,17 +31,25 @@ class History:
         now, before = time_ns(), self._times
         self._times = {id(it): before.get(id(it), (it, now)) for it in messages}
         self._failed &= self._times.keys()
+        for it in messages:
+            if it.tool_call_id in self._cut_off and id(it) not in before:
+                self._cut_off.discard(it.tool_call_id)
+                self._failed.add(id(it))
 
-    def failed(self, message: Message) -> None:
-        """This result is an error."""
-        self._failed.add(id(message))
+    def failed(self, call_id: str, messages: Sequence[Message]) -> None:
+        """The result of this call is an error; it may not be among the messages yet."""
+        if messages and messages[-1].tool_call_id == call_id:
+            self._failed.add(id(messages[-1]))
+        else:
+            self._cut_off.add(call_id)
 
     def shown(self, messages: Sequence[Message], redactor: Redactor) -> tuple[TranscriptMessage, ...]:
         self.stamp(messages)
         return tuple(self._shown(message, redactor) for message in messages)
 
     def _shown(self, message: Message, redactor: Redactor) -> TranscriptMessage:
-        is_error = id(message) in self._failed or (message.role == "tool" and message.content == NO_RESULT)
+        cut_off = message.role == "tool" and message.content in (NO_RESULT, NOT_RUN)
+        is_error = cut_off or id(message) in self._failed
         content = message_content(message, is_error=is_error)
         if message.role != "user":
             content = tuple(redacted(block, redactor) for block in content)

@@ -55,6 +55,8 @@ class Batch:
     interrupted: Callable[[], bool] = lambda: False
     cut_off: list[CallAudit] = field(default_factory=list[CallAudit])
     """The records of calls whose turn ended before they did, for whoever writes its end."""
+    left: dict[str, str] = field(default_factory=dict[str, str])
+    """What the model is told of these calls, by their ids, for whoever writes its end."""
 
     @property
     def redactor(self) -> Redactor:
@@ -133,8 +135,8 @@ class Ready:
 @dataclass(frozen=True, slots=True)
 class Settled:
     """A call with its result. `by` says who gave it, within `duration_ns`; "": nobody has run anything, and `skipped`
-    says why in the event. `outbox`, what people read of it, and `audits`, its record, are stored with the result in
-    one step."""
+    says why in the event. `cut_short`: the turn ended before it did, and this is as far as it had come. `outbox`,
+    what people read of it, and `audits`, its record, are stored with the result in one step."""
 
     call: ProposedCall | ToolCall
     result: ToolResult
@@ -143,3 +145,4 @@ class Settled:
     by: Literal["", "hook", "tool"] = ""
     duration_ns: int = 0
     audits: tuple[CallAudit, ...] = ()
+    cut_short: bool = False

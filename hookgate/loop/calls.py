@@ -61,7 +61,7 @@ async def run_calls(batch: Batch, calls: Sequence[Asked], record: Record) -> boo
                 tell_ended(batch, final)
                 handled = handled and final.result.response_handled
         except BaseException:
-            cut_off(batch, under_way)
+            cut_off(batch, under_way, calls[ended + len(under_way) :])
             batch.cut_off.extend(cut_off_audit(batch, call) for call in calls[ended:])
             raise
     return handled

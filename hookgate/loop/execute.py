@@ -47,24 +47,28 @@ async def execute(batch: Batch, under_way: list[Ready | Settled], place: int) ->
     if batch.events.heard(ToolExecStart):
         batch.events.emit(ToolExecStart.of(item.call), batch.step)
     # What comes back from here is executed no more, so hooks see the call as everybody else does.
-    call, result, begun = presentable(batch.redactor, item.call), ToolResult(""), perf_counter_ns()
+    call, by, begun = presentable(batch.redactor, item.call), "hook" if tool is None else "tool", perf_counter_ns()
+    left = [ToolResult("")]
     try:
         if tool is not None:
-            result = await _executed(batch, item, tool)
+            result = await _executed(batch, item, tool, left)
         else:
             batch.memo.clear()
             result = sound(await batch.agent.gate.answer_owned(batch.step, item.call, item.spec))
         result = batch.presented(result)
-    finally:
-        by = "hook" if tool is None else "tool"
-        done = under_way[place] = Settled(call, result, by=by, duration_ns=perf_counter_ns() - begun)
+    except BaseException:
+        duration_ns = perf_counter_ns() - begun
+        under_way[place] = Settled(call, left[-1], by=by, duration_ns=duration_ns, cut_short=True)
+        raise
+    done = under_way[place] = Settled(call, result, by=by, duration_ns=perf_counter_ns() - begun)
     if item.is_kept:
         await batch.journal.work.finish(batch.claim, batch.id_of(item.call), result, done.duration_ns)
 
 
-async def _executed(batch: Batch, item: Ready, tool: Tool) -> ToolResult:
+async def _executed(batch: Batch, item: Ready, tool: Tool, left: list[ToolResult]) -> ToolResult:
     """From the memo where it may be; else by running, under the workspace lease, with what the call changes on
-    record. A call that may change something voids the memo, however it ends."""
+    record. A call that may change something voids the memo, however it ends. `left`: what it has come to where it is
+    cancelled."""
     around, tally, spec, call = batch.agent.around, batch.agent.tally, item.spec, item.call
     batch.used.add(spec.provider)
     tally.executed += 1
@@ -78,6 +82,7 @@ async def _executed(batch: Batch, item: Ready, tool: Tool) -> ToolResult:
         async with around.lease.held(spec.lease, call.name), around.running(spec):
             call_context.secret_from.set(batch.redactor.cut_from)
             call_context.user.set(batch.step.chat.user)
+            call_context.cut_short.set(left.append)
             with (
                 working_for(batch.step.chat),
                 telling(batch, call.id) if batch.events.heard(CallProgressed) else nullcontext(),

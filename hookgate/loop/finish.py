@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from hookgate.hooks.verdicts import Dropped
 from hookgate.loop.attachments import kept, sendable
 from hookgate.loop.batch import Batch, Ready, Settled
-from hookgate.loop.sessions.transcript import NO_RESULT
+from hookgate.loop.sessions.transcript import NO_RESULT, NOT_RUN
 from hookgate.protocol.chat import Outbound
 from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.events.inside import CallEnded
 from hookgate.protocol.events.payloads import ToolExecEnd, ToolExecSkipped
+from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.redacting import presentable
 from hookgate.protocol.values import Fault, FaultKind, Finished, ProposedCall, ToolCall, ToolResult
+from hookgate.tools.decode import ReadCall
 from hookgate.tools.dispatch import sound
 
 DELIVERED = (
@@ -45,15 +47,42 @@ async def finish(batch: Batch, done: Ready | Settled) -> Settled:
     return final
 
 
-def cut_off(batch: Batch, under_way: Iterable[Ready | Settled]) -> None:
-    """Calls whose results nobody will hear of any more: whoever heard of the start hears of an end."""
-    for item in under_way:
-        if isinstance(item, Ready):
-            batch.agent.tally.dropped += item.tool is not None
-        elif item.by:
-            lost = ToolResult(NO_RESULT, is_error=True, error=Fault("unknown", item.call.name, NO_RESULT))
-            batch.events.emit(ToolExecEnd.of(item.call, lost, item.duration_ns), batch.step)
-            batch.events.emit(CallEnded(_shown(batch, item), lost, "cancelled", True), batch.step)
+def cut_off(
+    batch: Batch, under_way: Sequence[Ready | Settled], waiting: Sequence[ReadCall | Ready | Settled]
+) -> None:
+    """Calls whose results nobody will hear of any more: whoever heard of them hears of an end, and the model is told
+    how far each had come."""
+    batch.agent.tally.dropped += sum(isinstance(it, Ready) and it.tool is not None for it in under_way)
+    for item in (*under_way, *waiting):
+        proposed, ran = item.proposed if isinstance(item, ReadCall) else item.call, False
+        lost = ToolResult(NOT_RUN, is_error=True, error=Fault("unknown", proposed.name, NOT_RUN))
+        match item:
+            case ReadCall(call=call):
+                proposed = call if isinstance(call, ToolCall) else proposed
+            case Ready(begun=begun):
+                lost = _unknown(item.call) if begun else lost
+            case Settled(by=""):
+                lost = batch.presented(sound(item.result))
+            case Settled():
+                ran, lost = True, _so_far(batch, item) or _unknown(item.call)
+                batch.events.emit(ToolExecEnd.of(item.call, lost, item.duration_ns), batch.step)
+        batch.left[proposed.id] = lost.for_llm
+        batch.events.emit(CallEnded(_shown(batch, proposed), lost, "cancelled", ran), batch.step)
+
+
+def _unknown(call: ToolCall | ProposedCall) -> ToolResult:
+    return ToolResult(NO_RESULT, is_error=True, error=Fault("unknown", call.name, NO_RESULT))
+
+
+def _so_far(batch: Batch, item: Settled) -> ToolResult | None:
+    """What a call has come to that was cut short; None where that is nothing, or a hook would have had to see it."""
+    assert isinstance(item.call, ToolCall)  # noqa: S101 - what nobody could read does not run
+    if not item.cut_short or not item.result.for_llm:
+        return None
+    question = Question(Stage.AFTER_TOOL, batch.step, Finished(item.call, item.result, item.duration_ns))
+    # hookgate's own guards there give advice, and keep nothing from anybody.
+    judges = (it for it in batch.agent.gate.chains.matching(question) if not it.rules.inside)
+    return None if any(it.answers_at(Stage.AFTER_TOOL) for it in judges) else batch.presented(sound(item.result))
 
 
 async def _delivered(batch: Batch, done: Settled) -> Settled:
@@ -113,10 +142,9 @@ def tell_ended(batch: Batch, done: Settled) -> None:
     elif fault is not None and fault.denied_by and not ran:
         status = "blocked"
     raw = batch.redactor.text(done.call.arguments) if isinstance(done.call, ProposedCall) else ""
-    batch.events.emit(CallEnded(_shown(batch, done), done.result, status, ran, raw), batch.step)
+    batch.events.emit(CallEnded(_shown(batch, done.call), done.result, status, ran, raw), batch.step)
 
 
-def _shown(batch: Batch, done: Settled) -> ToolCall:
-    """The call as everybody may read it, without arguments where they cannot be read."""
-    call = done.call
+def _shown(batch: Batch, call: ToolCall | ProposedCall) -> ToolCall:
+    """As everybody may read it, without arguments where they cannot be read."""
     return presentable(batch.redactor, call if isinstance(call, ToolCall) else ToolCall(call.id, call.name, {}))

@@ -95,7 +95,8 @@ class Turn:
         """For the calls of a reply to this request."""
         parts = (self.agent, self.outlet, self.transcript.held, step, request, snapshot, self.journal)
         rest = (self.memo, self.carried.used, self.slot)
-        batch = Batch(*parts, *rest, interrupted=lambda: bool(self.steering), cut_off=self.transcript.cut_off)
+        cut_off, left = self.transcript.cut_off, self.transcript.left
+        batch = Batch(*parts, *rest, interrupted=lambda: bool(self.steering), cut_off=cut_off, left=left)
         its = self.within
         return batch if its is None else replace(batch, within=its, within_writer=its.writer)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 import trio
 
-from hookgate.loop.sessions.transcript import NO_RESULT
+from hookgate.loop.sessions.transcript import NO_RESULT, NOT_RUN
 from hookgate.protocol.events.payloads import TurnEnd
 from hookgate.protocol.hook.answers import CONTINUE, Abort, Answer
 from hookgate.protocol.hook.stages import Question, Stage
@@ -55,7 +55,7 @@ async def test_a_call_that_ran_before_the_abort_is_not_called_unrun(bench: MakeB
     made = bench(asks_for("a", "b"), tools=tools, hooks=[hook("h", {Stage.AFTER_TOOL: Abort("x")})])
     await made.play()
     assert len(tools[0].seen) == 1
-    assert made.results() == [NO_RESULT, NO_RESULT]
+    assert made.results() == [NO_RESULT, NOT_RUN]
     assert "may have run" in NO_RESULT
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -10,23 +10,25 @@ import trio
 import trio.testing
 from structlog.testing import capture_logs
 
+from hookgate.hooks.rules import Mount
 from hookgate.loop.gateway import BUSY
 from hookgate.loop.sessions.carried import MAX_NEWS
 from hookgate.loop.sessions.claims import LEASE_S
 from hookgate.loop.sessions.jobs import MAX_QUEUED
-from hookgate.loop.sessions.transcript import NO_RESULT
+from hookgate.loop.sessions.transcript import NO_RESULT, NOT_RUN
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.events.payloads import SteeringInjected, TurnEnd
 from hookgate.protocol.hook.answers import CONTINUE, Answer, Ask
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.journal.values import Arrival, ArrivalKind, Claim, Unfinished
-from hookgate.protocol.values import ToolCall
+from hookgate.protocol.values import ToolCall, ToolResult
 from hookgate.providers.scripted import ScriptStep
 from hookgate.store.journal import open_journal
 from hookgate.store.memory import MemoryJournal
 from hookgate.store.memory.intake import Intake
 from hookgate.store.memory.work import Work
+from hookgate.tools import call_context
 from tests.loop.recording import CHAT, OTHER, Bench, FunctionTool, asks_for, hook, says
 
 MakeBench = Callable[..., Bench]
@@ -176,7 +178,28 @@ async def test_stop_while_a_tool_runs_cancels_the_tool(bench: MakeBench) -> None
     await stopped_while(made, running.wait)
     assert cancelled.is_set()
     assert len(tool.seen) == 1
-    assert made.results() == [NO_RESULT, NO_RESULT]
+    assert made.results() == [NO_RESULT, NOT_RUN]
+
+
+@pytest.mark.parametrize(
+    ("hooks", "told"), [((), "half of it"), ((hook("h", {Stage.AFTER_TOOL: CONTINUE}),), NO_RESULT)]
+)
+async def test_what_a_stopped_call_had_come_to_is_told_unless_a_hook_would_have_had_to_see_it(
+    bench: MakeBench, hooks: Sequence[Mount], told: str
+) -> None:
+    running = trio.Event()
+
+    async def work(_call: ToolCall) -> str:
+        running.set()
+        try:
+            await trio.sleep_forever()
+        finally:
+            call_context.cut_short.get()(ToolResult("half of it"))
+        return ""
+
+    made = bench(asks_for("t"), says("later"), tools=[FunctionTool("t", work)], hooks=list(hooks))
+    await stopped_while(made, running.wait)
+    assert made.results() == [told]
 
 
 async def test_stop_while_a_person_is_asked_runs_nothing(bench: MakeBench) -> None:

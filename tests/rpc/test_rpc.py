@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from hookgate import __version__
+from hookgate.loop.sessions.transcript import NOT_RUN
 from tests.cli.rpc_client import Client, Frame, one, open_rpc, scripted, types
 from tests.model_server import calls, cut, fails, hang, open_model_server, says
 
@@ -328,9 +329,13 @@ async def test_an_abort_in_a_tool_answers_every_call_of_the_batch(tmp_path: Path
         assert types(frames) == ["response", "tool_result", "done"]
         results = [f for f in frames if f["type"] == "tool_result"]
         assert [(r["id"], r["is_error"]) for r in results] == [("c1", True), ("c2", True)]
+        told = [r["content"][0]["text"] for r in results]
+        assert told[0].startswith("$ echo up; sleep 60\n\nup\n\n[exit -1]  Took ")
+        assert told[1] == NOT_RUN
         assert not (tmp_path / "made.txt").exists()
-        shown = (await client.ask("get_messages"))["data"]["messages"][-2:]
-        assert [m["content"][0]["is_error"] for m in shown] == [True, True]
+        shown = [m["content"][0] for m in (await client.ask("get_messages"))["data"]["messages"][-2:]]
+        assert [it["is_error"] for it in shown] == [True, True]
+        assert [it["content"][0]["text"] for it in shown] == told
 
 
 async def test_an_abort_before_anything_began_leaves_the_queue_alone(tmp_path: Path) -> None:

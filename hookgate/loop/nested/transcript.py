@@ -58,7 +58,7 @@ class TaskTranscript(Transcript):
     ) -> None:
         """The message goes on, so nothing ends but this; the call's result says `why`."""
         await self.append(*self._last(messages, handed_over), outbox=outbox, audits=tuple(self.cut_off))
-        self.cut_off.clear()
+        self._forget_cut_off()
         if not self._outlives:
             # Nobody comes back to it.
             await self.work.rewind(self.held, 1)

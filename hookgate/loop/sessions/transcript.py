@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from hookgate.protocol.journal.values import Claim, Conversation, Outcome
 
 NO_RESULT = "No result: the turn ended before this call did. It may have run."
-"""Nobody knows here whether it had begun; a model that is told it had not would run it again."""
+"""Nobody knows here how far it had come; a model that is told it had not begun would run it again."""
+NOT_RUN = "It did not run: the turn ended before this call began."
 
 
 CHARACTERS_PER_TOKEN = 4
@@ -37,6 +38,8 @@ class Transcript:
         self.work = work
         self.cut_off: list[CallAudit] = []
         """Records of calls that end with the turn."""
+        self.left: dict[str, str] = {}
+        """What the model is told of them, by their ids."""
         self._fence = -1
         self._begun = 1
         self._entries: list[Entry] = []
@@ -91,7 +94,7 @@ class Transcript:
             await self._load()
         self.claim, self._fence = claim, claim.fence
         self._joined, self._read = [], []
-        self.cut_off.clear()
+        self._forget_cut_off()
         # A summary stands first, and has the highest number.
         self._begun = claim.first or max((it.number for it in self._entries), default=0) + 1
         if claim.first:
@@ -137,7 +140,7 @@ class Transcript:
         drafts = self._last(messages, handed_over)
         self._wrote(await self.work.complete(self.held, outcome, drafts, outbox, self._read, self.cut_off, why))
         self.claim = None
-        self.cut_off.clear()
+        self._forget_cut_off()
         self._forget_calls()
 
     async def renew(self, lease_s: float) -> None:
@@ -158,7 +161,7 @@ class Transcript:
 
     def _last(self, messages: Iterable[Message], handed_over: Container[str] = ()) -> list[Draft]:
         left = (call.id for call in open_calls(self._entries) if call.id not in handed_over)
-        unanswered = (Message("tool", NO_RESULT, tool_call_id=it) for it in left)
+        unanswered = (Message("tool", self.left.get(it, NO_RESULT), tool_call_id=it) for it in left)
         return [Draft(message) for message in (*unanswered, *messages)]
 
     async def _load(self) -> None:
@@ -173,6 +176,10 @@ class Transcript:
         for message, entry in self.stored.joined:
             if entry >= self._begun:
                 (self._read if entry < replied else self._joined).append(message)
+
+    def _forget_cut_off(self) -> None:
+        self.cut_off.clear()
+        self.left.clear()
 
     def _forget_calls(self) -> None:
         """Nobody goes on with them any more."""

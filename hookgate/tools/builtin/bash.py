@@ -98,9 +98,14 @@ class Bash:
         return await (self._run(line, command) if room is None else _put_aside(room, line, command))
 
     async def _run(self, line: str, command: Command) -> ToolResult:
-        capture = Capture(self._sandbox.tmp)
+        capture, began = Capture(self._sandbox.tmp), trio.current_time()
         try:
             ended = await run_command(command, _Watched(capture))
+        except BaseException:
+            # Cancelled, alone or in a group; what could not even be started has its own result.
+            killed = Ended(-1, timed_out=False, seconds=trio.current_time() - began, pid=0)
+            call_context.cut_short.get()(_judged(_text(line, capture.text(), killed), killed, command.timeout_s))
+            raise
         finally:
             with trio.CancelScope(shield=True):
                 await capture.close()
