@@ -76,17 +76,18 @@ def _intercept_reply(members: Members) -> InterceptReply:
     prompt = members.get("system_prompt")
     if prompt is not None and not isinstance(prompt, str):
         raise BadMessage(f"system_prompt must be a string, not {kind_of(prompt)}")
-    args = members.get("modified_args")
-    wrong = args is not None and not isinstance(args, dict)
+    args, problem = members.get("modified_args"), ""
+    if args is not None and not isinstance(args, dict):
+        # The extension wants other arguments than these: zot runs no call with them either.
+        args, problem = None, f"modified_args must be an object, not {kind_of(args)}"
     return InterceptReply(
         id=_text(members, "id"),
         block=_flag(members, "block"),
         reason=_text(members, "reason"),
-        modified_args=None if wrong else cast("Members | None", args),
+        modified_args=cast("Members | None", args),
         replace_text=_text(members, "replace_text"),
         system_prompt=prompt,
-        # The extension wants other arguments than these: zot runs no call with them either.
-        problem=f"modified_args must be an object, not {kind_of(args)}" if wrong else "",
+        problem=problem,
     )
 
 

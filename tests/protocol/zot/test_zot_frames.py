@@ -68,7 +68,13 @@ FRAMES: list[tuple[dict[str, Any], Frame]] = [
             {"type": "event_intercept_response", "id": "1", "block": True, "modified_args": args},
             InterceptReply("1", True, problem=f"modified_args must be an object, not {kind}"),
         )
-        for args, kind in (("ls", "a string"), ("", "a string"), (False, "false"), ([], "an array"), (7, "a number"))
+        for args, kind in (
+            ("ls", "a string"),
+            ("", "a string"),
+            (False, "a boolean"),
+            ([], "an array"),
+            (7, "a number"),
+        )
     ),
     ({"type": "tool_result", "id": "1", "content": []}, ToolReply("1")),
     ({"type": "tool_result", "id": "1"}, ToolReply("1")),
