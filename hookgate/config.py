@@ -6,6 +6,7 @@ Every mistake is a ConfigError with the place in the file; nothing unknown is ev
 from __future__ import annotations
 
 import os
+import shlex
 import tomllib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -174,6 +175,15 @@ def no_model(config: Config) -> ConfigError:
 def git_environment() -> dict[str, str]:
     """What `git clone` starts from: all that is not for models, for ssh agents, proxies and credential helpers."""
     return {name: value for name, value in os.environ.items() if name not in _FOR_HOOKGATE_ALONE}
+
+
+def pager() -> tuple[list[str], dict[str, str]]:
+    """The words of `$PAGER`, else of less, and what it starts from: as git, and without a way to start others."""
+    try:
+        words = shlex.split(os.environ.get("PAGER") or "less")
+    except ValueError:
+        words = ["less"]
+    return words, {**git_environment(), "LESSSECURE": "1"}
 
 
 def rpc_token() -> str:

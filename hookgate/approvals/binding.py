@@ -19,8 +19,9 @@ from hookgate.protocol.values import Step, ToolCall, ToolSpec
 class Subject:
     """A call that somebody wants a person asked about, and the work that it belongs to. `id` names it in its
     conversation; `spec` None: a hook has answered for a tool that nobody offers. `while_asking` is held while
-    it waits for people; `may_not_wait` says why it cannot. `files`: the digest of the scripts that it names. `wake`:
-    something for a chat has been stored. `goes_on`: after a crash, as the call that it began as."""
+    it waits for people; `may_not_wait` says why it cannot. `files`: the digest of the files that it names. `wake`:
+    something for a chat has been stored. `goes_on`: after a crash, as the call that it began as. `place`: among what
+    people are asked besides."""
 
     claim: Claim
     step: Step
@@ -32,6 +33,7 @@ class Subject:
     while_asking: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
     wake: Callable[[Chat], None] = lambda _chat: None
     goes_on: bool = False
+    place: str = ""
 
 
 @dataclass(frozen=True, slots=True)

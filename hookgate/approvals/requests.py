@@ -47,7 +47,7 @@ log = structlog.get_logger("hookgate.approvals")
 RULES_CHANGED = "the rules for it have changed"
 LEAST_TYPED = 4
 """Characters of an id."""
-SCRIPT_CHANGED = "a file that it runs is another one than was shown"
+SCRIPT_CHANGED = "a file that it runs or changes is another one than was shown"
 PEOPLE_CHANGED = "who may decide it has changed"
 
 
@@ -141,11 +141,13 @@ class Approvals:
         judged again."""
         subject = replace(subject, files=await self._files(subject.call))
         approvals, grants, lasting = list[Approval](), list[str](), list[Callable[[], None]]()
-        for wish in wishes:
+        for number, wish in enumerate(wishes, 1):
             if grant := await self.grants.covering(subject, wish):
                 grants.append(grant.id)
                 continue
-            asked = await self._asked(subject, wish, policy(wishes), channel)
+            among = f"question {number} of {len(wishes)}" if len(wishes) > 1 else ""
+            placed = replace(subject, place=", ".join(filter(None, (subject.place, among))))
+            asked = await self._asked(placed, wish, policy(wishes), channel)
             if isinstance(asked, Refused):
                 return asked
             approvals.append(Approval(asked.request.id, asked.request.digest))

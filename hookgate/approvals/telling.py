@@ -12,7 +12,7 @@ from hookgate.protocol.journal.decisions import Standing, StoredRequest
 
 def cards(stored: StoredRequest, where: Iterable[Place]) -> tuple[Outbound, ...]:
     """One for each chat, but where somebody answers in place."""
-    title, chats = stored.shown.title, (place.chat for place in where if place.in_place is None)
+    title, chats = stored.shown.headline, (place.chat for place in where if place.in_place is None)
     return tuple(Outbound(chat, title, kind="notice", request=stored.id) for chat in chats)
 
 
@@ -22,7 +22,7 @@ def asked_elsewhere(stored: StoredRequest) -> tuple[Outbound, ...]:
     if shown.chat in stored.places:
         return ()
     chats = ", ".join(chat.session_key for chat in stored.places)
-    return (_notice(shown.chat, f"{shown.title} It waits for {whose(shown)}, asked in {chats}."),)
+    return (_notice(shown.chat, f"{shown.headline} It waits for {whose(shown)}, asked in {chats}."),)
 
 
 def outcome_told(standing: Standing) -> tuple[Outbound, ...]:
@@ -38,11 +38,11 @@ def outcome_told(standing: Standing) -> tuple[Outbound, ...]:
     elif standing.state == "refused" and vote is not None and vote.voter is not None:
         said = f"{vote.name} has refused it{': ' + vote.reason if vote.reason else ''}."
     everywhere = chats if shown.chat in chats else (shown.chat, *chats)
-    return tuple(_notice(chat, f"{shown.title} {said}") for chat in everywhere)
+    return tuple(_notice(chat, f"{shown.headline} {said}") for chat in everywhere)
 
 
 def reminders(stored: StoredRequest) -> tuple[Outbound, ...]:
-    text = f"{stored.shown.title} {silence(stored.shown).capitalize()}; it still waits."
+    text = f"{stored.shown.headline} {silence(stored.shown).capitalize()}; it still waits."
     return tuple(_notice(chat, text) for chat in stored.places)
 
 

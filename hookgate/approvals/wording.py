@@ -31,6 +31,7 @@ def request_of(subject: Subject, wish: Wish, directory: str, redactor: Redactor 
         always=_always(subject, wish),
         extension=step.extension,
         terms=wish.terms,
+        place=subject.place,
     )
     return request if redactor is None else presentable_request(redactor.for_questions, request)
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from hookgate.approvals.grants import Parts
     from hookgate.protocol.values import ToolCall
 
+FILES_IN = {BASH.name: "command", "write": "path", "edit": "path"}
+"""By tool, the argument that names files which a yes is bound to."""
 WITH_A_PATH = frozenset({"read", "write", "edit", "ls", "grep", "glob", SEND_FILE})
 
 
@@ -43,9 +45,10 @@ _WORD = re.compile(r"[^\s'\"`;|&<>()$=]+")
 
 
 def scripts_in(workspace: Path, call: ToolCall) -> str:
-    """The digest of all files that a command line names in whatever way; empty: none. Blocks."""
-    command = call.arguments.get("command") if call.name == BASH.name else None
-    words = dict.fromkeys(_WORD.findall(command)) if isinstance(command, str) else ()
+    """The digest of all files that a command line names in whatever way, and of the one that a call writes: people
+    have seen what it makes of that; empty: none. Blocks."""
+    said = call.arguments.get(FILES_IN.get(call.name, ""))
+    words = dict.fromkeys(_WORD.findall(said) if call.name == BASH.name else [said]) if isinstance(said, str) else ()
     files = [(word, path) for word in words if isfile(path := workspace / word)][:MOST_FILES]
     digest = sha256()
     for word, path in files:

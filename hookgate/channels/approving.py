@@ -7,25 +7,51 @@ from hookgate.channels.printable import MAX_NAME_CHARS, named
 from hookgate.channels.question import Part, Question, measured
 from hookgate.protocol.approval import ApprovalRequest, usual_title
 from hookgate.protocol.codec import encode
+from hookgate.protocol.dataclasses import dataclass, replace
+
+CHANGES = "if the file changes before the call runs, the call does not run"
 
 
-def asking(request: ApprovalRequest) -> Dialogue:
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """What a call would make of a file as it is now: a diff without secrets, and with them. Without a diff, why there
+    is none."""
+
+    path: str
+    diff: str = ""
+    true: str = ""
+    problem: str = ""
+
+
+def asking(request: ApprovalRequest, picture: Picture | None = None) -> Dialogue:
     words = {"y": "once", "yes": "once", "once": "once"}
     words |= {word: grant for grant in request.grants if grant != "once" for word in (grant, grant[0])}
-    revealed = question(request.unredacted) if request.unredacted is not None else None
-    return Dialogue(question(request), Answers(words), revealed)
+    hides = request.unredacted is not None or (picture is not None and picture.diff != picture.true)
+    shown = question(request, picture, hides=hides)
+    if not hides:
+        return Dialogue(shown, Answers(words))
+    bare = None if picture is None else replace(picture, diff=picture.true)
+    return Dialogue(shown, Answers(words), question(request.unredacted or request, bare))
 
 
-def question(request: ApprovalRequest) -> Question:
+def question(request: ApprovalRequest, picture: Picture | None = None, *, hides: bool = False) -> Question:
+    """`hides`: there is the same with nothing hidden."""
     tool, asker = named(request.call.name), named(request.asked_by)
     whose = f"The extension {named(request.extension)} wants to run {tool}." if request.extension else f"Run {tool}?"
-    parts = (*_said(request), *_arguments(request))
-    foot = [measured(request.call.name, parts, request.digest)]
+    said, arguments = _said(request), _arguments(request)
+    foot = [measured(request.call.name, (*said, *arguments), request.digest)]
     if "session" in request.grants:
         foot.insert(0, f"session: every {tool} call of this conversation that {asker} asks about")
-    if request.unredacted is not None:
+    if hides or request.unredacted is not None:
         foot.append("secrets are hidden; [r]eveal shows them")
-    return Question(f"{whose}  ({asker} asks)", parts, tuple(foot), _prompt(request))
+    head = f"{whose}  ({asker} asks{', ' + request.place if request.place else ''})"
+    drawn = picture is not None and bool(picture.diff)
+    prompt = _prompt(request, reveals=hides or request.unredacted is not None, views=drawn)
+    if picture is None or not drawn:
+        note = [] if picture is None else [Part("its file", picture.problem)]
+        return Question(head, (*said, *note, *arguments), tuple(foot), prompt)
+    diff = Part(f"what it would change in {named(picture.path)}", picture.diff)
+    return Question(head, (*said, diff), (CHANGES, *foot), prompt, tuple(arguments))
 
 
 def _said(request: ApprovalRequest) -> list[Part]:
@@ -49,12 +75,13 @@ def _arguments(request: ApprovalRequest) -> list[Part]:
     return parts
 
 
-def _prompt(request: ApprovalRequest) -> str:
+def _prompt(request: ApprovalRequest, *, reveals: bool, views: bool) -> str:
     offers = [
         "[y]es once",
         *(["[s]ession"] if "session" in request.grants else []),
         *(["[a]lways"] if request.always else []),
-        *(["[r]eveal"] if request.unredacted is not None else []),
+        *(["[r]eveal"] if reveals else []),
+        *(["[v]iew"] if views else []),
         "[n]o",
     ]
     return f"  allow? {', '.join(offers)}: "

@@ -1,15 +1,19 @@
-"""A question until it is answered: page by page, hidden and revealed, anew when the window changes its size.
+"""A question until it is answered: its head and its tail, or all of it; hidden and revealed; anew where the window
+changes its size.
 
 Nothing counts as a yes before all of it has been shown. `Dialogue` reads and writes nothing; `hold` does.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Mapping
 
 import trio
 
-from hookgate.channels.question import Question
+from hookgate.channels.printable import one_line
+from hookgate.channels.question import Question, own_rows
+from hookgate.protocol.approval import reason_said
 from hookgate.protocol.dataclasses import dataclass
 
 Write = Callable[[str], None]
@@ -19,13 +23,20 @@ Ask = Callable[[str], Awaitable[str | None]]
 Size = Callable[[], tuple[int, int]]
 """Columns and rows of the terminal at this moment."""
 
+View = Callable[[str], Awaitable[bool]]
+"""Shows a text until somebody has seen enough of it; False where it cannot."""
+
 WHOLE = 1 << 30
 """So many rows has what is no terminal: nothing scrolls away there."""
 MIN_COLUMNS, MIN_ROWS = 24, 6
 LOOK_S = 0.2
-NO = "no"
-READ_ON = "  read on? [m]ore, [w]hole, [n]o: "
+NO, VIEW = "no", "view"
+READ_ON = "  read all: [v]iew, [w]hole, [n]o: "
 TOO_SMALL = "  The window is too small to show what is asked: make it larger, or [n]o: "
+UNREAD = "A yes counts once all of it has been shown."
+UNKNOWN = "{} is none of the answers, so nothing is decided yet."
+MAX_TYPED = 40
+_SAYS_NO = re.compile(r"no?(?:[\s,:.!]+(.*))?", re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +52,17 @@ YES_OR_NO = Answers({"y": "yes", "yes": "yes"}, otherwise=NO)
 
 
 class Dialogue:
-    """`revealed`: the same question with nothing hidden, where something is; `r` shows it."""
+    """`revealed`: the same question with nothing hidden, where something is; `r` shows it. `place`: among those that
+    wait at the same time. `reason`: what was said with a no."""
 
     def __init__(self, question: Question, answers: Answers, revealed: Question | None = None) -> None:
+        self.place = self.reason = ""
         self._question, self._answers, self._revealed = question, answers, revealed
-        self._rest: list[str] | None = None
-        self._whole = False
-        self._small = False
+        self._begun = self._small = self._read = self._unfolded = False
+        self._told = ""
 
     def text(self, size: tuple[int, int]) -> str:
-        """What to write before the prompt: the next page, or only what stands beside the prompt."""
+        """What to write before the prompt: the question, or only what stands beside the prompt."""
         columns, rows = size
         self._small = columns < MIN_COLUMNS or rows < MIN_ROWS
         if self._small:
@@ -58,48 +70,84 @@ class Dialogue:
             return ""
         # Some terminals wrap a row that fills them.
         width = columns - 1
-        lines: list[str] = []
-        if self._rest is None:
-            lines, self._rest = self._question.head_rows(width), self._question.body_rows(width)
-        page = len(self._rest) if self._whole else rows // 2
-        shown, self._rest = self._rest[:page], self._rest[page:]
-        lines += shown
-        if self._rest:
-            lines.append(f"  ... {len(self._rest):,} more rows")
-        else:
-            self._whole = True
+        lines = own_rows(self._told, width)
+        self._told = ""
+        if not self._begun:
+            lines += [*self._question.head_rows(width, self.place), *self._body(width, rows // 2)]
+            self._begun = True
         return "".join(f"{line}\n" for line in (*lines, *self._question.foot_rows(width)))
+
+    def whole(self, columns: int) -> str:
+        """All that there is, for a viewer of texts."""
+        rows, width = self._question, columns - 1
+        lines = (*rows.head_rows(width), *rows.body_rows(width), *rows.more_rows(width), *rows.foot_rows(width))
+        return "".join(f"{line}\n" for line in lines)
 
     @property
     def prompt(self) -> str:
-        return TOO_SMALL if self._small else READ_ON if self._rest else self._question.prompt
+        return TOO_SMALL if self._small else self._question.prompt if self._read else READ_ON
 
     def hear(self, typed: str) -> str | None:
-        """The answer, if what was typed is one."""
+        """The answer, if what was typed is one. With VIEW, `whole` is to be shown, and then `viewed` or `unfold` to
+        be called."""
         word = typed.strip().lower()
-        if word in ("n", NO):
+        if refused := _SAYS_NO.fullmatch(typed.strip()):
+            self.reason = reason_said(refused[1] or "")
             return NO
         if self._small:
             return None
-        if self._rest:
-            self._whole = word in ("w", "whole")
+        if word in ("v", "view"):
+            return VIEW
+        if not self._read:
+            if word in ("w", "whole"):
+                self.unfold()
+            else:
+                self._told = UNREAD if word in self._answers.words else self._unknown(typed)
             return None
         if self._revealed is not None and word in ("r", "reveal"):
             self._question, self._revealed = self._revealed, None
-            self._rest, self._whole = None, False
+            self._begun = self._read = self._unfolded = False
             return None
-        return NO if not word else self._answers.words.get(word, self._answers.otherwise)
+        answer = NO if not word else self._answers.words.get(word, self._answers.otherwise)
+        if answer is None:
+            self._told = self._unknown(typed)
+        return answer
+
+    def viewed(self) -> None:
+        """All of it has been seen, elsewhere."""
+        self._read = True
+
+    def unfold(self) -> None:
+        """It comes as a whole, at once."""
+        self._unfolded = True
+        self.again()
 
     def again(self) -> None:
         """From the beginning: what was shown has been folded anew by the terminal, and not at the gutter."""
-        self._rest = None
+        self._begun = False
+
+    def _body(self, width: int, room: int) -> list[str]:
+        rows = self._question.body_rows(width)
+        if self._unfolded or len(rows) <= room:
+            self._read = True
+            return [*rows, *(self._question.more_rows(width) if self._unfolded else ())]
+        tail = max(room // 3, 1)
+        hidden = f"  ... {len(rows) - room:,} of {len(rows):,} rows are not shown"
+        return [*rows[: room - tail], hidden, *rows[-tail:]]
+
+    def _unknown(self, typed: str) -> str:
+        shown = one_line(typed.strip())
+        return UNKNOWN.format(f'"{shown if len(shown) <= MAX_TYPED else shown[:MAX_TYPED] + "..."}"') if shown else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Console:
+    """`view` None: what is to be viewed is written."""
+
     write: Write
     ask: Ask
     size: Size
+    view: View | None = None
 
 
 async def hold(dialogue: Dialogue, console: Console) -> str | None:
@@ -118,10 +166,19 @@ async def hold(dialogue: Dialogue, console: Console) -> str | None:
                 console.write("\n")
             case [str(line), *_]:
                 answer = dialogue.hear(line)
-                if answer is not None:
+                if answer == VIEW:
+                    await _view(dialogue, console)
+                elif answer is not None:
                     return answer
             case _:
                 return None
+
+
+async def _view(dialogue: Dialogue, console: Console) -> None:
+    if console.view is not None and await console.view(dialogue.whole(console.size()[0])):
+        dialogue.viewed()
+    else:
+        dialogue.unfold()
 
 
 async def _resized(console: Console, size: tuple[int, int], scope: trio.CancelScope) -> None:

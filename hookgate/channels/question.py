@@ -32,21 +32,26 @@ class Part:
 @dataclass(frozen=True, slots=True)
 class Question:
     """`head`, `foot` and `prompt` are hookgate's own words; names in them have passed `named`. `foot` stands right
-    above the prompt."""
+    above the prompt. `more`: what `parts` say in another way, for whoever wants to read all."""
 
     head: str
     parts: tuple[Part, ...]
     foot: tuple[str, ...]
     prompt: str
+    more: tuple[Part, ...] = ()
 
-    def head_rows(self, width: int) -> list[str]:
-        return _own(self.head, width, "? ")
+    def head_rows(self, width: int, place: str = "") -> list[str]:
+        """`place`: among several questions."""
+        return own_rows(f"{self.head}  [{place}]" if place else self.head, width, "? ")
 
     def body_rows(self, width: int) -> list[str]:
-        return [row for part in self.parts for row in (*_own(f"{part.label}:", width), *_theirs(part.text, width))]
+        return _rows(self.parts, width)
+
+    def more_rows(self, width: int) -> list[str]:
+        return _rows(self.more, width)
 
     def foot_rows(self, width: int) -> list[str]:
-        return [row for line in self.foot for row in _own(line, width)]
+        return [row for line in self.foot for row in own_rows(line, width)]
 
 
 def measured(name: str, parts: tuple[Part, ...], digest: str = "") -> str:
@@ -62,8 +67,13 @@ def measured(name: str, parts: tuple[Part, ...], digest: str = "") -> str:
     return f"{named(name)}: {', '.join(counts)}{f'; sha256 {digest[:DIGEST_CHARS]}' if digest else ''}"
 
 
-def _own(text: str, width: int, begins: str = "  ") -> list[str]:
+def own_rows(text: str, width: int, begins: str = "  ") -> list[str]:
+    """Rows of hookgate's own words; none of an empty text."""
     return textwrap.wrap(text, width, initial_indent=begins, subsequent_indent="    ", break_on_hyphens=False)
+
+
+def _rows(parts: tuple[Part, ...], width: int) -> list[str]:
+    return [row for part in parts for row in (*own_rows(f"{part.label}:", width), *_theirs(part.text, width))]
 
 
 def _theirs(text: str, width: int) -> list[str]:

@@ -6,20 +6,21 @@ Knows no turn and no signal; where a line comes from is the caller's business.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
 import trio
 
-from hookgate.channels.approving import asking
-from hookgate.channels.dialogue import WHOLE, Ask, Console, Dialogue, Size, Write, hold
+from hookgate.channels.approving import Picture, asking
+from hookgate.channels.dialogue import WHOLE, Ask, Console, Dialogue, Size, View, Write, hold
 from hookgate.channels.panels import AWAITS, PanelView
 from hookgate.channels.printable import named, printable
 from hookgate.protocol.approval import GRANTS, ApprovalRequest, CannotAsk, Decide, Decision
 from hookgate.protocol.channel import PRESENT, UNLIMITED
 from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.media import inline, media_reference
+from hookgate.protocol.values import ToolCall
 
 if TYPE_CHECKING:
     from hookgate.protocol.zot.frames import Panel
@@ -32,6 +33,7 @@ MAX_HELD = 1000
 
 Prompt = Callable[[], str | None]
 """The prompt that stands open with what has been typed there; None where none does."""
+Draw = Callable[[ToolCall], Awaitable[Picture | None]]
 ERASE_LINE = "\r\x1b[K"
 
 _MARKS = {"answer": "", "output": "", "notice": "· ", "error": "! "}
@@ -62,11 +64,16 @@ class Terminal:
         ask: Ask | None,
         prompt: Prompt = lambda: None,
         size: Size = lambda: (80, WHOLE),
+        view: View | None = None,
     ) -> None:
         self._out = write
         self._ask = ask
         self._prompt = prompt
         self._size = size
+        self._view_text = view
+        self.picture: Draw | None = None
+        """What a call would make of a file, where that can be shown."""
+        self._waiting = self._asked = 0
         self._one_at_a_time = trio.Lock()
         self._held: deque[Callable[[], None]] | None = None
         self._dropped = 0
@@ -159,11 +166,17 @@ class Terminal:
         if self._ask is None:
             self.between(f"! {named(request.call.name)} is refused: {NOBODY}")
             raise CannotAsk(NOBODY)
-        answer = await self.put(asking(request))
+        drawn = await self.picture((request.unredacted or request).call) if self.picture is not None else None
+        dialogue = asking(request, drawn)
+        answer = await self.put(dialogue)
         if answer is None:
             raise CannotAsk("nobody answered")
-        grant = GRANTS.get(answer)
-        said = Decision(False, NAME, "the user said no") if grant is None else Decision(True, NAME, grant=grant)
+        grant, because = GRANTS.get(answer), f": {dialogue.reason}" if dialogue.reason else ""
+        said = (
+            Decision(False, NAME, f"the user said no{because}")
+            if grant is None
+            else Decision(True, NAME, grant=grant)
+        )
         await decide(said)
 
     async def put(self, dialogue: Dialogue) -> str | None:
@@ -171,18 +184,29 @@ class Terminal:
         answer any more."""
         if self._ask is None:
             return None
-        async with self._one_at_a_time:
-            self._close_line()
-            self._held = deque(maxlen=MAX_HELD)
-            answered = False
-            try:
-                answer = await hold(dialogue, Console(self._write, self._ask, self._size))
-                answered = True
-                return answer
-            finally:
-                if not answered:
-                    self._write(GONE)
-                self._release()
+        self._waiting += 1
+        try:
+            async with self._one_at_a_time:
+                self._asked += 1
+                among = self._asked + self._waiting - 1
+                dialogue.place = f"{self._asked} of {among}" if among > 1 else ""
+                return await self._answer(dialogue, self._ask)
+        finally:
+            self._waiting -= 1
+            self._asked = self._asked if self._waiting else 0
+
+    async def _answer(self, dialogue: Dialogue, ask: Ask) -> str | None:
+        self._close_line()
+        self._held = deque(maxlen=MAX_HELD)
+        answered = False
+        try:
+            answer = await hold(dialogue, Console(self._write, ask, self._size, self._view_text))
+            answered = True
+            return answer
+        finally:
+            if not answered:
+                self._write(GONE)
+            self._release()
 
     def _waits(self, act: Callable[[], None]) -> bool:
         if self._held is None:

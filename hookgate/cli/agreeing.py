@@ -6,7 +6,7 @@ import sys
 import termios
 from collections.abc import Awaitable, Callable
 
-from hookgate.channels.dialogue import YES_OR_NO, Dialogue
+from hookgate.channels.dialogue import VIEW, YES_OR_NO, Dialogue
 from hookgate.channels.printable import one_line
 from hookgate.channels.question import Question
 from hookgate.cli.printing import failed, screen_size
@@ -41,6 +41,9 @@ def agreed(question: Question) -> bool:
             answer = dialogue.hear(typed)
         else:
             dialogue.again()
+        if answer == VIEW:
+            dialogue.unfold()
+            answer = None
     return answer == "yes"
 
 

@@ -91,6 +91,11 @@ class Batch:
         """The journal's name for it."""
         return self.ids.get(call.id, call.id)
 
+    def place_of(self, call: ToolCall) -> str:
+        """Among the calls of its reply, for people; empty where it is the only one."""
+        ids = tuple(self.ids)
+        return f"call {ids.index(call.id) + 1} of {len(ids)}" if len(ids) > 1 and call.id in ids else ""
+
     def answers_about(self, call: ToolCall | ProposedCall) -> Answers | None:
         """What hooks have said about what this call shows people."""
         return answers_about(self.journal, self.claim, f"{self.claim.message}/{self.id_of(call)}")

@@ -18,6 +18,7 @@ from hookgate.loop.batch import Batch, Ready, Settled
 from hookgate.loop.nested.within import delegates
 from hookgate.protocol.approval import Wish
 from hookgate.protocol.codec import canonical
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.errors import ApprovalExpired
 from hookgate.protocol.events.inside import CallDecided, PersonAsked
 from hookgate.protocol.events.payloads import ToolExecStart
@@ -144,6 +145,7 @@ async def _permitted(
         parts = (batch.claim, batch.step, call, batch.id_of(call), spec, held)
         goes_on = spec is not None and delegates(spec)
         subject = Subject(*parts, while_asking=batch.while_asking, wake=batch.outlet.delivery.wake, goes_on=goes_on)
+        subject = replace(subject, place=batch.place_of(call))
         permit = await agent.approvals.settle(subject, wishes, batch.outlet.channel)
         if isinstance(permit, Refused):
             batch.events.emit(CallDecided(seen, "denied", "user", permit.reason), batch.step)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import field
 from typing import Literal
@@ -70,8 +71,8 @@ class ApprovalRequest:
     very call, with its true arguments.
 
     `always` says what that answer would be for; empty: there is no such answer. `extension`: the one that makes the
-    call, if one does. `unredacted`: the same with every secret that is replaced here, for whoever decides to look at;
-    None where none is.
+    call, if one does. `place`: `call 1 of 2`, where its reply has more of them. `unredacted`: the same with every
+    secret that is replaced here, for whoever decides to look at; None where none is.
     """
 
     id: str
@@ -87,6 +88,7 @@ class ApprovalRequest:
     always: str = ""
     extension: str = ""
     terms: Terms = Terms()
+    place: str = ""
     unredacted: ApprovalRequest | None = field(default=None, repr=False)
 
     @property
@@ -99,6 +101,13 @@ class ApprovalRequest:
             "always": bool(self.always),
         }
         return tuple(grant for grant, is_offered in offered.items() if is_offered)
+
+    @property
+    def headline(self) -> str:
+        """The title, with the tool's name where whoever asks has left that out."""
+        tool = self.call.name
+        named = re.search(rf"(?<!\w){re.escape(tool)}(?!\w)", self.title)
+        return self.title if named else f"{self.title} ({tool})"
 
     def seen_from(self, chat: Chat) -> ApprovalRequest:
         """Elsewhere people read who asks, and where."""
@@ -115,6 +124,11 @@ def usual_title(tool: str, extension: str, agent: str = "") -> str:
     if agent and not extension:
         return f"The agent {agent} wants to run {tool}."
     return f"The extension {extension} wants to run {tool}." if extension else f"Run {tool}?"
+
+
+def reason_said(text: str) -> str:
+    """Why somebody refuses, from what they have written behind the no."""
+    return re.sub(r"\Abecause\b[\s,:]*", "", text.strip(), flags=re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

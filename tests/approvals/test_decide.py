@@ -209,3 +209,11 @@ def test_people_are_known_by_any_of_their_ids() -> None:
     assert [KNOWN.has(it) for it in ("carl", "eve", "9")] == [True, False, False]
     assert [KNOWN.anybody_has(it) for it in ("ops", "dev")] == [True, False]
     assert KNOWN.known_as(eve) == "eve"
+
+
+@pytest.mark.parametrize(
+    ("title", "headline"),
+    [("Run ls?", "Run ls?"), ("It deletes tools.", "It deletes tools. (ls)"), ("Tools?", "Tools? (ls)")],
+)
+def test_the_tools_name_stands_beside_every_title(title: str, headline: str) -> None:
+    assert replace(REQUEST, call=replace(CALL, name="ls"), title=title).headline == headline

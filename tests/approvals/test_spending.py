@@ -46,7 +46,7 @@ async def test_a_call_does_not_begin_where_a_file_that_it_runs_is_another_one_by
     one, other = await permitted(house), await permitted(house)
     await house.approvals.spend(one)
     scripts["ls"] = "something else"
-    with pytest.raises(PolicyChanged, match="a file that it runs is another one than was shown"):
+    with pytest.raises(PolicyChanged, match="a file that it runs or changes is another one than was shown"):
         await house.approvals.spend(other)
 
 

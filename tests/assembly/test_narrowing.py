@@ -78,7 +78,7 @@ async def test_a_script_that_was_changed_after_it_was_allowed_does_not_run(tmp_p
     permit = await house.settle(wishes, Person([YES]), call=call)
     assert isinstance(permit, Permit)
     script.write_text("rm -r .")
-    with pytest.raises(PolicyChanged, match="a file that it runs is another one"):
+    with pytest.raises(PolicyChanged, match="a file that it runs or changes is another one"):
         await house.approvals.spend(permit)
     script.write_text("echo fine")
     await house.approvals.spend(permit)

@@ -8,6 +8,8 @@ import trio
 from hookgate.channels.dialogue import (
     READ_ON,
     TOO_SMALL,
+    UNREAD,
+    VIEW,
     WHOLE,
     YES_OR_NO,
     Answers,
@@ -33,6 +35,7 @@ def test_what_fits_is_shown_whole_and_what_is_typed_is_the_answer() -> None:
     assert dialogue.text((40, 12)) == f"? Run bash?\n  command:\n| ls\n{FOOT}"
     assert dialogue.prompt == "allow? "
     assert dialogue.hear("maybe") is None
+    assert dialogue.text((80, 24)) == f'  "maybe" is none of the answers, so nothing is decided yet.\n{FOOT}'
     assert dialogue.text((40, 12)) == FOOT
     assert dialogue.hear(" Y ") == "once"
 
@@ -44,27 +47,46 @@ def test_nothing_typed_is_a_no(typed: str) -> None:
     assert dialogue.hear(typed) == "no"
 
 
-def test_what_is_longer_than_half_a_screen_comes_in_pages_and_a_yes_counts_after_the_last() -> None:
+def test_of_what_is_longer_than_half_a_screen_head_and_tail_are_shown_and_a_yes_counts_once_it_was_viewed() -> None:
     dialogue = Dialogue(LONG, ALLOW)
-    assert dialogue.text((40, 12)) == f"? Run bash?\n  command:\n| 1\n| 2\n| 3\n| 4\n| 5\n  ... 14 more rows\n{FOOT}"
-    for more in (8, 2):
-        assert dialogue.prompt == READ_ON
-        assert dialogue.hear("y") is None
-        assert f"  ... {more} more rows\n" in dialogue.text((40, 12))
-    assert dialogue.hear("m") is None
-    assert dialogue.text((40, 12)) == f"| 18\n| 19\n{FOOT}"
+    ends = "  command:\n| 1\n| 2\n| 3\n  ... 14 of 20 rows are not shown\n| 18\n| 19\n"
+    assert dialogue.text((40, 12)) == f"? Run bash?\n{ends}{FOOT}"
+    assert (dialogue.prompt, dialogue.hear("y")) == (READ_ON, None)
+    assert dialogue.text((80, 12)) == f"  {UNREAD}\n{FOOT}"
+    assert dialogue.hear("v") == VIEW
+    assert dialogue.whole(40) == f"? Run bash?\n  command:\n{''.join(f'| {n}' + chr(10) for n in range(1, 20))}{FOOT}"
+    # Nobody has seen it yet.
+    assert (dialogue.prompt, dialogue.hear("y")) == (READ_ON, None)
+    dialogue.viewed()
+    dialogue.text((40, 12))
     assert (dialogue.prompt, dialogue.hear("y")) == ("allow? ", "once")
 
 
-def test_the_rest_can_be_had_at_once_and_a_no_needs_none_of_it() -> None:
+def test_all_of_it_can_be_had_in_place_and_a_no_needs_none_of_it() -> None:
     dialogue = Dialogue(LONG, ALLOW)
     dialogue.text((40, 12))
     assert dialogue.hear("w") is None
-    assert dialogue.text((40, 12)).count("\n| ") == 13
+    assert dialogue.text((40, 12)).count("\n| ") == 19
     assert dialogue.hear("y") == "once"
     unread = Dialogue(LONG, ALLOW)
     unread.text((40, 12))
     assert unread.hear("no") == "no"
+
+
+@pytest.mark.parametrize(
+    ("typed", "reason"),
+    [
+        ("n because it is Friday", "it is Friday"),
+        ("No, because: it is Friday", "it is Friday"),
+        ("n it is Friday", "it is Friday"),
+        ("no becauseless", "becauseless"),
+        ("n", ""),
+    ],
+)
+def test_what_stands_behind_a_no_is_its_reason(typed: str, reason: str) -> None:
+    dialogue = Dialogue(LONG, ALLOW)
+    dialogue.text((40, 12))
+    assert (dialogue.hear(typed), dialogue.reason) == ("no", reason)
 
 
 def test_what_is_hidden_is_revealed_and_then_read_page_by_page() -> None:
@@ -115,6 +137,24 @@ async def test_a_window_that_changes_its_size_shows_all_that_was_read_anew() -> 
         "\n",
         f"? Run bash?\n  command:\n{''.join(f'| {n}' + chr(10) for n in range(1, 20))}{FOOT}",
     ]
+
+
+@pytest.mark.parametrize("works", [True, False])
+async def test_what_is_to_be_viewed_is_written_where_no_viewer_works(works: bool) -> None:
+    viewed, written, answers = list[str](), list[str](), iter(["v", "y"])
+
+    async def ask(_prompt: str) -> str:
+        await trio.lowlevel.checkpoint()
+        return next(answers)
+
+    async def view(text: str) -> bool:
+        await trio.lowlevel.checkpoint()
+        viewed.append(text)
+        return works
+
+    console = Console(written.append, ask, lambda: (40, 12), view)
+    assert await hold(Dialogue(LONG, ALLOW), console) == "once"
+    assert (viewed[0].count("\n| "), "".join(written).count("\n| 9\n")) == (19, 0 if works else 1)
 
 
 async def test_the_end_of_input_is_no_answer() -> None:

@@ -9,7 +9,7 @@ import pytest
 import trio
 import trio.testing
 
-from hookgate.channels.approving import asking
+from hookgate.channels.approving import CHANGES, Picture, asking
 from hookgate.channels.dialogue import WHOLE
 from hookgate.channels.terminal import GONE, MAX_HELD, NOBODY, Terminal
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decision, Grant, Outcome
@@ -104,8 +104,8 @@ async def test_of_two_questions_at_once_each_gets_its_own_answer() -> None:
             nursery.start_soon(approve, "first")
             await trio.testing.wait_all_tasks_blocked()
             nursery.start_soon(approve, "second")
-    order = [text.split("?")[1] for text in asked if text.startswith("? ")]
-    assert order == [" Run first", " Run second"]
+    order = [text.split("\n")[0] for text in asked if text.startswith("? ")]
+    assert order == ["? Run first?  (rule:dynamic asks)", "? Run second?  (rule:dynamic asks)  [2 of 2]"]
     assert said == {"first": False, "second": True}
 
 
@@ -114,6 +114,53 @@ async def test_where_nobody_can_be_asked_it_is_refused_and_said() -> None:
     with pytest.raises(CannotAsk, match=re.escape(NOBODY)):
         await decided(Terminal(written.append, None), REQUEST)
     assert written == [f"! new_tool is refused: {NOBODY}\n"]
+
+
+async def test_a_no_has_its_reason_and_a_third_word_is_told_that_it_is_none() -> None:
+    written, typed = list[str](), ["maybe", "n because it is Friday"]
+
+    async def ask(_prompt: str) -> str:
+        await trio.lowlevel.checkpoint()
+        return typed.pop(0)
+
+    decision = await decided(Terminal(written.append, ask), REQUEST)
+    assert (decision.approved, decision.reason) == (False, "the user said no: it is Friday")
+    assert '  "maybe" is none of the answers, so nothing is decided yet.\n' in "".join(written)
+
+
+WRITES = replace(
+    REQUEST,
+    title="Run write?",
+    call=ToolCall("1", "write", {"path": "notes", "content": "ghp_1"}),
+    place="call 1 of 2",
+)
+HIDDEN = replace(WRITES, call=ToolCall("1", "write", {"path": "notes", "content": "[R]"}), unredacted=WRITES)
+
+
+def test_a_file_that_would_change_is_a_diff_with_the_arguments_behind_it() -> None:
+    picture = Picture("notes", "+[R]", "+ghp_1")
+    dialogue = asking(HIDDEN, picture)
+    assert dialogue.text((80, WHOLE)) == (
+        "? Run write?  (rule:dynamic asks, call 1 of 2)\n"
+        "  what it would change in notes:\n| +[R]\n"
+        f"  {CHANGES}\n"
+        "  session: every write call of this conversation that rule:dynamic asks about\n"
+        "  write: 8 characters; sha256 d\n"
+        "  secrets are hidden; [r]eveal shows them\n"
+    )
+    assert dialogue.prompt == "  allow? [y]es once, [s]ession, [r]eveal, [v]iew, [n]o: "
+    assert (dialogue.hear("v"), "  content:\n| [R]\n" in dialogue.whole(80)) == ("view", True)
+    dialogue.hear("r")
+    assert "| +ghp_1\n" in dialogue.text((80, WHOLE))
+    assert "[r]eveal" not in dialogue.prompt
+    # What only the file has, and not the call, is hidden as well.
+    bare = asking(WRITES, picture)
+    assert ("ghp_1" in bare.text((80, WHOLE)), "[r]eveal" in bare.prompt) == (False, True)
+
+
+def test_why_there_is_no_diff_stands_before_the_arguments() -> None:
+    said = asking(WRITES, Picture("notes", problem="It is too large."))
+    assert "  its file:\n| It is too large.\n  path:\n| notes\n" in said.text((80, WHOLE))
 
 
 def shown(request: ApprovalRequest) -> str:

@@ -152,14 +152,17 @@ async def open_terminal(
     size: tuple[int, int] = (50, 200),
     anew: bool = False,
     program: Sequence[str] = HOOKGATE,
+    variables: Mapping[str, str] | None = None,
 ) -> AsyncGenerator[Screen]:
     """hookgate on a terminal of its own, of so many rows and columns; killed in the end if it still runs. `anew`: no
-    preloaded one, so that all that it starts descends from `process`; `program`: this one, then."""
+    preloaded one, so that all that it starts descends from `process`; `program`: this one, then.
+    `variables`: of its environment, besides."""
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, size)
     words = (sys.executable, "-c", _ON_TERMINAL, *program) if anew else preloaded()
+    around = {**environment(folder), **(variables or {})}
     process = await trio.lowlevel.open_process(
-        [*words, *arguments], stdin=theirs, stdout=theirs, stderr=theirs, cwd=folder, env=environment(folder)
+        [*words, *arguments], stdin=theirs, stdout=theirs, stderr=theirs, cwd=folder, env=around
     )
     os.close(theirs)
     stream = trio.lowlevel.FdStream(ours)

@@ -256,7 +256,7 @@ async def test_the_approval_question_takes_once_session_and_no(
         await screen.sees("Done.")
         await leaves(screen, tmp_path)
     assert [name for name in ("a", "b") if (tmp_path / name).exists()] == made
-    assert screen.shown.count("? Run bash?  (rule:shell asks)") == asked
+    assert screen.shown.count("? Run bash?  (rule:shell asks") == asked
 
 
 @with_and_without("bwrap")

@@ -79,11 +79,11 @@ async def test_no_padding_brings_anothers_question_to_the_beginning_of_a_row(tmp
             rows = screen.window(ROWS, COLUMNS)
             theirs = [row for row in rows if row.startswith(("? ", "  command: ls"))]
             assert theirs in ([FAKE], [])
-            assert rows[-1].startswith("  read on?") or any(row.startswith("  bash: ") for row in rows[-4:])
+            assert rows[-1].startswith("  read all") or any(row.startswith("  bash: ") for row in rows[-4:])
             if "allow?" in "".join(rows[-2:]):
                 break
             assert any(row.startswith("  ... ") for row in rows)
-            await screen.type("m\r")
+            await screen.type("w\r")
         await screen.type("n\r")
     assert "touch made #" in screen.shown
     assert not (tmp_path / "made").exists()
@@ -91,13 +91,17 @@ async def test_no_padding_brings_anothers_question_to_the_beginning_of_a_row(tmp
 
 async def test_a_yes_before_the_end_was_read_is_none(tmp_path: Path) -> None:
     async with asked(tmp_path, "\n".join(f"echo {number}" for number in range(9)) + "\ntouch made") as screen:
-        await screen.sees("read on? [m]ore, [w]hole, [n]o:")
-        assert "touch made" not in screen.shown
+        await screen.sees("... 5 of 11 rows are not shown")
+        await screen.sees("[v]iew, [w]hole, [n]o:")
+        assert "echo 5" not in screen.shown
         await screen.type("y\r")
-        await screen.sees("touch made")
-        await screen.sees(ASKED)
+        await screen.sees("A yes counts once all of it has been")
+        await screen.sees("[n]o:")
         assert not (tmp_path / "made").exists()
-        await screen.type("n\r")
+        await screen.type("w\r")
+        await screen.sees("echo 5")
+        await screen.sees(ASKED)
+        await screen.type("n because it is Friday\r")
     assert not (tmp_path / "made").exists()
 
 
@@ -150,12 +154,69 @@ async def test_what_a_hook_says_is_behind_the_gutter_and_the_call_is_shown_all_t
     command = f'["{sys.executable}", "{tmp_path}/asker.py"]'
     section = f'[hooks.processes.asker]\ncommand = {command}\nintercept = ["approve_tool"]\n'
     async with asked(tmp_path, "touch made", section) as screen:
-        await screen.sees("read on? [m]ore, [w]hole, [n]o:")
+        await screen.sees("[w]hole, [n]o:")
         await screen.type("w\r")
         await screen.sees(ASKED)
         await screen.type("n\r")
     rows = [row for row in screen.window(100, COLUMNS) if row.startswith(("? ", "  hook", "  command:", "| touch"))]
-    assert rows == ["? Run bash?  (hook:asker asks)", "  hook:asker says:", "  command:", "| touch made"]
+    assert rows[-4:] == ["? Run bash?  (hook:asker asks)", "  hook:asker says:", "  command:", "| touch made"]
+
+
+@pytest.mark.parametrize("pager", ["cat > seen; echo read >", "no-such-pager"])
+async def test_a_long_call_is_viewed_in_a_pager_and_written_where_there_is_none(tmp_path: Path, pager: str) -> None:
+    command = "\\n".join([*(f"echo {number}" for number in range(30)), "touch made\\u001b[2J"])
+    section = f"{RULE}"
+    async with (
+        open_model_server(calls(("1", "bash", f'{{"command": "{command}"}}')), says("Done.")) as server,
+        open_terminal(
+            configured(tmp_path, server.base_url, section),
+            "chat",
+            size=(24, 80),
+            variables={"PAGER": f"sh -c '{pager} /dev/tty'"},
+        ) as screen,
+    ):
+        await screen.line("go")
+        await screen.sees("... 20 of 32 rows are not shown")
+        await screen.sees("[n]o: ")
+        await screen.type("v\r")
+        await screen.sees("read" if pager.startswith("cat") else "| echo 15")
+        await screen.sees(ASKED)
+        await screen.type("y\r")
+        await screen.sees("Done.")
+        await screen.line("/quit")
+        assert await screen.ends() == 0
+    if pager.startswith("cat"):
+        seen = (tmp_path / "seen").read_text()
+        assert seen.count("| echo ") == 30
+        assert seen.replace("\n", "").isprintable()
+
+
+async def test_an_edit_is_a_diff_and_does_not_run_on_another_file_than_was_shown(tmp_path: Path) -> None:
+    edits = json.dumps({"path": "notes.txt", "edits": [{"oldText": "two", "newText": "2"}]})
+    (tmp_path / "notes.txt").write_text("one\ntwo\n")
+    rule = '[[approvals]]\ntools = ["edit"]\n'
+    wanted = calls(("1", "edit", edits), ("2", "edit", edits))
+    async with (
+        open_model_server(wanted, says("Done.")) as server,
+        open_terminal(configured(tmp_path, server.base_url, rule), "chat") as screen,
+    ):
+        await screen.line("go")
+        await screen.sees("? Run edit?  (rule:edit asks, call 1 of 2)\n  what it would change in notes.txt:\n")
+        await screen.sees("|  one\n| -two\n| +2\n")
+        await screen.sees("[n]o: ")
+        (tmp_path / "notes.txt").write_text("zero\ntwo\n")
+        await screen.type("y\r")
+        await screen.sees("? Run edit?  (rule:edit asks, call 2 of 2)")
+        await screen.sees("|  zero\n| -two\n| +2\n")
+        await screen.sees("[n]o: ")
+        await screen.type("y\r")
+        await screen.sees("Done.")
+        await screen.line("/quit")
+        assert await screen.ends() == 0
+    assert (tmp_path / "notes.txt").read_text() == "zero\n2\n"
+    first, second = server.requests[1].body["messages"][-2:]
+    assert "a file that it runs or changes is another one than was shown" in first["content"]
+    assert "+2" in second["content"]
 
 
 async def test_a_question_that_an_operator_decides_is_over_at_the_terminal(

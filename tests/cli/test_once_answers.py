@@ -48,11 +48,13 @@ async def test_who_sits_there_is_asked_on_the_terminal_when_stdin_and_stdout_are
         async with open_terminal(folder, anew=True, program=("/bin/sh", "-c", line)) as screen:
             await screen.sees("| touch made\n")
             await screen.sees("[n]o: ")
-            await screen.type("n\n")
+            await screen.type("n because it is Friday\n")
             assert await screen.ends() == 0
             await screen.sees("I may not.\n")
     assert (tmp_path / "answer").read_text() == "I may not.\n"
     assert not (tmp_path / "made").exists()
+    told = server.requests[1].body["messages"][-1]["content"]
+    assert told == "Tool execution denied by approval: the user said no: it is Friday"
     assert "a note" in server.requests[0].body["messages"][-1]["content"]
 
 

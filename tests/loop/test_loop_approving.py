@@ -73,7 +73,7 @@ async def test_a_call_is_decided_by_what_is_typed_while_its_turn_waits(bench: Ma
         made.room.asking = trio.Event()
         await made.say("again")
         await made.room.asking.wait()
-        said = await read(made, f"/deny {made.room.asked[1].id} not on a Friday")
+        said = await read(made, f"/deny {made.room.asked[1].id} because: not on a Friday")
         assert said.splitlines()[0] == "Refused."
         await made.idle()
         assert made.results()[-1] == "Tool execution denied by approval: not on a Friday"

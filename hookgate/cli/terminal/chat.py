@@ -30,6 +30,8 @@ from hookgate.cli.terminal.commands import TerminalCommands
 from hookgate.cli.terminal.flags import Flags
 from hookgate.cli.terminal.help import at_the_prompt
 from hookgate.cli.terminal.keyboard import Keyboard, open_keyboard
+from hookgate.cli.terminal.pager import view
+from hookgate.cli.terminal.pictures import picture
 from hookgate.cli.terminal.printing import PROMPT, prompt_text, welcome
 from hookgate.cli.terminal.prompt import Prompt
 from hookgate.cli.terminal.recalling import recalled
@@ -117,6 +119,7 @@ async def converse(
 ) -> None:
     """Prompt, turn, prompt, until the person leaves."""
     prompt = Prompt(partial(prompt_text, runtime), keyboard, surface or TerminalSurface(terminal), runtime.extensions)
+    terminal.picture = partial(picture, runtime)
     commands = runtime.gateway.commands
     keyboard.words = lambda: [f"/{it.name}" for it in at_the_prompt(commands, CHAT)]
     write(welcome(runtime))
@@ -223,4 +226,5 @@ def seated(write: Write, keyboard: Keyboard, *, piped: bool = False) -> Terminal
         columns, rows = screen_size()
         return columns, rows if keyboard.person else WHOLE
 
-    return Terminal(write, ask if keyboard.person or piped else None, lambda: keyboard.prompt, size)
+    asked = ask if keyboard.person or piped else None
+    return Terminal(write, asked, lambda: keyboard.prompt, size, view if keyboard.person else None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Callable
+from functools import partial
 
 from hookgate.assembly.app import Runtime
 from hookgate.assembly.journals import open_conversation_journal
@@ -16,6 +17,8 @@ from hookgate.cli.printing import counted, write
 from hookgate.cli.terminal import extension_lines
 from hookgate.cli.terminal.chat import CHAT, open_chat, show_diff, stderr, to_stderr
 from hookgate.cli.terminal.flags import Flags
+from hookgate.cli.terminal.pager import view
+from hookgate.cli.terminal.pictures import picture
 from hookgate.cli.terminal.piped import asked
 from hookgate.cli.terminal.seat import Seat, open_seat
 from hookgate.program.endings import DENIED, FAILED, INTERRUPTED
@@ -29,9 +32,10 @@ NOTHING = "hookgate: it was interrupted before an answer"
 
 @dataclass
 class _Run:
-    """`reader`: the terminal where stdout is one. `status`: what the question has come to before any answer."""
+    """`reader`: the terminal, where stdout is one. `status`: what the question has come to before any answer."""
 
     channel: Once
+    terminal: Terminal
     reader: Terminal | None
     status: int | None = None
     interrupted: bool = False
@@ -60,10 +64,12 @@ async def run_once(settings: Settings, flags: Flags, text: str) -> int:
 
 def _run(seat: Seat | None, flags: Flags) -> _Run:
     reads = sys.stdout.isatty()
-    ask, size = (None, Seat(1).size) if seat is None else (seat.ask, seat.size)
-    terminal = Terminal(seat.write if seat is not None and not reads else write, ask, size=size)
+    here = seat or Seat(1)
+    ask = None if seat is None else seat.ask
+    viewing = partial(view, screen=here.descriptor)
+    terminal = Terminal(write if reads else here.write, ask, size=here.size, view=viewing)
     person, reader = (None if seat is None else terminal), (terminal if reads else None)
-    return _Run(Once(to_stderr, person, reader, yes=flags.yes), reader)
+    return _Run(Once(to_stderr, person, reader, yes=flags.yes), terminal, reader)
 
 
 async def _ask(run: _Run, settings: Settings, flags: Flags, question: Inbound) -> None:
@@ -77,6 +83,7 @@ async def _ask(run: _Run, settings: Settings, flags: Flags, question: Inbound) -
         try:
             # It ends with its answer, so it begins with every tool that there will be.
             await runtime.tried()
+            run.terminal.picture = partial(picture, runtime)
             await _answered(run, runtime, question)
         finally:
             run.denied = runtime.agent.tally.denied

@@ -12,7 +12,7 @@ from hookgate.approvals.decide import SEVERAL, UNKNOWN, so_far
 from hookgate.approvals.people import requester
 from hookgate.approvals.requests import Approvals
 from hookgate.loop.commands.table import Command, Invocation
-from hookgate.protocol.approval import GRANTS, Decision
+from hookgate.protocol.approval import GRANTS, Decision, reason_said
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.codec import canonical
 from hookgate.protocol.journal.decisions import Standing, StoredGrant
@@ -64,7 +64,7 @@ async def _approved(of: Callable[[Chat], Approvals], keyed: Collection[str], inv
 
 async def _denied(of: Callable[[Chat], Approvals], invocation: Invocation) -> str:
     request, _, reason = invocation.args.partition(" ")
-    decision = Decision(False, invocation.inbound.chat.identity, reason.strip())
+    decision = Decision(False, invocation.inbound.chat.identity, reason_said(reason))
     return await _decided(of(invocation.inbound.chat), invocation, request, decision)
 
 

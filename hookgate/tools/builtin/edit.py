@@ -55,12 +55,12 @@ class Edit:
 
     async def execute(self, call: ToolCall) -> ToolResult:
         path = arguments.required(call, "path")
-        edits = _replacements(call.arguments.get("edits"))
+        edits = replacements(call.arguments.get("edits"))
         text, effect = await trio.to_thread.run_sync(partial(_edit, self._workspace, path, edits))
         return ToolResult(text, data={"path": effect.path, "bytes": effect.bytes_after}, effects=(effect,))
 
 
-def _replacements(value: Json) -> tuple[Replacement, ...]:
+def replacements(value: Json) -> tuple[Replacement, ...]:
     given = cast("list[Mapping[str, str]]", value or [])
     return tuple(Replacement(edit["oldText"], edit["newText"]) for edit in given)
 
