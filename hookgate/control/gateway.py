@@ -16,6 +16,7 @@ from hookgate.assembly.app import Runtime
 from hookgate.assembly.settings import Settings
 from hookgate.control.methods import Method, Methods
 from hookgate.control.openrpc import discoverable
+from hookgate.hooks.recordings import Recordings
 from hookgate.loop.doors.guests import Guests
 from hookgate.loop.gateway import Gateway
 from hookgate.operations import (
@@ -26,6 +27,7 @@ from hookgate.operations import (
     mcp,
     people,
     programs,
+    recording,
     sessions,
     status,
     tools,
@@ -57,6 +59,7 @@ def gateway_methods(runtime: Runtime, caller: Voter = OPERATOR, without: Collect
         "hooks.list": Method(partial(hooks.list_hooks, runtime), changes=False),
         "hooks.reload": Method(partial(hooks.reload_hooks, runtime), changes=True),
         "hooks.restart": Method(partial(hooks.restart_hook, runtime), changes=True),
+        **recording_methods(runtime.gate.recordings),
         "mcp.list": Method(partial(mcp.list_connections, more), changes=False),
         "mcp.show": Method(partial(mcp.show_connection, more), changes=False),
         "mcp.approve": Method(partial(mcp.approve_connection, more), changes=True),
@@ -75,6 +78,14 @@ def gateway_methods(runtime: Runtime, caller: Voter = OPERATOR, without: Collect
     methods["gateway.about"] = Method(about, changes=False)
     methods = {name: it for name, it in methods.items() if name not in without}
     return discoverable(methods)
+
+
+def recording_methods(recordings: Recordings) -> Methods:
+    return {
+        "hooks.record": Method(partial(recording.begin_recording, recordings), changes=False),
+        "hooks.recorded": Method(partial(recording.fetch_recorded, recordings), changes=False, waits=True),
+        "hooks.record_end": Method(partial(recording.end_recording, recordings), changes=False),
+    }
 
 
 def message_methods(runtime: Runtime, caller: Voter) -> Methods:

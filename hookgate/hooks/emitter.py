@@ -41,12 +41,22 @@ class Emitter:
     def __init__(self, redactor: Redactor | None = None) -> None:
         self._redactor = redactor
         self._mounts: Sequence[Mount] = ()
+        self._guests: tuple[Mount, ...] = ()
         self._listeners: dict[type[Payload], tuple[Mount, ...]] = {}
         self._numbers = count(1)
 
     def listen(self, mounts: Sequence[Mount]) -> None:
         """From here on these hooks hear what they observe."""
         self._mounts = mounts
+        self._listeners = {}
+
+    def join(self, guest: Mount) -> None:
+        """It hears what it observes until it leaves, whichever hooks are exchanged meanwhile."""
+        self._guests = (*self._guests, guest)
+        self._listeners = {}
+
+    def leave(self, guest: Mount) -> None:
+        self._guests = tuple(it for it in self._guests if it is not guest)
         self._listeners = {}
 
     def heard(self, kind: type[Payload]) -> bool:
@@ -72,7 +82,7 @@ class Emitter:
 
     def _listening(self, kind: type[Payload]) -> tuple[Mount, ...]:
         if kind not in self._listeners:
-            self._listeners[kind] = tuple(mount for mount in self._mounts if _observes(mount, kind))
+            self._listeners[kind] = tuple(mount for mount in (*self._mounts, *self._guests) if _observes(mount, kind))
         return self._listeners[kind]
 
 

@@ -18,6 +18,7 @@ from hookgate.hooks.audit import Audits
 from hookgate.hooks.chains import Chains
 from hookgate.hooks.emitter import Emitter
 from hookgate.hooks.offered import Offered
+from hookgate.hooks.recordings import Recordings
 from hookgate.hooks.rules import Mount
 from hookgate.hooks.stats import Stats
 from hookgate.hooks.verdicts import Allowed, Answered, Denied, Dropped, Replied
@@ -47,6 +48,7 @@ class Gate:
         self.events = Emitter(redactor)
         self._asking = Asking(self.events, self.redacted)
         self.audits = Audits(self._asking.ask)
+        self.recordings = Recordings(self.events)
         self._offered = Offered(spec_problem, self.events.emit)
         self._redactor = redactor
         self._walk = Walk(self._asking, self.audits, self.events, self._offered, providers, redactor, Chains())

@@ -6,7 +6,9 @@ mean, is not known here.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -43,6 +45,33 @@ class Broken:
 
     line: int
     why: str
+
+
+def open_recording(path: Path) -> IO[bytes]:
+    """For its owner alone, unbuffered: a crash loses no line. Raises OSError, FileExistsError too: what was recorded
+    before is nobody's to overwrite."""
+    return open(path, "xb", buffering=0, opener=lambda name, flags: os.open(name, flags, 0o600))
+
+
+@dataclass(frozen=True)
+class Line:
+    """Whose stage call a line of an event file is."""
+
+    hook: str
+    redacted: bool
+
+
+def look(line: bytes) -> Line | None:
+    """None: it is another event, or broken."""
+    if StageCall.kind.encode() not in line:
+        return None
+    with suppress(BadMessage):
+        match decode(line):
+            case {"kind": StageCall.kind, "payload": {"hook": str(hook)}}:
+                return Line(hook, MARK in line)
+            case _:
+                pass
+    return None
 
 
 def read_recording(path: Path) -> Iterator[Recorded | Broken]:

@@ -31,6 +31,8 @@ from hookgate.protocol.hook.stages import Question, Subject, subject_members
 from hookgate.protocol.values import Finished, Json
 
 Decision = Literal["allowed", "changed", "answered", "asked", "denied"]
+HELD: frozenset[Decision] = frozenset(("asked", "denied"))
+"""What does not go on by itself."""
 
 
 @dataclass(frozen=True)

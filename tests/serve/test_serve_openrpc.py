@@ -22,7 +22,10 @@ from tests.serve.test_serve_rpc import ASKS, RULE
 
 PAGE = Path(__file__).parents[2] / "docs" / "openrpc.json"
 ANEW = "hookgate control rpc.discover | python3 -m json.tool --indent 1 > docs/openrpc.json, with hookgate serve"
-REFUSED = ("mcp.show", "mcp.approve", "mcp.forget", "people.pair", "letters.retry", "letters.drop", "hooks.restart")
+REFUSED = (
+    *("mcp.show", "mcp.approve", "mcp.forget", "people.pair", "letters.retry", "letters.drop", "hooks.restart"),
+    "hooks.recorded",
+)
 """What there is nothing for here: no server, no stranger, nothing given up, no hook of that name."""
 GIVEN: dict[str, dict[str, Any]] = {
     "message.wait": {"message": "M1", "timeout_s": 50, "asked": True},
@@ -36,6 +39,8 @@ GIVEN: dict[str, dict[str, Any]] = {
     "sessions.show": {"conversation": "rpc:operator/default/0"},
     "sessions.stop": {"session": "rpc:operator"},
     "hooks.restart": {"name": "none"},
+    "hooks.recorded": {"recording": "none", "wait_s": 0},
+    "hooks.record_end": {"recording": "none"},
     "letters.retry": {"letter": "none"},
     "letters.drop": {"letter": "none"},
     "mcp.show": {"name": "none"},

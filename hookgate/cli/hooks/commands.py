@@ -22,7 +22,7 @@ STAGES = ("on_message", "before_llm", "after_llm", "before_tool", "approve_tool"
 
 @click.group()
 def hooks() -> None:
-    """Hook processes: list, explain, check, try."""
+    """Hook processes: look, put to the test, replay."""
 
 
 @hooks.command(name="list")
@@ -142,3 +142,53 @@ def hooks_try(named: Named, about: About, as_json: bool) -> None:
     from hookgate.cli.hooks.trying import try_hook
 
     run(lambda: try_hook(named, about, as_json=as_json))
+
+
+@hooks.command(name="record")
+@click.argument("file", type=FILE)
+@config_option
+@control_option
+@click.option("--from", "events", type=FILE, help="An event file, instead of a running gateway.")
+@click.option("--hook", "names", multiple=True, metavar="NAME", help="Only what this one is asked; may be repeated.")
+@click.option("--calls", "most", type=click.IntRange(1), help="End after so many.")
+def hooks_record(
+    file: Path,
+    config_file: Path | None,
+    control: Path | None,
+    events: Path | None,
+    names: tuple[str, ...],
+    most: int | None,
+) -> None:
+    """Keep what hooks are asked, and say."""
+    from hookgate.cli.hooks.record import Wanted, record_events, record_gateway
+
+    wanted = Wanted(file, names, most)
+    guarded(lambda: record_events(wanted, events) if events else record_gateway(wanted, config_file, control))
+
+
+@hooks.command(name="replay", cls=NameOrProgram)
+@click.argument("file", type=FILE)
+@about_hook
+@click.option("--hook", "of", default="", metavar="NAME", help="Whose calls, where the file has those of several.")
+@click.option("--strict", is_flag=True, help="Whatever differs, or cannot be read, ends with 1.")
+@json_option
+def hooks_replay(file: Path, named: Named, of: str, strict: bool, as_json: bool) -> None:
+    """Ask a hook again what was recorded.
+
+    Prints what it decides differently, and ends with 1 where anything that was denied, or asked about, goes on now.
+    """
+    from hookgate.cli.hooks.replay import replay_file
+
+    run(lambda: replay_file(file, named, of, strict=strict, as_json=as_json))
+
+
+@hooks.command(name="bench", cls=NameOrProgram)
+@about_hook
+@about_call
+@click.option("--calls", type=click.IntRange(1, 1_000_000), default=2000, show_default=True)
+@json_option
+def hooks_bench(named: Named, about: About, calls: int, as_json: bool) -> None:
+    """Time a hook, beside its floor."""
+    from hookgate.cli.hooks.bench import bench_hook
+
+    run(lambda: bench_hook(named, about, calls, as_json=as_json))

@@ -67,7 +67,7 @@ def _program(named: Named, stages: frozenset[Stage]) -> ProcessSpec:
     from hookgate.hooks.children.process import ProcessSpec
 
     environment = {**configuration.base_environment(), **pairs(named.env)}
-    name = Path(named.words[-1]).stem or "hook"
+    name = next((Path(word).stem for word in reversed(named.words) if not word.startswith("-")), "hook")
     return ProcessSpec(name, named.words, named.directory or ".", environment, stages, observes=False)
 
 

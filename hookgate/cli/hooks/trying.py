@@ -16,7 +16,7 @@ from hookgate.protocol.codec import decode
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.hook.stages import Question, Stage
-from hookgate.protocol.values import JsonObject, Step
+from hookgate.protocol.values import JsonObject
 from hookgate.rehearsal.questions import Words, made_up
 from hookgate.rehearsal.recording import Broken, Recorded, read_recording
 from hookgate.rehearsal.subject import Asked, open_subject
@@ -43,10 +43,8 @@ class About:
 async def try_hook(named: Named, about: About, *, as_json: bool) -> int:
     """The exit status: 0, it goes on; 1, it is denied; 3, a person would be asked. Raises ConfigError."""
     quiet()
-    recorded = _recorded(about) if about.file else None
-    stage = recorded.stage if recorded else Stage(about.stage or _usual(about))
-    plan, config = plan_of(named, frozenset((stage,)))
-    question = recorded or made_up(stage, _step(config, about), _words(about))
+    plan, config = plan_of(named, frozenset((stage_of(about),)))
+    question = question_of(config, about)
     async with open_subject(plan, show_stderr(plan.name)) as subject:
         asked = await subject.ask(question)
     audit = plan.rules.mode != "enforce"
@@ -58,9 +56,17 @@ async def try_hook(named: Named, about: About, *, as_json: bool) -> int:
     return 0 if audit else STATUS[asked.verdict.decision]
 
 
-def _step(config: Config, about: About) -> Step:
+def stage_of(about: About) -> Stage:
+    """Raises ConfigError."""
+    return _recorded(about).stage if about.file else Stage(about.stage or _usual(about))
+
+
+def question_of(config: Config, about: About) -> Question:
+    """As it stands in the file, or made up. Raises ConfigError."""
+    if about.file:
+        return _recorded(about)
     step = step_of(config, about.call, about.role)
-    return replace(step, turn_id=f"{step.agent}-turn-1")
+    return made_up(stage_of(about), replace(step, turn_id=f"{step.agent}-turn-1"), _words(about))
 
 
 def _usual(about: About) -> Stage:

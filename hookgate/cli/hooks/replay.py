@@ -1,0 +1,160 @@
+"""`hookgate hooks replay`: what a hook decides differently about what was recorded, and whether that may pass."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from hookgate.channels.printable import printable
+from hookgate.cli.hooks.subjects import Named, plan_of, quiet, show_stderr
+from hookgate.cli.printing import counted, say, say_json
+from hookgate.config import ConfigError
+from hookgate.mistakes import close
+from hookgate.protocol.codec import encode
+from hookgate.protocol.dataclasses import dataclass
+from hookgate.protocol.hook.stages import Stage, subject_members
+from hookgate.protocol.values import Finished, ToolCall
+from hookgate.rehearsal.recording import Broken, Recorded, read_recording
+from hookgate.rehearsal.replay import Difference, Gone, Outcome, Replay, Tally, Told
+
+SHOWN_CHARS = 160
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a recording holds: how often each hook was asked, and where each stands."""
+
+    calls: Mapping[str, int]
+    stages: Mapping[str, frozenset[Stage]]
+
+
+async def replay_file(file: Path, named: Named, of: str, *, strict: bool, as_json: bool) -> int:
+    """The exit status: 1 where what was held goes on now, or the hook could not be asked to the end; `strict`: where
+    anything differs or is broken, too. Raises ConfigError."""
+    quiet()
+    kept = _kept(file)
+    configured = "" if named.is_program else named.words[0]
+    hook = _chosen(file, kept, of or configured, told=bool(of))
+    plan, _ = plan_of(named, kept.stages[hook])
+
+    def tell(told: Told) -> None:
+        say_json(_members(told)) if as_json else say(_line(told, file))
+
+    tally = await Replay(plan, hook, tell, show_stderr(plan.name)).run(_read(file))
+    status = 1 if tally.looser or tally.gone or (strict and (tally.different or tally.broken)) else 0
+    if as_json:
+        say_json({"hook": hook, "passed": not status, **_tallied(tally)})
+    else:
+        for line in _summary(hook, tally):
+            say(line)
+    return status
+
+
+def _kept(file: Path) -> Kept:
+    """Read once before anything is asked: a hook is told at hello where it stands. Raises ConfigError."""
+    calls, stages = Counter[str](), dict[str, set[Stage]]()
+    for line in _read(file):
+        if isinstance(line, Recorded):
+            calls[line.hook] += 1
+            stages.setdefault(line.hook, set()).add(line.question.stage)
+    if not calls:
+        raise ConfigError(f"{file}: there is no stage call in it")
+    return Kept(calls, {hook: frozenset(it) for hook, it in stages.items()})
+
+
+def _chosen(file: Path, kept: Kept, wanted: str, *, told: bool) -> str:
+    if wanted in kept.calls:
+        return wanted
+    there = ", ".join(f"{hook} ({counted(calls, 'call')})" for hook, calls in kept.calls.items())
+    if wanted and (told or len(kept.calls) > 1):
+        raise ConfigError(f"{file}: no calls of {wanted!r}{close(wanted, kept.calls)}: there are those of {there}")
+    if len(kept.calls) > 1:
+        raise ConfigError(f"{file}: several hooks were asked: say --hook, one of {there}")
+    return next(iter(kept.calls))
+
+
+def _read(file: Path) -> Iterator[Recorded | Broken]:
+    try:
+        yield from read_recording(file)
+    except OSError as error:
+        raise ConfigError(f"{file}: {error.strerror}") from None
+
+
+# --- people -------------------------------------------------------------------------------------------------
+
+
+def _line(told: Told, file: Path) -> str:
+    match told:
+        case Broken(line=line, why=why):
+            return f"{file}:{line}: broken, left out: {printable(why)}"
+        case Gone(line=line, why=why):
+            return f"{file}:{line}: the hook was lost here: {printable(why)}"
+        case Difference(recorded=recorded):
+            about = f"{recorded.question.stage} {recorded.question.tool}".rstrip()
+            now = f"{_worded(told.after)}{_why(told)}"
+            mark = "NOW ALLOWED  " if told.looser else ""
+            return f"{file}:{recorded.line}: {mark}{about}: {_worded(told.before)} -> {now}\n    {_about(recorded)}"
+
+
+def _worded(outcome: Outcome) -> str:
+    match outcome.decision:
+        case "allowed":
+            return "allowed"
+        case "denied" if outcome.reason:
+            return f"denied ({_cut(printable(outcome.reason))})"
+        case decision:
+            shown = _cut(printable(encode(outcome.detail).decode()))
+            return decision if shown == "{}" else f"{decision} {shown}"
+
+
+def _why(told: Difference) -> str:
+    if told.failed:
+        return f", since it gave no usable answer: {printable(told.failed)}"
+    return f", since it is not asked: {printable(told.unasked)}" if told.unasked else ""
+
+
+def _about(recorded: Recorded) -> str:
+    match recorded.question.subject:
+        case ToolCall(arguments=arguments) | Finished(call=ToolCall(arguments=arguments)):
+            return _cut(printable(encode(arguments).decode()))
+        case subject:
+            return _cut(printable(encode(subject_members(subject)).decode()))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}..."
+
+
+def _summary(hook: str, tally: Tally) -> Iterator[str]:
+    held = f", {tally.looser} of them where it was denied or asked about and goes on now" if tally.looser else ""
+    different = f"{tally.different or 'none'} answered differently{held}"
+    yield f"{counted(tally.asked, 'call')} of {hook} asked again, {different}."
+    if tally.redacted:
+        yield f"In {tally.redacted} of them marks stand for secrets, so what the hook makes of those is not tried."
+    if tally.broken:
+        yield f"{counted(tally.broken, 'line')} could not be read."
+    if tally.left:
+        yield f"{counted(tally.left, 'call')} could not be asked about, since the hook was given up."
+
+
+# --- programs -----------------------------------------------------------------------------------------------
+
+
+def _members(told: Told) -> dict[str, object]:
+    match told:
+        case Broken(line=line, why=why):
+            return {"line": line, "broken": why}
+        case Gone(line=line, why=why):
+            return {"line": line, "lost": why}
+        case Difference(recorded=recorded, before=before, after=after):
+            sides = {
+                name: {"decision": it.decision, **it.detail} for name, it in (("before", before), ("after", after))
+            }
+            more = {"failed": told.failed, "unasked": told.unasked}
+            about = {"line": recorded.line, "stage": recorded.question.stage, "tool": recorded.question.tool}
+            return {**about, "looser": told.looser, **sides, **{name: it for name, it in more.items() if it}}
+
+
+def _tallied(tally: Tally) -> dict[str, object]:
+    return vars(tally)
