@@ -269,6 +269,11 @@ def extensions_folder() -> Path:
     return (Path(base) if base else Path.home() / ".local" / "share") / "hookgate" / "extensions"
 
 
+def terminal_type() -> str:
+    """What the terminal is, as its database of them has it; `dumb` where nobody says."""
+    return os.environ.get("TERM") or "dumb"
+
+
 def trust_folder() -> Path:
     """Where it stands which extensions of projects may run."""
     return state_directory() / "trusted"

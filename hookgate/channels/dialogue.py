@@ -13,10 +13,10 @@ import trio
 
 from hookgate.channels.printable import one_line
 from hookgate.channels.question import Question, own_rows
+from hookgate.channels.screen import Write
 from hookgate.protocol.approval import reason_said
 from hookgate.protocol.dataclasses import dataclass
 
-Write = Callable[[str], None]
 Ask = Callable[[str], Awaitable[str | None]]
 """One line typed at this prompt; None where nobody can answer any more."""
 
@@ -182,7 +182,7 @@ async def _view(dialogue: Dialogue, console: Console) -> None:
 
 
 async def _resized(console: Console, size: tuple[int, int], scope: trio.CancelScope) -> None:
-    """By looking, since the signal is readline's."""
+    """By looking: the signal is the editor's."""
     while console.size() == size:  # noqa: ASYNC110 - nothing else tells
         await trio.sleep(LOOK_S)
     scope.cancel()

@@ -6,11 +6,13 @@ Knows no extension and no key; whoever prompts looks here for what has come up.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import trio
 
-from hookgate.channels.panels import PanelView
+from hookgate.channels.panels import AWAITS, CLOSES
 from hookgate.channels.terminal import Terminal
 from hookgate.protocol.chat import Chat
 
@@ -22,15 +24,16 @@ MAX_SUBMITTED = 16
 
 
 class TerminalSurface:
-    """`view` None: nobody sits there, so a panel is text and text for an editor is shown."""
+    """Where the screen is not live a panel is text, and text for an editor is shown."""
 
-    def __init__(self, terminal: Terminal, view: PanelView | None = None) -> None:
+    def __init__(self, terminal: Terminal) -> None:
         self.panel_open: tuple[str, Panel] | None = None
         self.inserted = ""
         self._terminal = terminal
-        self._view = view
         self._submitted: deque[tuple[str, bool]] = deque()
-        self._stirred = trio.Event()
+        self._hint = AWAITS
+        self.stirred = trio.Event()
+        """Set when there is something for whoever prompts; the next one is another event."""
 
     def note(self, extension: str, level: Level, text: str, chat: Chat | None) -> None:
         self._show(extension, text)
@@ -40,8 +43,9 @@ class TerminalSurface:
 
     def panel(self, extension: str, panel: Panel, chat: Chat | None) -> None:
         before, self.panel_open = self.panel_open, (extension, panel)
-        if self._view is not None:
-            self._terminal.draw(self._view, panel)
+        if self._terminal.screen.live:
+            self._terminal.draw(panel, self._hint)
+            self._stir()
         elif before != self.panel_open:
             self._show(extension, "\n".join(filter(None, (panel.title, *panel.lines, panel.footer))))
 
@@ -50,8 +54,8 @@ class TerminalSurface:
         if opened is None or (opened[0], opened[1].id) != (extension, panel_id):
             return
         self.panel_open = None
-        if self._view is not None:
-            self._terminal.erase(self._view)
+        if self._terminal.screen.live:
+            self._terminal.erase()
         self._stir()
 
     def submit(self, extension: str, text: str, chat: Chat | None) -> None:
@@ -70,12 +74,18 @@ class TerminalSurface:
 
     def insert(self, text: str) -> None:
         """For the next prompt."""
-        if self._view is None:
-            self._terminal.between(text)
-        else:
+        if self._terminal.screen.live:
             self.inserted = text
+            self._stir()
+        else:
+            self._terminal.between(text)
 
     # --- for whoever prompts ---
+
+    @property
+    def submits(self) -> bool:
+        """A message of an extension waits."""
+        return bool(self._submitted)
 
     def take_submitted(self) -> tuple[str, bool] | None:
         """The next message that an extension wants said, and whether it counts as typed: a command may be one."""
@@ -85,29 +95,23 @@ class TerminalSurface:
         text, self.inserted = self.inserted, ""
         return text
 
-    def draw(self) -> None:
-        """The open panel once more, since it takes the keys now."""
-        if self._view is not None and self.panel_open is not None:
-            self._terminal.draw(self._view, self.panel_open[1])
+    @contextmanager
+    def takes_keys(self) -> Generator[None]:
+        """The open panel says so while it does."""
+        self._hint_at(CLOSES)
+        try:
+            yield
+        finally:
+            self._hint_at(AWAITS)
 
-    def entered(self) -> None:
-        """A line was typed: what stands above it stays."""
-        if self._view is not None:
-            self._view.left_behind()
-
-    async def submitted(self) -> None:
-        """Until a message of an extension waits."""
-        while not self._submitted:
-            await self._stirred.wait()
-
-    async def panel_gone(self) -> None:
-        """Until no panel is open."""
-        while self.panel_open is not None:
-            await self._stirred.wait()
+    def _hint_at(self, hint: str) -> None:
+        self._hint = hint
+        if self.panel_open is not None:
+            self._terminal.draw(self.panel_open[1], hint)
 
     def _stir(self) -> None:
-        self._stirred.set()
-        self._stirred = trio.Event()
+        self.stirred.set()
+        self.stirred = trio.Event()
 
     def _show(self, extension: str, text: str) -> None:
         self._terminal.between("\n".join(f"[{extension}] {line}" for line in text.splitlines() or [""]))

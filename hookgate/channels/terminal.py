@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 import trio
 
 from hookgate.channels.approving import Picture, asking
-from hookgate.channels.dialogue import WHOLE, Ask, Console, Dialogue, Size, View, Write, hold
-from hookgate.channels.panels import AWAITS, PanelView
+from hookgate.channels.dialogue import WHOLE, Ask, Console, Dialogue, Size, View, hold
+from hookgate.channels.panels import drawn
 from hookgate.channels.printable import named, printable
+from hookgate.channels.screen import Screen
 from hookgate.protocol.approval import GRANTS, ApprovalRequest, CannotAsk, Decide, Decision
 from hookgate.protocol.channel import PRESENT, UNLIMITED
 from hookgate.protocol.chat import Chat, Outbound
@@ -31,10 +32,7 @@ GONE = "\n  (this question is over)\n"
 MAX_HELD = 1000
 """Of what comes while a question stands open; the oldest goes, with a line that says so."""
 
-Prompt = Callable[[], str | None]
-"""The prompt that stands open with what has been typed there; None where none does."""
 Draw = Callable[[ToolCall], Awaitable[Picture | None]]
-ERASE_LINE = "\r\x1b[K"
 
 _MARKS = {"answer": "", "output": "", "notice": "· ", "error": "! "}
 
@@ -51,24 +49,18 @@ def _attachment(url: str) -> str:
 
 
 class Terminal:
-    """`write` gets pieces of text, newlines included. What comes while a prompt stands open goes above it; while a
-    question does, it waits, for it could look like another question. `ask` None: nobody can be asked."""
+    """What comes while a question stands open waits for its answer, for it could look like another question. `ask`
+    None: nobody can be asked. `size`: columns and rows of the terminal."""
 
     name = NAME
     limits = UNLIMITED
     state = PRESENT
 
     def __init__(
-        self,
-        write: Write,
-        ask: Ask | None,
-        prompt: Prompt = lambda: None,
-        size: Size = lambda: (80, WHOLE),
-        view: View | None = None,
+        self, screen: Screen, ask: Ask | None, size: Size = lambda: (80, WHOLE), view: View | None = None
     ) -> None:
-        self._out = write
+        self.screen = screen
         self._ask = ask
-        self._prompt = prompt
         self._size = size
         self._view_text = view
         self.picture: Draw | None = None
@@ -77,8 +69,9 @@ class Terminal:
         self._one_at_a_time = trio.Lock()
         self._held: deque[Callable[[], None]] | None = None
         self._dropped = 0
-        self._view: PanelView | None = None
+        self._panel: list[str] = []
         self._streamed: list[str] = []
+        self._begun = ""
         self._beside: list[str] = []
         self._in_line = False
 
@@ -92,9 +85,9 @@ class Terminal:
             return
         text = printable(outbound.text)
         seen = outbound.kind == "answer" and "".join(self._streamed).rstrip().endswith(text.strip())
+        self._close_line()
         if text.strip() and not seen:
             self.between(f"{_MARKS[outbound.kind]}{text}")
-        self._close_line()
         for url in outbound.media:
             self.between(f"· attachment: {_attachment(url)}")
         if outbound.kind in ("answer", "error"):
@@ -105,12 +98,17 @@ class Terminal:
             return
         text = printable(text)
         self._streamed.append(text)
+        if self.screen.live:
+            whole, newline, self._begun = (self._begun + text).rpartition("\n")
+            self.screen.write(whole + newline)
+            self._draw()
+            return
         if self._beside and "\n" in text:
             whole, _, text = text.rpartition("\n")
-            self._write(whole)
+            self.screen.write(whole)
             self._close_line()
         self._in_line = not text.endswith("\n") if text else self._in_line
-        self._write(text)
+        self.screen.write(text)
 
     def end_stream(self, chat: Chat) -> None:
         if not self._waits(partial(self.end_stream, chat)):
@@ -120,6 +118,7 @@ class Terminal:
         if self._waits(partial(self.restart_stream, chat)):
             return
         self._streamed.clear()
+        self._close_line()
         self.between("· the answer broke off; asking again")
 
     def beside(self, text: str) -> None:
@@ -133,34 +132,21 @@ class Terminal:
         """A line of its own, wherever the stream is."""
         if self._waits(partial(self.between, text)):
             return
-        self._close_line()
-        self._write(self._above(printable(text) + "\n"))
+        if not self.screen.live:
+            self._close_line()
+        self.screen.write(printable(text) + "\n")
 
-    def draw(self, view: PanelView, panel: Panel) -> None:
-        """Over its last drawing, unless something else has been written since."""
-        if self._waits(partial(self.draw, view, panel)):
-            return
-        self._close_line()
-        self._view = view
-        waiting = self._prompt()
-        if waiting is None:
-            view.draw(panel)
-            return
-        # The prompt stands right below the panel, and again when the panel is drawn anew.
-        self._out(ERASE_LINE)
-        view.draw(panel, AWAITS)
-        self._out(waiting)
+    def draw(self, panel: Panel, hint: str) -> None:
+        """On a live screen, instead of the panel before it."""
+        if not self._waits(partial(self.draw, panel, hint)):
+            self._panel = drawn(panel, *self._size(), hint)
+            self._draw()
 
-    def erase(self, view: PanelView) -> None:
-        """Take the last drawing away, where nothing has been written since."""
-        if self._waits(partial(self.erase, view)):
-            return
-        waiting = self._prompt()
-        if waiting is not None:
-            self._out(ERASE_LINE)
-        view.erase()
-        if waiting is not None:
-            self._out(waiting)
+    def erase(self) -> None:
+        """Take the panel away."""
+        if not self._waits(self.erase):
+            self._panel = []
+            self._draw()
 
     async def ask(self, request: ApprovalRequest, decide: Decide) -> None:
         if self._ask is None:
@@ -200,12 +186,12 @@ class Terminal:
         self._held = deque(maxlen=MAX_HELD)
         answered = False
         try:
-            answer = await hold(dialogue, Console(self._write, ask, self._size, self._view_text))
+            answer = await hold(dialogue, Console(self.screen.write, ask, self._size, self._view_text))
             answered = True
             return answer
         finally:
             if not answered:
-                self._write(GONE)
+                self.screen.write(GONE)
             self._release()
 
     def _waits(self, act: Callable[[], None]) -> bool:
@@ -223,19 +209,17 @@ class Terminal:
         for act in held:
             act()
 
-    def _above(self, text: str) -> str:
-        waiting = self._prompt()
-        return text if waiting is None else f"{ERASE_LINE}{text}{waiting}"
-
-    def _write(self, text: str) -> None:
-        if self._view is not None:
-            self._view.left_behind()
-        self._out(text)
+    def _draw(self) -> None:
+        self.screen.show("\n".join([*filter(None, [self._begun]), *self._panel]))
 
     def _close_line(self) -> None:
+        if self._begun:
+            begun, self._begun = self._begun, ""
+            self.screen.write(begun + "\n")
+            self._draw()
         if self._in_line:
-            self._write("\n")
+            self.screen.write("\n")
         self._in_line = False
         waiting, self._beside = self._beside, []
         for text in waiting:
-            self._write(self._above(printable(text) + "\n"))
+            self.screen.write(printable(text) + "\n")

@@ -16,6 +16,7 @@ from hookgate.assembly.app import Runtime, open_runtime
 from hookgate.assembly.logs.opening import set_up_logs
 from hookgate.assembly.logs.sinks import trace
 from hookgate.assembly.settings import Ports, Settings
+from hookgate.channels.screen import Plain
 from hookgate.channels.terminal import Terminal
 from hookgate.cli.printing import write
 from hookgate.cli.terminal.chat import CHAT, converse, seated
@@ -43,13 +44,13 @@ async def run_demo(*, interactive: bool) -> int:
         config, redactor = demo_config(folder, "demo.toml")
         set_up_logs(config.log)
         write(_introduction(redactor, interactive))
-        tally = await (_run_typed(config) if interactive else _run(config, Terminal(write, None), _play))
+        tally = await (_run_typed(config) if interactive else _run(config, Terminal(Plain(write), None), _play))
         return _summary(tally, folder / "events.jsonl")
 
 
 async def _run_typed(config: Config) -> Tally:
     async with open_keyboard() as keyboard:
-        terminal = seated(write, keyboard)
+        terminal = seated(keyboard)
         return await _run(config, terminal, lambda runtime: converse(runtime, terminal, keyboard))
 
 

@@ -31,7 +31,7 @@ _ON_TERMINAL = (
     "import fcntl, os, sys, termios; os.setsid(); fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
     "os.execv(sys.argv[1], sys.argv[1:])"
 )
-_ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\x1b\][^\x07]*\x07|[\r\x08]")
+_ESCAPE = re.compile(r"\x1b\[([0-9]*)C|\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\x1b\][^\x07]*\x07|[\r\x08]")
 
 
 def configured(folder: Path, url: str, more: str = "") -> Path:
@@ -76,6 +76,11 @@ async def run(folder: Path, *arguments: str, stdin: bytes = b"", home: Path | No
         )
 
 
+def _blanks(found: re.Match[str]) -> str:
+    """Blanks at the end of a row are passed over, not written."""
+    return " " * int(found[1] or 1) if found[0].endswith("C") else ""
+
+
 @dataclass
 class Screen:
     """What a person sees, without control sequences; `type` is what they do. `process` is hookgate itself."""
@@ -95,7 +100,7 @@ class Screen:
     async def line(self, text: str) -> None:
         """Wait for the prompt, then type this and Enter."""
         await self.sees(PROMPT)
-        await self.type(text + "\n")
+        await self.type(text + ("\n" if self.terminal < 0 else "\r"))
 
     async def sees(self, text: str) -> None:
         """Until this has been shown since the last thing that was waited for."""
@@ -134,7 +139,7 @@ class Screen:
         while data := await self._more():
             self._raw += data
             # All of it again: a sequence may have been cut in two.
-            self.shown = _ESCAPE.sub("", self.raw)
+            self.shown = _ESCAPE.sub(_blanks, self.raw)
             self._grown.set()
 
     async def _more(self) -> bytes:

@@ -251,6 +251,7 @@ async def test_the_approval_question_takes_once_session_and_no(
     async with open_chat(tmp_path, wanted, says("Done."), more=RULE) as (_server, screen):
         await screen.line("go")
         for answer in answers:
+            await screen.sees("? Run bash?")
             await screen.sees("allow? [y]es once, [s]ession, [n]o:")
             await screen.type(f"{answer}\r")
         await screen.sees("Done.")

@@ -15,11 +15,10 @@ CTRL_C, CTRL_D, ESC = "\x03", "\x04", "\x1b"
 
 
 async def opened(screen: Screen) -> None:
-    """Drawn when it opens, and again when it takes the keys."""
+    """It takes the keys."""
     await screen.line("/rows")
-    for _ in range(2):
-        await screen.sees("Rows ──")
-        await screen.sees("esc closes")
+    await screen.sees("Rows ──")
+    await screen.sees("esc closes")
 
 
 KEYS = (
@@ -112,7 +111,7 @@ async def test_a_note_that_comes_at_the_prompt_stands_above_what_is_typed(tmp_pa
         (tmp_path / "wake").touch()
         await screen.sees("[waker] the build is done")
         await screen.sees("> hel")
-        await screen.type("lo\n")
+        await screen.type("lo\r")
         await screen.sees("Hello.")
         await leaves(screen, tmp_path)
     assert server.requests[0].body["messages"][-1]["content"] == "hello"
@@ -127,7 +126,7 @@ async def test_a_message_submitted_at_the_prompt_is_answered_and_what_was_typed_
         (tmp_path / "wake").touch()
         await screen.sees("Awake.")
         await screen.sees("> hel")
-        await screen.type("lo\n")
+        await screen.type("lo\r")
         await screen.sees("Hello.")
         await leaves(screen, tmp_path)
     assert [it.body["messages"][-1]["content"] for it in server.requests] == ["wake up", "hello"]
@@ -143,10 +142,8 @@ async def test_what_stood_at_the_prompt_before_a_question_is_no_answer_to_it(tmp
         await screen.type("y")
         await screen.sees("y")
         (tmp_path / "wake").touch()
-        await screen.sees("allow? [y]es once, [s]ession, [n]o: y")
-        await screen.type("\n")
-        await screen.sees("allow?")
-        await screen.type("n\n")
+        await screen.sees("allow? [y]es once, [s]ession, [n]o:")
+        await screen.type("n\r")
         await screen.sees("I may not.")
         await leaves(screen, tmp_path)
     assert not (tmp_path / "made").exists()
@@ -172,7 +169,7 @@ async def test_inserted_text_stands_in_the_editor(tmp_path: Path) -> None:
     async with open_chat(tmp_path, says("Done.")) as (server, screen):
         await screen.line(do(answer={"action": "insert", "insert": "please "}))
         await screen.sees("> please ")
-        await screen.type("go on\n")
+        await screen.type("go on\r")
         await screen.sees("Done.")
         await leaves(screen, tmp_path)
     assert server.requests[0].body["messages"][-1]["content"] == "please go on"
@@ -207,8 +204,8 @@ async def test_a_projects_extension_runs_after_a_yes_that_counts_until_it_change
         await screen.sees("  folder:\n")
         await screen.sees(str(directory)[-30:])
         await screen.sees("  command:\n| ")
-        await screen.sees("[y/N] ")
-        await screen.type("y\n")
+        await screen.sees("[y/N]")
+        await screen.type("y\r")
         await screen.line("/brought x")
         await screen.sees("[ext] brought x")
         await leaves(screen, tmp_path)
@@ -220,8 +217,8 @@ async def test_a_projects_extension_runs_after_a_yes_that_counts_until_it_change
     (directory / "more.py").touch()
     async with open_terminal(folder, "chat") as screen:
         await screen.sees("of this project once more, since it has changed?")
-        await screen.sees("[y/N] ")
-        await screen.type("\n")
+        await screen.sees("[y/N]")
+        await screen.type("\r")
         await screen.sees("has changed since it was trusted")
         await screen.line("/brought x")
         await screen.sees("There is no command /brought")
@@ -232,13 +229,13 @@ async def test_a_reload_asks_about_what_has_come_meanwhile(tmp_path: Path) -> No
     async with open_terminal(configured(tmp_path, NOWHERE), "chat") as screen:
         await screen.sees(PROMPT)
         extension(project(tmp_path), "ext", command("brought"))
-        await screen.type("/reload-ext\n")
-        await screen.sees("[y/N] ")
-        await screen.type("no\n")
+        await screen.type("/reload-ext\r")
+        await screen.sees("[y/N]")
+        await screen.type("no\r")
         await screen.sees("· Extensions: none.")
         await screen.line("/reload-ext")
-        await screen.sees("[y/N] ")
-        await screen.type("y\n")
+        await screen.sees("[y/N]")
+        await screen.type("y\r")
         await screen.sees("· Extensions: ext.")
         await leaves(screen, tmp_path)
 
@@ -246,8 +243,9 @@ async def test_a_reload_asks_about_what_has_come_meanwhile(tmp_path: Path) -> No
 async def test_the_end_of_input_at_the_question_is_a_no(tmp_path: Path) -> None:
     extension(project(tmp_path), "ext")
     async with open_terminal(configured(tmp_path, NOWHERE), "chat") as screen:
-        await screen.sees("[y/N] ")
+        await screen.sees("[y/N]")
         await screen.type(CTRL_D)
+        await screen.line("/quit")
         assert await screen.ends() == 0
     assert not (tmp_path / ".local/state/zot/logs").exists()
 

@@ -7,7 +7,6 @@ import sys
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext, suppress
 from functools import partial
-from typing import TextIO
 
 import trio
 
@@ -19,20 +18,19 @@ from hookgate.assembly.logs.sinks import event_file, open_event_file, trace, war
 from hookgate.assembly.preflight.failing_open import open_guards
 from hookgate.assembly.settings import Ports, Settings
 from hookgate.assembly.tools.opening import keeping_of
-from hookgate.channels.dialogue import WHOLE, Write
-from hookgate.channels.panels import PanelView
+from hookgate.channels.dialogue import WHOLE
 from hookgate.channels.printable import printable
+from hookgate.channels.screen import Plain, Write
 from hookgate.channels.surface import TerminalSurface
 from hookgate.channels.terminal import NAME, Terminal
 from hookgate.cli.printing import screen_size, write
 from hookgate.cli.terminal import extension_lines
 from hookgate.cli.terminal.commands import TerminalCommands
 from hookgate.cli.terminal.flags import Flags
-from hookgate.cli.terminal.help import at_the_prompt
 from hookgate.cli.terminal.keyboard import Keyboard, open_keyboard
 from hookgate.cli.terminal.pager import view
 from hookgate.cli.terminal.pictures import picture
-from hookgate.cli.terminal.printing import PROMPT, prompt_text, welcome
+from hookgate.cli.terminal.printing import prompt_text, welcome
 from hookgate.cli.terminal.prompt import Prompt
 from hookgate.cli.terminal.recalling import recalled
 from hookgate.cli.terminal.trust import introduce
@@ -45,6 +43,9 @@ from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.dataclasses import replace
 
 CHAT = Chat(NAME, "terminal", sender="user")
+WAITS = "· a turn runs: this waits for its end (/stop ends it)"
+AGAIN = "· Ctrl-C again or Ctrl-D to leave"
+Tell = Callable[[str], None]
 
 
 async def run_chat(settings: Settings, flags: Flags) -> int:
@@ -60,15 +61,16 @@ async def run_chat(settings: Settings, flags: Flags) -> int:
 
 @asynccontextmanager
 async def open_chat(
-    settings: Settings, flags: Flags, ports: Ports, tracer: Callable[[str], None]
+    settings: Settings, flags: Flags, ports: Ports, tracer: Tell, tell: Tell
 ) -> AsyncGenerator[Runtime]:
-    """A runtime with the sinks that the flags ask for and, if configured, its control socket."""
+    """A runtime with the sinks that the flags ask for and, if configured, its control socket. `tell` hears what does
+    not work."""
     async with AsyncExitStack() as stack:
         inside: list[Mount] = [trace(tracer)] if flags.trace else [warnings(tracer)]
         if flags.events:
             inside.append(event_file(stack.enter_context(open_event_file(flags.events))))
         runtime = await stack.enter_async_context(open_runtime(settings, replace(ports, inside=inside)))
-        _report(runtime)
+        _report(runtime, tell)
         if settings.config.control.enabled or flags.control:
             from hookgate.control.opening import open_gateway_control
 
@@ -95,19 +97,20 @@ async def _run_interactive(settings: Settings, flags: Flags, logs: PromptLogs) -
         open_conversation_journal(settings.config, NAME, flags.keep) as journal,
         open_keyboard() as keyboard,
     ):
-        terminal = seated(write, keyboard, piped=flags.yes_from_stdin)
-        surface = TerminalSurface(terminal, PanelView(write, screen_size) if keyboard.person else None)
-        if keyboard.person and (extensions := settings.extensions) is not None:
-            await ask_about_changes(keeping_of(settings), terminal.put)
-            found = await introduce(settings.config, extensions, terminal.put)
-            settings = replace(settings, extensions=replace(extensions, found=found))
-        ports = Ports((terminal,), {terminal.name: surface}, journal=journal)
-        for line in await recalled(settings, journal, CHAT) if journal is not None else ():
-            terminal.between(line)
-        # A log that goes to a file goes on doing so.
-        above = logs.above(terminal.between) if keyboard.person and sys.stderr.isatty() else nullcontext()
+        terminal = seated(keyboard, piped=flags.yes_from_stdin)
+        surface = TerminalSurface(terminal)
+        # On the screen only one writes; a log that goes to a file goes on doing so.
+        above = logs.above(terminal.between) if keyboard.edits and sys.stderr.isatty() else nullcontext()
+        tell = terminal.between if keyboard.edits else to_stderr
         with above:
-            async with open_chat(settings, flags, ports, terminal.beside) as runtime:
+            if keyboard.person and (extensions := settings.extensions) is not None:
+                await ask_about_changes(keeping_of(settings), terminal.put)
+                found = await introduce(settings.config, extensions, terminal.put, tell)
+                settings = replace(settings, extensions=replace(extensions, found=found))
+            ports = Ports((terminal,), {terminal.name: surface}, journal=journal)
+            for line in await recalled(settings, journal, CHAT) if journal is not None else ():
+                terminal.between(line)
+            async with open_chat(settings, flags, ports, terminal.beside, tell) as runtime:
                 if runtime.skills is not None:
                     runtime.skills.tell = terminal.between if keyboard.person else to_stderr
                 await converse(runtime, terminal, keyboard, surface)
@@ -117,28 +120,26 @@ async def _run_interactive(settings: Settings, flags: Flags, logs: PromptLogs) -
 async def converse(
     runtime: Runtime, terminal: Terminal, keyboard: Keyboard, surface: TerminalSurface | None = None
 ) -> None:
-    """Prompt, turn, prompt, until the person leaves."""
-    prompt = Prompt(partial(prompt_text, runtime), keyboard, surface or TerminalSurface(terminal), runtime.extensions)
+    """Line by line, until the person leaves: where the line is there at all times the next one does not wait."""
+    surface = surface or TerminalSurface(terminal)
     terminal.picture = partial(picture, runtime)
-    commands = runtime.gateway.commands
-    keyboard.words = lambda: [f"/{it.name}" for it in at_the_prompt(commands, CHAT)]
-    write(welcome(runtime))
+    keyboard.prompt = partial(prompt_text, runtime)
+    terminal.between(welcome(runtime))
     async with trio.open_nursery() as nursery:
-        patience = _Patience(keyboard.person)
-        put = terminal.put if keyboard.person else None
-        own = TerminalCommands(runtime, terminal, put, lambda: _report(runtime), nursery.cancel_scope.cancel)
-        commands.add(own.rows())
+        talk = _Talk(runtime, terminal, keyboard, nursery)
+        runtime.gateway.commands.add(talk.commands().rows())
         nursery.start_soon(_warn_unconfined, runtime, terminal)
-        await nursery.start(_run_interrupts, runtime, patience, nursery.cancel_scope)
-        await _answered(runtime)
+        await nursery.start(_run_interrupts, talk)
+        await talk.answered()
+        prompt = Prompt(keyboard, surface, runtime.extensions)
         with suppress(EOFError):
             while True:
                 said = await prompt.next()
-                patience.warned = not keyboard.person
+                talk.warned = not keyboard.person
                 if said.typed:
-                    await _say(runtime, terminal, said.text)
+                    await talk.say(said.text)
                 else:
-                    await _submit(runtime, said.text)
+                    await talk.submit(said.text)
         nursery.cancel_scope.cancel()
 
 
@@ -149,71 +150,91 @@ async def _warn_unconfined(runtime: Runtime, terminal: Terminal) -> None:
         terminal.between(f"! {sandbox.note}")
 
 
-class _Patience:
-    """Whether the next Ctrl-C at the prompt leaves: a person is told first, a pipe is not."""
+class _Talk:
+    """`warned`: the next Ctrl-C at the prompt leaves; a person is told first, a pipe is not."""
 
-    def __init__(self, person: bool) -> None:
-        self.warned = not person
+    def __init__(self, runtime: Runtime, terminal: Terminal, keyboard: Keyboard, nursery: trio.Nursery) -> None:
+        self.warned = not keyboard.person
+        self._runtime, self._terminal, self._keyboard = runtime, terminal, keyboard
+        self._nursery = nursery
+
+    def commands(self) -> TerminalCommands:
+        tell = self._terminal.between if self._keyboard.edits else to_stderr
+        put = self._terminal.put if self._keyboard.person else None
+        return TerminalCommands(self._runtime, self._terminal, put, lambda: _report(self._runtime, tell), self.leave)
+
+    def leave(self) -> None:
+        self._nursery.cancel_scope.cancel()
+
+    async def say(self, typed: str) -> None:
+        message, commands = Inbound(CHAT, typed), self._runtime.gateway.commands
+        if not typed:
+            return
+        if unknown := extension_lines.unknown(commands, message):
+            self._terminal.between(f"· {unknown}")
+        elif literal := extension_lines.literal(typed):
+            await self.submit(literal)
+        else:
+            if self.busy and self._keyboard.edits and commands.read(message) is None:
+                self._terminal.between(WAITS)
+            await self._runtime.gateway.receive(message)
+            await self.answered()
+
+    async def submit(self, text: str) -> None:
+        """A message that is no command, whatever it begins with."""
+        await self._runtime.gateway.submit(Inbound(CHAT, text))
+        await self.answered()
+
+    async def answered(self) -> None:
+        """Until all is answered, where the next line waits for that."""
+        if self._keyboard.edits:
+            self._nursery.start_soon(self._show_diff)
+        else:
+            await self._show_diff()
+
+    async def _show_diff(self) -> None:
+        await self._runtime.gateway.idle(CHAT.session_key)
+        await show_diff(self._runtime, self._terminal.screen.write)
+
+    def interrupted(self) -> None:
+        """Ctrl-C ends the turn; else it takes away what is typed; a second one while a turn ends, or two at the
+        prompt, end the program."""
+        if self._runtime.gateway.stop(CHAT.session_key) or (not self.busy and self._keyboard.clear()):
+            return
+        if self.warned or self.busy:
+            self.leave()
+            return
+        self.warned = True
+        if self._keyboard.edits:
+            self._terminal.between(AGAIN)
+        else:
+            self._terminal.screen.write(f"\n{AGAIN}\n{self._keyboard.prompt()}")
+
+    @property
+    def busy(self) -> bool:
+        session = self._runtime.gateway.sessions.get(CHAT.session_key)
+        return session is not None and session.busy
 
 
-async def _say(runtime: Runtime, terminal: Terminal, typed: str) -> None:
-    message = Inbound(CHAT, typed)
-    if not typed:
-        return
-    if unknown := extension_lines.unknown(runtime.gateway.commands, message):
-        terminal.between(f"· {unknown}")
-    elif literal := extension_lines.literal(typed):
-        await _submit(runtime, literal)
-    else:
-        await runtime.gateway.receive(message)
-        await _answered(runtime)
-
-
-async def _submit(runtime: Runtime, text: str) -> None:
-    """A message that is no command, whatever it begins with."""
-    await runtime.gateway.submit(Inbound(CHAT, text))
-    await _answered(runtime)
-
-
-async def _answered(runtime: Runtime) -> None:
-    await runtime.gateway.idle(CHAT.session_key)
-    await show_diff(runtime, sys.stdout)
-
-
-def _report(runtime: Runtime) -> None:
+def _report(runtime: Runtime, tell: Tell) -> None:
     for problem in (*open_guards(runtime), *extension_problems(runtime), *runtime.text_problems()):
-        to_stderr(problem)
+        tell(problem)
 
 
-async def show_diff(runtime: Runtime, file: TextIO) -> None:
+async def show_diff(runtime: Runtime, show: Write) -> None:
     """What the turn changed in the workspace, where `--diff` asks for it."""
-    if runtime.tools.recorder is not None:
-        file.write(await runtime.tools.recorder.take())
-        file.flush()
+    if runtime.tools.recorder is not None and (diff := await runtime.tools.recorder.take()):
+        show(diff)
 
 
-async def _run_interrupts(
-    runtime: Runtime, patience: _Patience, leave: trio.CancelScope, task_status: trio.TaskStatus[None]
-) -> None:
-    """Ctrl-C ends the turn; a second one while it ends, or two at the prompt, end the program."""
+async def _run_interrupts(talk: _Talk, task_status: trio.TaskStatus[None]) -> None:
     with trio.open_signal_receiver(signal.SIGINT) as interrupts:
         task_status.started()
         async for _number in interrupts:
-            if runtime.gateway.stop(CHAT.session_key):
-                continue
-            if patience.warned or _busy(runtime):
-                leave.cancel()
-                return
-            patience.warned = True
-            write(f"\n· Ctrl-C again or Ctrl-D to leave\n{PROMPT}")
+            talk.interrupted()
 
 
-def _busy(runtime: Runtime) -> bool:
-    session = runtime.gateway.sessions.get(CHAT.session_key)
-    return session is not None and session.busy
-
-
-def seated(write: Write, keyboard: Keyboard, *, piped: bool = False) -> Terminal:
+def seated(keyboard: Keyboard, *, piped: bool = False) -> Terminal:
     """The terminal with whoever sits at the keyboard. `piped`: lines of what is no terminal answer questions too."""
 
     async def ask(prompt: str) -> str | None:
@@ -226,5 +247,9 @@ def seated(write: Write, keyboard: Keyboard, *, piped: bool = False) -> Terminal
         columns, rows = screen_size()
         return columns, rows if keyboard.person else WHOLE
 
+    async def view_text(text: str) -> bool:
+        async with keyboard.lent():
+            return await view(text)
+
     asked = ask if keyboard.person or piped else None
-    return Terminal(write, asked, lambda: keyboard.prompt, size, view if keyboard.person else None)
+    return Terminal(keyboard.screen, asked, size, view_text if keyboard.person else None)

@@ -52,7 +52,7 @@ class TerminalCommands:
         return run
 
     async def _reload(self, _invocation: Invocation) -> Outcome:
-        self.terminal.between(await extension_lines.reloaded(self.runtime, self.put))
+        self.terminal.between(await extension_lines.reloaded(self.runtime, self.put, self.terminal.between))
         self.report()
         return ""
 

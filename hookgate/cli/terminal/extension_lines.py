@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from hookgate.assembly.app import Runtime
 from hookgate.cli.agreeing import Put
 from hookgate.cli.terminal.trust import introduce
@@ -26,9 +28,9 @@ def literal(text: str) -> str:
     return text[1:] if text.startswith("//") and LOOKS.fullmatch(text[1:]) else ""
 
 
-async def reloaded(runtime: Runtime, put: Put | None) -> str:
+async def reloaded(runtime: Runtime, put: Put | None, tell: Callable[[str], None]) -> str:
     """Stop them all, load what is there now; a line about it. `put` asks about those that nobody knows yet."""
     found = None
     if put is not None and runtime.settings.extensions is not None:
-        found = await introduce(runtime.settings.config, runtime.settings.extensions, put)
+        found = await introduce(runtime.settings.config, runtime.settings.extensions, put, tell)
     return f"· Extensions: {', '.join(await reload_extensions(runtime, found)) or 'none'}."

@@ -11,6 +11,7 @@ from hookgate.assembly.app import Runtime
 from hookgate.assembly.journals import open_conversation_journal
 from hookgate.assembly.settings import Ports, Settings
 from hookgate.channels.once import Once
+from hookgate.channels.screen import Plain
 from hookgate.channels.surface import TerminalSurface
 from hookgate.channels.terminal import NAME, Terminal
 from hookgate.cli.printing import counted, write
@@ -67,18 +68,16 @@ def _run(seat: Seat | None, flags: Flags) -> _Run:
     here = seat or Seat(1)
     ask = None if seat is None else seat.ask
     viewing = partial(view, screen=here.descriptor)
-    terminal = Terminal(write if reads else here.write, ask, size=here.size, view=viewing)
+    terminal = Terminal(Plain(write if reads else here.write), ask, here.size, viewing)
     person, reader = (None if seat is None else terminal), (terminal if reads else None)
     return _Run(Once(to_stderr, person, reader, yes=flags.yes), terminal, reader)
 
 
 async def _ask(run: _Run, settings: Settings, flags: Flags, question: Inbound) -> None:
-    surface = TerminalSurface(run.reader or Terminal(stderr, None))
+    surfaces = {run.channel.name: TerminalSurface(run.reader or Terminal(Plain(stderr), None))}
     async with (
         open_conversation_journal(settings.config, NAME, flags.keep) as journal,
-        open_chat(
-            settings, flags, Ports((run.channel,), {run.channel.name: surface}, journal=journal), run.line
-        ) as runtime,
+        open_chat(settings, flags, Ports((run.channel,), surfaces, journal=journal), run.line, to_stderr) as runtime,
     ):
         try:
             # It ends with its answer, so it begins with every tool that there will be.
@@ -100,7 +99,7 @@ async def _answered(run: _Run, runtime: Runtime, question: Inbound) -> None:
     else:
         await runtime.gateway.receive(question)
     await runtime.gateway.idle(CHAT.session_key)
-    await show_diff(runtime, sys.stderr)
+    await show_diff(runtime, stderr)
     if run.channel.silent and commands.read(question) is not None:
         run.status = 0
 

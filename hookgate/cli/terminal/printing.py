@@ -18,7 +18,7 @@ def welcome(runtime: Runtime) -> str:
     lines = [f"hookgate: {runtime.agent.model}; {running}; /help for help, Ctrl-D to leave"]
     lines.extend(f"! hook {hook.name} is {hook.state}: {hook.reason}" for hook in hooks if not hook.pid)
     lines.extend(f"! {note}" for note in (unknown_of(runtime.settings.config, runtime.agent.model),) if note)
-    return printable("\n".join(lines)) + "\n"
+    return "\n".join(lines)
 
 
 def tools(runtime: Runtime) -> str:

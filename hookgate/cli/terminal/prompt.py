@@ -25,7 +25,6 @@ class Said:
 
 @dataclass(frozen=True)
 class Prompt:
-    text: Callable[[], str]
     keyboard: Keyboard
     surface: TerminalSurface
     extensions: Extensions | None
@@ -33,31 +32,32 @@ class Prompt:
     async def next(self) -> Said:
         """Raises EOFError when the person leaves."""
         while True:
+            stirred = self.surface.stirred
             submitted = self.surface.take_submitted()
             if submitted is not None:
                 text, typed = submitted
                 return Said(text, typed=typed)
-            if self.extensions and self.surface.panel_open and self.keyboard.person and self.keyboard.free:
+            if inserted := self.surface.take_inserted():
+                self.keyboard.insert(inserted)
+            if self.extensions and self.surface.panel_open and self.keyboard.free:
                 await self._keys(self.extensions)
                 continue
-            line = await self._line()
-            self.surface.entered()
+            line = await self._line(stirred)
             # Enter alone takes a person from an open prompt to the panel.
             if line is not None and (line.strip() or not self.surface.panel_open):
                 return Said(line.strip(), typed=True)
 
-    async def _line(self) -> str | None:
-        """None where an extension has something to say first; what is half typed then stays."""
+    async def _line(self, stirred: trio.Event) -> str | None:
+        """None where an extension has something to say or to show first; what is half typed then stays."""
         heard: list[str | EOFError] = []
 
         async def read() -> None:
-            inserted = self.surface.take_inserted() if self.keyboard.free else ""
             try:
-                heard.append(await self.keyboard.read(self.text(), inserted))
+                heard.append(await self.keyboard.read())
             except EOFError as error:
                 heard.append(error)
 
-        await _first(read, self.surface.submitted)
+        await _first(read, stirred.wait)
         match heard:
             case [EOFError() as error, *_]:
                 raise error
@@ -68,19 +68,19 @@ class Prompt:
 
     async def _keys(self, extensions: Extensions) -> None:
         """Until the panel is closed, or an extension has something to say."""
-        roster = extensions.roster
+        roster, surface = extensions.roster, self.surface
 
         async def press() -> None:
-            try:
-                while True:
-                    for key in await keys():
-                        roster.press(*key)
-            except EOFError:
-                roster.dismiss_panel()
+            async for key in keys:
+                roster.press(*key)
+            roster.dismiss_panel()
 
-        with self.keyboard.keys() as keys:
-            self.surface.draw()
-            await _first(press, self.surface.panel_gone, self.surface.submitted)
+        async def over() -> None:
+            while surface.panel_open is not None and not surface.submits:
+                await surface.stirred.wait()
+
+        with self.keyboard.keys() as keys, surface.takes_keys():
+            await _first(press, over)
 
 
 async def _first(*tasks: Callable[[], Awaitable[None]]) -> None:

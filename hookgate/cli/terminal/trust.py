@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shlex
-import sys
+from collections.abc import Callable
 
 from hookgate.assembly.extensions.looking import looked
 from hookgate.assembly.settings import ExtensionFlags
 from hookgate.channels.dialogue import YES_OR_NO, Dialogue
-from hookgate.channels.printable import named, printable
+from hookgate.channels.printable import named
 from hookgate.channels.question import Part, Question, measured
 from hookgate.cli.agreeing import Put, yes_or_no
 from hookgate.extensions.discovery import Found, Stranger
@@ -20,7 +20,7 @@ RUN_IT = yes_or_no("Run it? A yes is kept until the folder changes.")
 USE_THEM = yes_or_no("Use them? A yes is kept until the folder changes.")
 
 
-async def introduce(config: Config, flags: ExtensionFlags, put: Put) -> Found | None:
+async def introduce(config: Config, flags: ExtensionFlags, put: Put, tell: Callable[[str], None]) -> Found | None:
     """Ask about each extension of the project that would run if it were trusted; a yes is kept. Raises ConfigError.
 
     What is agreed to is what was there before the question: whatever changes meanwhile is not part of it. So there is
@@ -32,7 +32,7 @@ async def introduce(config: Config, flags: ExtensionFlags, put: Put) -> Found | 
     asked = [it for it in found.strangers if _wanted(config, it) and it.standing.kind != "unreadable"]
     for stranger in asked:
         if await put(Dialogue(question(stranger), YES_OR_NO)) == "yes":
-            _keep(flags.trust, stranger)
+            _keep(flags.trust, stranger, tell)
     return None if asked else found
 
 
@@ -56,8 +56,8 @@ def question(stranger: Stranger) -> Question:
     return Question(head, parts, (foot,), RUN_IT if manifest.exec else USE_THEM)
 
 
-def _keep(trust: Trust, stranger: Stranger) -> None:
+def _keep(trust: Trust, stranger: Stranger, tell: Callable[[str], None]) -> None:
     try:
         trust.agree(stranger.entry.directory, stranger.standing.sha256)
     except OSError as error:
-        sys.stderr.write(printable(f"! it runs now, but that is not kept: {error.filename}: {error.strerror}\n"))
+        tell(f"! it runs now, but that is not kept: {error.filename}: {error.strerror}")

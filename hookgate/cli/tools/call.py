@@ -12,6 +12,7 @@ from hookgate.assembly.app import Runtime
 from hookgate.assembly.logs.sinks import trace
 from hookgate.channels.once import Once
 from hookgate.channels.printable import printable
+from hookgate.channels.screen import Plain
 from hookgate.channels.terminal import Terminal
 from hookgate.cli.printing import write
 from hookgate.cli.terminal.seat import open_seat
@@ -84,7 +85,7 @@ async def call_tool(flags: CallFlags) -> int:
 @contextmanager
 def _open_asker(flags: CallFlags) -> Generator[_Asker]:
     with open_seat() as seat:
-        person = None if seat is None else Terminal(seat.write, seat.ask, size=seat.size)
+        person = None if seat is None else Terminal(Plain(seat.write), seat.ask, seat.size)
         yield _Asker(flags.channel, person, yes=flags.yes)
 
 

@@ -1,0 +1,98 @@
+"""Which key does what, besides what prompt_toolkit has: Emacs' keys, search, history, paste."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from prompt_toolkit.filters import Condition, has_focus
+from prompt_toolkit.key_binding import KeyBindings
+from prompt_toolkit.key_binding.key_processor import KeyPress, KeyPressEvent
+from prompt_toolkit.keys import Keys
+
+from hookgate.channels.panels import Key
+
+if TYPE_CHECKING:
+    from hookgate.cli.terminal.keyboard.editor import Editor
+
+
+def bindings(editor: Editor) -> KeyBindings:
+    keys = KeyBindings()
+    message, answer = has_focus(editor.message), has_focus(editor.answer)
+    line = message | answer
+
+    @keys.add("enter", filter=line)
+    @keys.add("c-o", filter=line)
+    def enter(event: KeyPressEvent) -> None:
+        _entered(editor, event)
+
+    @keys.add("c-j", filter=message)
+    @keys.add("escape", "enter", filter=message)
+    def add_line(event: KeyPressEvent) -> None:
+        event.current_buffer.insert_text("\n")
+
+    @keys.add("c-j", filter=answer)
+    def answered(_event: KeyPressEvent) -> None:
+        editor.enter()
+
+    @keys.add("c-c", filter=line)
+    def interrupt(_event: KeyPressEvent) -> None:
+        editor.interrupt()
+
+    @keys.add("c-d", filter=line & Condition(lambda: not editor.app.current_buffer.text))
+    def end_input(_event: KeyPressEvent) -> None:
+        editor.end_input()
+
+    @keys.add("c-z")
+    def suspend(event: KeyPressEvent) -> None:
+        event.app.suspend_to_background()
+
+    @keys.add(Keys.Any, eager=True, filter=Condition(lambda: editor.pressing) & ~answer)
+    def press(event: KeyPressEvent) -> None:
+        for key in _keys(event):
+            editor.pressed(key)
+
+    return keys
+
+
+def _entered(editor: Editor, event: KeyPressEvent) -> None:
+    """A line that ends with a backslash goes on; what was chosen from the menu is only taken over."""
+    buffer = event.current_buffer
+    if (
+        buffer is editor.message
+        and buffer.document.text_before_cursor.endswith("\\")
+        and buffer.document.is_cursor_at_the_end_of_line
+    ):
+        buffer.delete_before_cursor()
+        buffer.insert_text("\n")
+    elif buffer.complete_state is not None and buffer.complete_state.current_completion is not None:
+        buffer.complete_state = None
+    else:
+        editor.enter()
+
+
+_NAMES: dict[str, str] = {
+    **{key: key.value for key in (Keys.Up, Keys.Down, Keys.Left, Keys.Right, Keys.Home, Keys.End)},
+    **{Keys.PageUp: "pageup", Keys.PageDown: "pagedown", Keys.Delete: "delete", Keys.Backspace: "backspace"},
+    **{Keys.Enter: "enter", Keys.ControlJ: "enter", Keys.Tab: "tab", Keys.Escape: "esc", Keys.ControlC: "esc"},
+}
+
+
+def _keys(event: KeyPressEvent) -> list[Key]:
+    """As panels know them."""
+    pressed = event.key_sequence[0]
+    if pressed.key == Keys.BracketedPaste:
+        return [_rune(char) for char in pressed.data]
+    following = event.key_processor.input_queue
+    if pressed.key == Keys.Escape and following:
+        # Esc and then a key of its own: fast fingers, or Alt, which no panel knows.
+        return [("esc", "")] if following.popleft().key == Keys.Escape else [("unknown", "")]
+    return [_key(pressed)]
+
+
+def _key(pressed: KeyPress) -> Key:
+    name = _NAMES.get(pressed.key)
+    return (name, "") if name else _rune(pressed.data)
+
+
+def _rune(char: str) -> Key:
+    return ("rune", char) if len(char) == 1 and char.isprintable() and char != "\ufffd" else ("unknown", "")

@@ -1,0 +1,113 @@
+"""The person at a terminal with editing, as the loop sees them. The editor itself is another thread's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from math import inf
+
+import trio
+
+from hookgate.channels.panels import Key
+from hookgate.cli.terminal.keyboard.live import LiveScreen, Posts
+
+
+class _Question:
+    def __init__(self) -> None:
+        self.answer: str | None = None
+        self.over = trio.Event()
+
+
+class EditedKeyboard:
+    """`ahead`: what was typed before there was an editor. What begins with `on_` is called in the loop's thread, by
+    what the editor tells it."""
+
+    person = edits = True
+
+    def __init__(self, ahead: str) -> None:
+        self.ahead = ahead
+        self.prompt: Callable[[], str] = str
+        self.line: Callable[[], str] = str
+        """What has been typed so far; the editor's own."""
+        self.posts = Posts()
+        self.screen = LiveScreen(self.posts)
+        self._token = trio.lowlevel.current_trio_token()
+        self._said, self._lines = trio.open_memory_channel[str](inf)
+        self._question: _Question | None = None
+        self._pressed: trio.MemorySendChannel[Key] | None = None
+        self._sent = self._ended = False
+
+    @property
+    def free(self) -> bool:
+        return self._sent and not self.line()
+
+    async def read(self) -> str:
+        try:
+            return await self._lines.receive()
+        except trio.EndOfChannel:
+            raise EOFError from None
+
+    async def ask(self, prompt: str) -> str:
+        if self._ended:
+            raise EOFError
+        question = self._question = _Question()
+        self.posts(lambda editor: editor.ask(prompt))
+        try:
+            await question.over.wait()
+        finally:
+            self._question = None
+            self.posts(lambda editor: editor.asked())
+        if question.answer is None:
+            raise EOFError
+        return question.answer
+
+    def insert(self, text: str) -> None:
+        self.posts(lambda editor: editor.insert(text))
+
+    def clear(self) -> bool:
+        typed = bool(self.line())
+        if typed:
+            self.posts(lambda editor: editor.clear())
+        return typed
+
+    @contextmanager
+    def keys(self) -> Generator[trio.MemoryReceiveChannel[Key]]:
+        self._pressed, keys = trio.open_memory_channel[Key](inf)
+        if self._ended:
+            self._pressed.close()
+        self.posts(lambda editor: editor.press(True))
+        try:
+            yield keys
+        finally:
+            self._pressed = None
+            self.posts(lambda editor: editor.press(False))
+
+    def leave(self) -> None:
+        """The editor gives the terminal back and ends."""
+        self.posts(lambda editor: editor.leave())
+
+    def tell(self, act: Callable[[], None]) -> None:
+        """For the editor: what the loop's thread is to do."""
+        with suppress(trio.RunFinishedError):
+            self._token.run_sync_soon(act)
+
+    def on_line(self, text: str) -> None:
+        self._sent = True
+        self._said.send_nowait(text)
+
+    def on_answer(self, text: str | None) -> None:
+        if self._question is not None:
+            self._question.answer = text
+            self._question.over.set()
+
+    def on_key(self, key: Key) -> None:
+        if self._pressed is not None:
+            self._pressed.send_nowait(key)
+
+    def on_end(self) -> None:
+        """The person leaves, or the terminal is gone: no line comes any more."""
+        self._ended = True
+        self._said.close()
+        self.on_answer(None)
+        if self._pressed is not None:
+            self._pressed.close()

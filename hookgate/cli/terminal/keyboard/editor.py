@@ -1,0 +1,249 @@
+"""The input line and what stands above it, drawn by prompt_toolkit in a thread of its own. Knows no conversation."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import termios
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from functools import partial
+from time import monotonic
+from typing import Any
+
+import structlog
+from prompt_toolkit import Application, search
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.data_structures import Size
+from prompt_toolkit.document import Document
+from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples, to_formatted_text
+from prompt_toolkit.input.vt100 import Vt100Input
+from prompt_toolkit.output import ColorDepth
+from prompt_toolkit.output.vt100 import Vt100_Output
+
+from hookgate.channels.panels import Key
+from hookgate.channels.printable import printable
+from hookgate.cli.printing import screen_size
+from hookgate.cli.terminal.keyboard.bindings import bindings
+from hookgate.cli.terminal.keyboard.edited import EditedKeyboard
+from hookgate.cli.terminal.keyboard.layout import GOES_ON, fitted, layout
+
+log = structlog.get_logger("hookgate.terminal")
+
+REDRAW_S = 0.05
+"""Between two drawings of what comes above the line."""
+ESCAPE_S = 0.05
+"""How long the rest of a key's sequence may take; people hit Esc and then something else slower than that."""
+
+
+def run_editor(keyboard: EditedKeyboard, terminal: str) -> None:
+    """Until it is told to leave, or the terminal is gone."""
+    try:
+        Editor(keyboard, terminal).run()
+    except (EOFError, OSError, termios.error):
+        # Nobody can be told on a terminal that is gone.
+        pass
+    except Exception:
+        log.exception("terminal_input_failed")
+    finally:
+        keyboard.tell(keyboard.on_end)
+
+
+class Editor:
+    """Two lines, one of them seen at a time: the message, and while a question stands open the answer to it, which no
+    history keeps."""
+
+    def __init__(self, keyboard: EditedKeyboard, terminal: str) -> None:
+        self.message = Buffer(name="message", multiline=True)
+        self.answer = Buffer(name="answer", multiline=False)
+        self.question: str | None = None
+        self.pressing = False
+        self._keyboard = keyboard
+        self._inserted = ""
+        self._region = ""
+        self._drawn = 0.0
+        self._input = Vt100Input(sys.stdin)
+        self._output = _Output(sys.stdout, _size, term=terminal, enable_cpr=False)
+        self.app = Application[None](
+            layout(self),
+            key_bindings=bindings(self),
+            color_depth=ColorDepth.from_env(),
+            input=self._input,
+            output=self._output,
+            erase_when_done=True,
+            min_redraw_interval=REDRAW_S / 2,
+        )
+        self.app.ttimeoutlen = ESCAPE_S
+        keyboard.line = lambda: self.message.text
+
+    def run(self) -> None:
+        """Raises EOFError, OSError and termios.error where the terminal is gone."""
+        self.app.run(self._begin, set_exception_handler=False, handle_sigint=False)
+
+    def _begin(self) -> None:
+        loop, context = self.app.loop, self.app.context
+        assert loop is not None  # noqa: S101 - it runs
+        assert context is not None  # noqa: S101
+        loop.set_exception_handler(self._broke)
+        self._type_ahead()
+
+        def post(act: Callable[[Editor], None]) -> None:
+            # Afterwards nobody draws and nobody hears.
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(partial(act, self), context=context.copy())
+
+        self._keyboard.posts.begin(post)
+
+    def _type_ahead(self) -> None:
+        self._input.vt100_parser.feed(self._keyboard.ahead)
+        self._take(self._input.flush_keys())
+
+    def _broke(self, _loop: object, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        if isinstance(error, (OSError, termios.error)):
+            self._end(EOFError())
+        else:
+            log.error("terminal_input_failed", exc_info=error, reason=context.get("message"))
+
+    # --- what is drawn ---
+
+    @property
+    def prompt(self) -> str:
+        return self._keyboard.prompt()
+
+    def live_rows(self) -> StyleAndTextTuples:
+        """The live region, as much of it as there is room for."""
+        columns, rows = screen_size()
+        taken = 3 + min(self.message.document.line_count, rows // 2)
+        return fitted(to_formatted_text(ANSI(self._region)), columns, max(rows - taken, 1))
+
+    @property
+    def has_region(self) -> bool:
+        return bool(self._region)
+
+    def draw(self) -> None:
+        """Soon: what is written many times a second is drawn a few times."""
+        loop, wait = self.app.loop, self._drawn + REDRAW_S - monotonic()
+        assert loop is not None  # noqa: S101 - it runs
+        if wait > 0:
+            loop.call_later(wait, self._draw)
+        else:
+            self._draw()
+
+    def _draw(self) -> None:
+        app = self.app
+        if not app.is_running or app.is_done:
+            return
+        with self._output.at_once():
+            cleared, text, self._region = self._keyboard.screen.take()
+            app.renderer.erase()
+            if cleared:
+                app.renderer.clear()
+            self._output.write_raw(text)
+            app.render_counter += 1
+            app.renderer.render(app, app.layout)
+        self._drawn = monotonic()
+
+    # --- what the loop wants, in this thread ---
+
+    def ask(self, prompt: str) -> None:
+        """What has been typed so far was typed for the message."""
+        self._take(self._input.read_keys())
+        if self.app.layout.is_searching:
+            search.stop_search()
+        self.question = prompt
+        self.answer.reset()
+        self.app.layout.focus(self.answer)
+        self.draw()
+
+    def asked(self) -> None:
+        """The question is over."""
+        if self.question is not None:
+            self.question = None
+            self.app.layout.focus(self.message)
+            self.draw()
+
+    def press(self, pressing: bool) -> None:
+        self.pressing = pressing
+
+    def insert(self, text: str) -> None:
+        if self.message.text:
+            self._inserted = text
+        else:
+            self.message.insert_text(text)
+            self.draw()
+
+    def clear(self) -> None:
+        self.message.reset(Document(self._inserted, len(self._inserted)))
+        self._inserted = ""
+        self.draw()
+
+    def leave(self) -> None:
+        self._end(None)
+
+    def _end(self, error: BaseException | None) -> None:
+        if self.app.is_running and not self.app.is_done:
+            if error is None:
+                self.app.exit()
+            else:
+                self.app.exit(exception=error)
+
+    def _take(self, keys: list[Any]) -> None:
+        self.app.key_processor.feed_multiple(keys)
+        self.app.key_processor.process_keys()
+
+    # --- what the person does ---
+
+    def enter(self) -> None:
+        tell, keyboard = self._keyboard.tell, self._keyboard
+        if self.question is not None:
+            answer = self.answer.text
+            keyboard.screen.write(f"{self.question}{printable(answer)}\n")
+            self.asked()
+            tell(lambda: keyboard.on_answer(answer))
+            return
+        text = self.message.text
+        keyboard.screen.write(f"{self.prompt}{printable(text)}".replace("\n", f"\n{GOES_ON}") + "\n")
+        self.message.append_to_history()
+        self.clear()
+        tell(lambda: keyboard.on_line(text))
+
+    def end_input(self) -> None:
+        """Ctrl-D: of the question, or of the conversation."""
+        if self.question is not None:
+            self.asked()
+            self._keyboard.tell(lambda: self._keyboard.on_answer(None))
+        else:
+            self._keyboard.tell(self._keyboard.on_end)
+
+    def interrupt(self) -> None:
+        """Whatever Ctrl-C does where the terminal makes a signal of it."""
+        os.kill(os.getpid(), signal.SIGINT)
+
+    def pressed(self, key: Key) -> None:
+        self._keyboard.tell(lambda: self._keyboard.on_key(key))
+
+
+class _Output(Vt100_Output):
+    """Writes when it is told to, but inside `at_once`, which nobody sees half done."""
+
+    _held = False
+
+    @contextmanager
+    def at_once(self) -> Generator[None]:
+        self._held = True
+        try:
+            yield
+        finally:
+            self._held = False
+        self.flush()
+
+    def flush(self) -> None:
+        if not self._held:
+            super().flush()
+
+
+def _size() -> Size:
+    columns, rows = screen_size()
+    return Size(rows=rows, columns=columns)

@@ -1,0 +1,50 @@
+"""What a conversation needs of whoever types: lines, answers to questions, keys for a panel. Knows no terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+import trio
+
+from hookgate.channels.panels import Key
+from hookgate.channels.screen import Screen
+
+
+class Keyboard(Protocol):
+    """`person`: a terminal on both sides, so there is somebody to talk to. `edits`: the input line is there at all
+    times, with editing, history and completion; else lines are read one by one, as they are wanted."""
+
+    person: bool
+    edits: bool
+    prompt: Callable[[], str]
+    """What stands before the line. It may be called in any thread."""
+
+    @property
+    def screen(self) -> Screen: ...
+
+    @property
+    def free(self) -> bool:
+        """Nobody is typing a line."""
+        ...
+
+    async def read(self) -> str:
+        """The next line, which may have several. Raises EOFError where no more can come, or the person leaves."""
+        ...
+
+    async def ask(self, prompt: str) -> str:
+        """One line typed after this prompt has stood there: what was typed before is no answer. Raises EOFError."""
+        ...
+
+    def insert(self, text: str) -> None:
+        """It stands in the line as if it had been typed, as soon as the line is empty."""
+        ...
+
+    def clear(self) -> bool:
+        """Take away what has been typed of the line; False where there is nothing."""
+        ...
+
+    def keys(self) -> AbstractContextManager[trio.MemoryReceiveChannel[Key]]:
+        """Inside, keys come one by one, unseen, Ctrl-C among them, but while a question stands open."""
+        ...

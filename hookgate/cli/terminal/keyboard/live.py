@@ -1,0 +1,88 @@
+"""The screen above the input line, as the loop sees it: what is to be drawn, until the editor's thread draws it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from hookgate.cli.printing import write
+
+if TYPE_CHECKING:
+    from hookgate.cli.terminal.keyboard.editor import Editor
+
+    Act = Callable[[Editor], None]
+
+
+class Posts:
+    """Work for the editor's thread, from any other one, in order: what comes before that is there waits for it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._waiting: list[Act] = []
+        self._post: Callable[[Act], None] | None = None
+
+    def __call__(self, act: Act) -> None:
+        with self._lock:
+            if self._post is None:
+                self._waiting.append(act)
+            else:
+                self._post(act)
+
+    def begin(self, post: Callable[[Act], None]) -> None:
+        with self._lock:
+            for act in self._waiting:
+                post(act)
+            self._post = post
+
+
+class LiveScreen:
+    """The editor is told once of all that has come since it took what was there."""
+
+    live = True
+
+    def __init__(self, posts: Posts) -> None:
+        self._cleared = False
+        self._posts = posts
+        self._lock = threading.Lock()
+        self._finished: list[str] = []
+        self._region = ""
+        self._asked = False
+
+    def write(self, text: str) -> None:
+        with self._lock:
+            self._finished.append(text)
+        self._stir()
+
+    def show(self, text: str) -> None:
+        self._region = text
+        self._stir()
+
+    def clear(self) -> None:
+        with self._lock:
+            self._finished.clear()
+            self._cleared = True
+        self._stir()
+
+    def _stir(self) -> None:
+        if not self._asked:
+            self._asked = True
+            self._posts(lambda editor: editor.draw())
+
+    def take(self) -> tuple[bool, str, str]:
+        """Whether all is to be cleared first; whole lines that are to go above; the live region."""
+        with self._lock:
+            cleared, text = self._cleared, "".join(self._finished)
+            self._asked = self._cleared = False
+            self._finished.clear()
+            return cleared, text if text.endswith("\n") or not text else f"{text}\n", self._region
+
+    def close(self) -> None:
+        """Nobody draws any more: what was not drawn is written as it is."""
+        try:
+            write(self.take()[1])
+        except OSError:
+            # A terminal that is gone: what Python still holds for it would be an error at the end.
+            os.dup2(os.open(os.devnull, os.O_RDWR), sys.stdout.fileno())

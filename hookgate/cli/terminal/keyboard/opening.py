@@ -1,0 +1,73 @@
+"""Which keyboard there is, and the terminal as it was when that is left, however that comes about."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+import termios
+import threading
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from functools import partial
+from typing import Any
+
+import trio
+
+from hookgate import config as configuration
+from hookgate.cli.terminal.keyboard.edited import EditedKeyboard
+from hookgate.cli.terminal.keyboard.keyboard import Keyboard
+from hookgate.cli.terminal.keyboard.plain import READ_BYTES, open_plain
+
+LEAVE_S = 2.0
+"""For the editor to give the terminal back; one that does not take what is written to it keeps it waiting."""
+_INPUT_MODES, _LOCAL_MODES = 0, 3
+"""Their places in what tcgetattr returns."""
+
+
+@asynccontextmanager
+async def open_keyboard() -> AsyncGenerator[Keyboard]:
+    """With editing where there is a terminal that can have it. Leaving gives the terminal back as it was."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty() and configuration.terminal_type() != "dumb"):
+        async with open_plain() as plain:
+            yield plain
+        return
+    with _quiet() as ahead:
+        keyboard = EditedKeyboard(ahead)
+        thread = threading.Thread(target=partial(_run, keyboard), daemon=True, name="keyboard")
+        thread.start()
+        try:
+            yield keyboard
+        finally:
+            keyboard.leave()
+            with trio.CancelScope(shield=True):
+                await trio.to_thread.run_sync(thread.join, LEAVE_S)
+            keyboard.screen.close()
+
+
+def _run(keyboard: EditedKeyboard) -> None:
+    """In its own thread, and imported there: that takes as long as all else takes to start."""
+    from hookgate.cli.terminal.keyboard.editor import run_editor
+
+    run_editor(keyboard, configuration.terminal_type())
+
+
+@contextmanager
+def _quiet() -> Generator[str]:
+    """What is typed before the line is there is seen in it, and Enter is Enter. Yields what was typed so far."""
+    before = termios.tcgetattr(0)
+    quiet = termios.tcgetattr(0)
+    quiet[_INPUT_MODES] &= ~termios.ICRNL
+    quiet[_LOCAL_MODES] &= ~(termios.ICANON | termios.ECHO)
+    termios.tcsetattr(0, termios.TCSADRAIN, quiet)
+    try:
+        waits = select.select([0], [], [], 0)[0]
+        yield os.read(0, READ_BYTES).decode("utf-8", "replace").replace("\n", "\r") if waits else ""
+    finally:
+        _give_back(before)
+
+
+def _give_back(before: list[Any]) -> None:
+    # A terminal that was closed takes nothing any more.
+    with suppress(termios.error):
+        termios.tcsetattr(0, termios.TCSADRAIN, before)

@@ -1,0 +1,120 @@
+"""Lines of a pipe, or of a terminal that knows no control sequences, read by a thread so that all else goes on.
+
+A thread cannot be interrupted in a read, so a read that nobody waits for any more stays open and the next one takes
+it over: no line is lost.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import termios
+import threading
+from collections import deque
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext, suppress
+from functools import partial
+from queue import SimpleQueue
+
+import trio
+
+from hookgate.channels.panels import Key
+from hookgate.channels.screen import Plain
+from hookgate.cli.printing import write
+from hookgate.protocol.framing import LineSplitter
+
+READ_BYTES = 1 << 16
+
+
+class PlainKeyboard:
+    """Each prompt is written when its line is wanted."""
+
+    edits = False
+    free = False
+
+    def __init__(self, lines: trio.MemoryReceiveChannel[str], wanted: SimpleQueue[str], *, person: bool) -> None:
+        self.person = person
+        self.prompt: Callable[[], str] = str
+        self.screen = Plain(write)
+        self._lines = lines
+        self._wanted = wanted
+        self._open = False
+
+    async def read(self) -> str:
+        return await self._line(self.prompt())
+
+    async def ask(self, prompt: str) -> str:
+        if self.person:
+            termios.tcflush(sys.stdin, termios.TCIFLUSH)
+            with suppress(trio.WouldBlock):
+                self._lines.receive_nowait()
+                self._open = False
+        return await self._line(prompt)
+
+    async def _line(self, prompt: str) -> str:
+        if self._open:
+            write(prompt)
+        else:
+            self._open = True
+            self._wanted.put(prompt)
+        try:
+            line = await self._lines.receive()
+        except trio.EndOfChannel:
+            raise EOFError from None
+        self._open = False
+        return line
+
+    def insert(self, text: str) -> None:
+        write(f"{text}\n")
+
+    def clear(self) -> bool:
+        return False
+
+    def keys(self) -> AbstractContextManager[trio.MemoryReceiveChannel[Key]]:
+        """None come here."""
+        send, receive = trio.open_memory_channel[Key](0)
+        send.close()
+        return nullcontext(receive)
+
+
+@asynccontextmanager
+async def open_plain() -> AsyncGenerator[PlainKeyboard]:
+    """A read that is still open ends with the program."""
+    send, receive = trio.open_memory_channel[str](1)
+    wanted: SimpleQueue[str] = SimpleQueue()
+    read = partial(_run, wanted, send, trio.lowlevel.current_trio_token())
+    # A daemon: it can be neither interrupted nor joined while it reads.
+    threading.Thread(target=read, daemon=True, name="keyboard").start()
+    yield PlainKeyboard(receive, wanted, person=sys.stdin.isatty() and sys.stdout.isatty())
+
+
+def _run(wanted: SimpleQueue[str], send: trio.MemorySendChannel[str], token: trio.lowlevel.TrioToken) -> None:
+    lines = _Lines()
+    with suppress(trio.RunFinishedError, trio.Cancelled, trio.BrokenResourceError):
+        while True:
+            try:
+                line = lines.read(wanted.get())
+            except (EOFError, OSError, ValueError):
+                trio.from_thread.run_sync(send.close, trio_token=token)
+                return
+            trio.from_thread.run(send.send, line, trio_token=token)
+
+
+class _Lines:
+    """Of stdin. sys.stdin itself would be locked by the read that the end interrupts, and Python aborts at a lock
+    that it needs for its own end."""
+
+    def __init__(self) -> None:
+        self._lines = LineSplitter()
+        self._read: deque[str] = deque()
+
+    def read(self, prompt: str) -> str:
+        write(prompt)
+        while not self._read:
+            data = os.read(0, READ_BYTES)
+            # A last line without an end is one too; the second end of input then finds nothing before it.
+            read = self._lines.feed(data or b"\n")
+            self._read.extend(line.decode("utf-8", "replace") for line in read if isinstance(line, bytes))
+            if not data and not any(self._read):
+                raise EOFError
+        return self._read.popleft()
