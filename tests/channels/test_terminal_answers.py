@@ -11,6 +11,7 @@ import trio.testing
 
 from hookgate.channels.approving import CHANGES, Picture, asking
 from hookgate.channels.dialogue import WHOLE
+from hookgate.channels.screen import Plain
 from hookgate.channels.terminal import GONE, MAX_HELD, NOBODY, Terminal
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decision, Grant, Outcome
 from hookgate.protocol.chat import Chat, Outbound
@@ -57,7 +58,7 @@ async def test_only_the_answers_that_are_offered_count(
         prompts.append(prompt)
         return typed.pop(0)
 
-    decision = await decided(Terminal(written.append, ask), request_)
+    decision = await decided(Terminal(Plain(written.append), ask), request_)
     assert (decision.approved, decision.grant, typed) == (True, grant, [])
     assert set(prompts) == {f"  allow? {offers}: "}
     shown = "".join(written)
@@ -77,7 +78,7 @@ async def test_what_comes_while_a_question_stands_open_waits_for_the_answer() ->
         written.append("<answered>")
         return "n"
 
-    terminal = Terminal(written.append, ask)
+    terminal = Terminal(Plain(written.append), ask)
     assert not (await decided(terminal, REQUEST)).approved
     before, _, after = "".join(written).partition("<answered>")
     assert "Run ls" not in before
@@ -93,7 +94,7 @@ async def test_of_two_questions_at_once_each_gets_its_own_answer() -> None:
         await trio.testing.wait_all_tasks_blocked()
         return next(answers)
 
-    terminal = Terminal(asked.append, ask)
+    terminal = Terminal(Plain(asked.append), ask)
 
     async def approve(tool: str) -> None:
         decision = await decided(terminal, replace(REQUEST, call=ToolCall("1", tool, {})))
@@ -112,7 +113,7 @@ async def test_of_two_questions_at_once_each_gets_its_own_answer() -> None:
 async def test_where_nobody_can_be_asked_it_is_refused_and_said() -> None:
     written: list[str] = []
     with pytest.raises(CannotAsk, match=re.escape(NOBODY)):
-        await decided(Terminal(written.append, None), REQUEST)
+        await decided(Terminal(Plain(written.append), None), REQUEST)
     assert written == [f"! new_tool is refused: {NOBODY}\n"]
 
 
@@ -203,7 +204,7 @@ async def test_what_is_hidden_is_revealed_by_r() -> None:
         prompts.append(prompt)
         return typed.pop(0)
 
-    assert (await decided(Terminal(written.append, ask), hidden)).approved
+    assert (await decided(Terminal(Plain(written.append), ask), hidden)).approved
     assert ["| [REDACTED:1f0c]\n" in text for text in written] == [True, False]
     assert ["| ghp_1\n" in text for text in written] == [False, True]
     assert ["[r]eveal" in prompt for prompt in prompts] == [True, False]
@@ -215,7 +216,7 @@ async def test_a_question_that_nobody_waits_for_any_more_says_so() -> None:
     async def ask(_prompt: str) -> str:
         await trio.sleep_forever()
 
-    terminal = Terminal(written.append, ask)
+    terminal = Terminal(Plain(written.append), ask)
     with trio.move_on_after(0.01):
         await decided(terminal, REQUEST)
     terminal.between("next")

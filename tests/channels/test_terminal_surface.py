@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hookgate.channels.panels import PanelView
 from hookgate.channels.surface import MAX_SUBMITTED, TerminalSurface
 from hookgate.channels.terminal import Terminal
 from hookgate.protocol.chat import Chat, Outbound
@@ -13,20 +12,22 @@ ROWS = Panel("p", "Rows", ("one",))
 
 
 class Screen:
-    """Everything written; `prompt` is what stands open."""
+    """Everything written, and the live region, where there is one."""
 
-    def __init__(self, *, person: bool = True) -> None:
-        self.text = ""
-        self.prompt: str | None = None
-        self.terminal = Terminal(self._write, self._nobody, lambda: self.prompt)
-        view = PanelView(self._write, lambda: (80, 24)) if person else None
-        self.surface = TerminalSurface(self.terminal, view)
+    def __init__(self, *, live: bool = False) -> None:
+        self.live = live
+        self.text = self.region = ""
+        self.terminal = Terminal(self, None)
+        self.surface = TerminalSurface(self.terminal)
 
-    def _write(self, text: str) -> None:
+    def write(self, text: str) -> None:
         self.text += text
 
-    async def _nobody(self, _prompt: str) -> None:
-        pass
+    def show(self, text: str) -> None:
+        self.region = text
+
+    def clear(self) -> None:
+        self.text = ""
 
 
 def test_a_note_ends_the_line_that_streams_and_names_its_extension_on_each_line() -> None:
@@ -48,11 +49,15 @@ def test_the_trace_waits_for_the_end_of_the_line_that_streams() -> None:
     assert screen.text == "first\nGood morning.\nsecond\nAnd more\nthird\n"
 
 
-def test_a_note_stands_above_an_open_prompt() -> None:
-    screen = Screen()
-    screen.prompt = "> hel"
+def test_on_a_live_screen_only_finished_lines_are_written_and_the_rest_is_in_the_region() -> None:
+    screen = Screen(live=True)
+    screen.terminal.stream(CHAT, "Good mor")
     screen.surface.note("ext", "info", "done", None)
-    assert screen.text == "\r\x1b[K[ext] done\n> hel"
+    assert (screen.text, screen.region) == ("[ext] done\n", "Good mor")
+    screen.terminal.stream(CHAT, "ning.\nAnd")
+    assert (screen.text, screen.region) == ("[ext] done\nGood morning.\n", "And")
+    screen.terminal.end_stream(CHAT)
+    assert (screen.text, screen.region) == ("[ext] done\nGood morning.\nAnd\n", "")
 
 
 async def test_a_file_is_named_since_a_terminal_cannot_show_it() -> None:
@@ -73,41 +78,28 @@ def test_a_note_cannot_move_the_cursor() -> None:
     assert "\x1b" not in screen.text
 
 
-def test_a_panel_is_drawn_again_below_what_was_written_since() -> None:
-    screen = Screen()
+def test_a_panel_is_in_the_region_below_what_streams_and_says_where_the_keys_go() -> None:
+    screen = Screen(live=True)
+    screen.terminal.stream(CHAT, "half")
     screen.surface.panel("ext", ROWS, CHAT)
-    screen.surface.note("ext", "info", "between", None)
-    screen.surface.panel("ext", ROWS, CHAT)
-    assert "\x1b" not in screen.text
-    assert screen.text.count("Rows") == 2
-
-
-def test_a_panel_is_drawn_above_an_open_prompt_and_over_itself() -> None:
-    screen = Screen()
-    screen.prompt = "> hel"
-    screen.surface.panel("ext", ROWS, None)
-    first, screen.text = screen.text, ""
-    screen.surface.panel("ext", ROWS, None)
-    assert first == "\r\x1b[K── Rows ──\n  one\n── Enter goes there\n> hel"
-    assert screen.text == first.replace("──", "\x1b[3A\r\x1b[J──", 1)
-    screen.surface.entered()
+    assert screen.region == "half\n── Rows ──\n  one\n── Enter goes there"
+    with screen.surface.takes_keys():
+        assert screen.region.endswith("── esc closes")
+    assert screen.region.endswith("── Enter goes there")
     screen.surface.panel_close("ext", "p")
-    assert screen.text.endswith("\r\x1b[K> hel")
+    assert (screen.text, screen.region) == ("", "half")
 
 
-def test_a_closed_panel_is_gone_and_a_foreign_close_means_nothing() -> None:
-    screen = Screen()
+def test_a_foreign_close_means_nothing() -> None:
+    screen = Screen(live=True)
     screen.surface.panel("ext", ROWS, CHAT)
     screen.surface.panel_close("other", "p")
     screen.surface.panel_close("ext", "q")
     assert screen.surface.panel_open == ("ext", ROWS)
-    screen.surface.panel_close("ext", "p")
-    assert screen.surface.panel_open is None
-    assert screen.text.endswith("\x1b[3A\r\x1b[J")
 
 
 def test_where_nobody_sits_a_panel_is_text_and_the_same_one_is_not_written_twice() -> None:
-    screen = Screen(person=False)
+    screen = Screen()
     screen.surface.panel("ext", ROWS, CHAT)
     screen.surface.panel("ext", ROWS, CHAT)
     screen.surface.insert("half a sentence")
@@ -132,7 +124,7 @@ def test_a_submitted_command_counts_as_typed() -> None:
 
 
 def test_inserted_text_is_taken_once() -> None:
-    screen = Screen()
+    screen = Screen(live=True)
     screen.surface.insert("half")
     assert [screen.surface.take_inserted(), screen.surface.take_inserted()] == ["half", ""]
     assert screen.text == ""

@@ -60,12 +60,11 @@ def test_the_help_names_what_a_terminal_takes() -> None:
     gateway.commands.add(TerminalCommands(runtime, unused, None, unused, unused).rows())
     lines = help_text(gateway.commands, CHAT).splitlines()
     assert "  /mine              does it (ext)" in lines
-    # It is read at the prompt alone, where nothing runs that it could end.
     own = {name for it in gateway.commands.listed(CHAT) if not it.extension for name in it.names}
     # Nobody is let in at a terminal.
     assert own == RESERVED - {"pair"}
     named = {line.split()[0].removeprefix("/") for line in lines[1:]}
-    assert named == {*(own - {"stop", "exit"}), "mine", "/TEXT"}
+    assert named == {*(own - {"exit"}), "mine", "/TEXT"}
 
 
 def test_what_a_terminal_alone_can_do_is_no_command_elsewhere() -> None:

@@ -34,7 +34,7 @@ async def test_each_key_reaches_the_panel_under_its_name(tmp_path: Path) -> None
         await opened(screen)
         for typed, key in KEYS:
             await screen.type(typed)
-            await screen.sees(f"last {key}")
+            await screen.sees(f"last {key}".rstrip())
         await screen.type(ESC)
         await leaves(screen, tmp_path)
 
@@ -145,6 +145,8 @@ async def test_what_stood_at_the_prompt_before_a_question_is_no_answer_to_it(tmp
         await screen.sees("allow? [y]es once, [s]ession, [n]o:")
         await screen.type("n\r")
         await screen.sees("I may not.")
+        await screen.sees("> y")
+        await screen.type("\x7f")
         await leaves(screen, tmp_path)
     assert not (tmp_path / "made").exists()
 

@@ -124,6 +124,7 @@ async def converse(
     surface = surface or TerminalSurface(terminal)
     terminal.picture = partial(picture, runtime)
     keyboard.prompt = partial(prompt_text, runtime)
+    keyboard.words = lambda: [f"/{it.name}" for it in runtime.gateway.commands.listed(CHAT)]
     terminal.between(welcome(runtime))
     async with trio.open_nursery() as nursery:
         talk = _Talk(runtime, terminal, keyboard, nursery)

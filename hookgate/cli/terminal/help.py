@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from hookgate.cli.printing import aligned, width_shown
-from hookgate.loop.commands.table import Command, Commands
+from hookgate.loop.commands.table import Commands
 from hookgate.protocol.chat import Chat
-
-
-def at_the_prompt(commands: Commands, chat: Chat) -> list[Command]:
-    """A terminal reads lines only at its prompt, so `/stop` is of no use there: Ctrl-C is."""
-    return [it for it in commands.listed(chat) if it.name != "stop"]
 
 
 def help_text(commands: Commands, chat: Chat) -> str:
     """Extensions' commands come last."""
-    listed = at_the_prompt(commands, chat)
+    listed = commands.listed(chat)
     own, brought = [it.row for it in listed if not it.extension], [it.row for it in listed if it.extension]
     rows = [*own, ("//TEXT", "say /TEXT to the model, instead of a command"), *brought]
     first = "Type a message and Enter. Ctrl-C ends the running turn; at the prompt, Ctrl-C twice or Ctrl-D leaves."

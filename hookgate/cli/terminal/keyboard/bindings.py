@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.completion import CompleteEvent, get_common_complete_suffix
 from prompt_toolkit.filters import Condition, has_focus
 from prompt_toolkit.key_binding import KeyBindings
 from prompt_toolkit.key_binding.key_processor import KeyPress, KeyPressEvent
@@ -29,6 +31,10 @@ def bindings(editor: Editor) -> KeyBindings:
     @keys.add("escape", "enter", filter=message)
     def add_line(event: KeyPressEvent) -> None:
         event.current_buffer.insert_text("\n")
+
+    @keys.add("tab", filter=message)
+    def complete(event: KeyPressEvent) -> None:
+        _completed(event.current_buffer)
 
     @keys.add("c-j", filter=answer)
     def answered(_event: KeyPressEvent) -> None:
@@ -68,6 +74,20 @@ def _entered(editor: Editor, event: KeyPressEvent) -> None:
         buffer.complete_state = None
     else:
         editor.enter()
+
+
+def _completed(buffer: Buffer) -> None:
+    """At once, so that what is typed after Tab stands after it: what all that could be meant have in common; where it
+    is nothing, they are shown."""
+    if buffer.complete_state is not None:
+        buffer.complete_next()
+        return
+    asked = CompleteEvent(completion_requested=True)
+    found = list(buffer.completer.get_completions(buffer.document, asked))
+    common = get_common_complete_suffix(buffer.document, found)
+    buffer.insert_text(common)
+    if len(found) > 1 and not common:
+        buffer.start_completion()
 
 
 _NAMES: dict[str, str] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from math import inf
 
@@ -27,6 +27,7 @@ class EditedKeyboard:
     def __init__(self, ahead: str) -> None:
         self.ahead = ahead
         self.prompt: Callable[[], str] = str
+        self.words: Callable[[], Sequence[str]] = tuple
         self.line: Callable[[], str] = str
         """What has been typed so far; the editor's own."""
         self.posts = Posts()

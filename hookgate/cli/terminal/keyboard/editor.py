@@ -26,6 +26,7 @@ from hookgate.channels.panels import Key
 from hookgate.channels.printable import printable
 from hookgate.cli.printing import screen_size
 from hookgate.cli.terminal.keyboard.bindings import bindings
+from hookgate.cli.terminal.keyboard.completing import LineCompleter
 from hookgate.cli.terminal.keyboard.edited import EditedKeyboard
 from hookgate.cli.terminal.keyboard.layout import GOES_ON, fitted, layout
 
@@ -55,7 +56,7 @@ class Editor:
     history keeps."""
 
     def __init__(self, keyboard: EditedKeyboard, terminal: str) -> None:
-        self.message = Buffer(name="message", multiline=True)
+        self.message = Buffer(LineCompleter(keyboard), name="message", multiline=True)
         self.answer = Buffer(name="answer", multiline=False)
         self.question: str | None = None
         self.pressing = False
@@ -166,6 +167,7 @@ class Editor:
 
     def press(self, pressing: bool) -> None:
         self.pressing = pressing
+        self.draw()
 
     def insert(self, text: str) -> None:
         if self.message.text:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -20,6 +20,8 @@ class Keyboard(Protocol):
     edits: bool
     prompt: Callable[[], str]
     """What stands before the line. It may be called in any thread."""
+    words: Callable[[], Sequence[str]]
+    """What Tab completes at the start of a line."""
 
     @property
     def screen(self) -> Screen: ...

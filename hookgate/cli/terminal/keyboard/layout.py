@@ -33,7 +33,7 @@ GOES_ON = "  "
 
 
 def layout(editor: Editor) -> Layout:
-    asking = Condition(lambda: editor.question is not None)
+    asking, pressing = Condition(lambda: editor.question is not None), Condition(lambda: editor.pressing)
     searching = SearchToolbar(backward_search_prompt="search: ", forward_search_prompt="search forward: ")
     message = BufferControl(editor.message, search_buffer_control=searching.control, preview_search=True)
     answer = BufferControl(editor.answer, [BeforeInput(lambda: editor.question or "")])
@@ -41,7 +41,8 @@ def layout(editor: Editor) -> Layout:
     region = Window(FormattedTextControl(editor.live_rows), dont_extend_height=True)
     rows = [
         ConditionalContainer(region, Condition(lambda: editor.has_region)),
-        ConditionalContainer(line, ~asking),
+        # While a panel takes the keys nobody can type there.
+        ConditionalContainer(line, ~asking & ~pressing),
         ConditionalContainer(Window(answer, wrap_lines=True), asking),
         searching,
     ]

@@ -11,7 +11,7 @@ import sys
 import termios
 import threading
 from collections import deque
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, nullcontext, suppress
 from functools import partial
 from queue import SimpleQueue
@@ -35,6 +35,7 @@ class PlainKeyboard:
     def __init__(self, lines: trio.MemoryReceiveChannel[str], wanted: SimpleQueue[str], *, person: bool) -> None:
         self.person = person
         self.prompt: Callable[[], str] = str
+        self.words: Callable[[], Sequence[str]] = tuple
         self.screen = Plain(write)
         self._lines = lines
         self._wanted = wanted
