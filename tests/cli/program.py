@@ -8,7 +8,7 @@ import re
 import signal
 import sys
 import termios
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -111,6 +111,15 @@ class Screen:
             self._read = found + len(text)
             return
         raise AssertionError(f"{text!r} was not shown; there is only:\n{self.shown[self._read :]}")
+
+    async def stands(self, size: tuple[int, int], holds: Callable[[list[str]], bool]) -> list[str]:
+        """The rows of a terminal of this size, as soon as this holds of them."""
+        with trio.move_on_after(DEADLINE_S):
+            while not holds(rows := self.window(*size)):
+                self._grown = trio.Event()
+                await self._grown.wait()
+            return rows
+        raise AssertionError("\n".join(["this stands there:", *self.window(*size)]))
 
     async def hang_up(self) -> None:
         """Close the terminal under it."""
