@@ -124,7 +124,7 @@ async def test_a_no_has_its_reason_and_a_third_word_is_told_that_it_is_none() ->
         await trio.lowlevel.checkpoint()
         return typed.pop(0)
 
-    decision = await decided(Terminal(written.append, ask), REQUEST)
+    decision = await decided(Terminal(Plain(written.append), ask), REQUEST)
     assert (decision.approved, decision.reason) == (False, "the user said no: it is Friday")
     assert '  "maybe" is none of the answers, so nothing is decided yet.\n' in "".join(written)
 

@@ -20,10 +20,10 @@ from hookgate.assembly.settings import Ports, Settings
 from hookgate.assembly.tools.opening import keeping_of
 from hookgate.channels.dialogue import WHOLE
 from hookgate.channels.printable import printable
-from hookgate.channels.screen import Plain, Write
+from hookgate.channels.screen import Write
 from hookgate.channels.surface import TerminalSurface
 from hookgate.channels.terminal import NAME, Terminal
-from hookgate.cli.printing import screen_size, write
+from hookgate.cli.printing import screen_size
 from hookgate.cli.terminal import extension_lines
 from hookgate.cli.terminal.commands import TerminalCommands
 from hookgate.cli.terminal.flags import Flags

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from math import inf
 
 import trio
@@ -82,6 +82,16 @@ class EditedKeyboard:
         finally:
             self._pressed = None
             self.posts(lambda editor: editor.press(False))
+
+    @asynccontextmanager
+    async def lent(self) -> AsyncGenerator[None]:
+        lent = trio.Event()
+        self.posts(lambda editor: editor.lend(lambda: self.tell(lent.set)))
+        try:
+            await lent.wait()
+            yield
+        finally:
+            self.posts(lambda editor: editor.take_back())
 
     def leave(self) -> None:
         """The editor gives the terminal back and ends."""

@@ -14,6 +14,7 @@ from typing import Any
 
 import structlog
 from prompt_toolkit import Application, search
+from prompt_toolkit.application.run_in_terminal import in_terminal
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.data_structures import Size
 from prompt_toolkit.document import Document
@@ -64,6 +65,7 @@ class Editor:
         self._inserted = ""
         self._region = ""
         self._drawn = 0.0
+        self._back: Any = None
         self._input = Vt100Input(sys.stdin)
         self._output = _Output(sys.stdout, _size, term=terminal, enable_cpr=False)
         self.app = Application[None](
@@ -134,7 +136,7 @@ class Editor:
 
     def _draw(self) -> None:
         app = self.app
-        if not app.is_running or app.is_done:
+        if not app.is_running or app.is_done or self._back is not None:
             return
         with self._output.at_once():
             cleared, text, self._region = self._keyboard.screen.take()
@@ -180,6 +182,25 @@ class Editor:
         self.message.reset(Document(self._inserted, len(self._inserted)))
         self._inserted = ""
         self.draw()
+
+    def lend(self, lent: Callable[[], None]) -> None:
+        """The terminal as it was before, until it is taken back; `lent` is called once it is."""
+        loop = self.app.loop
+        assert loop is not None  # noqa: S101 - it runs
+        self._back = back = loop.create_future()
+
+        async def away() -> None:
+            async with in_terminal():
+                lent()
+                await back
+            self._back = None
+            self.draw()
+
+        self.app.create_background_task(away())
+
+    def take_back(self) -> None:
+        if self._back is not None and not self._back.done():
+            self._back.set_result(None)
 
     def leave(self) -> None:
         self._end(None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import Protocol
 
 import trio
@@ -49,4 +49,8 @@ class Keyboard(Protocol):
 
     def keys(self) -> AbstractContextManager[trio.MemoryReceiveChannel[Key]]:
         """Inside, keys come one by one, unseen, Ctrl-C among them, but while a question stands open."""
+        ...
+
+    def lent(self) -> AbstractAsyncContextManager[None]:
+        """Inside, the terminal is another program's: nothing is drawn and nothing is read."""
         ...

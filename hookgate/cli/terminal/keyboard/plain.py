@@ -12,7 +12,7 @@ import termios
 import threading
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import AbstractContextManager, asynccontextmanager, nullcontext, suppress
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, nullcontext, suppress
 from functools import partial
 from queue import SimpleQueue
 
@@ -76,6 +76,9 @@ class PlainKeyboard:
         send, receive = trio.open_memory_channel[Key](0)
         send.close()
         return nullcontext(receive)
+
+    def lent(self) -> AbstractAsyncContextManager[None]:
+        return nullcontext()
 
 
 @asynccontextmanager
