@@ -203,6 +203,7 @@ class Editor:
             self._back.set_result(None)
 
     def leave(self) -> None:
+        self.take_back()
         self._end(None)
 
     def _end(self, error: BaseException | None) -> None:
