@@ -229,6 +229,15 @@ def config_accept(yes: bool) -> None:
 
 
 @hookgate.command()
+@click.option("--openrpc", is_flag=True, help="As an OpenRPC document.")
+def schema(openrpc: bool) -> None:
+    """Print the hook protocol as JSON Schema."""
+    from hookgate.cli.schema import print_schema
+
+    guarded(lambda: print_schema(openrpc=openrpc))
+
+
+@hookgate.command()
 @click.argument("page", default="", shell_complete=completed(page_names))
 @json_option
 def docs(page: str, as_json: bool) -> None:

@@ -69,7 +69,7 @@ class RegistryEffect:
 
 Effect = FileEffect | ProcessEffect | NetEffect | RegistryEffect
 
-_KINDS: Mapping[str, type[Effect]] = {it.kind: it for it in (FileEffect, ProcessEffect, NetEffect, RegistryEffect)}
+KINDS: Mapping[str, type[Effect]] = {it.kind: it for it in (FileEffect, ProcessEffect, NetEffect, RegistryEffect)}
 
 
 def effect_members(effect: Effect) -> dict[str, object]:
@@ -91,7 +91,7 @@ def _read(value: object) -> Effect | str:
     if not isinstance(value, dict):
         return "an effect must be an object"
     members = dict(cast("dict[str, Any]", value))
-    kind = _KINDS.get(str(members.pop("kind", "")))
+    kind = KINDS.get(str(members.pop("kind", "")))
     if kind is None:
         return "an effect of no known kind"
     strange = sorted(members.keys() - {field.name for field in fields(kind)})

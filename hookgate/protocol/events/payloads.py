@@ -7,6 +7,7 @@ integer nanoseconds.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import cast
 
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.effects import effect_members
@@ -108,7 +109,8 @@ class ToolExecStart(Payload):
     @classmethod
     def of(cls, call: ToolCall) -> ToolExecStart:
         origin = call.origin if call.origin != "native" else None
-        return cls(call.name, call.arguments, call.id, origin, decode_members(call.decode))
+        decode = cast("JsonObject | None", decode_members(call.decode))
+        return cls(call.name, call.arguments, call.id, origin, decode)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -127,7 +127,7 @@ Answer = Continue | Modify | Respond | ReplyWith | Drop | Deny | Abort | Approve
 
 CONTINUE = Continue()
 
-_ACTIONS: Mapping[Stage, tuple[str, ...]] = {
+ACTIONS: Mapping[Stage, tuple[str, ...]] = {
     Stage.ON_MESSAGE: ("continue", "modify", "respond", "drop", "abort_turn", "hard_abort"),
     Stage.BEFORE_LLM: ("continue", "modify", "abort_turn", "hard_abort"),
     Stage.AFTER_LLM: ("continue", "modify", "abort_turn", "hard_abort"),
@@ -139,7 +139,7 @@ _ACTIONS: Mapping[Stage, tuple[str, ...]] = {
 
 def actions_at(stage: Stage) -> tuple[str, ...]:
     """Those that an answer may name there; at approve_tool there are none."""
-    return _ACTIONS.get(stage, ())
+    return ACTIONS.get(stage, ())
 
 
 _CONTINUES = {"action": "continue"}
@@ -169,9 +169,9 @@ def _parse_action(stage: Stage, members: dict[str, Any]) -> Answer:
             return _parse_continue(members)
         case "modify":
             return _parse_modify(stage, members)
-        case str(action) if action not in _ACTIONS[stage]:
+        case str(action) if action not in ACTIONS[stage]:
             raise BadMessage(
-                f"action {_meant(action, _ACTIONS[stage])} is not one of {', '.join(_ACTIONS[stage])} at {stage}"
+                f"action {_meant(action, ACTIONS[stage])} is not one of {', '.join(ACTIONS[stage])} at {stage}"
             )
         case "respond":
             return _parse_respond(members) if stage is Stage.BEFORE_TOOL else _parse_reply(members)

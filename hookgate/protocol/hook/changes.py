@@ -17,7 +17,7 @@ from hookgate.protocol.hook.stages import MESSAGE_STAGES, Stage
 from hookgate.protocol.hook.wire import parse_messages, parse_proposed, parse_tools
 from hookgate.protocol.values import Fault, FaultKind, ToolResult
 
-_OBJECT: Mapping[Stage, str] = {
+OBJECTS: Mapping[Stage, str] = {
     Stage.ON_MESSAGE: "message",
     Stage.BEFORE_LLM: "request",
     Stage.AFTER_LLM: "response",
@@ -31,33 +31,33 @@ def _empty_object_for_null(value: object) -> object:
     return {} if value is None else value
 
 
-class _CallPatch(Patch):
+class CallPatch(Patch):
     name: str | None = Field(None, alias="tool", min_length=1)
     arguments: Annotated[dict[str, Any], BeforeValidator(_empty_object_for_null)] = Field(
         default_factory=dict[str, Any]
     )
 
 
-class _MessagePatch(Patch):
+class MessagePatch(Patch):
     text: str | None = None
     media: Texts | None = None
 
 
-class _RequestPatch(Patch):
+class RequestPatch(Patch):
     model: str | None = Field(None, min_length=1)
     options: dict[str, Any] | None = None
     messages: Any = None
     tools: Any = None
 
 
-class _ReplyPatch(Patch):
+class ReplyPatch(Patch):
     content: str | None = None
     finish_reason: str | None = None
     reasoning: str | None = Field(None, alias="reasoning_content")
     tool_calls: Any = None
 
 
-class _Fault(Patch):
+class FaultPatch(Patch):
     kind: FaultKind = "unknown"
     op: str = ""
     reason: str = ""
@@ -65,7 +65,7 @@ class _Fault(Patch):
     retry_after_s: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
 
 
-class _ResultPatch(Patch):
+class ResultPatch(Patch):
     for_llm: str | None = None
     for_user: str | None = None
     silent: bool | None = None
@@ -74,13 +74,13 @@ class _ResultPatch(Patch):
     media: Texts | None = None
     artifact_tags: Texts | None = None
     response_handled: bool | None = None
-    error: _Fault | None = None
+    error: FaultPatch | None = None
     data: Any = None
 
 
 def read_changes(stage: Stage, members: dict[str, Any]) -> Mapping[str, Any]:
     """The fields that a `modify` names, with their new values. Raises BadMessage."""
-    name = _OBJECT[stage]
+    name = OBJECTS[stage]
     given = members.get(name)
     if given is None:
         raise BadMessage(f"modify without {name!r}")
@@ -93,21 +93,21 @@ def read_changes(stage: Stage, members: dict[str, Any]) -> Mapping[str, Any]:
         case Stage.BEFORE_LLM:
             return _request_changes(patch)
         case Stage.AFTER_LLM:
-            return _reply_changes(_unnested(patch, "response", _ReplyPatch))
+            return _reply_changes(_unnested(patch, "response", ReplyPatch))
         case Stage.BEFORE_TOOL:
             return _call_changes(patch)
         case _:
-            return _result_changes(_unnested(patch, "result", _ResultPatch))
+            return _result_changes(_unnested(patch, "result", ResultPatch))
 
 
 def _message_changes(patch: dict[str, Any], name: str) -> dict[str, Any]:
-    _refuse_strange(patch, name, _MessagePatch)
-    return checked(_MessagePatch, patch, name).changes()
+    _refuse_strange(patch, name, MessagePatch)
+    return checked(MessagePatch, patch, name).changes()
 
 
 def _request_changes(patch: dict[str, Any]) -> dict[str, Any]:
-    _refuse_strange(patch, "request", _RequestPatch)
-    changes = checked(_RequestPatch, patch, "request").changes()
+    _refuse_strange(patch, "request", RequestPatch)
+    changes = checked(RequestPatch, patch, "request").changes()
     if "messages" in changes:
         changes["messages"] = parse_messages(changes["messages"], "request.messages")
     if "tools" in changes:
@@ -116,21 +116,21 @@ def _request_changes(patch: dict[str, Any]) -> dict[str, Any]:
 
 
 def _call_changes(patch: dict[str, Any]) -> dict[str, Any]:
-    _refuse_strange(patch, "call", _CallPatch)
-    return checked(_CallPatch, patch, "call").changes()
+    _refuse_strange(patch, "call", CallPatch)
+    return checked(CallPatch, patch, "call").changes()
 
 
 def _reply_changes(patch: dict[str, Any]) -> dict[str, Any]:
-    changes = checked(_ReplyPatch, patch, "response").changes()
+    changes = checked(ReplyPatch, patch, "response").changes()
     if "tool_calls" in patch:
         changes["tool_calls"] = parse_proposed(patch["tool_calls"], "response.tool_calls")
     return changes
 
 
 def _result_changes(patch: dict[str, Any]) -> dict[str, Any]:
-    changes = checked(_ResultPatch, patch, "result").changes()
+    changes = checked(ResultPatch, patch, "result").changes()
     if "error" in changes:
-        fault: _Fault = changes["error"]
+        fault: FaultPatch = changes["error"]
         changes["error"] = Fault(fault.kind, fault.op, fault.reason, fault.denied_by, fault.retry_after_s)
     if "for_llm" in changes:
         changes["for_llm"] = changes["for_llm"] or NO_OUTPUT
@@ -164,7 +164,7 @@ def read_result(members: dict[str, Any]) -> tuple[ToolResult, tuple[str, ...]]:
     if not isinstance(given, dict):
         raise BadMessage("respond without 'result'")
     patch = cast("dict[str, Any]", given)
-    flat = _unnested(patch, "result", _ResultPatch) if patch else patch
+    flat = _unnested(patch, "result", ResultPatch) if patch else patch
     effects, problems = read_effects(flat.get("effects"))
     return replace(ToolResult(NO_OUTPUT, effects=effects), **_result_changes(flat)), problems
 

@@ -28,7 +28,7 @@ class Hello:
     max_in_flight: int | None = None
 
 
-class _Hello(Patch):
+class HelloPatch(Patch):
     ok: bool | None = None
     name: str | None = None
     error: str | None = None
@@ -63,7 +63,7 @@ def parse_hello(result: object, offered: frozenset[Stage]) -> Hello:
     """Raises BadMessage where the hook refuses (`ok: false`) or declares what cannot be."""
     if not isinstance(result, dict):
         raise BadMessage(f"the hello result must be an object, not {kind_of(result)}")
-    hello = checked(_Hello, cast("dict[str, Any]", result), "hello")
+    hello = checked(HelloPatch, cast("dict[str, Any]", result), "hello")
     if hello.ok is False:
         why = hello.reason or hello.error
         raise BadMessage(f"the hook refused: {why}" if why else "the hook answered ok: false")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from hookgate.protocol.chat import ChatMessage
 from hookgate.protocol.codec import encode
@@ -11,7 +11,6 @@ from hookgate.protocol.effects import effect_members
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.values import (
     Decode,
-    Json,
     LLMReply,
     Message,
     ProposedCall,
@@ -22,13 +21,16 @@ from hookgate.protocol.values import (
     Usage,
 )
 
+if TYPE_CHECKING:
+    from hookgate.protocol.hook import shapes
+
 ROLES = ("system", "user", "assistant", "tool")
 
 WIRE_NAMES: Mapping[str, str] = {"name": "tool", "is_async": "async", "reasoning": "reasoning_content"}
 """Fields whose JSON member is spelled otherwise; `may_modify` and events use the member."""
 
 
-def meta_members(step: Step, source: str) -> dict[str, object]:
+def meta_members(step: Step, source: str) -> shapes.Meta:
     """`meta` as on the seed page; `Iteration` counts model calls of the turn from 0."""
     return {
         "AgentID": step.agent,
@@ -41,10 +43,10 @@ def meta_members(step: Step, source: str) -> dict[str, object]:
     }
 
 
-def inbound_members(step: Step) -> dict[str, object]:
+def inbound_members(step: Step) -> shapes.Inbound:
     """Who said what this turn answers, and where; empty members are left out."""
     chat = step.chat
-    members = {
+    members: shapes.Inbound = {
         "channel": chat.channel,
         "kind": step.kind,
         "chat_id": chat.chat_id,
@@ -55,12 +57,12 @@ def inbound_members(step: Step) -> dict[str, object]:
         "roles": step.roles,
         "message_id": step.inbound.message_id,
     }
-    return {name: value for name, value in members.items() if value}
+    return cast("shapes.Inbound", {name: value for name, value in members.items() if value})
 
 
-def context_members(step: Step, call: ToolCall | None = None) -> dict[str, object]:
+def context_members(step: Step, call: ToolCall | None = None) -> shapes.Context:
     """`context`; `origin` and `decode` only where a call was not native, or not strict JSON."""
-    members: dict[str, object] = {"inbound": inbound_members(step)}
+    members: shapes.Context = {"inbound": inbound_members(step)}
     if call is not None and call.origin != "native":
         members["origin"] = call.origin
     if step.purpose != "turn":
@@ -75,23 +77,23 @@ def context_members(step: Step, call: ToolCall | None = None) -> dict[str, objec
     return members
 
 
-def decode_members(decode: Decode) -> dict[str, Json] | None:
+def decode_members(decode: Decode) -> shapes.Decode | None:
     """None where the arguments were JSON as they came."""
     if decode == Decode():
         return None
     return {"steps": decode.steps, "truncated": decode.truncated, "guessed": decode.guessed}
 
 
-def chat_message_members(message: ChatMessage) -> dict[str, object]:
+def chat_message_members(message: ChatMessage) -> shapes.ChatMessage:
     """`message_id` only where the channel gave it one."""
-    members: dict[str, object] = {"text": message.text, "media": message.media, "kind": message.kind}
+    members: shapes.ChatMessage = {"text": message.text, "media": message.media, "kind": message.kind}
     if message.message_id:
         members["message_id"] = message.message_id
     return members
 
 
-def message_members(message: Message) -> dict[str, object]:
-    members: dict[str, object] = {"role": message.role, "content": message.content}
+def message_members(message: Message) -> shapes.Message:
+    members: shapes.Message = {"role": message.role, "content": message.content}
     if message.media:
         members["media"] = message.media
     if message.reasoning:
@@ -103,18 +105,22 @@ def message_members(message: Message) -> dict[str, object]:
     return members
 
 
-def proposed_members(call: ProposedCall) -> dict[str, object]:
-    function = {"name": call.name, "arguments": call.arguments}
+def proposed_members(call: ProposedCall) -> shapes.ProposedCall:
+    function: shapes.ProposedFunction = {"name": call.name, "arguments": call.arguments}
     return {"id": call.id, "type": "function", "function": function}
 
 
-def tool_members(spec: ToolSpec) -> dict[str, object]:
-    function = {"name": spec.name, "description": spec.description, "parameters": spec.parameters}
+def tool_members(spec: ToolSpec) -> shapes.Tool:
+    function: shapes.ToolFunction = {
+        "name": spec.name,
+        "description": spec.description,
+        "parameters": spec.parameters,
+    }
     return {"type": "function", "function": function}
 
 
-def reply_members(reply: LLMReply) -> dict[str, object]:
-    members: dict[str, object] = {
+def reply_members(reply: LLMReply) -> shapes.Reply:
+    members: shapes.Reply = {
         "role": "assistant",
         "content": reply.content,
         "tool_calls": [proposed_members(call) for call in reply.tool_calls],
@@ -128,7 +134,7 @@ def reply_members(reply: LLMReply) -> dict[str, object]:
     return members
 
 
-def usage_members(usage: Usage) -> dict[str, object]:
+def usage_members(usage: Usage) -> shapes.Usage:
     return {
         "prompt_tokens": usage.prompt_tokens,
         "completion_tokens": usage.completion_tokens,
@@ -136,9 +142,9 @@ def usage_members(usage: Usage) -> dict[str, object]:
     }
 
 
-def result_members(result: ToolResult) -> dict[str, object]:
+def result_members(result: ToolResult) -> shapes.ToolResult:
     """The page's eight members, always; `error`, `data`, `effects` and `cached` where there are any."""
-    members: dict[str, object] = {
+    members: shapes.ToolResult = {
         "for_llm": result.for_llm,
         "for_user": result.for_user,
         "silent": result.silent,
@@ -149,7 +155,7 @@ def result_members(result: ToolResult) -> dict[str, object]:
         "response_handled": result.response_handled,
     }
     if result.error is not None:
-        error: dict[str, object] = {"kind": result.error.kind, "op": result.error.op, "reason": result.error.reason}
+        error: shapes.Fault = {"kind": result.error.kind, "op": result.error.op, "reason": result.error.reason}
         if result.error.denied_by:
             error["denied_by"] = result.error.denied_by
         if result.error.retry_after_s is not None:

@@ -1,0 +1,14 @@
+"""`hookgate schema`: the hook protocol for programs, laid out for people."""
+
+from __future__ import annotations
+
+import json
+
+from hookgate.cli.printing import say
+from hookgate.protocol.hook import schema
+
+
+def print_schema(*, openrpc: bool) -> int:
+    document = schema.openrpc() if openrpc else schema.json_schema()
+    say(json.dumps(document, indent=2, ensure_ascii=False))
+    return 0
