@@ -68,11 +68,11 @@ async def _run_retention(config: Config, journal: StoredJournal, named: bool) ->
 async def open_conversation_journal(config: Config, channel: str, keep: Keep) -> AsyncGenerator[StoredJournal | None]:
     """That of one conversation on this channel; None where none is kept. Raises ConfigError and StoreFailed:
     StoreBusy where it is open in another hookgate."""
-    if not keep:
+    workspace = configuration.workspace_key(config)
+    file = _kept_file(config, channel, keep) if keep else None
+    if file is None:
         yield None
         return
-    workspace = configuration.workspace_key(config)
-    file = conversation_file(config, channel, keep.name) if keep.name else _last(config, channel, workspace)
     try:
         async with open_kept_journal(config, file) as journal:
             await journal.holds.keep_state(channel, WORKSPACE, workspace)
@@ -125,10 +125,15 @@ async def _trim(config: Config, file: Path, age_s: float, most_bytes: int) -> bo
     return True
 
 
-def _last(config: Config, channel: str, workspace: str) -> Path:
+def _kept_file(config: Config, channel: str, keep: Keep) -> Path | None:
+    if keep.name:
+        return conversation_file(config, channel, keep.name)
+    workspace = configuration.workspace_key(config)
     for file in conversation_files(config, channel):
         if _workspace_of(file, channel) == workspace:
             return file
+    if keep.lenient:
+        return None
     raise ConfigError(f"--continue: no conversation is kept in {workspace}: begin one with --session NAME")
 
 

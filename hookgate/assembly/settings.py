@@ -39,10 +39,12 @@ class ExtensionFlags:
 
 @dataclass(frozen=True)
 class Keep:
-    """Which conversation a run keeps: the one of this name, else the `last` of this workspace. Neither: none."""
+    """Which conversation a run keeps: the one of this name, else the `last` of this workspace. Neither: none.
+    `lenient`: where there is no last one, none is kept."""
 
     name: str = ""
     last: bool = False
+    lenient: bool = False
 
     def __bool__(self) -> bool:
         return bool(self.name) or self.last

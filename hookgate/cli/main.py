@@ -19,6 +19,7 @@ from hookgate.cli.options import FILE, FOLDER, config_option, control_option, js
 from hookgate.cli.people.commands import approvals, audit, keys, people
 from hookgate.cli.status.command import status
 from hookgate.cli.tools.commands import tools
+from hookgate.cli.zot_words import own_words, renamed, taken
 
 model_option = click.option(
     "--model",
@@ -34,6 +35,9 @@ class Watched(click.Group):
     """Every command runs under a guardian, before it has imported anything. And Ctrl-C is quiet while a command is
     still being imported, or where it has no say about it."""
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, own_words(args))
+
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - as click has it
         from hookgate.processes.guardian import under_guardian
 
@@ -45,12 +49,12 @@ class Watched(click.Group):
 
 
 @click.group(cls=Watched, context_settings=CONTEXT)
-@click.version_option(__version__, message="hookgate %(version)s")
+@click.version_option(__version__, "-v", "--version", message="hookgate %(version)s")
 def hookgate() -> None:
     """A gateway whose every model call and tool call passes your hook processes."""
 
 
-@hookgate.command()
+@hookgate.command(context_settings={"token_normalize_func": renamed})
 @config_option
 @control_option
 @model_option
@@ -61,7 +65,9 @@ def hookgate() -> None:
     shell_complete=completed(kept_names),
     help="Keep the conversation, or go on with the one kept so.",
 )
-@click.option("--continue", "last", is_flag=True, help="Go on with the one that was kept last in this workspace.")
+@click.option(
+    "-c", "--continue", "last", is_flag=True, help="Go on with the one that was kept last in this workspace."
+)
 @click.option("--once", metavar="TEXT", help="Ask one question, print only the answer. -: the question is stdin.")
 @click.option("--yes", is_flag=True, help="With --once: allow what you could allow yourself. No hook is overruled.")
 @click.option("--fail-on-denial", is_flag=True, help="With --once: exit with 3 where any call was refused.")
@@ -73,6 +79,7 @@ def hookgate() -> None:
 @click.option("--no-ext", is_flag=True, help="Load no extensions but those of --ext.")
 @click.option("--no-skill", is_flag=True, help="Offer no skills to the model.")
 @click.option("--no-context-files", is_flag=True, help="Do not tell the model what AGENTS.md says.")
+@taken
 def chat(
     config_file: Path | None,
     once: str | None,
@@ -82,6 +89,7 @@ def chat(
     yes_from_stdin: bool,
     session: str,
     last: bool,
+    no_session: bool,
     **above: Any,  # noqa: ANN401 - flags of several kinds
 ) -> None:
     """Talk to the configured model."""
@@ -96,7 +104,8 @@ def chat(
         raise click.UsageError("--yes and --fail-on-denial are for --once")
     if once is not None and yes_from_stdin:
         raise click.UsageError("--yes-from-stdin is for a chat between pipes; with --once there is --yes")
-    flags = Flags(once, trace, events, control, yes_from_stdin, Keep(session, last), **for_once)
+    keep = Keep() if no_session else Keep(session, last)
+    flags = Flags(once, trace, events, control, yes_from_stdin, keep, **for_once)
 
     async def main() -> int:
         return await run_chat(settled(config_file, **above), flags)

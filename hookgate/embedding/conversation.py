@@ -34,12 +34,14 @@ Ask = Callable[[ApprovalRequest, Decide], Awaitable[None]]
 
 @dataclass(frozen=True)
 class Seat:
-    """Who is at the other end of a chat: where events go, who is asked, when there is room for more."""
+    """Who is at the other end of a chat: where events go, who is asked, when there is room for more. `done`: they are
+    told of the end of a compaction besides what it came to."""
 
     chat: Chat
     tell: Tell
     ask: Ask
     room: Room
+    done: bool = True
 
 
 class SeatChannel:
@@ -123,16 +125,18 @@ class Conversation:
             self._seat.tell(events.CompactDone(end.summary))
         elif end.reason:
             self._seat.tell(events.ErrorEvent(end.reason))
-        self._seat.tell(events.Done())
+        if self._seat.done or isinstance(job.work, Prompt):
+            self._seat.tell(events.Done())
 
     async def recall(self) -> None:
         """What was said before this run is part of it."""
         await self._session.recall()
 
     def clear(self) -> None:
-        """Forget what was said; only while nothing runs. What it has cost stays counted."""
+        """Forget what was said, and what is said in a turn that runs: that goes on to its end, and so does what
+        waits. What it has cost stays counted."""
         self._runtime.agent.approvals.forget(self._session.key)
-        self._session.renew()
+        self._session.renew(ends=False)
         self._forget_prompt()
 
     def hear(self, told: Told) -> None:

@@ -11,7 +11,8 @@ from hookgate.embedding.reasoning import LEVELS
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.skills import TOOL as SKILL
 
-Kind = Literal["text", "texts", "on", "off", "number"]
+Kind = Literal["text", "texts", "on", "off", "number", "taken"]
+"""`taken`: for zot's sake; it changes nothing."""
 
 _HELP = """Usage: {prog} rpc [FLAGS]
 
@@ -34,9 +35,12 @@ Speaks newline-delimited JSON on stdin and stdout: commands in, responses and ev
   --with-skills                skills, whatever --no-tools and --tools say
   --no-context-files           do not tell the model what AGENTS.md says
   --rpc-approvals              ask for approvals here, instead of denying what needs one
+  --compact-done               `done` after a compaction too, which zot does not send
   --session NAME               keep the conversation, or go on with the one kept so
-  --continue                   go on with the one that was kept last in this folder
+  --continue, -c               go on with the one that was kept last in this folder
   --config FILE                instead of ./hookgate.toml
+  --list-models                print the known models, and exit
+  --version, -v                print the version, and exit
 """
 _LEVELS = ("off", *LEVELS)
 
@@ -53,20 +57,45 @@ _FLAGS: Mapping[str, tuple[str, Kind]] = {
     "--no-tools": ("no_tools", "on"),
     "--tools": ("tools", "text"),
     "--ext": ("extensions", "texts"),
-    "-e": ("extensions", "texts"),
     "--no-ext": ("find_extensions", "off"),
     "--no-skill": ("skills", "off"),
     "--with-skills": ("with_skills", "on"),
     "--no-yolo": ("no_yolo", "on"),
     "--no-context-files": ("context_files", "off"),
     "--rpc-approvals": ("approvals", "on"),
+    "--compact-done": ("compact_done", "on"),
     "--session": ("session", "text"),
     "--continue": ("last", "on"),
     "--config": ("config", "text"),
+    "--list-models": ("list_models", "on"),
+    "--version": ("version", "on"),
     "--help": ("help", "on"),
-    "-h": ("help", "on"),
+    "--no-session": ("unkept", "on"),
+    "--resume": ("resume", "on"),
+    "--rpc": ("", "taken"),
+    "--experimental-oauth": ("", "taken"),
 }
-_OWN = ("cwd", "config", "approvals", "no_yolo", "help", "session", "last")
+_ALIASES: Mapping[str, str] = {
+    "-c": "--continue",
+    "-e": "--ext",
+    "-h": "--help",
+    "-r": "--resume",
+    "-v": "--version",
+    "--no-extensions": "--no-ext",
+    "--no-skills": "--no-skill",
+    "--with-skill": "--with-skills",
+}
+"""zot's other names."""
+_MODES: Mapping[str, str] = {
+    "-p": "one question is for `{prog} chat --once TEXT`",
+    "--print": "one question is for `{prog} chat --once TEXT`",
+    "--json": "send a prompt on stdin: what comes back has these events",
+}
+"""Flags of zot that want something else than RPC, and who has that."""
+_OWN = (
+    *("cwd", "config", "approvals", "no_yolo", "help", "session", "last", "compact_done"),
+    *("list_models", "version", "resume", "unkept"),
+)
 _USUAL = Above(find_extensions=True, skills=True, context_files=True)
 
 
@@ -91,10 +120,15 @@ class Flags:
     help: bool = False
     session: str = ""
     last: bool = False
+    compact_done: bool = False
+    list_models: bool = False
+    version: bool = False
+    resume: bool = False
+    unkept: bool = False
 
     @property
     def keep(self) -> Keep:
-        return Keep(self.session, self.last)
+        return Keep() if self.unkept else Keep(self.session, self.last, lenient=True)
 
     @property
     def tools(self) -> tuple[str, ...]:
@@ -102,24 +136,26 @@ class Flags:
         return row(self.above.get("tools") or ()) if not self.above.get("no_tools") else ()
 
 
-def parse_flags(arguments: Sequence[str]) -> Flags:
+def parse_flags(arguments: Sequence[str], program: str = "hookgate") -> Flags:
     """`--flag value` and `--flag=value`. Raises BadFlags."""
     given: dict[str, Any] = dict(_USUAL)
     waiting = list(arguments)
     while waiting:
         word, equals, value = waiting.pop(0).partition("=")
-        name, kind = _known(word)
+        name, kind = _known(word, program)
+        if kind == "taken":
+            continue
         if kind in ("on", "off"):
             given[name] = kind == "on"
             continue
         if not equals and not waiting:
-            raise BadFlags(f'flag "{word}" needs a value')
+            raise BadFlags(f"{word} requires a value")
         value = value if equals else waiting.pop(0)
         given[name] = (*given.get(name, ()), value) if kind == "texts" else _read(word, kind, value)
     if (tools := _tools(given.pop("tools", None), given)) is not None:
         given["tools"] = tools
     own = {name: given.pop(name) for name in _OWN if name in given}
-    if "session" in own and "last" in own:
+    if "session" in own and "last" in own and "unkept" not in own:
         raise BadFlags("--session names a conversation and --continue takes the last one: give one of them")
     return Flags(cast("Above", given), **own)
 
@@ -133,15 +169,22 @@ def _tools(listed: str | None, given: dict[str, Any]) -> tuple[str, ...] | None:
     return (*named, SKILL) if skilled else named
 
 
-def _known(word: str) -> tuple[str, Kind]:
+def _known(word: str, program: str) -> tuple[str, Kind]:
+    word = _ALIASES.get(word, word)
+    if word in _MODES:
+        raise BadFlags(f"{word} is no flag of rpc: {_MODES[word].format(prog=program)}")
     if word not in _FLAGS:
         raise BadFlags(f'unknown flag "{word}"' if word.startswith("-") else f'unexpected argument "{word}"')
     return _FLAGS[word]
 
 
 def _read(word: str, kind: Kind, value: str) -> str | int:
+    if word == "--session" and ("/" in value or value.endswith(".jsonl")):
+        raise BadFlags(
+            f"--session {value}: conversations are kept by a name here, and zot's files of them are not read"
+        )
     if kind != "number":
-        return value
+        return value.lower() if word == "--reasoning" else value
     if not value.isdecimal() or len(value) > 9 or int(value) < 1:
-        raise BadFlags(f'flag "{word}" needs a number from 1 on, not "{value}"')
+        raise BadFlags(f'{word} must be a positive integer, not "{value}"')
     return int(value)

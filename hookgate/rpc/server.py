@@ -40,7 +40,6 @@ from hookgate.rpc.talk import CHAT, Talk, Wire, chat_of
 if TYPE_CHECKING:
     from hookgate.embedding.conversations import Conversations
 
-BUSY = "agent is busy; wait for completion or abort before retrying"
 TOO_MANY = "too many prompts wait already"
 AUTH_REQUIRED = "auth required: send hello with token first"
 INVALID_TOKEN = "invalid token"  # noqa: S105 - the answer, not the token
@@ -52,11 +51,12 @@ KEPT_NOTES, KEPT_BYTES = 64, 1 << 20
 @dataclass(frozen=True)
 class Terms:
     """`token`: what hello must carry; empty: nothing. `approvals`: the other end answers approval requests. `kept`:
-    there may be messages from before."""
+    there may be messages from before. `compact_done`: a compaction ends with `done`."""
 
     token: str = ""
     approvals: bool = False
     kept: bool = False
+    compact_done: bool = False
 
 
 class Server:
@@ -70,7 +70,7 @@ class Server:
         self._trusted, self._kept = not terms.token, terms.kept
         # Requests for messages that are not read yet.
         self._unread, self._asked = trio.open_memory_channel[Request](inf)
-        self._wire = Wire(self.tell, self.started)
+        self._wire = Wire(self.tell, self.started, terms.compact_done)
         self._talks: dict[str, Talk] = {}
         self._conversations: Conversations | None = None
         # Only extensions speak before anybody has said who they are.
@@ -207,10 +207,7 @@ class Server:
             self.refuse(request, TOO_MANY)
 
     def _change(self, request: Request, talk: Talk, command: commands.Command) -> None:
-        """What may not change under a turn."""
-        if talk.jobs.busy:
-            self.refuse(request, BUSY)
-            return
+        """From the next prompt on: a turn that runs keeps what it began with."""
         try:
             self.answer(request, self._changed(talk, command))
         except ValueError as error:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import trio
 
+from hookgate import __version__
 from hookgate import config as configuration
 from hookgate.assembly.settings import Keep, Settings
 from hookgate.config import ConfigError
@@ -43,34 +44,56 @@ def run_rpc(arguments: Sequence[str]) -> int:
     """The exit status: 0 at the end of stdin, 1 for what is wrong before or while it serves."""
     program = _program()
     try:
-        flags = parse_flags(arguments)
+        flags = parse_flags(arguments, program)
     except BadFlags as mistake:
         _say(f"{usage(program)}\n{mistake}")
         return FAILED
     if flags.help:
         sys.stdout.write(usage(program))
         return 0
+    if flags.version:
+        sys.stdout.write(f"{program} {__version__}\n")
+        return 0
     try:
+        if flags.list_models:
+            return _list_models(flags)
         settings = _settled(flags)
     except ConfigError as mistake:
         _say(f"{program}: rpc: {mistake}")
         return FAILED
+    if flags.resume:
+        _say(f"{program}: rpc: --resume has no effect: --session NAME and --continue say which conversation goes on")
     if flags.no_yolo:
         _say(f"{program}: rpc: --no-yolo has no effect: approvals are what the configuration says")
     return _served(program, settings, flags)
 
 
-def _settled(flags: Flags) -> Settings:
-    """Everything that can be wrong before a frame is written. Raises ConfigError."""
+def _list_models(flags: Flags) -> int:
+    """No key is needed for that. Raises ConfigError."""
+    from hookgate.rpc.listing import model_lines
+    from hookgate.sections import Config
+
+    file = _file(flags)
+    config = configuration.load(file)[0] if file is not None else Config()
+    sys.stdout.write("".join(f"{line}\n" for line in model_lines(config)))
+    return 0
+
+
+def _file(flags: Flags) -> Path | None:
+    """The configuration's, if there is one, now that `--cwd` is where we are. Raises ConfigError."""
     file = Path(flags.config).resolve() if flags.config else None
     if flags.cwd:
         try:
             os.chdir(flags.cwd)
         except OSError as error:
             raise ConfigError(f"--cwd {flags.cwd}: {error.strerror}") from None
-    if file is None and Path(configuration.FILE_NAME).is_file():
-        file = Path(configuration.FILE_NAME)
-    settings = settled(file, **flags.above)
+    usual = Path(configuration.FILE_NAME)
+    return usual if file is None and usual.is_file() else file
+
+
+def _settled(flags: Flags) -> Settings:
+    """Everything that can be wrong before a frame is written. Raises ConfigError."""
+    settings = settled(_file(flags), **flags.above)
     # Tools need it, and it is asked for again: better now than in the middle of a conversation.
     _ = settings.workspace
     return settings
@@ -102,7 +125,8 @@ def _served(program: str, settings: Settings, flags: Flags) -> int:
 
     if note := unknown_of(settings.config, settings.config.agent.model):
         _say(f"{program}: rpc: {note}")
-    service = Service(settings, Terms(configuration.rpc_token(), flags.approvals, bool(flags.keep)), flags)
+    terms = Terms(configuration.rpc_token(), flags.approvals, bool(flags.keep), flags.compact_done)
+    service = Service(settings, terms, flags)
     try:
         trio.run(service.run)
     except (Exception, BaseExceptionGroup) as error:
@@ -169,6 +193,8 @@ class Service:
             open_conversations(self._settings, CHANNEL, self._enter, self.surface, journal) as conversations,
         ):
             begun()
+            if self._flags.keep and journal is None:
+                _say(f"{_program()}: rpc: --continue: none is kept here yet; --session NAME keeps this one")
             for problem in conversations.main.problems:
                 if problem not in told:
                     _say(problem)
@@ -181,7 +207,8 @@ class Service:
         from hookgate.embedding.conversation import Seat
 
         tell = partial(self._tell, chat)
-        return Seat(chat, tell, self.server.approvals.ask, self.writer.room), self.server.enter(chat).jobs
+        seat = Seat(chat, tell, self.server.approvals.ask, self.writer.room, done=self._flags.compact_done)
+        return seat, self.server.enter(chat).jobs
 
     async def _end_when_gone(self, scope: trio.CancelScope) -> None:
         await self.writer.gone()

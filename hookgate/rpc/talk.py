@@ -34,10 +34,12 @@ def chat_of(request: Request) -> Chat:
 
 @dataclass(frozen=True)
 class Wire:
-    """`tell` names the chat of an event; `started` answers a request whose turn begins."""
+    """`tell` names the chat of an event; `started` answers a request whose turn begins. `compact_done`: a compaction
+    ends with `done`."""
 
     tell: Callable[[events.Event, Chat], None]
     started: Callable[[Request], None]
+    compact_done: bool = False
 
 
 class Talk:
@@ -121,7 +123,7 @@ class _Giver:
         self._start()
         if self._talk.conversation is not None:
             self._talk.conversation.ended(job, end)
-        else:
+        elif self._talk.wire.compact_done or isinstance(job.work, Prompt):
             self._talk.wire.tell(events.Done(), self._talk.chat)
 
     def _start(self) -> None:

@@ -90,12 +90,15 @@ def test_the_tables_name_every_command_and_every_event() -> None:
 def test_the_table_of_flags_names_every_flag() -> None:
     (table,) = (part for part in PAGE.parts if part.language == "table" and part.lines[0].split()[1] == "flag")
     named = [name for row in table.rows for name in codes(row[0])]
-    valued = {"--max-steps": ["1"], "--no-tools": [], "--with-skills": ["--no-tools"]}
-    switches = {"--no-ext", "--rpc-approvals", "--no-skill", "--no-context-files", "--no-yolo", "--continue"}
+    skills = {"--with-skills", "--with-skill"}
+    valued = {"--max-steps": ["1"], "--no-tools": [], **{name: ["--no-tools"] for name in skills}}
+    switches = {"--no-ext", "--rpc-approvals", "--no-skill", "--no-context-files", "--no-yolo", "--continue", "-c"}
+    switches |= {"--no-extensions", "--no-skills", "--no-session", "--compact-done", "--resume", "-r", "-v"}
+    switches |= {"--list-models", "--version"}
     for name in named:
         given = [] if name in switches else valued.get(name, ["x"])
-        assert parse_flags([name, *given]) != parse_flags(given if name == "--with-skills" else []), name
-    assert len(set(named)) == len(named) == 22
+        assert parse_flags([name, *given]) != parse_flags(given if name in skills else []), name
+    assert len(set(named)) == len(named) == 33
 
 
 def test_its_numbers_and_links_are_right() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -203,16 +204,37 @@ async def test_a_slash_reaches_the_model_as_text(tmp_path: Path) -> None:
             assert said == (text or "(nothing to echo)")
 
 
-async def test_a_command_that_would_change_a_running_turn_is_refused(tmp_path: Path) -> None:
-    busy = "agent is busy; wait for completion or abort before retrying"
-    async with open_rpc(scripted(tmp_path, {"text": "Please wait a moment", "hang": True})) as client:
+async def test_a_model_that_is_set_while_a_turn_runs_is_asked_at_the_next_prompt(tmp_path: Path) -> None:
+    async with (
+        open_model_server(hang(says("Please ", "wait"), 3), says("two")) as server,
+        open_rpc(tmp_path, *at(server.base_url), env=KEY) as client,
+    ):
         await client.send("prompt", message="go")
         await client.until("text_delta")
-        assert (await client.ask("get_state"))["data"]["busy"]
-        assert await client.ask("clear", id="1") == bad("clear", busy)
-        assert await client.ask("set_model", id="1", model="other") == bad("set_model", busy)
-        assert await client.ask("set_reasoning", id="1", reasoning="low") == bad("set_reasoning", busy)
-        assert (await client.ask("get_state"))["data"]["model"] == "m"
+        assert await client.ask("set_model", id="1", model="gpt-4o") == ok("set_model", {"model": "gpt-4o"})
+        assert (await client.ask("get_state"))["data"]["model"] == "gpt-4o"
+        await client.send("abort")
+        await client.done()
+        await prompted(client, "two")
+        assert [request.body["model"] for request in server.requests] == ["gpt-4.1", "gpt-4o"]
+
+
+async def test_clear_while_a_turn_runs_forgets_all_of_it_and_lets_it_end(tmp_path: Path) -> None:
+    answers = (says("one"), replace(says("Please ", "wait ", "here"), pause_s=0.2), says("three"), says("four"))
+    async with open_model_server(*answers) as server, open_rpc(tmp_path, *at(server.base_url), env=KEY) as client:
+        await prompted(client, "first")
+        await client.send("prompt", message="second")
+        await client.send("prompt", message="third")
+        await client.until("text_delta")
+        assert await client.ask("clear", id="1") == ok("clear", id="1")
+        assert (await client.ask("get_messages"))["data"] == {"messages": []}
+        frames = await client.done()
+        assert one(frames, "assistant_message")["content"][0]["text"] == "Please wait here"
+        await client.done()
+        await prompted(client, "fourth")
+        said = (request.body["messages"] for request in server.requests)
+        asked = [[it["content"] for it in messages if it["role"] != "system"] for messages in said]
+        assert asked[2:] == [["third"], ["third", "three", "fourth"]]
 
 
 async def test_clear_forgets_the_conversation(tmp_path: Path) -> None:
@@ -367,16 +389,35 @@ async def test_ping_and_hello_are_answered_while_a_hook_is_mute(tmp_path: Path) 
 # --- compaction ---------------------------------------------------------------------------------------------
 
 
-async def test_a_compaction_ends_with_its_summary_and_done_and_is_paid_for(tmp_path: Path) -> None:
+TOLD = pytest.mark.parametrize(("flags", "last"), [((), []), (("--compact-done",), ["done"])])
+"""zot tells nothing after what a compaction came to; a flag has `done` follow."""
+
+
+async def told(client: Client) -> list[Frame]:
+    """Everything up to the end of the compaction that runs, if any does."""
+    frames: list[Frame] = []
+    while True:
+        await client.send("get_state", id="told")
+        frames += await client.until("response")
+        while frames[-1].get("id") != "told":
+            frames += await client.until("response")
+        if not frames.pop()["data"]["busy"]:
+            return frames
+
+
+@TOLD
+async def test_a_compaction_ends_with_its_summary_and_is_paid_for(
+    tmp_path: Path, flags: tuple[str, ...], last: list[str]
+) -> None:
     folder = scripted(tmp_path, {"when": "Sum up", "text": "They greeted."})
-    async with open_rpc(folder) as client:
+    async with open_rpc(folder, *flags) as client:
         for word in ("a", "b", "c"):
             await prompted(client, word)
         before = (await client.ask("get_state"))["data"]["usage"]["output"]
         await client.send("compact", id="1")
-        frames = await client.done()
+        frames = await told(client)
         assert frames[0] == ok("compact", {"started": True})
-        assert types(frames) == ["response", "compact_done", "done"]
+        assert types(frames) == ["response", "compact_done", *last]
         assert one(frames, "compact_done")["summary"] == "They greeted."
         messages = (await client.ask("get_messages"))["data"]["messages"]
         assert messages[0]["content"][0]["text"] == "## Context Summary (compacted)\n\nThey greeted."
@@ -384,25 +425,31 @@ async def test_a_compaction_ends_with_its_summary_and_done_and_is_paid_for(tmp_p
         assert (await client.ask("get_state"))["data"]["usage"]["output"] > before
 
 
-async def test_a_compaction_of_too_little_is_an_error_and_done(tmp_path: Path) -> None:
-    async with open_rpc(scripted(tmp_path)) as client:
+@TOLD
+async def test_a_compaction_of_too_little_is_an_error(
+    tmp_path: Path, flags: tuple[str, ...], last: list[str]
+) -> None:
+    async with open_rpc(scripted(tmp_path), *flags) as client:
         await client.send("compact")
-        assert [f.get("message") for f in await client.done()][1:] == ["nothing to compact", None]
+        frames = await told(client)
+        assert types(frames) == ["response", "error", *last]
+        assert one(frames, "error")["message"] == "nothing to compact"
         await prompted(client, "a")
         await client.send("compact")
-        error = one(await client.done(), "error")
+        error = one(await told(client), "error")
         assert error["message"] == "nothing to compact: keep-tail covers the whole transcript"
 
 
-async def test_an_aborted_compaction_is_done_and_changes_nothing(tmp_path: Path) -> None:
+@TOLD
+async def test_an_aborted_compaction_changes_nothing(tmp_path: Path, flags: tuple[str, ...], last: list[str]) -> None:
     folder = scripted(tmp_path, {"when": "Sum up", "text": "So", "hang": True})
-    async with open_rpc(folder) as client:
+    async with open_rpc(folder, *flags) as client:
         for word in ("a", "b", "c"):
             await prompted(client, word)
         await client.send("compact")
         assert (await client.next())["data"] == {"started": True}
         await client.send("abort", id="1")
-        assert [f["type"] for f in await client.done()] == ["response", "done"]
+        assert types(await told(client)) == ["response", *last]
         assert (await client.ask("get_state"))["data"]["message_count"] == 6
         assert types(await prompted(client, "d"))[-1] == "done"
 

@@ -12,11 +12,13 @@ from pathlib import Path
 import pytest
 import trio
 
+from hookgate import __version__
 from hookgate.rpc.flags import BadFlags, parse_flags
 from tests.cli.program import HOOKGATE, environment, hook, none_left, processes_of, run
 from tests.cli.rpc_client import Frame, one, open_rpc, scripted, types
 from tests.cli.zot_folders import extension
 from tests.model_server import open_model_server, says
+from tests.preloaded import preloaded
 from tests.processes import until
 
 TOKEN = {"ZOTCORE_RPC_TOKEN": "s3cret"}
@@ -259,8 +261,10 @@ async def test_an_approval_that_waits_at_the_end_of_stdin_is_denied(tmp_path: Pa
     ("flags", "said"),
     [
         (("--nope",), 'unknown flag "--nope"\n'),
-        (("--provider",), 'flag "--provider" needs a value\n'),
-        (("--max-steps", "0"), 'flag "--max-steps" needs a number from 1 on, not "0"\n'),
+        (("--provider",), "--provider requires a value\n"),
+        (("--max-steps", "0"), '--max-steps must be a positive integer, not "0"\n'),
+        (("-p", "hi"), "-p is no flag of rpc: one question is for `hookgate chat --once TEXT`\n"),
+        (("--session", "/old/s.jsonl"), "kept by a name here, and zot's files of them are not read\n"),
         (("stray",), 'unexpected argument "stray"\n'),
     ],
 )
@@ -268,7 +272,7 @@ async def test_wrong_flags_are_named_after_the_help(tmp_path: Path, flags: tuple
     ended = await run(tmp_path, "rpc", *flags)
     assert (ended.returncode, ended.stdout) == (1, b"")
     assert ended.stderr.decode().startswith("Usage: hookgate rpc [FLAGS]")
-    assert ended.stderr.decode().endswith("\n" + said)
+    assert ended.stderr.decode().endswith(said)
 
 
 @pytest.mark.parametrize(
@@ -317,6 +321,52 @@ def test_flags_are_read_in_both_spellings() -> None:
     assert parse_flags(["--tools", "read, ls,"]).tools == ("read", "ls")
     with pytest.raises(BadFlags):
         parse_flags(["-x"])
+
+
+def kept(folder: Path) -> list[Path]:
+    return [*folder.rglob("mine.db")]
+
+
+@pytest.mark.parametrize("command", [("--rpc",), ("rpc", "--rpc"), ("--no-session", "--rpc")])
+async def test_flags_that_scripts_give_zot_are_taken(tmp_path: Path, command: tuple[str, ...]) -> None:
+    flags = ("--no-session", "--no-skills", "--no-extensions", "--with-skill", "-c", "--experimental-oauth", "-r")
+    folder = scripted(tmp_path, {"text": "Hello."})
+    async with open_rpc(folder, *flags, "--session", "mine", command=(*preloaded(), *command)) as client:
+        await client.send("prompt", message="go")
+        assert one(await client.done(), "assistant_message")["content"][0]["text"] == "Hello."
+        assert await client.ends() == 0
+        (line,) = client.stderr.decode().splitlines()
+        assert line.startswith("hookgate: rpc: --resume has no effect")
+    assert kept(tmp_path) == []
+
+
+async def test_to_continue_where_nothing_is_kept_is_to_begin(tmp_path: Path) -> None:
+    async with open_rpc(scripted(tmp_path, {"text": "Hello."}), "-c") as client:
+        await client.send("prompt", message="go")
+        await client.done()
+        assert await client.ends() == 0
+        line = "hookgate: rpc: --continue: none is kept here yet; --session NAME keeps this one"
+        assert client.stderr.decode().splitlines() == [line]
+
+
+async def test_models_and_version_are_listed_without_a_key(tmp_path: Path) -> None:
+    scripted(tmp_path)
+    for command in (("--list-models",), ("rpc", "--list-models")):
+        ended = await run(tmp_path, *command)
+        head, *lines = ended.stdout.decode().splitlines()
+        assert (ended.returncode, head.split()[:3]) == (0, ["provider", "model", "id"])
+        rows = [line.split() for line in lines]
+        assert ["p", "other", "1000", "0", "config"] in rows
+        assert any(row[:2] == ["anthropic", "claude-sonnet-4-5"] for row in rows)
+    for command in (("-v",), ("rpc", "-v"), ("--rpc", "--version")):
+        ended = await run(tmp_path, *command)
+        assert (ended.returncode, ended.stdout.decode()) == (0, f"hookgate {__version__}\n")
+
+
+async def test_a_chat_takes_zots_names_of_its_flags(tmp_path: Path) -> None:
+    flags = ("--no-skills", "--no-extensions", "--with-skill", "--no-session", "-c")
+    ended = await run(scripted(tmp_path, {"text": "Hello."}), "chat", *flags, "--once", "hi")
+    assert (ended.returncode, ended.stdout.decode().strip()) == (0, "Hello.")
 
 
 # --- as zot -------------------------------------------------------------------------------------------------

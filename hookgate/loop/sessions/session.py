@@ -95,16 +95,17 @@ class Session:
             current.scope.cancel()
         return current is not None
 
-    def renew(self, conversation: Conversation | None = None) -> int:
+    def renew(self, conversation: Conversation | None = None, *, ends: bool = True) -> int:
         """Begin a new conversation: what runs ends, what was said is forgotten. Returns how many waiting messages
-        were dropped. `conversation`: the next one, where a stored message has begun it; else the next job does."""
+        were dropped. `conversation`: the next one, where a stored message has begun it; else the next job does.
+        Without `ends` what runs goes on in the old one, and what waits belongs to the new."""
         self.agent.around.forget(self.key)
         self.close("session_switch")
-        dropped = self.jobs.drop()
+        dropped = self.jobs.drop() if ends else 0
         self.carried.clear()
         self._renewed = conversation is None
         self.transcript = Transcript(self._shared.journal.work, conversation or self.transcript.conversation)
-        if self.jobs.current is not None:
+        if self.jobs.current is not None and ends:
             self.jobs.current.stopped = RENEWED
             self.jobs.current.scope.cancel()
         return dropped
