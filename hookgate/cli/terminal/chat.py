@@ -55,7 +55,7 @@ async def run_chat(settings: Settings, flags: Flags) -> int:
     if flags.once is not None:
         from hookgate.cli.terminal.once import run_once
 
-        return await run_once(settings, flags, flags.once)
+        return await run_once(settings, flags, flags.once, logs)
     return await _run_interactive(settings, flags, logs)
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
 
 from hookgate.assembly.app import Runtime
 from hookgate.assembly.journals import open_conversation_journal
+from hookgate.assembly.logs.prompt_logs import PromptLogs
 from hookgate.assembly.settings import Ports, Settings
 from hookgate.channels.once import Once
 from hookgate.channels.screen import Plain
@@ -44,17 +46,18 @@ class _Run:
 
     @property
     def line(self) -> Callable[[str], None]:
-        """Takes what stands beside the answer."""
-        return self.reader.beside if self.reader is not None and sys.stderr.isatty() else to_stderr
+        """Takes what stands beside the answer; on a terminal it cuts neither that nor a question."""
+        return self.terminal.beside if sys.stderr.isatty() else to_stderr
 
 
-async def run_once(settings: Settings, flags: Flags, text: str) -> int:
+async def run_once(settings: Settings, flags: Flags, text: str, logs: PromptLogs) -> int:
     """The exit status. Raises ConfigError and RequiredHookFailed before anything is asked."""
     with open_seat() as seat:
         run = _run(seat, flags)
         async with open_until_signal(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as came:
             question = Inbound(CHAT, await asked(text, to_stderr))
-            await _ask(run, settings, flags, question)
+            with logs.above(run.line) if sys.stderr.isatty() else nullcontext():
+                await _ask(run, settings, flags, question)
         run.interrupted = bool(came)
         status = _told(run) if run.status is None else run.status
     if not (flags.fail_on_denial and run.denied) or status == INTERRUPTED:
@@ -65,7 +68,7 @@ async def run_once(settings: Settings, flags: Flags, text: str) -> int:
 
 def _run(seat: Seat | None, flags: Flags) -> _Run:
     reads = sys.stdout.isatty()
-    here = seat or Seat(1)
+    here = seat or Seat(1 if reads else 2)
     ask = None if seat is None else seat.ask
     viewing = partial(view, screen=here.descriptor)
     terminal = Terminal(Plain(write if reads else here.write), ask, here.size, viewing)
