@@ -32,7 +32,7 @@ class Once:
         *,
         yes: bool = False,
     ) -> None:
-        self._tell, self._person, self._reader, self._yes = tell, person, reader, yes
+        self._tell, self.person, self._reader, self._yes = tell, person, reader, yes
         self.answer: str | None = None
         self.error: str | None = None
         self._streamed: list[str] = []
@@ -83,8 +83,8 @@ class Once:
         if self._yes:
             self._tell(f"· yes to {tool} by --yes ({named(request.asked_by)} asks)")
             await decide(Decision(True, YES, f"said by {YES}"))
-        elif self._person is not None:
-            await self._person.ask(request, decide)
+        elif self.person is not None:
+            await self.person.ask(request, decide)
         else:
             self._tell(f"! {tool} is refused: {NOBODY}")
             raise CannotAsk(NOBODY)

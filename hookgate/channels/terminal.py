@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 NAME = "cli"
 NOBODY = "nobody can be asked here: this is no terminal (with --yes-from-stdin a line of stdin answers)"
-GONE = "\n  (this question is over)\n"
+GONE = "  (this question is over)\n"
 MAX_HELD = 1000
 """Of what comes while a question stands open; the oldest goes, with a line that says so."""
 
@@ -191,7 +191,8 @@ class Terminal:
             return answer
         finally:
             if not answered:
-                self.screen.write(GONE)
+                # Where nobody takes the prompt away, the cursor stands behind it.
+                self.screen.write(GONE if self.screen.live else f"\n{GONE}")
             self._release()
 
     def _waits(self, act: Callable[[], None]) -> bool:

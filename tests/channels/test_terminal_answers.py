@@ -220,4 +220,4 @@ async def test_a_question_that_nobody_waits_for_any_more_says_so() -> None:
     with trio.move_on_after(0.01):
         await decided(terminal, REQUEST)
     terminal.between("next")
-    assert written[1:] == [GONE, "next\n"]
+    assert written[1:] == [f"\n{GONE}", "next\n"]

@@ -244,6 +244,29 @@ async def test_a_question_that_an_operator_decides_is_over_at_the_terminal(
     assert (tmp_path / "made").exists()
 
 
+async def test_a_question_whose_time_is_over_is_gone_and_the_prompt_is_there_again(tmp_path: Path) -> None:
+    rule = f"{RULE}ttl_s = 1\n"
+    async with (
+        open_model_server(bash("touch made"), says("Too late.")) as server,
+        open_terminal(configured(tmp_path, server.base_url, rule), "chat", size=(24, 80)) as screen,
+    ):
+        await screen.line("go")
+        await screen.sees(ASKED)
+        await screen.type("y")
+        await screen.sees("Too late.")
+        await screen.line("hello")
+        await screen.sees("hello\n")
+        rows = screen.window(24, 80)
+        over = rows.index(GONE.rstrip())
+        assert rows[over + 1].startswith("\u00b7 Run bash? Refused: nobody answered within 1 s.")
+        assert "> hello" in rows
+        assert not [row for row in rows[over:] if "allow?" in row]
+        await screen.line("/quit")
+        assert await screen.ends() == 0
+    assert not (tmp_path / "made").exists()
+    assert "nobody answered within 1 s" in server.requests[1].body["messages"][-1]["content"]
+
+
 async def operated(socket: Path, method: str, **params: Any) -> Any:
     with trio.fail_after(60):
         return await trio.to_thread.run_sync(call, socket, method, params)

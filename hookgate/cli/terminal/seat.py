@@ -39,7 +39,7 @@ class Seat:
             # What was typed before the question stood there is no answer to it.
             termios.tcflush(self.descriptor, termios.TCIFLUSH)
             self.write(prompt)
-            await trio.lowlevel.wait_readable(self.descriptor)
+            await self._entered()
             typed = os.read(self.descriptor, LONGEST_LINE)
         except (OSError, termios.error):
             return None
@@ -47,6 +47,15 @@ class Seat:
             return typed.decode("utf-8", "replace").rstrip("\n")
         self.write("\n")
         return None
+
+    async def _entered(self) -> None:
+        """Until there is a line. What was typed of one for a question that is over is nobody's: no shell gets it."""
+        try:
+            await trio.lowlevel.wait_readable(self.descriptor)
+        except trio.Cancelled:
+            with suppress(termios.error):
+                termios.tcflush(self.descriptor, termios.TCIFLUSH)
+            raise
 
     def size(self) -> tuple[int, int]:
         """Columns and rows."""

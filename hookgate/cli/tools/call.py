@@ -6,6 +6,7 @@ import signal
 import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from hookgate.assembly.app import Runtime
@@ -15,6 +16,8 @@ from hookgate.channels.printable import printable
 from hookgate.channels.screen import Plain
 from hookgate.channels.terminal import Terminal
 from hookgate.cli.printing import write
+from hookgate.cli.terminal.pager import view
+from hookgate.cli.terminal.pictures import picture
 from hookgate.cli.terminal.seat import open_seat
 from hookgate.cli.tools.started import open_without_model
 from hookgate.loop.batch import Batch, Settled
@@ -75,6 +78,8 @@ async def call_tool(flags: CallFlags) -> int:
             open_without_model(flags.config_file, asker, inside) as runtime,
         ):
             begun()
+            if asker.person is not None:
+                asker.person.picture = partial(picture, runtime)
             try:
                 await _call(runtime, flags, results)
             except TurnAborted as error:
@@ -85,7 +90,10 @@ async def call_tool(flags: CallFlags) -> int:
 @contextmanager
 def _open_asker(flags: CallFlags) -> Generator[_Asker]:
     with open_seat() as seat:
-        person = None if seat is None else Terminal(Plain(seat.write), seat.ask, seat.size)
+        if seat is None:
+            yield _Asker(flags.channel, None, yes=flags.yes)
+            return
+        person = Terminal(Plain(seat.write), seat.ask, seat.size, partial(view, screen=seat.descriptor))
         yield _Asker(flags.channel, person, yes=flags.yes)
 
 
