@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import shlex
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -22,8 +22,12 @@ from hookgate.sections.tools import McpSection
 from hookgate.sections.zot import ZotExtension
 
 FILE_NAME = "hookgate.toml"
-BASE_ENVIRONMENT = ("PATH", "HOME", "LANG", "TMPDIR")
-"""All that a child process gets unless the configuration lists more: secrets do not leak by default."""
+BASE_ENVIRONMENT = (
+    *("PATH", "HOME", "LANG", "TMPDIR", "TERM", "COLORTERM"),
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
+)
+"""All that a child process gets unless the configuration lists more: secrets do not leak by default. Addresses of
+proxies and of package sources may have a password in them, so they are not among these."""
 
 RPC_TOKEN = "ZOTCORE_RPC_TOKEN"  # noqa: S105 - the variable, not the token
 _FOR_HOOKGATE_ALONE = frozenset(("OPENAI_API_KEY", "ANTHROPIC_API_KEY", RPC_TOKEN))
@@ -219,6 +223,12 @@ def extension_variables(section: ZotExtension) -> dict[str, str]:
     return {**passed, **section.env}
 
 
+def withheld(names: Iterable[str], environment: Mapping[str, str]) -> frozenset[str]:
+    """Those of these variables that are set here, and that a process with this environment does not see; without the
+    token of `hookgate rpc`, which nothing hands on."""
+    return frozenset(it for it in names if it in os.environ and it not in environment and it != RPC_TOKEN)
+
+
 def named_secrets(names: Iterable[str]) -> tuple[str, ...]:
     """The values of these environment variables, where they are set: what redaction must know literally."""
     return tuple(value for name in names if (value := os.environ.get(name, "").strip()))
@@ -277,6 +287,11 @@ def terminal_type() -> str:
 def trust_folder() -> Path:
     """Where it stands which extensions of projects may run."""
     return state_directory() / "trusted"
+
+
+def learnt_folder() -> Path:
+    """Where it stands what earlier runs have learnt of extensions."""
+    return state_directory() / "extensions"
 
 
 def skills_folder() -> Path:

@@ -29,7 +29,7 @@ from hookgate.assembly.logs.sinks import observer
 from hookgate.assembly.settings import Keep, Ports, Settings
 from hookgate.config import ConfigError
 from hookgate.embedding.metered import Room
-from hookgate.operations.extensions import extension_problems
+from hookgate.operations.extensions import extension_notes, extension_problems
 from hookgate.protocol.acp.requests import Server
 from hookgate.protocol.acp.updates import Update
 from hookgate.protocol.approval import ApprovalRequest, Decide
@@ -94,7 +94,8 @@ async def open_session(settings: Settings, opening: Opening, editor: Editor) -> 
             looks = Looks(Workspace(settings.workspace, keeping, keeping.hidden), around.redactor)
             for update in replayed(past, looks, around.redactor):
                 desk.tell(update)
-            notes = (*left_out, *extension_problems(runtime), *runtime.text_problems())
+            extensions = (*extension_problems(runtime), *extension_notes(runtime))
+            notes = (*left_out, *extensions, *runtime.text_problems())
             parts = Parts(runtime, journal, looks, desk.tell, editor.room, editor.full, notes, opening.kept)
             session = EditorSession(chat, parts)
             desk.permissions = Permissions(opening.id, editor.questions, session.narration, looks, desk.tell)

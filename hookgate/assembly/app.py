@@ -212,7 +212,11 @@ async def make_extensions(settings: Settings, ports: Ports, tools: Toolset) -> E
     names = [*(channel.name for channel in ports.channels), *(settings.config.channels if settings.serving else ())]
     joints = Joints(tools.registry, names, ports.surfaces, tools.around.redactor.text, tools.rechecks.folder)
     found = settings.extensions.found or await looked(settings.config, settings.extensions)
-    return Extensions(settings.config, settings.extensions, joints, found)
+    extensions = Extensions(settings.config, settings.extensions, joints, found)
+    await extensions.look_through()
+    for note in extensions.learning.take_notes() if settings.serving else ():
+        log.warning("extension_lacks_variables", note=note)
+    return extensions
 
 
 def make_context_files(

@@ -177,6 +177,11 @@ class Conversation:
         broken = extensions.problems(self._runtime.mounts) if extensions is not None else ()
         return (*broken, *self._runtime.text_problems())
 
+    def take_notes(self) -> tuple[str, ...]:
+        """A line for each extension that lacks something which nobody has been told of; told once."""
+        extensions = self._runtime.extensions
+        return extensions.learning.take_notes() if extensions is not None else ()
+
     @property
     def broken_extensions(self) -> tuple[Problem, ...]:
         """What is wrong with those that the caller names."""

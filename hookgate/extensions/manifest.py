@@ -31,7 +31,8 @@ class NoManifest(BadManifest):
 @dataclass(frozen=True, slots=True)
 class Manifest:
     """`exec` and `args` as they are written; `enabled` is true where the file does not say. `exec` is empty where it
-    only brings `skills`: folders of them, relative to its own."""
+    only brings `skills`: folders of them, relative to its own. `intercept`: what it will subscribe to, so that it is
+    known for a guard before it has ever been up."""
 
     name: str
     exec: str
@@ -41,6 +42,7 @@ class Manifest:
     enabled: bool = True
     description: str = ""
     skills: tuple[str, ...] = ()
+    intercept: tuple[str, ...] = ()
 
     def command(self, directory: Path) -> tuple[str, ...]:
         """What is started for an extension in this absolute directory, empty for nothing: a bare `exec` comes from
@@ -111,7 +113,7 @@ def _manifest(members: Mapping[str, Any]) -> Manifest:
     mistake = name_mistake(name)
     if mistake is not None:
         raise BadManifest(f"manifest: name {name[:80]!r} {mistake}")
-    program, skills = _text(members, "exec"), _skills(members)
+    program, skills = _text(members, "exec"), _own_texts(members, "skills")
     if not (program.strip() or skills):
         raise BadManifest("manifest: exec is required")
     return Manifest(
@@ -123,14 +125,15 @@ def _manifest(members: Mapping[str, Any]) -> Manifest:
         enabled=_flag(members, "enabled"),
         description=_text(members, "description"),
         skills=skills,
+        intercept=_own_texts(members, "intercept"),
     )
 
 
-def _skills(members: Mapping[str, Any]) -> tuple[str, ...]:
-    """What is no path is passed over: to zot the member means nothing, and nobody's program should fail by it."""
-    value = members.get("skills")
-    paths = cast("list[object]", value) if isinstance(value, list) else []
-    return tuple(path for path in paths if isinstance(path, str) and path and "\0" not in path)
+def _own_texts(members: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    """What is no text is passed over: to zot the member means nothing, and nobody's program should fail by it."""
+    value = members.get(name)
+    texts = cast("list[object]", value) if isinstance(value, list) else []
+    return tuple(it for it in texts if isinstance(it, str) and it and "\0" not in it)
 
 
 def _text(members: Mapping[str, Any], name: str) -> str:

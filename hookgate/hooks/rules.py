@@ -44,6 +44,11 @@ class Rules:
         """An approver that fails refuses; that cannot be configured away."""
         return "deny" if stage is Stage.APPROVE_TOOL else self.on_failure.get(stage, "continue")
 
+    @staticmethod
+    def closed(stage: Stage) -> AnyPolicy:
+        """The policy that lets nothing pass."""
+        return "withhold" if stage is Stage.AFTER_LLM else "deny"
+
     def timeout(self, stage: Stage) -> float:
         """Seconds."""
         default = APPROVER_TIMEOUT_S if stage is Stage.APPROVE_TOOL else INTERCEPTOR_TIMEOUT_S

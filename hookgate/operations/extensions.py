@@ -17,6 +17,11 @@ def extension_problems(runtime: Runtime) -> tuple[str, ...]:
     return runtime.extensions.problems(runtime.mounts) if runtime.extensions else ()
 
 
+def extension_notes(runtime: Runtime) -> tuple[str, ...]:
+    """A line for each that lacks something which nobody has been told of; told once."""
+    return runtime.extensions.learning.take_notes() if runtime.extensions else ()
+
+
 def absent_extensions(runtime: Runtime) -> tuple[str, ...]:
     """A line for each that is not among the hooks."""
     return unloaded(runtime.extensions.found) if runtime.extensions else ()

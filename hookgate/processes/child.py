@@ -46,6 +46,10 @@ Recheck = Callable[[], Awaitable[str]]
 """Asked before each start: why it may not be started any more; empty: it may."""
 
 
+Late = Callable[[str], None]
+"""Told once where a start takes longer than anybody should be kept waiting: why."""
+
+
 class Conversation(Protocol):
     """What is said with one child, over either wire."""
 

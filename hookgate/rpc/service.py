@@ -195,7 +195,7 @@ class Service:
             begun()
             if self._flags.keep and journal is None:
                 _say(f"{_program()}: rpc: --continue: none is kept here yet; --session NAME keeps this one")
-            for problem in conversations.main.problems:
+            for problem in (*conversations.main.problems, *conversations.main.take_notes()):
                 if problem not in told:
                     _say(problem)
             for stranger in _strangers(self._settings, self._flags):

@@ -26,7 +26,8 @@ class ZotSection(Section):
     does not. `trust`: whether a chat asks before it runs one of these, and again when it has changed.
 
     `home`: empty for zot's usual one; `version`: what they are told of zot's, empty for hookgate's. `priority`: of
-    all of them among the hooks.
+    all of them among the hooks. `hello_timeout_ms`: so long prompts wait for one that has not said hello, which goes
+    on starting meanwhile; `start_timeout_ms`: so long it may.
     """
 
     enabled: bool = True
@@ -37,4 +38,5 @@ class ZotSection(Section):
     priority: int = 0
     fail_closed: bool = False
     hello_timeout_ms: Milliseconds = 10_000
+    start_timeout_ms: Milliseconds = 300_000
     extensions: dict[str, ZotExtension] = Field(default_factory=dict)

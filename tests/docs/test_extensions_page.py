@@ -12,35 +12,40 @@ import tomllib
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 import pytest
 import trio
 
+from hookgate.assembly.extensions.learning import GUARDING
 from hookgate.assembly.extensions.tools import RESERVED as RESERVED_TOOLS
 from hookgate.channels.dialogue import YES_OR_NO, Dialogue
 from hookgate.channels.panels import Keys
 from hookgate.cli.ext.commands import ext
 from hookgate.cli.terminal.trust import question
-from hookgate.config import parse
-from hookgate.extensions import logs, trust
+from hookgate.config import BASE_ENVIRONMENT, parse
+from hookgate.extensions import logs, trust, variables
 from hookgate.extensions.discovery import Entry, Places, Stranger
 from hookgate.extensions.manifest import LONGEST_NAME, Manifest, parse_manifest
 from hookgate.extensions.trust import Standing
 from hookgate.hooks.zot import extension, extension_calls, handshake, registered
+from hookgate.hooks.zot.handshake import Handshake
+from hookgate.hooks.zot.lateness import Lateness
 from hookgate.hooks.zot.spec import ExtensionSpec
+from hookgate.hooks.zot.tool import ZotTool
 from hookgate.loop.commands.table import RESERVED
 from hookgate.processes import child, group, outbox
 from hookgate.protocol.framing import MAX_MESSAGE_BYTES
 from hookgate.protocol.values import TOOL_TIMEOUT_S
 from hookgate.protocol.zot import answers, blocks, events
 from hookgate.protocol.zot.answers import command_answer
-from hookgate.protocol.zot.frames import CommandReply, Frame, Panel, Unknown
+from hookgate.protocol.zot.frames import CommandReply, Frame, Panel, RegisterTool, Unknown
 from hookgate.protocol.zot.host import HostFrame
 from hookgate.sections.hooks import HookDefaults
 from hookgate.sections.zot import ZotExtension, ZotSection
 from tests.cli.program import none_left
 from tests.docs.page import Part, anchor, codes, read_page
+from tests.hooks.zot.extensions import Theatre
 from tests.preloaded import put_hookgate
 
 ROOT = Path(__file__).parents[2]
@@ -229,7 +234,7 @@ def test_the_limits_are_the_codes() -> None:
     bounds = extension.BOUNDS
     flood = f"{child.FLOOD_BYTES // child.FLOOD_LINE_BYTES} lines or {child.FLOOD_BYTES // MIB} MiB in"
     expected = {
-        "`hello`": f"{hello_s:g} s (",
+        "`hello`": f"{hello_s:g} s (`zot.hello_timeout_ms`)",
         "`ready`": f"the frame; else {handshake.QUIET_S * 1000:g} ms without another frame; "
         f"else {handshake.READY_S:g} s",
         "an interception": f"{interception_s:g} s",
@@ -250,6 +255,39 @@ def test_the_limits_are_the_codes() -> None:
     shown = {row[0]: row[1] for row in PAGE.one("limits").rows}
     assert set(shown) == set(expected)
     assert {what: text for what, text in shown.items() if not text.startswith(expected[what])} == {}
+
+
+async def test_what_is_said_of_a_slow_one_is_the_codes() -> None:
+    said = list[str]()
+    assert await Handshake().greeted(0.02, 0.01, said.append)
+    house = Theatre()
+    lateness = Lateness(house.spec(name="todo"), said.append)
+    lateness.begin("")
+    lateness.over([ZotTool("todo", RegisterTool("todo_manage", "", {}), cast("Any", None))])
+    lateness.failed("REASON")
+    notes = [it[3] for it in house.screen.shown if it[0] == "note"]
+    first, second = PAGE.one("late").lines
+    assert numbers(first) == numbers(f"extension load: {HOME}/work/todo: {said[0]}")
+    assert numbers(second) == numbers(f"[todo] {notes[0]}")
+    assert "it did not come up: REASON" in PAGE.one("ends").text
+    spec = ExtensionSpec.__dataclass_fields__
+    assert f"for up to {spec['start_timeout_s'].default:g} s" in first
+    assert ZotSection().start_timeout_ms == spec["start_timeout_s"].default * 1000
+    _, _, closed = PAGE.text.partition("**Guards.** What intercepted ")
+    assert set(codes(closed.partition(" when it")[0])) == GUARDING
+
+
+def numbers(text: str) -> str:
+    """As it is with any."""
+    return re.sub(r"[0-9.]+", "N", text)
+
+
+def test_the_environment_is_the_codes() -> None:
+    _, _, after = PAGE.text.partition("## Its environment")
+    assert tuple(codes(after)[: len(BASE_ENVIRONMENT)]) == BASE_ENVIRONMENT
+    assert f"up to {variables.MAX_FILES} and {variables.MAX_BYTES // MIB} MiB" in after
+    _, _, hooks = read_page(ROOT / "docs" / "hook-json-protocol.md").text.partition("- **Environment.**")
+    assert tuple(codes(hooks)[: len(BASE_ENVIRONMENT)]) == BASE_ENVIRONMENT
 
 
 def test_other_numbers_are_the_codes() -> None:
@@ -273,5 +311,5 @@ def test_its_links_lead_somewhere_and_every_block_is_run() -> None:
     files = re.findall(r"\]\(([^)#]+)[)#]", PAGE.text)
     assert [name for name in files if not (ROOT / "docs" / name).exists()] == []
     assert {part.kind for part in PAGE.parts if part.language != "table"} == {
-        *("file", "run", "toml", "conversation", "calling", "question")
+        *("file", "run", "toml", "conversation", "calling", "question", "late")
     }

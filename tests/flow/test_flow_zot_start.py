@@ -27,7 +27,7 @@ from tests.processes import running, until
 NOWHERE = "http://127.0.0.1:9/v1"
 TRUSTING = '[zot]\ntrust = "always"\n'
 HELLO_MS = 700
-HASTY = f"[zot]\nhello_timeout_ms = {HELLO_MS}\n"
+HASTY = f"[zot]\nhello_timeout_ms = {HELLO_MS}\nstart_timeout_ms = {HELLO_MS}\n"
 QUIET = '[log]\nlevel = "error"\n'
 
 
@@ -164,3 +164,38 @@ async def test_a_note_at_the_start_waits_for_nobody(tmp_path: Path) -> None:
     folder = ruled(tmp_path, "early", note("up"))
     async with open_rpc(scripted(tmp_path), *alone(folder)) as client:
         assert await client.next() == {**note("up"), "type": "ext_notify", "extension": "early"}
+
+
+async def test_variables_that_the_code_mentions_and_does_not_get_are_named_once_for_each_content(
+    tmp_path: Path,
+) -> None:
+    folder = extension(tmp_path, "env")
+    code = folder / "more.py"
+    code.write_text(
+        'import os\nos.environ["WEATHER_KEY"], os.getenv("PATH"), os.getenv("UNSET"), os.getenv("LEVEL")\n'
+    )
+    set_here = {"WEATHER_KEY": "k", "LEVEL": "1", "NODE_EXTRA_CA_CERTS": "/ca.pem", "ZOTCORE_RPC_TOKEN": ""}
+    told = (
+        "extension env: its code mentions WEATHER_KEY, which is set here and not handed to it; "
+        '[zot.extensions.env] env_pass = ["WEATHER_KEY"] does that\n'
+    )
+    passing = '[zot.extensions.env]\nenv = { LEVEL = "2" }\n'
+
+    async def said_at_start(more: str) -> str:
+        async with open_rpc(
+            scripted(tmp_path, asks("do", do="where"), more=more), *alone(folder), env=set_here
+        ) as it:
+            await it.send("prompt", message="go")
+            sees = json.loads(said(await it.done()))["env"]
+            assert (sees["LEVEL"], sees["TERM"], sees["NODE_EXTRA_CA_CERTS"]) == ("2", "xterm", "/ca.pem")
+            assert ("WEATHER_KEY" in sees) is ("env_pass" in more)
+            assert await it.ends() == 0
+            return it.stderr.decode()
+
+    assert await said_at_start(passing) == told
+    assert await said_at_start(passing) == ""
+    with code.open("a") as more:
+        more.write("# another content\n")
+    assert await said_at_start(passing) == told
+    code.write_text('os.getenv("WEATHER_KEY")')
+    assert await said_at_start(f'{passing}env_pass = ["WEATHER_KEY"]\n') == ""

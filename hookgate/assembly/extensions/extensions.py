@@ -9,14 +9,17 @@ import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import structlog
+import trio
 
 from hookgate import __version__
 from hookgate import config as configuration
 from hookgate.assembly.extensions.calls import ToolCalls
+from hookgate.assembly.extensions.learning import Learning
 from hookgate.assembly.extensions.looking import Agreement, found_by, judge_of, looked, unloaded
 from hookgate.assembly.extensions.tools import OfferedTools, tool_matcher
 from hookgate.assembly.hooks.opening import matcher
@@ -24,6 +27,7 @@ from hookgate.assembly.settings import ExtensionFlags
 from hookgate.channels.printable import one_line
 from hookgate.extensions.discovery import Candidate, Found, Problem
 from hookgate.extensions.logs import ExtensionLog, log_file
+from hookgate.extensions.memory import Memory
 from hookgate.hooks.children.mounts import Mounts, Plan
 from hookgate.hooks.rules import Mount
 from hookgate.hooks.zot.roster import Roster
@@ -33,6 +37,7 @@ from hookgate.loop.extensions.surface import Surfaces
 from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.hook.match import Matcher
+from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.interfaces import Tool
 from hookgate.protocol.values import Step
 from hookgate.protocol.zot.names import EXTENSION
@@ -67,6 +72,7 @@ class Extensions:
         self._config = config
         self._flags = flags
         self._tools, self._recheck = OfferedTools(joints.registry), joints.recheck
+        self.learning = Learning(Memory(configuration.learnt_folder()))
         self._generation = 0
         self._told: set[tuple[str, str]] = set()
         self._matchers: dict[str, Matcher] = {}
@@ -97,9 +103,10 @@ class Extensions:
         return f"  (hookgate ext logs {shlex.quote(spec.name)})" if there else ""
 
     def broken(self, mounts: Mounts) -> tuple[Problem, ...]:
-        """What is wrong with those that were named."""
+        """What is wrong with those that were named; one that only takes its time is not broken."""
         named = {Path(os.path.abspath(path)) for path in self._flags.named}
-        return tuple(it for it in (*self.found.problems, *self._down(mounts)) if it.directory in named)
+        late = {Path(hook.spec.directory) for hook in mounts.hooks if hook.state == "starting"}
+        return tuple(it for it in (*self.found.problems, *self._down(mounts)) if it.directory in named - late)
 
     def _down(self, mounts: Mounts) -> tuple[Problem, ...]:
         directories = {plan.name: Path(plan.spec.directory) for plan in self.plans}
@@ -123,10 +130,17 @@ class Extensions:
         self.found = _logged(found)
         before = {plan.name: plan.spec.name for plan in self.plans}
         self.plans = self._planned()
+        await self.look_through()
         await mounts.reload(lambda running: self.beside([plan for plan in running if plan.name not in before]))
         for name in before.keys() - {plan.name for plan in self.plans}:
             # Its process may still be ending; nobody should call it any more.
             self._tools.offer(before[name], 0, ())
+
+    async def look_through(self) -> None:
+        """The code of those that are to be started, for what `learning` has to say of it."""
+        specs = [cast("ExtensionSpec", plan.spec) for plan in self.plans]
+        if specs:
+            await trio.to_thread.run_sync(self.learning.look, specs, abandon_on_cancel=True)
 
     # --- what is there ---
 
@@ -168,8 +182,17 @@ class Extensions:
             fail_closed=zot.fail_closed if section.fail_closed is None else section.fail_closed,
             rank=candidate.index,
             hello_timeout_s=zot.hello_timeout_ms / 1000,
+            start_timeout_s=zot.start_timeout_ms / 1000,
+            guarded=self._guarded(candidate, section),
+            learn=partial(self.learning.learn, candidate.directory),
             generation=self._generation,
         )
+
+    def _guarded(self, candidate: Candidate, section: ZotExtension) -> frozenset[Stage]:
+        """Whoever has said that it may fail open has said so of its start, too."""
+        if section.fail_closed is False:
+            return frozenset()
+        return self.learning.guarded(candidate.directory, candidate.manifest.intercept)
 
     def _rechecked(self, candidate: Candidate) -> Recheck | None:
         """That of a project's extension is a person's yes to what is in its folder, which says more."""

@@ -141,7 +141,9 @@ async def _tried(specs: Sequence[ExtensionSpec], redact: Redact) -> dict[str, St
     roster = Roster(_Nobody(), _nothing)
 
     async def one(deadlines: Deadlines, spec: ExtensionSpec) -> None:
-        started[spec.name] = await _start(replace(spec, roster=roster), deadlines, redact)
+        # Whoever looks at one waits for it no longer than a prompt does.
+        patient = replace(spec, roster=roster, start_timeout_s=spec.hello_timeout_s)
+        started[spec.name] = await _start(patient, deadlines, redact)
 
     async with open_deadlines() as deadlines, trio.open_nursery() as starts:
         for spec in specs:

@@ -36,7 +36,7 @@ from hookgate.cli.terminal.recalling import recalled
 from hookgate.cli.terminal.trust import introduce
 from hookgate.cli.vouching import ask_about_changes
 from hookgate.hooks.rules import Mount
-from hookgate.operations.extensions import extension_problems
+from hookgate.operations.extensions import extension_notes, extension_problems
 from hookgate.program.signals import open_until_signal
 from hookgate.program.starting import begun
 from hookgate.protocol.chat import Chat, Inbound
@@ -218,7 +218,8 @@ class _Talk:
 
 
 def _report(runtime: Runtime, tell: Tell) -> None:
-    for problem in (*open_guards(runtime), *extension_problems(runtime), *runtime.text_problems()):
+    extensions = (*extension_problems(runtime), *extension_notes(runtime))
+    for problem in (*open_guards(runtime), *extensions, *runtime.text_problems()):
         tell(problem)
 
 

@@ -22,6 +22,7 @@ from hookgate.processes.child import (
     FLOOD_LINE_BYTES,
     Child,
     HelloFailed,
+    Late,
     NotAgain,
     Recheck,
     loud,
@@ -70,11 +71,16 @@ class ProcessSpec:
     def hook_name(self) -> str:
         return self.name
 
-    def resting(self, last: Hello) -> Hello:
+    def resting(self, last: Hello | None) -> Hello:
         """Where a hook stands whose process is down: where it stood, but without tools that it cannot answer for."""
-        return replace(last, tools=())
+        return Hello() if last is None else replace(last, tools=())
 
-    def open(self, deadlines: Deadlines) -> AbstractAsyncContextManager[HookProcess]:
+    def guards(self, stage: Stage) -> bool:
+        """Its failure policy says all of it."""
+        return False
+
+    def open(self, deadlines: Deadlines, late: Late) -> AbstractAsyncContextManager[HookProcess]:
+        """Nobody waits for one that is late: it has failed."""
         return open_process(self, deadlines)
 
 

@@ -17,7 +17,7 @@ import structlog
 import trio
 
 from hookgate.processes.backoff import backoff_s
-from hookgate.processes.child import HelloFailed, NotAgain
+from hookgate.processes.child import HelloFailed, Late, NotAgain
 from hookgate.processes.deadlines import Deadlines
 from hookgate.processes.last_words import Redact, ended
 from hookgate.processes.pipes import Runnable
@@ -27,7 +27,7 @@ from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.payloads import HookState
 from hookgate.protocol.hook.answers import Answer, Failed
 from hookgate.protocol.hook.hello import Hello
-from hookgate.protocol.hook.stages import Question
+from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.interfaces import Hook
 
 log = structlog.get_logger("hookgate.hooks")
@@ -71,11 +71,15 @@ class Startable(Runnable, Protocol):
     @property
     def name(self) -> str: ...
 
-    def resting(self, last: Hello) -> Hello:
-        """Where the hook stands while its process is down; `last` is what it declared, empty before the first."""
+    def resting(self, last: Hello | None) -> Hello:
+        """Where the hook stands while its process is down; `last` is what it declared, None before the first."""
         ...
 
-    def open(self, deadlines: Deadlines) -> AbstractAsyncContextManager[Live]:
+    def guards(self, stage: Stage) -> bool:
+        """Whether nothing may pass there before it has been up for the first time."""
+        ...
+
+    def open(self, deadlines: Deadlines, late: Late) -> AbstractAsyncContextManager[Live]:
         """Raises HelloFailed; leaving stops the process."""
         ...
 
@@ -105,9 +109,9 @@ class RequiredHookFailed(Exception):
 
 
 class SupervisedHook:
-    """The Hook that stands in the gate while its process comes and goes. `tried`: the first hello is over. `reason`:
-    why it is down, with what it said last; `redact` takes the secrets from that. `program`: the digest of what it was
-    last started from."""
+    """The Hook that stands in the gate while its process comes and goes. `tried`: the first hello is over, or so late
+    that nobody waits for it. `reason`: why it is down, with what it said last; `redact` takes the secrets from that.
+    `program`: the digest of what it was last started from."""
 
     def __init__(
         self, spec: Startable, emit: Callable[[HookState], None], redact: Redact = lambda text: text
@@ -125,7 +129,8 @@ class SupervisedHook:
         self._told_down: State | None = None
         self._emit = emit
         self._live: Live | None = None
-        self._resting = spec.resting(Hello())
+        self._been_up = False
+        self._resting = spec.resting(None)
 
     @property
     def declared(self) -> Hello:
@@ -141,11 +146,12 @@ class SupervisedHook:
 
     def ask(self, question: Question, timeout_s: float) -> CoroutineType[Any, Any, Answer]:
         """The process's own coroutine: one more round it would be felt by every call."""
-        return self._down() if self._live is None else self._live.ask(question, timeout_s)
+        return self._down(question.stage) if self._live is None else self._live.ask(question, timeout_s)
 
-    async def _down(self) -> Answer:
+    async def _down(self, stage: Stage) -> Answer:
+        closed = not self._been_up and self.spec.guards(stage)
         # A model may read this.
-        return Failed(f"it is {self.state}{': ' + self._cause if self.reason else ''}")
+        return Failed(f"it is {self.state}{': ' + self._cause if self.reason else ''}", closed)
 
     async def drained(self) -> None:
         """Until no call is in flight."""
@@ -177,8 +183,8 @@ class SupervisedHook:
         spec = self.spec
         self.program = await trio.to_thread.run_sync(program_digest, spec.command, spec.directory)
         try:
-            async with spec.open(deadlines) as live:
-                self._live = live
+            async with spec.open(deadlines, self._late) as live:
+                self._live, self._been_up = live, True
                 self._become("up", "")
                 await live.ended.wait()
                 self._ended(live.end_reason, live.last_words)
@@ -189,6 +195,11 @@ class SupervisedHook:
         finally:
             self._rest()
         return True
+
+    def _late(self, why: str) -> None:
+        self._cause = why
+        self._become(self.state, why)
+        log.warning("hook_late", hook=self.name, state=self.state, reason=why)
 
     def _ended(self, cause: str, words: tuple[str, ...]) -> None:
         self._cause, self.reason = cause, ended(cause, words, self._redact)

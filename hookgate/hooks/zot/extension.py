@@ -17,7 +17,7 @@ from hookgate.hooks.zot.protocol_errors import ProtocolErrors
 from hookgate.hooks.zot.registered import Registered
 from hookgate.hooks.zot.spec import ExtensionSpec
 from hookgate.hooks.zot.tool import ZotTool, lost_text
-from hookgate.processes.child import FLOOD_LINE_BYTES, Child
+from hookgate.processes.child import FLOOD_LINE_BYTES, Child, Late
 from hookgate.processes.deadlines import Deadlines
 from hookgate.processes.outbox import Bounds, Outbox
 from hookgate.protocol.chat import Chat
@@ -68,7 +68,7 @@ LAST_WORDS_S = 0.1
 class ZotExtension:
     """The Hook that a running extension is. `ended` is set when it answers no more; `end_reason` says why."""
 
-    def __init__(self, spec: ExtensionSpec, child: Child, deadlines: Deadlines) -> None:
+    def __init__(self, spec: ExtensionSpec, child: Child, deadlines: Deadlines, late: Late) -> None:
         self.name = spec.hook_name
         self.extension = spec.name
         self.rank = spec.rank
@@ -76,7 +76,7 @@ class ZotExtension:
         self.ended = child.ended
         self.protocol_errors = ProtocolErrors(spec.journal)
         self._spec = spec
-        self._child = child
+        self._child, self._late = child, late
         self._handshake = Handshake()
         self._peer = ZotPeer()
         self._outbox = Outbox[Sent](child.pipes.stdin, event_line, child.cut, BOUNDS)
@@ -155,7 +155,7 @@ class ZotExtension:
     # --- its life ---
 
     async def introduce(self) -> str | None:
-        problem = await self._handshake.greeted(self._spec.hello_timeout_s)
+        problem = await self._handshake.greeted(self._spec.start_timeout_s, self._spec.hello_timeout_s, self._late)
         hello = self._handshake.hello
         if hello is None:
             return problem
@@ -167,6 +167,7 @@ class ZotExtension:
             return f"extension exited before it was ready: {self.end_reason}"
         self._up = True
         self._announce()
+        self._spec.learn(self._registered.intercepts)
         return None
 
     async def run_writer(self) -> None:
@@ -233,6 +234,8 @@ class ZotExtension:
                 self._registered.take(it)
                 self._interception.intercepts = self._registered.intercepts
                 self.declared = Hello(self.extension, stages=stages_of(self._registered.intercepts))
+                if self._up:
+                    self._spec.learn(self._registered.intercepts)
             case ToolWanted():
                 if not self._own_calls.take(it):
                     self.protocol_errors.take(Stray(it.type, it.id))

@@ -6,6 +6,7 @@ from typing import Literal
 
 import trio
 
+from hookgate.processes.child import Late
 from hookgate.protocol.framing import Oversize
 from hookgate.protocol.zot.frames import Hello, Ready
 from hookgate.protocol.zot.peer import BadReply, Incoming, Malformed
@@ -47,10 +48,14 @@ class Handshake:
         self._ready.set()
         self._stirred.set()
 
-    async def greeted(self, timeout_s: float) -> str | None:
-        """What went wrong, or None with `hello` filled."""
-        with trio.move_on_after(timeout_s):
+    async def greeted(self, timeout_s: float, patience_s: float, late: Late) -> str | None:
+        """What went wrong, or None with `hello` filled. `late` hears after `patience_s`, where there is time left."""
+        with trio.move_on_after(min(patience_s, timeout_s)):
             await self._greeted.wait()
+        if not self._greeted.is_set() and patience_s < timeout_s:
+            late(f"no hello within {patience_s:g} s; it goes on starting, for up to {timeout_s:g} s")
+            with trio.move_on_after(timeout_s - patience_s):
+                await self._greeted.wait()
         if self.hello is not None:
             return None
         return self._problem or f"no hello within {timeout_s:g} s"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import field
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from hookgate.hooks.children.mounts import Plan
 from hookgate.hooks.rules import AnyPolicy, Rules
 from hookgate.hooks.zot.roster import Roster
-from hookgate.processes.child import Recheck
+from hookgate.processes.child import Late, Recheck
 from hookgate.processes.deadlines import Deadlines
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.hook.hello import Hello
@@ -35,7 +35,9 @@ class ExtensionSpec:
     """Two equal specs mean the same running process. `name` is the manifest's, and wins over the hello's.
 
     `directory`: the extension's own; `project_dir`: where the user works; `rank`: its place in the load order from
-    0; `generation`: another number restarts an extension in which nothing else has changed.
+    0; `generation`: another number restarts an extension in which nothing else has changed. `hello_timeout_s`: from
+    then on nobody waits for its hello, after `start_timeout_s` it has failed. `guarded`: where it stood in an earlier
+    run, so that nothing passes there before it is up; `learn` is told what it intercepts in this one.
     """
 
     name: str
@@ -52,6 +54,9 @@ class ExtensionSpec:
     fail_closed: bool = False
     rank: int = 0
     hello_timeout_s: float = 10.0
+    start_timeout_s: float = 300.0
+    guarded: frozenset[Stage] = field(default=frozenset(), compare=False)
+    learn: Callable[[frozenset[str]], None] = field(default=lambda _intercepts: None, compare=False)
     generation: int = 0
 
     @property
@@ -59,15 +64,19 @@ class ExtensionSpec:
         """Apart from the names of configured hooks."""
         return f"{EXTENSION}{self.name}"
 
-    def resting(self, last: Hello) -> Hello:
+    def resting(self, last: Hello | None) -> Hello:
         """Down, it stands where it stood; one that fails closed also before every tool call."""
-        before = last.stages or frozenset[Stage]()
-        return replace(last, stages=before | {Stage.BEFORE_TOOL} if self.fail_closed else before)
+        before = self.guarded if last is None else last.stages or frozenset[Stage]()
+        stages = before | {Stage.BEFORE_TOOL} if self.fail_closed else before
+        return replace(last or Hello(), stages=stages)
 
-    def open(self, deadlines: Deadlines) -> AbstractAsyncContextManager[ZotExtension]:
+    def guards(self, stage: Stage) -> bool:
+        return stage in self.guarded
+
+    def open(self, deadlines: Deadlines, late: Late = lambda _why: None) -> AbstractAsyncContextManager[ZotExtension]:
         from hookgate.hooks.zot.start import open_extension
 
-        return open_extension(self, deadlines)
+        return open_extension(self, deadlines, late)
 
 
 def extension_plan(spec: ExtensionSpec, *, priority: int = 0, match: Matcher | None = None) -> Plan:

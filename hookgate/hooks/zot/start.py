@@ -6,8 +6,9 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
+from hookgate.hooks.zot.lateness import Lateness
 from hookgate.hooks.zot.spec import TOKEN, ExtensionSpec
-from hookgate.processes.child import Child, HelloFailed, NotAgain, open_child
+from hookgate.processes.child import Child, HelloFailed, Late, NotAgain, open_child
 from hookgate.processes.deadlines import Deadlines
 from hookgate.processes.pipes import Program, open_pipes
 
@@ -16,8 +17,11 @@ if TYPE_CHECKING:
 
 
 @asynccontextmanager
-async def open_extension(spec: ExtensionSpec, deadlines: Deadlines) -> AsyncGenerator[ZotExtension]:
-    """An extension that is ready. Leaving sends `shutdown`, stops its whole process group and reaps it.
+async def open_extension(
+    spec: ExtensionSpec, deadlines: Deadlines, late: Late = lambda _why: None
+) -> AsyncGenerator[ZotExtension]:
+    """An extension that is ready; `late` hears where that takes long. Leaving sends `shutdown`, stops its whole
+    process group and reaps it.
 
     Raises HelloFailed, NotAgain where its recheck refuses it. Once open, nothing that happens to the process raises
     here: calls fail and `ended` is set.
@@ -33,6 +37,12 @@ async def open_extension(spec: ExtensionSpec, deadlines: Deadlines) -> AsyncGene
     # Loaded while the process starts up.
     from hookgate.hooks.zot.extension import ZotExtension
 
-    child = Child(pipes)
-    async with open_child(child, ZotExtension(spec, child, deadlines), spec.journal.lines) as extension:
-        yield extension
+    child, lateness = Child(pipes), Lateness(spec, late)
+    extension = ZotExtension(spec, child, deadlines, lateness.begin)
+    try:
+        async with open_child(child, extension, spec.journal.lines):
+            lateness.over(extension.tools)
+            yield extension
+    except HelloFailed as error:
+        lateness.failed(str(error))
+        raise

@@ -115,8 +115,8 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The hook gave no usable answer; its failure policy decides what that means. `closes`: it wanted a change, so
-    nothing passes as it was, whatever the policy."""
+    """The hook gave no usable answer; its failure policy decides what that means. `closes`: it wanted a change, or
+    guards and is not there yet, so nothing passes as it was, whatever the policy."""
 
     action: ClassVar[str] = "failed"
     reason: str

@@ -17,13 +17,14 @@ from structlog.testing import capture_logs
 
 from hookgate.hooks.children.supervise import Live, RequiredHookFailed, Restarts, SupervisedHook
 from hookgate.processes import group
-from hookgate.processes.child import NotAgain
+from hookgate.processes.child import Late, NotAgain
 from hookgate.processes.deadlines import Deadlines, open_deadlines
 from hookgate.processes.last_words import Redact
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.payloads import HookState, TurnStart
 from hookgate.protocol.hook.answers import CONTINUE, Failed
 from hookgate.protocol.hook.hello import Hello
+from hookgate.protocol.hook.stages import Stage
 from tests.hooks.processes import DEADLINE_S, ask, gone, spec, told
 
 QUICK = Restarts(first_delay_s=0.01, longest_delay_s=0.02, crash_limit=3, crash_window_s=60, probe_s=0.05)
@@ -166,11 +167,14 @@ class Forbidden:
     def environment(self) -> dict[str, str]:
         return {}
 
-    def resting(self, last: Hello) -> Hello:
-        return last
+    def guards(self, stage: Stage) -> bool:
+        return False
+
+    def resting(self, last: Hello | None) -> Hello:
+        return last or Hello()
 
     @asynccontextmanager
-    async def open(self, deadlines: Deadlines) -> AsyncGenerator[Live]:
+    async def open(self, deadlines: Deadlines, late: Late) -> AsyncGenerator[Live]:
         await trio.lowlevel.checkpoint()
         raise NotAgain("it has changed")
         yield

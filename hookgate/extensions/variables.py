@@ -1,0 +1,86 @@
+"""Which variables of the environment an extension's code mentions by name. Reads its sources, and starts nothing.
+
+Names that are put together at run time, or stand in what the code loads from elsewhere, are not seen.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+
+from hookgate.protocol.dataclasses import dataclass
+
+SUFFIXES = (".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".go")
+MAX_FILES, MAX_FILE_BYTES, MAX_BYTES, MAX_DEPTH = 500, 1 << 20, 4 << 20, 8
+OTHERS_CODE = frozenset(("node_modules", "vendor", "site-packages", "__pycache__"))
+"""Folders whose code is not the extension's own; what begins with a dot is none either."""
+
+_NAME = r"([A-Za-z_][A-Za-z0-9_]*)"
+_QUOTED = rf"[\"'`]{_NAME}[\"'`]"
+_MENTIONS = re.compile(
+    "|".join(
+        (
+            rf"\benviron(?:\.(?:get|pop|setdefault))?\s*[\[(]\s*{_QUOTED}",
+            rf"\b(?:getenv|Getenv|LookupEnv)\(\s*{_QUOTED}",
+            rf"{_QUOTED}\s+(?:not\s+)?in\s+(?:os\.)?environ\b",
+            rf"\bprocess\.env(?:\?)?\.{_NAME}",
+            rf"\bprocess\.env(?:\?\.)?\[\s*{_QUOTED}",
+        )
+    )
+)
+_TAKEN_APART = re.compile(r"\{([^{}]{0,2000})\}\s*=\s*process\.env\b")
+_FIRST_NAME = re.compile(rf"\s*{_NAME}")
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """`digest`: SHA-256, in hex, of all that was looked through."""
+
+    digest: str
+    variables: frozenset[str]
+
+
+def look_through(directory: Path) -> Sources:
+    """The extension's own code, as far as the bounds go; what cannot be read is passed over."""
+    whole, found, left = sha256(), set[str](), MAX_BYTES
+    for number, file in enumerate(_files(directory)):
+        if number >= MAX_FILES or left <= 0:
+            break
+        text = _text(file)
+        left -= len(text)
+        for part in (os.fsencode(file.relative_to(directory)), text):
+            whole.update(b"%d:" % len(part) + part)
+        found |= mentioned(text.decode("utf-8", "replace"))
+    return Sources(whole.hexdigest(), frozenset(found))
+
+
+def mentioned(code: str) -> set[str]:
+    """The names of variables that this code asks the environment for."""
+    found = {name for match in _MENTIONS.finditer(code) for name in match.groups() if name}
+    for match in _TAKEN_APART.finditer(code):
+        found |= {name[1] for part in match[1].split(",") if (name := _FIRST_NAME.match(part))}
+    return found
+
+
+def _files(directory: Path) -> Iterator[Path]:
+    """Always in the same order; links are not followed."""
+    for here, folders, names in os.walk(directory):
+        deep = len(Path(here).relative_to(directory).parts) >= MAX_DEPTH
+        folders[:] = [] if deep else sorted(it for it in folders if it not in OTHERS_CODE and not it.startswith("."))
+        yield from (Path(here, name) for name in sorted(names) if name.endswith(SUFFIXES))
+
+
+def _text(file: Path) -> bytes:
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return b""
+    with open(descriptor, "rb") as opened:
+        try:
+            return opened.read(MAX_FILE_BYTES) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
+        except OSError:
+            return b""
