@@ -27,7 +27,7 @@ from hookgate.tools.shell.sandbox import Sandbox, Shelter
 @dataclass(frozen=True)
 class Parts:
     """What the built-ins work with. With `media`, where there are chats to send files to, and `redactor` files can be
-    sent. `environment` is all that shell commands see: PATH, HOME, LANG (TMPDIR is the
+    sent. `environment` is all that shell commands see: PATH, HOME and their like (TMPDIR is the
     sandbox's). Without `background` there are no background commands."""
 
     workspace: Workspace
