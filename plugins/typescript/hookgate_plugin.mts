@@ -532,7 +532,7 @@ class Conversation {
   async run(): Promise<void> {
     const told = new Promise<void>((end) => {
       for (const signal of ["SIGTERM", "SIGINT"]) process.once(signal, () => end());
-      this.#sink.once("error", () => end()); // nobody reads
+      this.#sink.on("error", () => end()); // nobody reads
     });
     await Promise.race([this.#read(), told]);
     await Promise.race([this.#drained(), new Promise((end) => setTimeout(end, GRACE_MS))]);

@@ -68,6 +68,7 @@ def test_what_is_printed_makes_the_hook_run_and_deny(path: Path, tmp_path: Path,
     folder.mkdir()
     done = shell(path, folder, f"hookgate init --sdk {language}")
     assert done.returncode == 0, done.stderr
+    assert re.match(r"Wrote hookgate.toml(, [\w./]+)? and hooks/[\w./]+\.\n", done.stdout)
     written = {str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_file()}
     assert WRITTEN[language] | {"hookgate.toml"} <= written
     assert not [name for name in written if "_test" in name]
@@ -75,7 +76,7 @@ def test_what_is_printed_makes_the_hook_run_and_deny(path: Path, tmp_path: Path,
     assert chat == "hookgate chat"
     done = shell(path, folder, "\n".join(steps))
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "15 ok, 1 skip" in done.stdout
+    assert re.search(r"^\d+ ok, \d+ skip in ", done.stdout, re.M), done.stdout
     assert "hookgate.toml: fine. Model openai/gpt-5-mini, 1 hook, 2 approval rules." in done.stdout
     scripted(folder)
     done = shell(path, folder, f"{chat} --once go --trace")

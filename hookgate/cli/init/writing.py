@@ -65,8 +65,10 @@ def _next_steps(folder: Path, hook: FirstHook, command: str, *, checked: bool) -
     ]
     steps[0] = enter + steps[0]
     lacks = f"\n! {hook.lacks}." if hook.lacks else ""
-    wrote = " and ".join((FILE_NAME, *_shown(hook)))
-    return f"Wrote {wrote}.\n{GATED}{lacks}\nWhat to do next:\n" + "".join(f"  {step}\n" for step in steps)
+    *first, last = FILE_NAME, *_shown(hook)
+    return f"Wrote {', '.join(first)} and {last}.\n{GATED}{lacks}\nWhat to do next:\n" + "".join(
+        f"  {step}\n" for step in steps
+    )
 
 
 def _shown(hook: FirstHook) -> list[str]:
