@@ -97,12 +97,14 @@ class Hooks(Block):
 class Modes:
     """What a process is asked and told.
 
-    `unheard` names events that hookgate does not have; `runtime`: the process reads the newer envelope.
+    `unheard` names events that hookgate does not have, `unknown` what picoclaw does not know either; `runtime`: the
+    process reads the newer envelope.
     """
 
     stages: tuple[Stage, ...]
     observe: tuple[str, ...]
     unheard: tuple[str, ...]
+    unknown: tuple[str, ...]
     runtime: bool
 
 
@@ -110,7 +112,7 @@ class Modes:
 
 
 def read(file: Path) -> tuple[Hooks, tuple[str, ...]]:
-    """The block, and the names of the other members beside it. Raises ConfigError.
+    """The block, and a notice for all that is left out of the file. Raises ConfigError.
 
     The file is a whole config.json, or the block alone.
     """
@@ -119,11 +121,47 @@ def read(file: Path) -> tuple[Hooks, tuple[str, ...]]:
         members = {"hooks": members}
     if "hooks" not in members:
         raise ConfigError(f"{file}: there is no `hooks` block")
-    try:
-        hooks = Hooks.model_validate(members["hooks"])
-    except ValidationError as error:
-        raise ConfigError(f"{file}: {_mistakes(error)}") from None
-    return hooks, tuple(name for name in members if name != "hooks")
+    block: object = members["hooks"] or {}
+    if not isinstance(block, dict):
+        raise ConfigError(f"{file}: hooks: must be an object")
+    others = [key(name) for name in members if name != "hooks"]
+    beside = [f"{', '.join(others)}: left out, only `hooks` is taken over"] if others else []
+    hooks, left_out = _carried(cast("dict[str, Any]", block))
+    return hooks, (*beside, *left_out)
+
+
+def _carried(block: dict[str, Any]) -> tuple[Hooks, list[str]]:
+    """All of it but what is not understood, and a notice for each key that this costs."""
+    notices: list[str] = []
+    while True:
+        try:
+            return Hooks.model_validate(block), notices
+        except ValidationError as error:
+            wrong = [_left_out(it["loc"], it["type"], it["msg"]) for it in error.errors(include_url=False)]
+            dropped = [f"{_place(loc)}: left out, {what}" for loc, what in wrong if _dropped(block, loc)]
+            if not dropped:
+                raise
+            notices += dropped
+
+
+def _left_out(loc: tuple[int | str, ...], kind: str, message: str) -> tuple[tuple[int | str, ...], str]:
+    """What is dropped for a mistake, and why: a hook of which half is not understood is dropped whole."""
+    if kind == "extra_forbidden":
+        return loc, "neither picoclaw nor hookgate knows it"
+    what = "it must be an object" if kind == "model_type" else message
+    if len(loc) > 2 and loc[0] in ("processes", "builtins"):
+        return loc[:2], f"{key(str(loc[2]))}: {what}"
+    return loc[:2], what
+
+
+def _dropped(block: dict[str, Any], loc: tuple[int | str, ...]) -> bool:
+    """False where it has been dropped for another mistake."""
+    inner: Any = block
+    for part in loc[:-1]:
+        inner = cast("dict[str, Any]", inner).get(str(part))
+        if not isinstance(inner, dict):
+            return False
+    return cast("dict[str, Any]", inner).pop(str(loc[-1]), None) is not None
 
 
 def _members(file: Path) -> dict[str, Any]:
@@ -142,17 +180,6 @@ def _members(file: Path) -> dict[str, Any]:
     return cast("dict[str, Any]", members)
 
 
-def _mistakes(error: ValidationError) -> str:
-    """picoclaw names every unknown field at once; of other mistakes the first will do."""
-    mistakes = error.errors(include_url=False)
-    unknown = sorted(_place(mistake["loc"]) for mistake in mistakes if mistake["type"] == "extra_forbidden")
-    if unknown:
-        return f"unknown field(s): {', '.join(unknown)}"
-    first = mistakes[0]
-    what = "must be an object" if first["type"] == "model_type" else first["msg"]
-    return f"{_place(first['loc'])}: {what}"
-
-
 def _place(loc: tuple[int | str, ...]) -> str:
     return ".".join(("hooks", *(key(str(part)) for part in loc)))
 
@@ -166,27 +193,26 @@ def modes(process: Process) -> Modes:
         raise Refused(f"unsupported transport {string(process.transport)}")
     if not process.command:
         raise Refused("command is required")
-    observe = _observed(process.observe)
-    stages = tuple(dict.fromkeys(_stage(name) for name in process.intercept if name))
+    observe, strange_events = _observed(process.observe)
+    names = [name for name in dict.fromkeys(process.intercept) if name]
+    stages = tuple(Stage(name) for name in names if name in KNOWN_STAGES)
+    unknown = (*strange_events, *(f"unsupported intercept {string(it)}" for it in names if it not in KNOWN_STAGES))
     if not observe and not stages:
-        raise Refused("no hook modes enabled")
+        raise Refused("; ".join(("no hook modes enabled", *unknown)))
     runtime = any("." in name for name in observe)
     heard = tuple(name for name in observe if name == "*" or name in HEARD)
-    return Modes(stages, heard, tuple(name for name in observe if name not in heard), runtime)
+    return Modes(stages, heard, tuple(name for name in observe if name not in heard), unknown, runtime)
 
 
-def _observed(names: list[str]) -> tuple[str, ...]:
-    """The first name that means everything ends the list: picoclaw does not look at what follows it."""
-    for name in names:
-        if name in ALL_EVENTS:
-            return ("*",)
-        if name not in HEARD | UNHEARD:
-            raise Refused(f"unsupported observe event {string(name)}")
-    return tuple(dict.fromkeys(names))
+KNOWN_STAGES = frozenset(Stage) - MESSAGE_STAGES
+"""Those of version 1: picoclaw has no others."""
 
 
-def _stage(name: str) -> Stage:
-    """picoclaw knows those of version 1 alone."""
-    if name not in set(Stage) - MESSAGE_STAGES:
-        raise Refused(f"unsupported intercept {string(name)}")
-    return Stage(name)
+def _observed(names: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What is observed, and what is no event. The first name that means everything ends the list: picoclaw does not
+    look at what follows it."""
+    everything = next((place for place, name in enumerate(names) if name in ALL_EVENTS), None)
+    looked_at = tuple(dict.fromkeys(names[:everything]))
+    unknown = tuple(f"unsupported observe event {string(it)}" for it in looked_at if it not in HEARD | UNHEARD)
+    known = tuple(it for it in looked_at if it in HEARD | UNHEARD)
+    return known if everything is None else ("*",), unknown

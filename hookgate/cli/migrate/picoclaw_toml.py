@@ -10,7 +10,6 @@ from pathlib import Path
 from hookgate import config as configuration
 from hookgate.cli.migrate.picoclaw import PAIRS, Defaults, Hooks, Modes, Process, Refused, modes, read
 from hookgate.cli.migrate.toml import Value, key, value
-from hookgate.config import ConfigError
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.hook.stages import Stage
 from hookgate.sections.hooks import HookDefaults
@@ -42,16 +41,12 @@ class Source:
 
 
 def migrate_file(file: Path, *, inherit_env: bool) -> int:
-    """Prints TOML on stdout and notices on stderr. Raises ConfigError where picoclaw would refuse the file."""
-    hooks, others = read(file)
-    try:
-        written = translate(hooks, Path.cwd(), inherit_env=inherit_env)
-    except Refused as error:
-        raise ConfigError(f"{file}: {error}") from None
+    """Prints TOML on stdout, and on stderr a notice for all that differs or is left out. Raises ConfigError."""
+    hooks, left_out = read(file)
+    written = translate(hooks, Path.cwd(), inherit_env=inherit_env)
     # Nothing is printed that hookgate itself would refuse.
     configuration.parse(written.text, file)
-    rest = (f"{', '.join(map(key, others))}: left out, only `hooks` is taken over",) if others else ()
-    for notice in (*rest, *written.notices):
+    for notice in (*left_out, *written.notices):
         sys.stderr.write(f"notice: {notice}\n")
     # TOML is UTF-8, whatever the terminal's encoding is.
     sys.stdout.buffer.write(written.text.encode())
@@ -60,7 +55,7 @@ def migrate_file(file: Path, *, inherit_env: bool) -> int:
 
 
 def translate(hooks: Hooks, started_in: Path, *, inherit_env: bool) -> Written:
-    """The whole fragment. Raises Refused, with the place, for a hook that is on and that picoclaw would not start."""
+    """The whole fragment."""
     defaults, shortened = _defaults(hooks.defaults)
     source = Source(hooks, defaults, started_in, inherit_env)
     parts = [Written(_defaults_text(defaults), shortened), _overall(source)]
@@ -140,9 +135,8 @@ def _process(name: str, source: Source, new: str) -> Written:
     try:
         asked = modes(process)
     except Refused as error:
-        if enabled:
-            raise Refused(f"{place}: {error}") from None
-        return Written("", (f"{place}: left out, it is off and picoclaw would refuse it: {error}",))
+        state = "so nothing that it should judge is judged here" if enabled else "it is off anyway"
+        return Written("", (f"{place}: left out, picoclaw would refuse it: {error}; {state}",))
     notices = tuple(f"{place}{notice}" for notice in _notices(asked))
     if not (asked.stages or asked.observe):
         return Written("", (*notices, f"{place}: left out, nothing is left that it would be told"))
@@ -153,7 +147,7 @@ def _process(name: str, source: Source, new: str) -> Written:
 
 def _notices(asked: Modes) -> list[str]:
     """What differs for this hook; each begins with the key it is about, after a dot."""
-    notices: list[str] = []
+    notices = [f": left out what picoclaw would not start it for: {what}" for what in asked.unknown]
     if asked.unheard:
         notices.append(f".observe: left out what never happens here: {', '.join(asked.unheard)}")
     if asked.observe and not asked.runtime:
