@@ -37,8 +37,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     # Drive somebody's hook through the real pipes.
     "check": GROUND | {"hooks"},
     "rehearsal": GROUND | {"hooks"},
+    # A hook process that ships with hookgate: what it is to the gate goes over its pipes.
+    "claude": GROUND,
 }
-PARTS |= {"skills", "loop", "check", "rehearsal"}
+PARTS |= {"skills", "loop", "check", "rehearsal", "claude"}
 MAY_IMPORT["assembly"] = GROUND | CONFIGURATION | PARTS
 MAY_IMPORT["operations"] = MAY_IMPORT["assembly"] | {"assembly"}
 MAY_IMPORT["control"] = MAY_IMPORT["operations"] | {"operations"}

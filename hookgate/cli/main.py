@@ -261,6 +261,15 @@ def migrate() -> None:
     """Take over another gateway's configuration."""
 
 
+@migrate.command(name="claude")
+@click.argument("file", type=FILE, default=Path(".claude/settings.json"))
+def migrate_claude(file: Path) -> None:
+    """Print Claude Code's command hooks as hookgate.toml. Notices go to stderr."""
+    from hookgate.cli.migrate.claude import migrate_file
+
+    guarded(lambda: migrate_file(file))
+
+
 @migrate.command(name="picoclaw")
 @click.argument("file", type=FILE)
 @click.option("--inherit-env", is_flag=True, help="Let hooks see the whole environment, as picoclaw does.")

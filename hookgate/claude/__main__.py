@@ -1,0 +1,111 @@
+"""`python -P -m hookgate.claude SETTINGS.json`: the hook process that runs Claude Code's commands, on its pipes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+import trio
+
+from hookgate.claude.adapter import Adapter, UnknownMethod
+from hookgate.claude.saying import CommandFailed
+from hookgate.claude.settings import BadSettings, Settings, read_settings
+from hookgate.protocol.codec import decode, encode
+from hookgate.protocol.errors import BadMessage
+from hookgate.protocol.framing import LineSplitter, Oversize
+from hookgate.protocol.hook.peer import METHOD_NOT_FOUND
+
+FAILED = -32000
+READ_BYTES = 1 << 16
+
+
+class Conversation:
+    """Each call in a task of its own; `hook.cancel` ends it, and its commands."""
+
+    def __init__(self, adapter: Adapter, out: trio.lowlevel.FdStream, nursery: trio.Nursery) -> None:
+        self._adapter, self._out, self._nursery = adapter, out, nursery
+        self._writing = trio.Lock()
+        self._scopes: dict[object, trio.CancelScope] = {}
+
+    def take(self, line: bytes) -> None:
+        try:
+            message = decode(line)
+        except BadMessage:
+            return
+        if not isinstance(message, dict):
+            return
+        members = cast("dict[str, Any]", message)
+        method, params = str(members.get("method", "")), cast("dict[str, Any]", members.get("params") or {})
+        if "id" in members:
+            self._scopes[members["id"]] = scope = trio.CancelScope()
+            self._nursery.start_soon(self._answer, members["id"], method, params, scope)
+        elif method == "hook.event":
+            self._adapter.hear(params)
+        elif method == "hook.cancel" and (scope := self._scopes.get(params.get("id"))) is not None:
+            scope.cancel()
+
+    async def _answer(self, call_id: object, method: str, params: Mapping[str, Any], scope: trio.CancelScope) -> None:
+        outcome: dict[str, object] = {"error": {"code": FAILED, "message": "it was cancelled"}}
+        try:
+            with scope:
+                outcome = {"result": await self._adapter.answer(method, params)}
+        except UnknownMethod:
+            outcome = {"error": {"code": METHOD_NOT_FOUND, "message": f"there is no method {method[:80]!r}"}}
+        except CommandFailed as error:
+            outcome = {"error": {"code": FAILED, "message": str(error)}}
+        except (KeyError, TypeError, AttributeError) as error:
+            outcome = {"error": {"code": -32602, "message": f"params of {method[:80]!r}: {error!r}"}}
+        finally:
+            self._scopes.pop(call_id, None)
+        async with self._writing:
+            # Whoever asked has gone, and the end of stdin says so.
+            with suppress(trio.BrokenResourceError):
+                await self._out.send_all(encode({"jsonrpc": "2.0", "id": call_id, **outcome}) + b"\n")
+
+
+async def run(settings: Settings) -> None:
+    """Until stdin ends or a signal comes; then no command runs any more."""
+    for line in settings.left_out:
+        _tell(line)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(_end_on_signal, nursery.cancel_scope)
+        stdin, stdout = trio.lowlevel.FdStream(os.dup(0)), trio.lowlevel.FdStream(os.dup(1))
+        adapter = Adapter(settings, str(Path.cwd()), _tell, nursery.start_soon)
+        conversation, lines = Conversation(adapter, stdout, nursery), LineSplitter()
+        with suppress(trio.BrokenResourceError):
+            while data := await stdin.receive_some(READ_BYTES):
+                for line in lines.feed(bytes(data)):
+                    if not isinstance(line, Oversize):
+                        conversation.take(line)
+        nursery.cancel_scope.cancel()
+
+
+async def _end_on_signal(scope: trio.CancelScope) -> None:
+    with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+        async for _ in signals:
+            scope.cancel()
+
+
+def _tell(line: str) -> None:
+    sys.stderr.write(" ".join(line.split()) + "\n")
+    sys.stderr.flush()
+
+
+def main() -> None:
+    if len(sys.argv) != 2:
+        sys.exit("usage: python -P -m hookgate.claude SETTINGS.json")
+    try:
+        settings = read_settings(Path(sys.argv[1]))
+    except BadSettings as error:
+        sys.exit(str(error))
+    trio.run(partial(run, settings))
+
+
+if __name__ == "__main__":
+    main()

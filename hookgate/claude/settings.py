@@ -1,0 +1,150 @@
+"""The `hooks` of Claude Code's settings.json: what is run here, and what cannot be carried over. Runs nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from hookgate.protocol.codec import decode
+from hookgate.protocol.dataclasses import dataclass
+from hookgate.protocol.errors import BadMessage
+from hookgate.protocol.hook.stages import Stage
+
+TIMEOUT_S = 60.0
+LONGEST_S = 86_000.0
+STAGES: Mapping[str, tuple[Stage, ...]] = {
+    "PreToolUse": (Stage.BEFORE_TOOL, Stage.APPROVE_TOOL),
+    "PostToolUse": (Stage.AFTER_TOOL,),
+    "PostToolUseFailure": (Stage.AFTER_TOOL,),
+    "UserPromptSubmit": (Stage.ON_MESSAGE,),
+}
+OBSERVED: Mapping[str, str] = {
+    "Stop": "turn_end",
+    "SubagentStop": "turn_end",
+    "Notification": "approval_requested",
+}
+"""Told of what has happened: what these say has no effect here."""
+IGNORED = {
+    "if": "it runs for every call that its matcher covers",
+    "once": "it runs each time",
+    "statusMessage": "nothing shows it",
+}
+_PLAIN = re.compile(r"[A-Za-z0-9_|-]*")
+
+
+class BadSettings(Exception):
+    """The file cannot be read; the text is one line that names it."""
+
+
+@dataclass(frozen=True)
+class Handler:
+    """One command. `matcher`: names between `|`, or a regular expression; empty or `*`: whatever it is. `waits`: for
+    what it says."""
+
+    event: str
+    matcher: str
+    command: str
+    timeout_s: float = TIMEOUT_S
+    waits: bool = True
+
+    def covers(self, *names: str) -> bool:
+        """Whether one of the names that a thing goes by is meant."""
+        if self.matcher in ("", "*"):
+            return True
+        if _PLAIN.fullmatch(self.matcher):
+            return not {*names}.isdisjoint(self.matcher.split("|"))
+        return any(re.search(self.matcher, name) for name in names)
+
+
+@dataclass(frozen=True)
+class Settings:
+    handlers: tuple[Handler, ...]
+    left_out: tuple[str, ...]
+    """A line for each thing that is not carried over, with its place."""
+
+    def of(self, event: str, *names: str) -> tuple[Handler, ...]:
+        """Each command once, as there."""
+        found = [it for it in self.handlers if it.event == event and it.covers(*names)]
+        return tuple({it.command: it for it in found}.values())
+
+
+def read_settings(file: Path) -> Settings:
+    """Raises BadSettings."""
+    try:
+        members = decode(file.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise BadSettings(f"{file}: {error.strerror}") from None
+    except (BadMessage, UnicodeDecodeError) as error:
+        raise BadSettings(f"{file}: is not JSON: {error}") from None
+    if not isinstance(members, dict):
+        raise BadSettings(f"{file}: must hold a JSON object")
+    hooks = cast("dict[str, Any]", members).get("hooks")
+    if not isinstance(hooks, dict):
+        raise BadSettings(f"{file}: there is no `hooks` object")
+    left_out: list[str] = []
+    handlers = tuple(_handlers(cast("dict[str, Any]", hooks), left_out))
+    if cast("dict[str, Any]", members).get("disableAllHooks") is True:
+        left_out.append("disableAllHooks: they are switched off there, and on here")
+    return Settings(handlers, tuple(left_out))
+
+
+def _handlers(hooks: dict[str, Any], left_out: list[str]) -> Iterator[Handler]:
+    for event, groups in hooks.items():
+        if event not in STAGES and event not in OBSERVED:
+            left_out.append(f"hooks.{event}: left out, nothing here is like it")
+        elif not isinstance(groups, list):
+            left_out.append(f"hooks.{event}: left out, it must be an array")
+        else:
+            for number, group in enumerate(cast("list[object]", groups)):
+                yield from _group(event, f"hooks.{event}[{number}]", group, left_out)
+
+
+def _group(event: str, place: str, group: object, left_out: list[str]) -> Iterator[Handler]:
+    members = cast("dict[str, Any]", group) if isinstance(group, dict) else {}
+    matcher, entries = members.get("matcher") or "", members.get("hooks")
+    if not isinstance(entries, list):
+        left_out.append(f"{place}: left out, it must be an object with an array `hooks`{_unjudged(event)}")
+        return
+    if problem := _unusable(matcher):
+        left_out.append(f"{place}.matcher: {problem}; it runs for everything")
+        matcher = ""
+    for number, entry in enumerate(cast("list[object]", entries)):
+        where = f"{place}.hooks[{number}]"
+        if not isinstance(entry, dict):
+            left_out.append(f"{where}: left out, it must be an object{_unjudged(event)}")
+        elif (made := _handler(event, str(matcher), where, cast("dict[str, Any]", entry), left_out)) is not None:
+            yield made
+
+
+def _unusable(matcher: object) -> str:
+    if not isinstance(matcher, str):
+        return "it must be a string"
+    try:
+        re.compile(matcher if matcher != "*" else "")
+    except re.error as error:
+        return f"{matcher!r} is no regular expression here ({error})"
+    return ""
+
+
+def _handler(event: str, matcher: str, where: str, entry: dict[str, Any], left_out: list[str]) -> Handler | None:
+    command, kind = entry.get("command"), entry.get("type", "command")
+    if kind != "command" or not isinstance(command, str) or not command.strip():
+        what = f"type {kind!r} is no command" if kind != "command" else "it has no command"
+        left_out.append(f"{where}: left out, {what}{_unjudged(event)}")
+        return None
+    if entry.get("shell", "bash") != "bash":
+        left_out.append(f"{where}: left out, only `bash` is a shell here{_unjudged(event)}")
+        return None
+    left_out.extend(f"{where}.{name}: left out, {why}" for name, why in IGNORED.items() if name in entry)
+    timeout = entry.get("timeout", TIMEOUT_S)
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0 < timeout <= LONGEST_S:
+        left_out.append(f"{where}.timeout: must be a number of seconds; {TIMEOUT_S:g} here")
+        timeout = TIMEOUT_S
+    waits = entry.get("async") is not True and entry.get("asyncRewake") is not True
+    return Handler(event, matcher, command, float(timeout), waits)
+
+
+def _unjudged(event: str) -> str:
+    return "; nothing that it should judge is judged here" if event == "PreToolUse" else ""

@@ -1,0 +1,228 @@
+"""Claude Code's commands as a hook: a real adapter process, real commands, asked as the gate asks."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+
+from tests.wire import Child, ErrorReply, open_child
+
+HELLO = {"name": "claude", "version": 1, "stages": ["on_message", "before_tool", "approve_tool", "after_tool"]}
+Groups = Mapping[str, list[dict[str, Any]]]
+
+
+def group(command: str, matcher: str = "", **more: object) -> dict[str, Any]:
+    return {"matcher": matcher, "hooks": [{"type": "command", "command": command, **more}]}
+
+
+def printing(**members: object) -> str:
+    return f"echo '{json.dumps(members)}'"
+
+
+def deciding(**members: object) -> str:
+    return printing(hookSpecificOutput={"hookEventName": "PreToolUse", **members})
+
+
+@asynccontextmanager
+async def adapter(folder: Path, hooks: Groups) -> AsyncGenerator[Child]:
+    """One that has said hello. Its commands run in `folder`."""
+    (folder / "settings.json").write_text(json.dumps({"hooks": hooks}))
+    command = ["env", "-C", str(folder), sys.executable, "-P", "-m", "hookgate.claude", "settings.json"]
+    async with open_child(command, {"CLAUDE_PROJECT_DIR": str(folder)}) as child:
+        assert (await child.call("hook.hello", HELLO))["stages"] == HELLO["stages"]
+        yield child
+
+
+def params(tool: str = "bash", call: str = "c1", **arguments: object) -> dict[str, Any]:
+    meta = {"SessionKey": "cli:terminal", "TurnID": "main-turn-1"}
+    return {"meta": meta, "tool": tool, "arguments": arguments or {"command": "ls"}, "tool_call_id": call}
+
+
+async def before(folder: Path, command: str, tool: str = "bash", **arguments: object) -> Any:
+    async with adapter(folder, {"PreToolUse": [group(command)]}) as child:
+        return await child.call("hook.before_tool", params(tool, **arguments))
+
+
+# --- before a tool ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("command", "answer"),
+    [
+        ("true", {"action": "continue"}),
+        ("echo not JSON", {"action": "continue"}),
+        ("echo no >&2; exit 2", {"action": "deny_tool", "reason": "no"}),
+        (deciding(permissionDecision="allow"), {"action": "continue"}),
+        (
+            deciding(permissionDecision="deny", permissionDecisionReason="not here"),
+            {"action": "deny_tool", "reason": "not here"},
+        ),
+        (printing(decision="block", reason="old words"), {"action": "deny_tool", "reason": "old words"}),
+        (printing(**{"continue": False, "stopReason": "enough"}), {"action": "abort_turn", "reason": "enough"}),
+        (
+            deciding(permissionDecision="allow", updatedInput={"command": "ls -l", "timeout": 5000}),
+            {"action": "modify", "call": {"arguments": {"command": "ls -l", "timeout": 5.0}}},
+        ),
+    ],
+)
+async def test_what_a_command_says_of_a_call(tmp_path: Path, command: str, answer: object) -> None:
+    assert await before(tmp_path, command) == answer
+
+
+@pytest.mark.parametrize(
+    ("command", "more", "why"),
+    [
+        ("echo broke >&2; exit 1", {}, "ended with status 1: broke"),
+        ("no-such-program", {}, "ended with status 127"),
+        ("kill -9 $$", {}, "was ended by signal 9"),
+        ("sleep 600", {"timeout": 0.3}, "gave no answer within 0.3 s"),
+        ("echo '{\"decision\": '", {}, "printed what begins as JSON and is none"),
+        (deciding(permissionDecision="maybe"), {}, "decides 'maybe', which means nothing here"),
+    ],
+)
+async def test_a_command_that_fails_fails_the_hook_so_that_its_policy_decides(
+    tmp_path: Path, command: str, more: Mapping[str, Any], why: str
+) -> None:
+    async with adapter(tmp_path, {"PreToolUse": [group(command, **more)]}) as child:
+        with pytest.raises(ErrorReply) as failed:
+            await child.call("hook.before_tool", params())
+    assert why in failed.value.message
+    assert failed.value.code == -32000
+
+
+async def test_a_command_reads_the_call_in_the_words_that_it_knows(tmp_path: Path) -> None:
+    edits = [{"oldText": "a", "newText": "b"}, {"oldText": "c", "newText": "d"}]
+    await before(tmp_path, "cat > given.json", "edit", path="src/x.py", edits=edits)
+    given = json.loads((tmp_path / "given.json").read_text())
+    assert {name: given[name] for name in ("session_id", "hook_event_name", "tool_name", "tool_use_id", "cwd")} == {
+        "session_id": "cli:terminal",
+        "hook_event_name": "PreToolUse",
+        "tool_name": "Edit",
+        "tool_use_id": "c1",
+        "cwd": str(tmp_path),
+    }
+    assert given["tool_input"]["file_path"] == str(tmp_path / "src/x.py")
+    assert (given["tool_input"]["old_string"], given["tool_input"]["new_string"]) == ("a\nc", "b\nd")
+
+
+@pytest.mark.parametrize(
+    ("matcher", "tool", "runs"),
+    [
+        ("Bash", "bash", True),
+        ("Bash", "read", False),
+        ("Ba", "bash", False),
+        ("Edit|Write", "write", True),
+        ("MultiEdit", "edit", True),
+        ("mcp__.*__find", "docs__find", True),
+        ("Web.*", "web_fetch", True),
+        ("*", "weather", True),
+        ("weather", "weather", True),
+    ],
+)
+async def test_matchers_are_those_of_the_other_names(tmp_path: Path, matcher: str, tool: str, runs: bool) -> None:
+    async with adapter(tmp_path, {"PreToolUse": [group("exit 2", matcher)]}) as child:
+        answer = await child.call("hook.before_tool", params(tool, path="x"))
+    assert answer["action"] == ("deny_tool" if runs else "continue")
+
+
+async def test_a_person_is_asked_where_a_command_says_ask_and_others_are_approved(tmp_path: Path) -> None:
+    ask = deciding(permissionDecision="ask", permissionDecisionReason="Sure?")
+    hooks = {"PreToolUse": [group(f"grep -q push && {ask} || true")]}
+    async with adapter(tmp_path, hooks) as child:
+        for call, command, approval in (
+            ("1", "git push", {"ask": {"title": "Sure?"}}),
+            ("2", "ls", {"approved": True}),
+        ):
+            assert await child.call("hook.before_tool", params(call=call, command=command)) == {"action": "continue"}
+            assert await child.call("hook.approve_tool", params(call=call, command=command)) == approval
+
+
+async def test_a_call_that_others_have_changed_since_is_judged_again(tmp_path: Path) -> None:
+    async with adapter(tmp_path, {"PreToolUse": [group("grep -q shred && exit 2 || true")]}) as child:
+        assert (await child.call("hook.before_tool", params(command="ls")))["action"] == "continue"
+        assert (await child.call("hook.approve_tool", params(command="shred x")))["approved"] is False
+
+
+# --- the other events ---------------------------------------------------------------------------------------
+
+
+async def test_words_after_a_tool_are_added_to_what_the_model_reads(tmp_path: Path) -> None:
+    hooks = {
+        "PostToolUse": [group("echo 'lint: line 3' >&2; exit 2", "Bash"), group("exit 1", "Read")],
+        "PostToolUseFailure": [group(printing(hookSpecificOutput={"additionalContext": "try sudo"}))],
+    }
+    result = {"for_llm": "done", "is_error": False}
+    async with adapter(tmp_path, hooks) as child:
+        answer = await child.call("hook.after_tool", {**params(), "result": result})
+        assert answer == {"action": "modify", "result": {"for_llm": "done\n\nlint: line 3"}}
+        with pytest.raises(ErrorReply, match="status 1"):
+            await child.call("hook.after_tool", {**params("read"), "result": result})
+        answer = await child.call("hook.after_tool", {**params(), "result": {"for_llm": "no", "is_error": True}})
+        assert answer["result"]["for_llm"] == "no\n\ntry sudo"
+
+
+async def test_a_message_is_dropped_or_gets_what_a_command_prints(tmp_path: Path) -> None:
+    hooks = {"UserPromptSubmit": [group("grep -q secret && { echo not that >&2; exit 2; }; date -u +%Z")]}
+    async with adapter(tmp_path, hooks) as child:
+        answer = await child.call("hook.on_message", {"meta": {}, "message": {"text": "my secret"}})
+        assert answer == {"action": "drop", "reason": "not that"}
+        answer = await child.call("hook.on_message", {"meta": {}, "message": {"text": "hello"}})
+        assert answer == {"action": "modify", "message": {"text": "hello\n\nUTC"}}
+
+
+async def test_commands_at_the_end_of_a_turn_run_and_what_has_no_effect_is_said(tmp_path: Path) -> None:
+    hooks = {"Stop": [group("echo go on >&2; exit 2")], "SubagentStop": [group("touch below")], "SessionStart": []}
+    async with adapter(tmp_path, hooks) as child:
+        await child.send("hook.event", {"Kind": "turn_end", "Meta": {"ParentTurnID": ""}, "Payload": {}})
+        await child.wait_stderr("wants to block, without effect: go on")
+        assert "hooks.SessionStart: left out, nothing here is like it" in child.stderr
+    assert not (tmp_path / "below").exists()
+
+
+# --- how it dies --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("end", ["stdin", "SIGTERM", "cancel"])
+async def test_no_command_outlives_the_adapter_or_the_call(tmp_path: Path, end: str) -> None:
+    async with adapter(tmp_path, {"PreToolUse": [group("sleep 600 & echo $! $$ > pids; wait")]}) as child:
+        await child.send("hook.before_tool", params(), id=77)
+        with trio.fail_after(30):
+            while not (pids := tmp_path / "pids").exists() or not pids.read_text().endswith("\n"):
+                await trio.sleep(0.01)
+            match end:
+                case "stdin":
+                    await child.close_stdin()
+                    assert await child.wait_exit() == 0
+                case "SIGTERM":
+                    child.process.send_signal(signal.SIGTERM)
+                    assert await child.wait_exit() == 0
+                case _:
+                    await child.send("hook.cancel", {"id": 77})
+                    assert json.loads(await child.read_line())["error"]["message"] == "it was cancelled"
+            while not all(map(has_ended, pids.read_text().split())):
+                await trio.sleep(0.01)
+
+
+def has_ended(pid: str) -> bool:
+    """A zombie has, whoever has to reap it."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].startswith("Z")
+    except OSError:
+        return True
+
+
+async def test_settings_that_cannot_be_read_keep_it_from_coming_up(tmp_path: Path) -> None:
+    (tmp_path / "settings.json").write_text('{"hooks": ')
+    command = [sys.executable, "-P", "-m", "hookgate.claude", os.fspath(tmp_path / "settings.json")]
+    async with open_child(command) as child:
+        assert await child.wait_exit() == 1
+        assert "settings.json: is not JSON: " in child.stderr
