@@ -6,7 +6,6 @@ Every mistake is a ConfigError with the place in the file; nothing unknown is ev
 from __future__ import annotations
 
 import os
-import shlex
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -183,6 +182,8 @@ def git_environment() -> dict[str, str]:
 
 def pager() -> tuple[list[str], dict[str, str]]:
     """The words of `$PAGER`, else of less, and what it starts from: as git, and without a way to start others."""
+    import shlex
+
     try:
         words = shlex.split(os.environ.get("PAGER") or "less")
     except ValueError:

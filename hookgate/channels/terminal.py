@@ -171,6 +171,8 @@ class Terminal:
         if self._ask is None:
             return None
         self._waiting += 1
+        if self._held is not None and self.screen.live:
+            self.screen.write(f"  (this is {self._asked} of {self._asked + self._waiting - 1})\n")
         try:
             async with self._one_at_a_time:
                 self._asked += 1

@@ -86,7 +86,11 @@ async def test_what_comes_while_a_question_stands_open_waits_for_the_answer() ->
     assert after.endswith("? Run ls?\nmore\n\u00b7 noted\n")
 
 
-async def test_of_two_questions_at_once_each_gets_its_own_answer() -> None:
+class Live(Plain):
+    live = True
+
+
+async def test_of_two_questions_at_once_each_gets_its_own_answer_and_says_which_it_is() -> None:
     asked, answers = list[str](), iter(["n", "y"])
     said: dict[str, bool] = {}
 
@@ -94,7 +98,7 @@ async def test_of_two_questions_at_once_each_gets_its_own_answer() -> None:
         await trio.testing.wait_all_tasks_blocked()
         return next(answers)
 
-    terminal = Terminal(Plain(asked.append), ask)
+    terminal = Terminal(Live(asked.append), ask)
 
     async def approve(tool: str) -> None:
         decision = await decided(terminal, replace(REQUEST, call=ToolCall("1", tool, {})))
@@ -107,6 +111,7 @@ async def test_of_two_questions_at_once_each_gets_its_own_answer() -> None:
             nursery.start_soon(approve, "second")
     order = [text.split("\n")[0] for text in asked if text.startswith("? ")]
     assert order == ["? Run first?  (rule:dynamic asks)", "? Run second?  (rule:dynamic asks)  [2 of 2]"]
+    assert asked.index("  (this is 1 of 2)\n") == 1
     assert said == {"first": False, "second": True}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections.abc import AsyncGenerator
@@ -15,7 +16,7 @@ import trio
 
 from hookgate.channels.terminal import GONE
 from hookgate.control.client import call
-from tests.cli.program import PLUGINS, Screen, configured, open_terminal
+from tests.cli.program import PLUGINS, Screen, configured, none_left, open_terminal
 from tests.model_server import Answer, calls, open_model_server, says
 
 RULE = '[[approvals]]\nname = "shell"\ntools = ["bash"]\n'
@@ -252,7 +253,6 @@ async def test_a_question_whose_time_is_over_is_gone_and_the_prompt_is_there_aga
     ):
         await screen.line("go")
         await screen.sees(ASKED)
-        await screen.type("y")
         await screen.sees("Too late.")
         await screen.line("hello")
         await screen.sees("hello\n")
@@ -265,6 +265,33 @@ async def test_a_question_whose_time_is_over_is_gone_and_the_prompt_is_there_aga
         assert await screen.ends() == 0
     assert not (tmp_path / "made").exists()
     assert "nobody answered within 1 s" in server.requests[1].body["messages"][-1]["content"]
+
+
+async def test_a_pager_ends_with_its_question(tmp_path: Path) -> None:
+    socket, nap = tmp_path / "control" / "chat.sock", f"27182.{os.getpid():07}"
+    pager = {"PAGER": f"sh -c 'echo reading > /dev/tty; exec sleep {nap}'"}
+    async with (
+        open_model_server(bash("true\n" * 40), says("Done.")) as server,
+        open_terminal(
+            configured(tmp_path, server.base_url, RULE),
+            "chat",
+            "--control",
+            str(socket),
+            size=(24, 80),
+            variables=pager,
+        ) as screen,
+    ):
+        await screen.line("go")
+        await screen.sees("[w]hole, [n]o: ")
+        await screen.type("v\r")
+        await screen.sees("reading")
+        [waiting] = await operated(socket, "approvals.list")
+        await operated(socket, "approvals.decide", request=waiting["request"], approved=False)
+        await screen.sees(GONE.strip())
+        await screen.sees("Done.")
+        await none_left(nap)
+        await screen.line("/quit")
+        assert await screen.ends() == 0
 
 
 async def operated(socket: Path, method: str, **params: Any) -> Any:

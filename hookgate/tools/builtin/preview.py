@@ -38,6 +38,8 @@ def preview(workspace: Workspace, call: ToolCall) -> Preview:
         after = None if before is not None and before.data is None else _after(call, before, path)
     except ToolError as error:
         return Preview(path, problem=f"The call would fail: {error.reason}.")
+    except UnicodeError:
+        return Preview(path, problem="The call would fail: its text is none that a file can hold.")
     except OSError as error:
         return Preview(path, problem=f"The call would fail: {error.strerror}.")
     if after is None or len(after) > MAX_FILE_BYTES:

@@ -37,6 +37,7 @@ def test_a_change_is_drawn_against_the_file_as_it_is(tmp_path: Path) -> None:
         ("write", "hookgate.toml", {"content": ""}, "belongs to hookgate itself."),
         ("write", ".", {"content": ""}, "is a directory."),
         ("write", "notes.txt", {"content": "one\n"}, "The call would change nothing in it."),
+        ("edit", "notes.txt", {"edits": [{"oldText": "one", "newText": "\ud800"}]}, "none that a file can hold."),
         ("write", "binary", {"content": "x"}, "binary: changed, 3 -> 1 bytes"),
         ("write", "huge", {"content": "x"}, f"It is too large for a diff ({MAX_FILE_BYTES + 1:,} bytes)."),
         ("write", "new", {"content": "x" * (MAX_FILE_BYTES + 2)}, f"({MAX_FILE_BYTES + 2:,} bytes)."),
