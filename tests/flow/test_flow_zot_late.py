@@ -92,6 +92,10 @@ async def test_nothing_passes_a_known_guard_that_is_not_there_yet(tmp_path: Path
         failed, text = await result(client)
         assert failed is not passes
         assert ("ran" in text) is passes
+        told = await client.warned("goes on starting")
+        assert (
+            "It guards, so until it is up nothing passes it; [zot.extensions.guard] fail_closed" in told
+        ) is not passes
         if not passes:
             assert text.startswith(
                 "Tool execution denied by hook: hook zot:guard failed at before_tool: it is starting"

@@ -29,6 +29,7 @@ from hookgate.extensions.discovery import Candidate, Found, Problem
 from hookgate.extensions.logs import ExtensionLog, log_file
 from hookgate.extensions.memory import Memory
 from hookgate.hooks.children.mounts import Mounts, Plan
+from hookgate.hooks.children.supervise import SupervisedHook
 from hookgate.hooks.rules import Mount
 from hookgate.hooks.zot.roster import Roster
 from hookgate.loop.commands.table import RESERVED
@@ -111,7 +112,7 @@ class Extensions:
     def _down(self, mounts: Mounts) -> tuple[Problem, ...]:
         directories = {plan.name: Path(plan.spec.directory) for plan in self.plans}
         down = [hook for hook in mounts.hooks if hook.name in directories and not hook.pid]
-        return tuple(Problem(directories[hook.name], hook.reason or hook.state) for hook in down)
+        return tuple(Problem(directories[hook.name], f"{hook.reason or hook.state}{_closed(hook)}") for hook in down)
 
     def loaded(self, mounts: Mounts) -> tuple[str, ...]:
         """The names of those that are up, in load order."""
@@ -234,6 +235,14 @@ class Extensions:
                 if holder != it.extension and (it.extension, name) not in self._told:
                     self._told.add((it.extension, name))
                     log.warning("extension_command_refused", extension=it.extension, command=name, holder=holder)
+
+
+def _closed(hook: SupervisedHook) -> str:
+    """What a person can do about a guard that is not there yet, and lets nothing pass."""
+    if hook.been_up or not any(map(hook.spec.guards, Stage)):
+        return ""
+    opens = f"[zot.extensions.{hook.spec.name}] fail_closed = false"
+    return f". It guards, so until it is up nothing passes it; {opens}: all does"
 
 
 def _logged(found: Found) -> Found:

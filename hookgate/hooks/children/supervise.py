@@ -110,8 +110,8 @@ class RequiredHookFailed(Exception):
 
 class SupervisedHook:
     """The Hook that stands in the gate while its process comes and goes. `tried`: the first hello is over, or so late
-    that nobody waits for it. `reason`: why it is down, with what it said last; `redact` takes the secrets from that.
-    `program`: the digest of what it was last started from."""
+    that nobody waits for it; `been_up`: ever. `reason`: why it is down, with what it said last; `redact` takes the
+    secrets from that. `program`: the digest of what it was last started from."""
 
     def __init__(
         self, spec: Startable, emit: Callable[[HookState], None], redact: Redact = lambda text: text
@@ -129,7 +129,7 @@ class SupervisedHook:
         self._told_down: State | None = None
         self._emit = emit
         self._live: Live | None = None
-        self._been_up = False
+        self.been_up = False
         self._resting = spec.resting(None)
 
     @property
@@ -149,7 +149,7 @@ class SupervisedHook:
         return self._down(question.stage) if self._live is None else self._live.ask(question, timeout_s)
 
     async def _down(self, stage: Stage) -> Answer:
-        closed = not self._been_up and self.spec.guards(stage)
+        closed = not self.been_up and self.spec.guards(stage)
         # A model may read this.
         return Failed(f"it is {self.state}{': ' + self._cause if self.reason else ''}", closed)
 
@@ -184,7 +184,7 @@ class SupervisedHook:
         self.program = await trio.to_thread.run_sync(program_digest, spec.command, spec.directory)
         try:
             async with spec.open(deadlines, self._late) as live:
-                self._live, self._been_up = live, True
+                self._live, self.been_up = live, True
                 self._become("up", "")
                 await live.ended.wait()
                 self._ended(live.end_reason, live.last_words)

@@ -271,6 +271,28 @@ async def test_a_mute_extension_holds_up_only_who_waits_for_it() -> None:
         assert states == {"zot:mute": ("starting", late), "zot:good": ("up", "")}
 
 
+async def test_at_each_stage_nothing_passes_a_known_guard_before_it_is_up() -> None:
+    house, known = House(), frozenset({Stage.BEFORE_LLM, Stage.AFTER_LLM, Stage.BEFORE_TOOL})
+    async with house.open(house.plan("guard", "mute", hello_timeout_s=0.05, guarded=known)):
+        denied = await house.gate.before_tool(STEP, CALL)
+        assert isinstance(denied, Denied)
+        assert "it is starting: no hello within 0.05 s" in denied.result.for_llm
+        with pytest.raises(TurnAborted, match="it is starting"):
+            await house.gate.before_llm(STEP, REQUEST)
+        reply = await house.gate.after_llm(STEP, SAYS_REPLY)
+        assert (reply.shown, reply.content) == ("", SAYS_REPLY.content)
+    assert [policy for *_, policy in house.failures] == ["deny", "deny", "withhold"]
+
+
+async def test_a_guard_that_has_been_up_fails_as_its_rules_say() -> None:
+    house = House()
+    async with house.open(house.plan("guard", "plain", guarded=frozenset({Stage.BEFORE_TOOL}))):
+        assert isinstance(await house.gate.before_tool(STEP, CALL), Allowed)
+        os.kill(house.pid("zot:guard"), signal.SIGKILL)
+        await until(lambda: house.mounts.hooks[0].state == "restarting")
+        assert isinstance(await house.gate.before_tool(STEP, CALL), Allowed)
+
+
 async def test_a_reload_restarts_what_differs_after_the_old_one_is_gone(tmp_path: Any) -> None:
     house = House()
     a, b = house.plan("a", "plain"), house.plan("b", "plain", rank=1)

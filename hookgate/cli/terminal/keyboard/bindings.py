@@ -90,7 +90,7 @@ def _completed(buffer: Buffer) -> None:
         buffer.start_completion()
 
 
-_NAMES: dict[str, str] = {
+PANEL_KEYS: dict[str, str] = {
     **{key: key.value for key in (Keys.Up, Keys.Down, Keys.Left, Keys.Right, Keys.Home, Keys.End)},
     **{Keys.PageUp: "pageup", Keys.PageDown: "pagedown", Keys.Delete: "delete", Keys.Backspace: "backspace"},
     **{Keys.Enter: "enter", Keys.ControlJ: "enter", Keys.Tab: "tab", Keys.Escape: "esc", Keys.ControlC: "esc"},
@@ -110,7 +110,7 @@ def _keys(event: KeyPressEvent) -> list[Key]:
 
 
 def _key(pressed: KeyPress) -> Key:
-    name = _NAMES.get(pressed.key)
+    name = PANEL_KEYS.get(pressed.key)
     return (name, "") if name else _rune(pressed.data)
 
 
