@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
+from tests import gotool
 from tests.gotool import run_go
 from tests.wire import open_child
 
@@ -91,3 +94,27 @@ async def test_a_go_hook_is_built_in_an_empty_folder_by_the_lines_of_the_page(tm
     async with open_child([tmp_path / "guard"]) as child:
         assert (await child.call("hook.hello", HELLO))["ok"] is True
         assert (await child.call("hook.before_tool", RM))["action"] == "deny_tool"
+
+
+def test_the_go_module_may_come_from_a_repository_of_ones_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By `replace`, with a version: here from a folder that is laid out as a proxy of such repositories is."""
+    path, version = "example.org/team/hookgate/plugins/go", "v0.1.0"
+    proxy = tmp_path / "proxy" / path / "@v"
+    proxy.mkdir(parents=True)
+    (proxy / f"{version}.info").write_text(f'{{"Version": "{version}"}}')
+    shutil.copy(PLUGINS / "go" / "go.mod", proxy / f"{version}.mod")
+    with ZipFile(proxy / f"{version}.zip", "w") as archive:
+        for file in [PLUGINS / "go" / "go.mod", *(PLUGINS / "go").glob("*/*.go")]:
+            archive.write(file, f"{path}@{version}/{file.relative_to(PLUGINS / 'go').as_posix()}")
+    hook = tmp_path / "hook"
+    hook.mkdir()
+    (hook / "main.go").write_text(blocks(PLUGINS / "go" / "README.md", "go")[0])
+    offline = {"GOPROXY": f"file://{tmp_path / 'proxy'}", "GOSUMDB": "off", "GOMODCACHE": str(tmp_path / "cache")}
+    monkeypatch.setattr(gotool, "OFFLINE", {**gotool.OFFLINE, **offline, "GOFLAGS": "-mod=mod -modcacherw"})
+    run_go("mod", "init", "guard", cwd=hook)
+    needs = "hookgate.internal/plugin"
+    run_go("mod", "edit", "-require", f"{needs}@{version}", "-replace", f"{needs}={path}@{version}", cwd=hook)
+    run_go("build", "-o", "guard", ".", cwd=hook)
+    assert (hook / "guard").is_file()

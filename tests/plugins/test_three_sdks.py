@@ -14,12 +14,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jsonschema_rs
 import pytest
 import trio
 
 from hookgate.check.run import check
 from hookgate.protocol.hook.answers import parse_answer
 from hookgate.protocol.hook.hello import parse_hello
+from hookgate.protocol.hook.schema import json_schema
 from hookgate.protocol.hook.stages import Stage
 from tests.examples.programs import nodes
 from tests.gotool import run_go
@@ -40,6 +42,7 @@ CALL = {
     "tool_call_id": "call_1",
     "deadline_ms": 60_000,
 }
+SCHEMA = {"$defs": json_schema()["$defs"]}
 Hook = Callable[[str], list[str]]
 
 
@@ -172,6 +175,11 @@ ANSWERS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 async def test_every_word_means_the_same(hook: Hook, language: str) -> None:
     async with open_child(hook(language)) as child:
         given = [await child.call(f"hook.{stage}", params) for stage, params, _ in ANSWERS]
+        hello = await child.call("hook.hello", HELLO)
+    assert jsonschema_rs.is_valid({"$ref": "#/$defs/HelloResult", **SCHEMA}, hello)
+    for (stage, _, _), answer in zip(ANSWERS, given, strict=True):
+        result = "".join(word.capitalize() for word in stage.split("_")) + "Result"
+        assert jsonschema_rs.is_valid({"$ref": f"#/$defs/{result}", **SCHEMA}, answer), answer
     read = [parse_answer(Stage(stage), answer) for (stage, _, _), answer in zip(ANSWERS, given, strict=True)]
     assert read == [parse_answer(Stage(stage), answer) for stage, _, answer in ANSWERS]
 
