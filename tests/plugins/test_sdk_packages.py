@@ -54,7 +54,7 @@ def repository(folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("place", ["folder", "repository"])
+@pytest.mark.parametrize("place", ["folder", pytest.param("repository", marks=pytest.mark.needs("git"))])
 async def test_the_python_package_is_one_file_that_a_hook_in_an_environment_of_its_own_runs_with(
     tmp_path: Path, place: str
 ) -> None:
