@@ -20,12 +20,15 @@ async def test_the_commands_print_what_the_page_shows(tmp_path: Path) -> None:
     (tmp_path / ".claude/settings.json").write_text(PAGE.one("file").text)
     (tmp_path / "config.json").write_text(json.dumps({"hooks": {"processes": {}}}))
     commands = [part.lines[0].removeprefix("$ hookgate ").partition("#")[0] for part in PAGE.marked("")]
-    picoclaw, claude = (command.split() for command in commands)
+    picoclaw, claude, zot = (command.split() for command in commands)
     done = await run(tmp_path, *picoclaw[:2], "config.json")
     assert (picoclaw[:2], done.returncode) == (["migrate", "picoclaw"], 0)
     printed = (await run(tmp_path, *claude)).stdout.decode()
     shown = PAGE.one("config").text.replace("PYTHON", sys.executable).replace("FOLDER", str(tmp_path))
     assert tomllib.loads(printed) == tomllib.loads(shown)
+    # To zot the members of that file are unknown ones.
+    wrote = await run(tmp_path, *zot, str(tmp_path))
+    assert wrote.stdout.decode().startswith("wrote hookgate.toml")
 
 
 def test_the_tables_name_the_events_and_the_tools() -> None:

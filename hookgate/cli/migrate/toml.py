@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-Value: TypeAlias = "str | bool | int | Sequence[Value] | Mapping[str, Value]"
+Value: TypeAlias = "str | bool | int | float | Sequence[Value] | Mapping[str, Value]"
 
 BARE = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -30,7 +30,7 @@ def value(item: Value) -> str:
             return string(item)
         case bool():
             return "true" if item else "false"
-        case int():
+        case int() | float():
             return str(item)
         case Mapping():
             return f"{{ {', '.join(f'{key(name)} = {value(inner)}' for name, inner in item.items())} }}"

@@ -1,0 +1,211 @@
+"""`hookgate migrate zot`: which models zot asks, as hookgate.toml, and a notice for everything that stays behind.
+
+Keys stay where they are: the file names the variables that they are read from.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from hookgate import config as configuration
+from hookgate.cli.migrate.toml import Value, key, value
+from hookgate.cli.migrate.zot import CONFIG, MODELS, Catalog, Chosen, ZotModel, read
+from hookgate.config import ConfigError
+from hookgate.embedding.reasoning import LEVELS, reasoned
+from hookgate.protocol.dataclasses import dataclass
+from hookgate.sections import Config
+
+KIND: Mapping[str, str] = {"anthropic": "anthropic", "openai": "openai", "kimi": "openai", "ollama": "openai"}
+VARIABLE: Mapping[str, str] = {
+    "anthropic": "ANTHROPIC_API_KEY",
+    "openai": "OPENAI_API_KEY",
+    "kimi": "KIMI_API_KEY",
+    "ollama": "",
+}
+URL: Mapping[str, str] = {"kimi": "https://api.kimi.com/coding/v1", "ollama": "http://localhost:11434/v1"}
+USUAL: Mapping[str, str] = {"anthropic": "claude-sonnet-4-5", "openai": "gpt-5", "kimi": "kimi-for-coding"}
+"""What zot asks where it is told a provider alone."""
+NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
+LOCAL = ("localhost", "127.0.0.1", "::1")
+HEADER = """\
+# hookgate.toml, written by `hookgate migrate zot` from zot's config.json and models.json.
+# No key is in it: each is read from the variable that is named. `hookgate init` shows what else belongs here."""
+
+
+@dataclass
+class Taken:
+    """What becomes of it. `providers` and `models` are tables by name; `chosen` is PROVIDER/MODEL."""
+
+    chosen: str = ""
+    options: Mapping[str, Value] = field(default_factory=dict[str, Value])
+    providers: dict[str, dict[str, Value]] = field(default_factory=dict[str, dict[str, Value]])
+    models: dict[str, dict[str, Value]] = field(default_factory=dict[str, dict[str, Value]])
+    notices: list[str] = field(default_factory=list[str])
+
+    def provider(self, name: str, base_url: str = "") -> str:
+        """Its name here: zot has an address for each model, hookgate for each provider."""
+        url = _versioned(KIND[name], base_url) or URL.get(name, "")
+        host = urlsplit(base_url).hostname or ""
+        known = f"{name}-{NOT_IN_A_NAME.sub('-', urlsplit(base_url).netloc)}" if base_url else name
+        if known not in self.providers:
+            keys = {"kind": KIND[name], "base_url": url, "api_key_env": "" if host in LOCAL else VARIABLE[name]}
+            self.providers[known] = {each: it for each, it in keys.items() if it}
+        return known
+
+
+def migrate_folder(folder: Path | None, to: Path) -> int:
+    """Writes the file, unless it is there, and notices on stderr. Raises ConfigError, and then nothing is written."""
+    folder = folder if folder is not None else configuration.zot_home(Config())
+    if to.exists():
+        raise ConfigError(f"{to}: is there already, and stays: name another file with --to")
+    chosen, catalog = read(folder)
+    taken = translate(chosen, catalog)
+    text = _text(taken)
+    # Nothing is written that hookgate itself would refuse.
+    configuration.parse(text, to)
+    _write(to, text)
+    for notice in (*taken.notices, *_about_keys(taken.providers), *_beside(folder)):
+        sys.stderr.write(f"notice: {notice}\n")
+    sys.stdout.write(f"wrote {to}; `hookgate config check` reads it\n")
+    return 0
+
+
+def translate(chosen: Chosen, catalog: Catalog) -> Taken:
+    taken = Taken()
+    places = dict(_models(taken, catalog))
+    provider = chosen.provider or "anthropic"
+    if provider not in KIND:
+        taken.notices.append(f"{CONFIG}: provider: left out, zot has no {provider!r} and takes anthropic")
+        provider = "anthropic"
+    model = chosen.model or USUAL.get(provider, "")
+    if not model:
+        raise ConfigError(f"{CONFIG}: model: zot asks for one with the provider {provider!r}, and so does hookgate")
+    taken.chosen = places.get((provider, model)) or f"{taken.provider(provider)}/{model}"
+    taken.options = _options(taken, chosen.reasoning.lower(), KIND[provider])
+    taken.notices.extend(f"{CONFIG}: {key(name)}: left out, {_why(name)}" for name in chosen.others)
+    taken.notices.extend(f"{MODELS}: {key(name)}: left out, zot does not know it either" for name in catalog.others)
+    return taken
+
+
+def _models(taken: Taken, catalog: Catalog) -> Iterator[tuple[tuple[str, str], str]]:
+    """Their names here, by provider and model as zot has them; the last of a name counts."""
+    idle: dict[str, None] = {}
+    for place, provider, model in catalog.models():
+        if provider not in KIND or not model.id:
+            why = "it has no id" if provider in KIND else f"zot has no provider {provider!r}"
+            taken.notices.append(f"{place}: left out, {why}")
+            continue
+        if why := _unfit(model.base_url):
+            taken.notices.append(f"{place}.baseUrl: left out with its model, {why}")
+            continue
+        name = f"{taken.provider(provider, model.base_url)}/{model.id}"
+        taken.models[name] = dict(_known(model))
+        idle.update(dict.fromkeys((*(it for it in ("name", "api") if getattr(model, it)), *model.others)))
+        yield (provider, model.id), name
+    if idle:
+        taken.notices.append(f"{MODELS}: {', '.join(map(key, idle))} of models: left out, nothing here reads them")
+
+
+def _unfit(url: str) -> str:
+    """Why no provider can have this address; empty where one can."""
+    if not url:
+        return ""
+    try:
+        parts = urlsplit(url)
+        usual = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        usual, parts = False, urlsplit("")
+    if not usual:
+        return "it is no http or https address"
+    return "it has a key in it" if "@" in parts.netloc or parts.query else ""
+
+
+def _known(model: ZotModel) -> Iterator[tuple[str, Value]]:
+    if model.context_window:
+        yield "context_window", model.context_window
+    if model.max_tokens:
+        yield "max_output", model.max_tokens
+    yield "reasoning", model.reasoning
+    if model.input:
+        yield "pictures", "image" in model.input
+    prices = [model.price_input, model.price_output]
+    if model.price_cache_read or model.price_cache_write:
+        prices.append(model.price_cache_read or model.price_input)
+    if model.price_cache_write:
+        prices.append(model.price_cache_write)
+    if any(prices):
+        yield "prices", prices
+
+
+def _options(taken: Taken, level: str, kind: str) -> Mapping[str, Value]:
+    if level and level not in LEVELS:
+        taken.notices.append(f"{CONFIG}: reasoning: left out, {level!r} is none of {', '.join(LEVELS)}")
+        return {}
+    return reasoned({}, kind, level)  # pyright: ignore[reportReturnType] - numbers, words and one object of them
+
+
+def _versioned(kind: str, url: str) -> str:
+    """zot adds the version to an address that has none."""
+    url = url.rstrip("/")
+    return url if not url or kind != "openai" or url.endswith("/v1") else f"{url}/v1"
+
+
+# --- what is said of it -------------------------------------------------------------------------------------
+
+
+def _why(name: str) -> str:
+    looks = ("theme", "inline_images_enabled", "last_changelog_shown")
+    return "it is about zot's own screen" if name in looks else "hookgate has nothing like it"
+
+
+def _about_keys(providers: Mapping[str, Mapping[str, Value]]) -> Iterator[str]:
+    """The variables, with what is not set; nobody looks into zot's auth.json."""
+    for variable in dict.fromkeys(str(it["api_key_env"]) for it in providers.values() if "api_key_env" in it):
+        unset = "" if configuration.named_secrets((variable,)) else ", which is not set now"
+        names = ", ".join(name for name, it in providers.items() if it.get("api_key_env") == variable)
+        yield f"keys stay in zot's auth.json: hookgate reads that of {names} from {variable}{unset}"
+
+
+def _beside(folder: Path) -> Iterable[str]:
+    if (folder / "auth.json").exists():
+        yield "auth.json: not read; a login with a subscription cannot be used here"
+    if (folder / "SYSTEM.md").exists():
+        yield "SYSTEM.md: left out; agent.system has the system prompt here"
+
+
+# --- the file -----------------------------------------------------------------------------------------------
+
+
+def _text(taken: Taken) -> str:
+    agent: dict[str, Value] = {"model": taken.chosen}
+    if taken.options:
+        agent["options"] = taken.options
+    tables = {"agent": agent}
+    tables |= {f"providers.{key(name)}": keys for name, keys in sorted(taken.providers.items())}
+    tables |= {f"models.{key(name)}": keys for name, keys in sorted(taken.models.items())}
+    return "\n\n".join((HEADER, *(_table(name, keys) for name, keys in tables.items()))) + "\n"
+
+
+def _table(name: str, keys: Mapping[str, Value]) -> str:
+    return "\n".join((f"[{name}]", *(f"{each} = {value(item)}" for each, item in keys.items())))
+
+
+def _write(to: Path, text: str) -> None:
+    """Whole or not at all, and never over what is there."""
+    try:
+        with to.open("x", encoding="utf-8") as file:
+            try:
+                file.write(text)
+                file.flush()
+            except OSError:
+                to.unlink(missing_ok=True)
+                raise
+    except FileExistsError:
+        raise ConfigError(f"{to}: is there already, and stays: name another file with --to") from None
+    except OSError as error:
+        raise ConfigError(f"{to}: cannot be written: {error.strerror}") from None

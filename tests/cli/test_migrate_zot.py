@@ -1,0 +1,168 @@
+"""zot's config.json and models.json become a hookgate.toml; what stays behind is named, and keys stay."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hookgate.cli.migrate.zot_toml import migrate_folder
+from hookgate.config import ConfigError, load
+from hookgate.sections import Config
+from tests.cli.program import environment
+from tests.preloaded import preloaded
+
+CHOSEN = {"provider": "openai", "model": "llama3.3", "reasoning": "High", "theme": "dark", "mystery": 1}
+MODELS: dict[str, Any] = {
+    "providers": {
+        "openai-codex": {
+            "models": [
+                {
+                    **{"id": "gpt-x", "name": "GPT", "reasoning": True, "contextWindow": 400000, "maxTokens": 128000},
+                    **{"priceInput": 2.5, "priceOutput": 15, "priceCacheRead": 0.25, "input": ["text", "image"]},
+                }
+            ]
+        },
+        "openai": {
+            "models": [
+                {"id": "llama3.3", "baseUrl": "http://localhost:11434", "weird": 2},
+                {"id": "q", "baseUrl": "https://models.test/openai/v1/", "input": ["text"]},
+                {"id": "keyed", "baseUrl": "https://ann:sk-secret@models.test/v1"},
+                {"id": "odd", "baseUrl": "models.test"},
+            ]
+        },
+        "kimi": {"models": [{"id": "k2"}]},
+        "nobody": {"models": [{"id": "z"}]},
+    }
+}
+
+
+@pytest.fixture
+def migrate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    """`migrate(files)`: the configuration that was written, and what was said."""
+    monkeypatch.chdir(tmp_path)
+    for variable in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "KIMI_API_KEY"):
+        monkeypatch.delenv(variable, raising=False)
+
+    def run(**files: object) -> tuple[Config, str]:
+        folder = zot_folder(tmp_path, **files)
+        assert migrate_folder(folder, Path("hookgate.toml")) == 0
+        printed = capsys.readouterr()
+        return load(Path("hookgate.toml"))[0], printed.out + printed.err
+
+    return run
+
+
+def zot_folder(parent: Path, **files: object) -> Path:
+    folder = parent / "zot"
+    folder.mkdir()
+    for name, members in files.items():
+        file = folder / f"{name}.json"
+        file.write_text(members if isinstance(members, str) else json.dumps(members))
+    return folder
+
+
+def test_what_zot_asks_is_asked_here_and_what_stays_behind_is_named(migrate: Any, tmp_path: Path) -> None:
+    config, said = migrate(config=CHOSEN, models=MODELS, auth={"openai": {"apiKey": "sk-secret"}})
+    assert config.agent.model == "openai-localhost-11434/llama3.3"
+    assert config.agent.options == {"reasoning_effort": "high"}
+    shown = {name: (it.kind, it.base_url, it.api_key_env) for name, it in config.providers.items()}
+    assert shown == {
+        "openai": ("openai", "", "OPENAI_API_KEY"),
+        "openai-localhost-11434": ("openai", "http://localhost:11434/v1", ""),
+        "openai-models.test": ("openai", "https://models.test/openai/v1", "OPENAI_API_KEY"),
+        "kimi": ("openai", "https://api.kimi.com/coding/v1", "KIMI_API_KEY"),
+    }
+    known = config.models["openai/gpt-x"]
+    assert (known.context_window, known.max_output, known.reasoning) == (400000, 128000, True)
+    assert (known.prices, known.pictures) == ((2.5, 15.0, 0.25), True)
+    assert (config.models["openai-models.test/q"].pictures, "kimi/k2" in config.models) == (False, True)
+    for line in (
+        "config.json: theme: left out",
+        "config.json: mystery: left out",
+        "models.json: providers.nobody.models[0]: left out, zot has no provider 'nobody'",
+        "models.json: providers.openai.models[2].baseUrl: left out with its model, it has a key in it",
+        "models.json: providers.openai.models[3].baseUrl: left out with its model, it is no http or https address",
+        "models.json: name, weird of models: left out",
+        "hookgate reads that of kimi from KIMI_API_KEY, which is not set now",
+        "auth.json: not read",
+    ):
+        assert line in said, line
+    assert "sk-secret" not in said + (tmp_path / "hookgate.toml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("chosen", "model", "said"),
+    [
+        ({}, "anthropic/claude-sonnet-4-5", "from ANTHROPIC_API_KEY"),
+        ({"provider": "kimi", "model": None}, "kimi/kimi-for-coding", "from KIMI_API_KEY"),
+        ({"provider": "ollama", "model": "llama3"}, "ollama/llama3", "wrote hookgate.toml"),
+        ({"provider": "gone", "model": "m"}, "anthropic/m", "provider: left out, zot has no 'gone'"),
+        ({"reasoning": "odd"}, "anthropic/claude-sonnet-4-5", "reasoning: left out, 'odd' is none of minimum"),
+    ],
+)
+def test_what_is_not_said_is_as_zot_has_it(migrate: Any, chosen: object, model: str, said: str) -> None:
+    config, printed = migrate(config=chosen)
+    assert config.agent.model == model
+    assert said in printed
+
+
+def test_thinking_is_what_the_kind_of_the_provider_takes(migrate: Any) -> None:
+    config, _ = migrate(config={"provider": "anthropic", "reasoning": "low"})
+    assert config.agent.options["thinking"] == {"type": "enabled", "budget_tokens": 4096}
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({}, "there is neither a config.json nor a models.json in it"),
+        ({"config": "{"}, "config.json: is not JSON: "),
+        ({"config": "[]"}, "config.json: must hold a JSON object"),
+        ({"config": {"model": 5}}, "config.json: model: Input should be a valid string"),
+        ({"config": {"provider": "ollama"}}, "config.json: model: zot asks for one with the provider 'ollama'"),
+        ({"models": {"providers": []}}, "models.json: providers: "),
+        ({"models": {"providers": {"a b": {"models": [{"id": 1}]}}}}, 'models.json: providers."a b".models.0.id: '),
+        ({"models": {"providers": {"kimi": {"models": [{"priceInput": -1}]}}}}, "models.0.priceInput: "),
+        ({"models": " " * (4 * 1024 * 1024 + 1)}, "models.json: is over 4194304 bytes"),
+    ],
+)
+def test_what_cannot_be_read_is_a_line_and_nothing_is_written(
+    tmp_path: Path, files: dict[str, object], said: str
+) -> None:
+    folder, to = zot_folder(tmp_path, **files), tmp_path / "hookgate.toml"
+    with pytest.raises(ConfigError) as refused:
+        migrate_folder(folder, to)
+    assert said in str(refused.value)
+    assert not to.exists()
+
+
+def test_a_folder_that_is_none_and_a_file_that_cannot_be_written_are_lines(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="there is no such folder"):
+        migrate_folder(tmp_path / "nowhere", tmp_path / "hookgate.toml")
+    folder = zot_folder(tmp_path, config={})
+    with pytest.raises(ConfigError, match="cannot be written: No such file or directory"):
+        migrate_folder(folder, tmp_path / "none" / "hookgate.toml")
+
+
+def test_zots_own_folder_is_found_what_was_written_is_fine_and_nothing_is_written_over(tmp_path: Path) -> None:
+    folder = zot_folder(tmp_path, config=CHOSEN, models=MODELS)
+    env = {**os.environ, **environment(tmp_path), "ZOT_HOME": str(folder)}
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [*preloaded(), *arguments]
+        return subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60)
+
+    done = run("migrate", "zot")
+    assert (done.returncode, done.stdout) == (0, "wrote hookgate.toml; `hookgate config check` reads it\n")
+    checked = run("config", "check")
+    assert checked.returncode == 0
+    assert "fine. Model openai-localhost-11434/llama3.3" in checked.stdout
+    before = (tmp_path / "hookgate.toml").read_text()
+    again = run("migrate", "zot")
+    assert (again.returncode, again.stdout) == (2, "")
+    assert again.stderr == "hookgate: hookgate.toml: is there already, and stays: name another file with --to\n"
+    assert (tmp_path / "hookgate.toml").read_text() == before
