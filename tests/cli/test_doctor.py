@@ -293,7 +293,7 @@ async def test_each_hook_is_started_introduced_asked_and_stopped_and_a_broken_on
     assert said["broken"].endswith("ModuleNotFoundError: No module named 'no_such_module_at_all'")
     assert said["gone"] == "cannot start 'no-such-program': No such file or directory"
     assert found.findings["gone"].remedy == "mend command in [hooks.processes.gone]"
-    assert found.findings["dies"].remedy == f"hookgate hooks check -- {sys.executable} {tmp_path}/dies.py"
+    assert found.findings["dies"].remedy == "hookgate hooks check dies"
 
 
 async def test_a_hook_is_asked_what_its_match_covers_and_nothing_else(tmp_path: Path) -> None:

@@ -38,6 +38,15 @@ for line in sys.stdin:
         print(json.dumps({"id": call["id"], "result": result}), flush=True)
 """
 
+DENYING = """
+import json, sys
+for line in sys.stdin:
+    call = json.loads(line)
+    denial = {"action": "deny_tool", "reason": json.dumps(call["params"])}
+    result = {} if call["method"] == "hook.hello" else denial
+    print(json.dumps({"id": call["id"], "result": result}), flush=True)
+"""
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
@@ -125,18 +134,12 @@ async def test_an_event_file_is_asked_again_by_line(folder: Path) -> None:
         return json.dumps({"kind": "stage_call", "time": "", "meta": {}, "payload": payload})
 
     (folder / "events.jsonl").write_text("\n".join([call("ls"), '{"kind":"turn_end","payload":{}}', "{", call("w")]))
-    (folder / "hooks/child.py").write_text(
-        CHILD.read_text().replace("if MODE ==", 'answer(message, {"action": "deny_tool", "reason": json.dumps('
-        'message["params"])}); return\n    if MODE ==', 1)
-    )  # fmt: skip
+    (folder / "hooks/child.py").write_text(DENYING)
     first = await tried(folder, "--from", "events.jsonl", "--line", "1", "--json")
     asked = json.loads(json.loads(first.stdout)["answer"]["reason"])
     assert (asked["arguments"], asked["future"], asked["deadline_ms"]) == ({"command": "ls"}, {"x": 2**70}, 400)
     last = await tried(folder, "--from", "events.jsonl")
-    assert (last.returncode, b'\\"command\\": \\"w\\"' in last.stdout or b'"command": "w"' in last.stdout) == (
-        1,
-        True,
-    )
+    assert (last.returncode, b'"command": "w"' in last.stdout) == (1, True)
     broken = await tried(folder, "--from", "events.jsonl", "--line", "3")
     assert (broken.returncode, "hookgate: events.jsonl:3: " in broken.stderr.decode()) == (2, True)
 

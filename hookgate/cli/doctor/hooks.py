@@ -10,6 +10,7 @@ from shutil import which
 
 import trio
 
+from hookgate import config as configuration
 from hookgate.assembly.hooks.opening import process_spec, rules
 from hookgate.cli.doctor.finding import Examined, Finding, broken, note, ok
 from hookgate.cli.doctor.packages import install, is_known
@@ -108,5 +109,6 @@ class _Trial:
         ):
             missing = f"{install(program)}, or " if is_known(program) else ""
             return f"{missing}mend command in [hooks.processes.{self._name}]"
-        elsewhere = "" if folder.resolve() == Path.cwd() else f"--dir {shlex.quote(str(folder))} "
-        return f"hookgate hooks check {elsewhere}-- {shlex.join(self._spec.command)}"
+        file = self._it.file
+        here = file is None or file.resolve() == Path(configuration.FILE_NAME).resolve()
+        return f"hookgate hooks check {self._name}{'' if here else f' --config {shlex.quote(str(file))}'}"

@@ -26,7 +26,8 @@ def _limits(plan: Plan, spec: ProcessSpec) -> Limits:
     stages_s = {stage: plan.rules.timeout(stage) for stage in spec.stages}
     return Limits(
         hello_s=spec.hello_timeout_s,
-        call_s=min(stages_s.values(), default=LIMITS.call_s),
+        # Of what is no call at a stage: nothing configures that.
+        call_s=min(max((LIMITS.again_s, *stages_s.values())), LIMITS.long_s),
         total_s=LIMITS.total_s + spec.hello_timeout_s + sum(stages_s.values()),
         stages_s=stages_s,
     )

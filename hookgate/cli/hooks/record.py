@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from hookgate.cli.printing import counted, failed, say
-from hookgate.cli.running import running
+from hookgate.cli.running import looked_at
 from hookgate.config import ConfigError
 from hookgate.control.client import ControlFailed, NothingRunning, call
 from hookgate.protocol.dataclasses import dataclass, replace
@@ -40,7 +40,7 @@ class _Kept:
 def record_gateway(wanted: Wanted, config_file: Path | None, control: Path | None) -> int:
     """Until it is interrupted, has what was wanted, or the gateway has gone. Raises ConfigError, NothingRunning,
     ControlFailed, OSError."""
-    found = running(config_file, control, "hooks.record")
+    found = looked_at(config_file, control, "hooks.record")
     with _opened(wanted.file) as file:
         name = str(call(found.path, "hooks.record"))
         sys.stderr.write(f"{found.title} its stage calls go to {wanted.file}; Ctrl-C ends it\n")
