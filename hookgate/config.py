@@ -285,6 +285,11 @@ def terminal_type() -> str:
     return os.environ.get("TERM") or "dumb"
 
 
+def wants_colour() -> bool:
+    """Whether the person has not said otherwise, as https://no-color.org has it."""
+    return not os.environ.get("NO_COLOR")
+
+
 def trust_folder() -> Path:
     """Where it stands which extensions of projects may run."""
     return state_directory() / "trusted"

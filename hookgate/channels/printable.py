@@ -22,6 +22,27 @@ def printable(text: str) -> str:
     return "".join(char if _harmless(char) else escaped(char) for char in text)
 
 
+def coloured(text: str, *, keep: bool) -> str:
+    """The same of an extension's text, which may have colours: they stay where they are to be kept, and end with
+    their line. Other control sequences are left out, and so is what makes text unseen."""
+    if "\x1b" not in text:
+        return printable(text)
+    return "\n".join(_coloured(line, keep=keep) for line in text.split("\n"))
+
+
+def _coloured(line: str, *, keep: bool) -> str:
+    shown: list[str] = []
+    at, open_ = 0, False
+    for found in _SEQUENCE.finditer(line):
+        shown.append(printable(line[at : found.start()]))
+        at = found.end()
+        if keep and (colour := found[0]) and COLOUR.fullmatch(colour):
+            shown.append(colour)
+            open_ = True
+    shown.append(printable(line[at:]))
+    return "".join([*shown, RESET if open_ else ""])
+
+
 def one_line(text: str) -> str:
     """The same as one line: a name that could hold a line end could forge the next line of a question."""
     return printable(text).replace("\n", "\\n").replace("\t", "\\t")
@@ -64,6 +85,12 @@ def escaped(char: str) -> str:
     return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
 
 
+RESET = "\x1b[0m"
+# CSI, OSC and the like with their ends, and what is shorter.
+_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]*[0-OQ-WYZ\\`-~])")
+_NUMBER = r"(?:0?[0-79]|2[1-9]|3[0-79]|4[0-79]|9[0-7]|10[0-7]|[34]8;5;\d{1,3}|[34]8;2(?:;\d{1,3}){3})?"
+COLOUR = re.compile(rf"\x1b\[{_NUMBER}(?:;{_NUMBER})*m")
+"""SGR but for 8, which hides what follows, and what nobody knows."""
 _PLAIN_NAME = re.compile(rf"[A-Za-z0-9_.:/@+-]{{1,{MAX_NAME_CHARS}}}")
 # Emoji sequences and several scripts are spelled with these.
 _JOINERS = "\u200c\u200d\ufe0f"

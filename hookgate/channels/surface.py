@@ -38,6 +38,11 @@ class TerminalSurface:
     def note(self, extension: str, level: Level, text: str, chat: Chat | None) -> None:
         self._show(extension, text)
 
+    @property
+    def paints(self) -> bool:
+        """Whether notes are shown in their colours."""
+        return self._terminal.rendered
+
     def clear_notes(self, extension: str) -> None:
         """What is printed stays printed."""
 
@@ -114,4 +119,4 @@ class TerminalSurface:
         self.stirred = trio.Event()
 
     def _show(self, extension: str, text: str) -> None:
-        self._terminal.between("\n".join(f"[{extension}] {line}" for line in text.splitlines() or [""]))
+        self._terminal.painted("\n".join(f"[{extension}] {line}" for line in text.splitlines() or [""]))

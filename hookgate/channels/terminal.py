@@ -8,18 +8,22 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Awaitable, Callable
 from functools import partial
+from time import time
 from typing import TYPE_CHECKING
 
 import trio
 
 from hookgate.channels.approving import Picture, asking
 from hookgate.channels.dialogue import WHOLE, Ask, Console, Dialogue, Size, View, hold
+from hookgate.channels.display.answer import Answer, prepare
+from hookgate.channels.display.working import Working
 from hookgate.channels.panels import drawn
-from hookgate.channels.printable import named, printable
+from hookgate.channels.printable import RESET, coloured, named, printable
 from hookgate.channels.screen import Screen
 from hookgate.protocol.approval import GRANTS, ApprovalRequest, CannotAsk, Decide, Decision
 from hookgate.protocol.channel import PRESENT, UNLIMITED
 from hookgate.protocol.chat import Chat, Outbound
+from hookgate.protocol.events.event import Event
 from hookgate.protocol.media import inline, media_reference
 from hookgate.protocol.values import ToolCall
 
@@ -34,6 +38,9 @@ MAX_HELD = 1000
 
 Draw = Callable[[ToolCall], Awaitable[Picture | None]]
 
+DRAW_S = 0.1
+"""Between two drawings of what streams or runs."""
+DIM, BAD = "\x1b[2m", "\x1b[31m"
 _MARKS = {"answer": "", "output": "", "notice": "· ", "error": "! "}
 
 
@@ -50,14 +57,21 @@ def _attachment(url: str) -> str:
 
 class Terminal:
     """What comes while a question stands open waits for its answer, for it could look like another question. `ask`
-    None: nobody can be asked. `size`: columns and rows of the terminal."""
+    None: nobody can be asked. `size`: columns and rows of the terminal. `rendered`: answers are laid out as Markdown,
+    and there are colours."""
 
     name = NAME
     limits = UNLIMITED
     state = PRESENT
 
     def __init__(
-        self, screen: Screen, ask: Ask | None, size: Size = lambda: (80, WHOLE), view: View | None = None
+        self,
+        screen: Screen,
+        ask: Ask | None,
+        size: Size = lambda: (80, WHOLE),
+        view: View | None = None,
+        *,
+        rendered: bool = False,
     ) -> None:
         self.screen = screen
         self._ask = ask
@@ -70,10 +84,25 @@ class Terminal:
         self._held: deque[Callable[[], None]] | None = None
         self._dropped = 0
         self._panel: list[str] = []
+        self.rendered = rendered
+        self._answer = Answer(screen, lambda: size()[0] - 1, rendered=rendered)
+        self._working = Working(NAME)
         self._streamed: list[str] = []
-        self._begun = ""
         self._beside: list[str] = []
-        self._in_line = False
+        self._region = ""
+        self._stirred = trio.Event()
+
+    async def run(self) -> None:
+        """Draws what streams, and for how long what runs has been running; until cancelled."""
+        await self._stirred.wait()
+        if self.rendered:
+            await trio.to_thread.run_sync(prepare)
+        while True:
+            await self._stirred.wait()
+            self._stirred = trio.Event()
+            while self._answer.is_open or self._working.busy:
+                await trio.sleep(DRAW_S)
+                self._draw()
 
     async def send(self, outbound: Outbound, key: str) -> str:
         """An answer that was streamed already is not written again."""
@@ -83,10 +112,13 @@ class Terminal:
     def _show(self, outbound: Outbound) -> None:
         if self._waits(partial(self._show, outbound)):
             return
-        text = printable(outbound.text)
+        text = outbound.text
         seen = outbound.kind == "answer" and "".join(self._streamed).rstrip().endswith(text.strip())
-        self._close_line()
-        if text.strip() and not seen:
+        if outbound.kind == "answer" and text.strip() and not seen:
+            self._end_answer()
+            self._answer.add(text)
+        self._end_answer()
+        if outbound.kind != "answer" and text.strip():
             self.between(f"{_MARKS[outbound.kind]}{text}")
         for url in outbound.media:
             self.between(f"· attachment: {_attachment(url)}")
@@ -96,50 +128,52 @@ class Terminal:
     def stream(self, chat: Chat, text: str) -> None:
         if self._waits(partial(self.stream, chat, text)):
             return
-        text = printable(text)
         self._streamed.append(text)
-        if self.screen.live:
-            whole, newline, self._begun = (self._begun + text).rpartition("\n")
-            self.screen.write(whole + newline)
-            self._draw()
-            return
-        if self._beside and "\n" in text:
-            whole, _, text = text.rpartition("\n")
-            self.screen.write(whole)
-            self._close_line()
-        self._in_line = not text.endswith("\n") if text else self._in_line
-        self.screen.write(text)
+        self._working.wrote(time())
+        self._answer.add(text)
+        self._stirred.set()
+        self._draw()
 
     def end_stream(self, chat: Chat) -> None:
         if not self._waits(partial(self.end_stream, chat)):
-            self._close_line()
+            self._end_answer()
 
     def restart_stream(self, chat: Chat) -> None:
         if self._waits(partial(self.restart_stream, chat)):
             return
         self._streamed.clear()
-        self._close_line()
+        self._end_answer()
         self.between("· the answer broke off; asking again")
 
+    def hear(self, event: Event) -> None:
+        """What works on the answer: it is seen while it does, and each call is a line when it has ended."""
+        ended = self._working.hear(event)
+        if ended is not None:
+            self._put(self._styled(ended.line, DIM if ended.well else BAD))
+        self._stirred.set()
+        self._draw()
+
     def beside(self, text: str) -> None:
-        """A line of its own that cuts none of the stream: it waits for the end of the line that has begun."""
-        if self._in_line:
-            self._beside.append(text)
-        else:
-            self.between(text)
+        """A line of its own that stands in no answer: it waits for the end of the one that streams."""
+        self._put(self._styled(printable(text), DIM))
 
     def between(self, text: str) -> None:
         """A line of its own, wherever the stream is."""
-        if self._waits(partial(self.between, text)):
-            return
-        if not self.screen.live:
-            self._close_line()
-        self.screen.write(printable(text) + "\n")
+        self._write(printable(text))
+
+    def painted(self, text: str) -> None:
+        """The same, with the colours that are in it where there are colours."""
+        self._write(coloured(text, keep=self.rendered))
+
+    def clear(self) -> None:
+        """Begin on an empty screen, where there is one."""
+        self._end_answer()
+        self.screen.clear()
 
     def draw(self, panel: Panel, hint: str) -> None:
         """On a live screen, instead of the panel before it."""
         if not self._waits(partial(self.draw, panel, hint)):
-            self._panel = drawn(panel, *self._size(), hint)
+            self._panel = drawn(panel, self._size(), hint, colours=self.rendered)
             self._draw()
 
     def erase(self) -> None:
@@ -152,8 +186,8 @@ class Terminal:
         if self._ask is None:
             self.between(f"! {named(request.call.name)} is refused: {NOBODY}")
             raise CannotAsk(NOBODY)
-        drawn = await self.picture((request.unredacted or request).call) if self.picture is not None else None
-        dialogue = asking(request, drawn)
+        picture = await self.picture((request.unredacted or request).call) if self.picture is not None else None
+        dialogue = asking(request, picture)
         answer = await self.put(dialogue)
         if answer is None:
             raise CannotAsk("nobody answered")
@@ -178,14 +212,15 @@ class Terminal:
                 self._asked += 1
                 among = self._asked + self._waiting - 1
                 dialogue.place = f"{self._asked} of {among}" if among > 1 else ""
-                return await self._answer(dialogue, self._ask)
+                return await self._hold(dialogue, self._ask)
         finally:
             self._waiting -= 1
             self._asked = self._asked if self._waiting else 0
 
-    async def _answer(self, dialogue: Dialogue, ask: Ask) -> str | None:
-        self._close_line()
+    async def _hold(self, dialogue: Dialogue, ask: Ask) -> str | None:
+        self._end_answer()
         self._held = deque(maxlen=MAX_HELD)
+        self._draw()
         answered = False
         try:
             answer = await hold(dialogue, Console(self.screen.write, ask, self._size, self._view_text))
@@ -211,18 +246,38 @@ class Terminal:
             self.between(f"! {dropped} lines that came while the question stood open were dropped")
         for act in held:
             act()
+        self._draw()
+
+    def _styled(self, text: str, style: str) -> str:
+        return f"{style}{text}{RESET}" if self.rendered else text
+
+    def _put(self, line: str) -> None:
+        if self._waits(partial(self._put, line)):
+            return
+        if self._answer.is_open:
+            self._beside.append(line)
+        else:
+            self.screen.write(f"{line}\n")
+
+    def _write(self, text: str) -> None:
+        if self._waits(partial(self._write, text)):
+            return
+        if not self.screen.live:
+            self._end_answer()
+        self.screen.write(f"{text}\n")
+
+    def _end_answer(self) -> None:
+        self._answer.end()
+        waiting, self._beside = self._beside, []
+        for line in waiting:
+            self.screen.write(f"{line}\n")
+        self._draw()
 
     def _draw(self) -> None:
-        self.screen.show("\n".join([*filter(None, [self._begun]), *self._panel]))
-
-    def _close_line(self) -> None:
-        if self._begun:
-            begun, self._begun = self._begun, ""
-            self.screen.write(begun + "\n")
-            self._draw()
-        if self._in_line:
-            self.screen.write("\n")
-        self._in_line = False
-        waiting, self._beside = self._beside, []
-        for text in waiting:
-            self.screen.write(printable(text) + "\n")
+        """The live region. While a question stands open nothing of what runs is in it: it could look like one."""
+        running = self._working.lines(time()) if self.screen.live and self._held is None else []
+        lines = [*self._answer.rest, *(self._styled(line, DIM) for line in running), *self._panel]
+        region = "\n".join(lines)
+        if region != self._region:
+            self._region = region
+            self.screen.show(region)

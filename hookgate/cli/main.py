@@ -72,6 +72,7 @@ def hookgate() -> None:
 @click.option("--yes", is_flag=True, help="With --once: allow what you could allow yourself. No hook is overruled.")
 @click.option("--fail-on-denial", is_flag=True, help="With --once: exit with 3 where any call was refused.")
 @click.option("--yes-from-stdin", is_flag=True, help="Let lines of a stdin that is no terminal answer questions.")
+@click.option("--plain", is_flag=True, help="Show answers as they are written, without layout and colours.")
 @click.option("--trace", is_flag=True, help="Show what every hook decided, and how long it took.")
 @click.option("--events", type=FILE, help="Append every event and gate decision to this file, as JSON lines.")
 @click.option("--diff", is_flag=True, help="After each turn, show what it changed in the workspace.")
@@ -87,6 +88,7 @@ def chat(
     events: Path | None,
     control: Path | None,
     yes_from_stdin: bool,
+    plain: bool,
     session: str,
     last: bool,
     no_session: bool,
@@ -105,7 +107,7 @@ def chat(
     if once is not None and yes_from_stdin:
         raise click.UsageError("--yes-from-stdin is for a chat between pipes; with --once there is --yes")
     keep = Keep() if no_session else Keep(session, last)
-    flags = Flags(once, trace, events, control, yes_from_stdin, keep, **for_once)
+    flags = Flags(once, trace, events, control, yes_from_stdin, plain, keep, **for_once)
 
     async def main() -> int:
         return await run_chat(settled(config_file, **above), flags)

@@ -37,7 +37,7 @@ def test_a_note_ends_the_line_that_streams_and_names_its_extension_on_each_line(
     assert screen.text == "half\n[ext] a\n[ext] b\n"
 
 
-def test_the_trace_waits_for_the_end_of_the_line_that_streams() -> None:
+def test_the_trace_waits_for_the_end_of_the_answer_that_streams() -> None:
     screen = Screen()
     screen.terminal.beside("first")
     screen.terminal.stream(CHAT, "Good mor")
@@ -46,7 +46,7 @@ def test_the_trace_waits_for_the_end_of_the_line_that_streams() -> None:
     screen.terminal.beside("third")
     screen.terminal.stream(CHAT, " more")
     screen.terminal.end_stream(CHAT)
-    assert screen.text == "first\nGood morning.\nsecond\nAnd more\nthird\n"
+    assert screen.text == "first\nGood morning.\nAnd more\nsecond\nthird\n"
 
 
 def test_on_a_live_screen_only_finished_lines_are_written_and_the_rest_is_in_the_region() -> None:

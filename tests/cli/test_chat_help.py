@@ -58,13 +58,16 @@ def test_the_help_names_what_a_terminal_takes() -> None:
     gateway = Gateway(unused, {}, Shared(MemoryJournal()), Extension())
     runtime: Any = SimpleNamespace(gateway=gateway)
     gateway.commands.add(TerminalCommands(runtime, unused, None, unused, unused).rows())
-    lines = help_text(gateway.commands, CHAT).splitlines()
+    lines = help_text(gateway.commands, CHAT, keys=False).splitlines()
     assert "  /mine              does it (ext)" in lines
     own = {name for it in gateway.commands.listed(CHAT) if not it.extension for name in it.names}
     # Nobody is let in at a terminal.
     assert own == RESERVED - {"pair"}
-    named = {line.split()[0].removeprefix("/") for line in lines[1:]}
+    named = {line.split()[0].removeprefix("/") for line in lines[2:]}
     assert named == {*(own - {"exit"}), "mine", "/TEXT"}
+    assert "waits for its end" in lines[1]
+    assert "Ctrl-R" not in "".join(lines)
+    assert "Ctrl-R" in help_text(gateway.commands, CHAT, keys=True)
 
 
 def test_what_a_terminal_alone_can_do_is_no_command_elsewhere() -> None:

@@ -67,8 +67,14 @@ class Window:
                 self._column = min(self._column + count, self._columns - 1)
             case "D":
                 self._column = max(self._column - count, 0)
+            case "H":
+                row, _, column = given.partition(";")
+                self._row = min(int(row or 1), self._rows) - 1
+                self._column = min(int(column or 1), self._columns) - 1
             case "K":
                 self._cells[self._row][self._column :] = [""] * (self._columns - self._column)
+            case "J" if given == "2":
+                self._cells = [[""] * self._columns for _ in range(self._rows)]
             case "J":
                 self._control("", "K")
                 self._cells[self._row + 1 :] = [[""] * self._columns for _ in range(self._rows - self._row - 1)]

@@ -10,15 +10,17 @@ from functools import partial
 
 import trio
 
+from hookgate import config as configuration
 from hookgate.assembly.app import Runtime, open_runtime
 from hookgate.assembly.journals import open_conversation_journal
 from hookgate.assembly.logs.opening import set_up_logs
 from hookgate.assembly.logs.prompt_logs import PromptLogs
-from hookgate.assembly.logs.sinks import event_file, open_event_file, trace, warnings
+from hookgate.assembly.logs.sinks import event_file, observer, open_event_file, trace, warnings
 from hookgate.assembly.preflight.failing_open import open_guards
 from hookgate.assembly.settings import Ports, Settings
 from hookgate.assembly.tools.opening import keeping_of
 from hookgate.channels.dialogue import WHOLE
+from hookgate.channels.display.working import OBSERVED
 from hookgate.channels.printable import printable
 from hookgate.channels.screen import Write
 from hookgate.channels.surface import TerminalSurface
@@ -66,7 +68,7 @@ async def open_chat(
     """A runtime with the sinks that the flags ask for and, if configured, its control socket. `tell` hears what does
     not work."""
     async with AsyncExitStack() as stack:
-        inside: list[Mount] = [trace(tracer)] if flags.trace else [warnings(tracer)]
+        inside: list[Mount] = [*ports.inside, trace(tracer) if flags.trace else warnings(tracer)]
         if flags.events:
             inside.append(event_file(stack.enter_context(open_event_file(flags.events))))
         runtime = await stack.enter_async_context(open_runtime(settings, replace(ports, inside=inside)))
@@ -97,7 +99,7 @@ async def _run_interactive(settings: Settings, flags: Flags, logs: PromptLogs) -
         open_conversation_journal(settings.config, NAME, flags.keep) as journal,
         open_keyboard() as keyboard,
     ):
-        terminal = seated(keyboard, piped=flags.yes_from_stdin)
+        terminal = seated(keyboard, piped=flags.yes_from_stdin, plain=flags.plain)
         surface = TerminalSurface(terminal)
         # On the screen only one writes; a log that goes to a file goes on doing so.
         above = logs.above(terminal.between) if keyboard.edits and sys.stderr.isatty() else nullcontext()
@@ -107,7 +109,8 @@ async def _run_interactive(settings: Settings, flags: Flags, logs: PromptLogs) -
                 await ask_about_changes(keeping_of(settings), terminal.put)
                 found = await introduce(settings.config, extensions, terminal.put, tell)
                 settings = replace(settings, extensions=replace(extensions, found=found))
-            ports = Ports((terminal,), {terminal.name: surface}, journal=journal)
+            hearing = (observer("terminal", OBSERVED, terminal.hear),) if terminal.screen.live else ()
+            ports = Ports((terminal,), {terminal.name: surface}, inside=hearing, journal=journal)
             for line in await recalled(settings, journal, CHAT) if journal is not None else ():
                 terminal.between(line)
             async with open_chat(settings, flags, ports, terminal.beside, tell) as runtime:
@@ -130,6 +133,7 @@ async def converse(
         talk = _Talk(runtime, terminal, keyboard, nursery)
         runtime.gateway.commands.add(talk.commands().rows())
         nursery.start_soon(_warn_unconfined, runtime, terminal)
+        nursery.start_soon(terminal.run)
         await nursery.start(_run_interrupts, talk)
         await talk.answered()
         prompt = Prompt(keyboard, surface, runtime.extensions)
@@ -236,8 +240,9 @@ async def _run_interrupts(talk: _Talk, task_status: trio.TaskStatus[None]) -> No
             talk.interrupted()
 
 
-def seated(keyboard: Keyboard, *, piped: bool = False) -> Terminal:
-    """The terminal with whoever sits at the keyboard. `piped`: lines of what is no terminal answer questions too."""
+def seated(keyboard: Keyboard, *, piped: bool = False, plain: bool = False) -> Terminal:
+    """The terminal with whoever sits at the keyboard. `piped`: lines of what is no terminal answer questions too.
+    `plain`: answers are shown as they were written."""
 
     async def ask(prompt: str) -> str | None:
         try:
@@ -254,4 +259,5 @@ def seated(keyboard: Keyboard, *, piped: bool = False) -> Terminal:
             return await view(text)
 
     asked = ask if keyboard.person or piped else None
-    return Terminal(keyboard.screen, asked, size, view_text if keyboard.person else None)
+    rendered = keyboard.screen.live and not plain and configuration.wants_colour()
+    return Terminal(keyboard.screen, asked, size, view_text if keyboard.person else None, rendered=rendered)

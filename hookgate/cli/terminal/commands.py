@@ -13,6 +13,7 @@ from hookgate.cli.terminal import extension_lines
 from hookgate.cli.terminal.help import help_text
 from hookgate.cli.terminal.model import model
 from hookgate.cli.terminal.printing import connections, hooks, tools
+from hookgate.loop.commands.own import renew
 from hookgate.loop.commands.table import Command, Invocation, Outcome
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.dataclasses import dataclass, replace
@@ -38,7 +39,8 @@ class TerminalCommands:
             Command("mcp", "the MCP connections", self._says(lambda _it: connections(runtime))),
             Command("model", which, self._says(lambda it: model(runtime, it.inbound.chat, it.args)), takes=True),
             Command("reload-ext", "stop the extensions and load them again", self._reload),
-            Command("help", "this text", self._says(lambda it: help_text(runtime.gateway.commands, it.inbound.chat))),
+            Command("clear", "begin a new conversation, on an empty screen", self._clear, effect="new"),
+            Command("help", "this text", self._says(self._help)),
             Command("quit", "leave", self._quit, aliases=("exit",)),
         )
         return tuple(replace(row, may=_here) for row in rows)
@@ -50,6 +52,18 @@ class TerminalCommands:
             return ""
 
         return run
+
+    def _help(self, invocation: Invocation) -> str:
+        keys = self.terminal.screen.live
+        return help_text(self.runtime.gateway.commands, invocation.inbound.chat, keys=keys)
+
+    async def _clear(self, invocation: Invocation) -> Outcome:
+        """What `new` does; who sees nothing of the conversation before is told that it is still there."""
+        renewed = await renew(self.runtime.gateway, invocation)
+        stored = self.runtime.gateway.journal.outlives
+        kept = " The one before stays stored: `hookgate sessions list` names it." if stored else ""
+        self.terminal.clear()
+        return f"{renewed}{kept}"
 
     async def _reload(self, _invocation: Invocation) -> Outcome:
         self.terminal.between(await extension_lines.reloaded(self.runtime, self.put, self.terminal.between))

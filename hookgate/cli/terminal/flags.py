@@ -20,6 +20,7 @@ class Flags:
     events: Path | None = None
     control: Path | None = None
     yes_from_stdin: bool = False
+    plain: bool = False
     keep: Keep = NOTHING
     yes: bool = False
     fail_on_denial: bool = False

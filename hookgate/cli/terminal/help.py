@@ -6,11 +6,26 @@ from hookgate.cli.printing import aligned, width_shown
 from hookgate.loop.commands.table import Commands
 from hookgate.protocol.chat import Chat
 
+WHEN = (
+    "A message that is sent while a turn runs waits for its end, and so does /compact. hookgate's other commands act "
+    "at once; what an extension's leads to, a message or a call, waits where it must."
+)
+KEYS = (
+    ("Enter", "send"),
+    ("Alt-Enter, Ctrl-J", "a new line; so does Enter behind a \\"),
+    ("Up, Down, Ctrl-R", "what was sent before; search in it"),
+    ("Tab", "complete a command, its arguments, the name of a file"),
+    ("Ctrl-C", "end the running turn; else take away what is typed; once more: leave"),
+    ("Ctrl-D", "leave, where nothing is typed"),
+)
 
-def help_text(commands: Commands, chat: Chat) -> str:
-    """Extensions' commands come last."""
-    listed = commands.listed(chat)
+
+def help_text(commands: Commands, chat: Chat, *, keys: bool) -> str:
+    """Extensions' commands come last. `keys`: lines are edited."""
+    listed, width = commands.listed(chat), width_shown()
     own, brought = [it.row for it in listed if not it.extension], [it.row for it in listed if it.extension]
     rows = [*own, ("//TEXT", "say /TEXT to the model, instead of a command"), *brought]
-    first = "Type a message and Enter. Ctrl-C ends the running turn; at the prompt, Ctrl-C twice or Ctrl-D leaves."
-    return "\n".join([first, *aligned(rows, width_shown())])
+    from textwrap import wrap
+
+    said = wrap(WHEN, width - 1) if width else [WHEN]
+    return "\n".join(["Type a message and Enter.", *said, *aligned([*rows, *(KEYS if keys else ())], width)])

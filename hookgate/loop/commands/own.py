@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def rows(gateway: Gateway) -> tuple[Command, ...]:
     return (
         Command("stop", "end what runs here", partial(_stopped, gateway), effect="stop"),
-        Command("new", "start a new conversation", partial(_renewed, gateway), effect="new"),
+        Command("new", "start a new conversation", partial(renew, gateway), effect="new"),
         Command("compact", "sum up the older part of the conversation", _compacted),
         Command("help", "this text", partial(_helped, gateway)),
     )
@@ -30,7 +30,8 @@ async def _stopped(gateway: Gateway, invocation: Invocation) -> Outcome:
     return "" if gateway.stop(invocation.session, why) else "Nothing is running here."
 
 
-async def _renewed(gateway: Gateway, invocation: Invocation) -> Outcome:
+async def renew(gateway: Gateway, invocation: Invocation) -> str:
+    """A new conversation begins: what runs ends, what waits is dropped."""
     accepted, key = invocation.accepted, invocation.session
     assert accepted is not None  # noqa: S101 - what is invoked has been stored
     gateway.agent_of(invocation.inbound.chat).approvals.forget(key)

@@ -30,6 +30,7 @@ RESERVED = frozenset(
         "whoami",
         "stop",
         "new",
+        "clear",
         "compact",
         "help",
         "tools",

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from hookgate.hooks.zot import roster
 from hookgate.loop.commands.table import Command, Invocation, Outcome
-from hookgate.loop.extensions.surface import Surfaces, noted
+from hookgate.loop.extensions.surface import Surfaces
 from hookgate.loop.sessions.jobs import Prompt
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.dataclasses import replace
@@ -70,7 +70,7 @@ class ExtensionCommands:
             case "insert":
                 await self._surfaces.insert(extension, answer.text, chat)
             case "display":
-                await self._surfaces.say(chat, noted(extension, answer.text), "output")
+                await self._surfaces.display(extension, answer.text, chat)
             case "error":
                 await self._surfaces.say(chat, answer.text, "error")
             case "open_panel" if answer.panel is not None:

@@ -47,6 +47,16 @@ class Editor(Protocol):
     def insert(self, text: str) -> None: ...
 
 
+@runtime_checkable
+class Painter(Protocol):
+    """A surface that may have colours, which a message has not."""
+
+    @property
+    def paints(self) -> bool: ...
+
+    def note(self, extension: str, level: Level, text: str, chat: Chat | None) -> None: ...
+
+
 @dataclass(frozen=True)
 class _Shown:
     """The open panel, and the chat that it was opened in; None: nobody's."""
@@ -134,6 +144,14 @@ class Surfaces:
         if queue is not None:
             await queue[0].send(Outbound(chat, self._redact(text), kind=kind))
             await self.settled(chat)
+
+    async def display(self, extension: str, text: str, chat: Chat) -> None:
+        """For people alone: a message, or where there are colours what shows them."""
+        surface = self._own.get(chat.channel)
+        if isinstance(surface, Painter) and surface.paints:
+            surface.note(extension, "info", self._redact(text), chat)
+        else:
+            await self.say(chat, noted(extension, text), "output")
 
     async def settled(self, chat: Chat) -> None:
         """Until all that was noted for this chat's channel before is delivered."""

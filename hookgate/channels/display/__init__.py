@@ -1,0 +1,1 @@
+"""What a person at a terminal reads: answers as they are rendered, calls as lines, and what is waited for."""

@@ -1,0 +1,70 @@
+"""An answer while it streams, on its way to the screen: what is finished of it goes above, the rest stands below."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hookgate.channels.display.blocks import Block, Blocks
+from hookgate.channels.printable import printable
+from hookgate.channels.screen import Screen
+
+MOST_ROWS = 100
+"""Of the block that is still written; hardly a terminal shows more of it at once."""
+
+
+def prepare() -> None:
+    """Import what lays out, which takes a tenth of a second: for a thread, before the first answer."""
+    from hookgate.channels.display.rendering import rendered as rendered
+
+
+class Answer:
+    """`columns`: of the terminal at this moment. `rendered`: as Markdown, block by block; else as it comes, on a live
+    screen line by line."""
+
+    def __init__(self, screen: Screen, columns: Callable[[], int], *, rendered: bool) -> None:
+        self._screen, self._columns, self._rendered = screen, columns, rendered
+        self._blocks = Blocks()
+        self._line: list[str] = []
+        self._written = False
+        self.is_open = False
+        """Whether what is written now would stand within it."""
+
+    @property
+    def rest(self) -> list[str]:
+        """What is not finished: the block that is still written, or its last line."""
+        if self._rendered:
+            return [printable(line) for line in self._blocks.last_lines(MOST_ROWS)]
+        return ["".join(self._line)] if self._line and self._screen.live else []
+
+    def add(self, piece: str) -> None:
+        self.is_open = True
+        if self._rendered:
+            self._render(self._blocks.feed(piece))
+            return
+        whole, newline, begun = printable(piece).rpartition("\n")
+        if newline:
+            before = self._line if self._screen.live else ()
+            self._screen.write("".join([*before, whole, newline]))
+            self._line.clear()
+        if begun:
+            self._line.append(begun)
+            if not self._screen.live:
+                self._screen.write(begun)
+
+    def end(self) -> None:
+        """Nothing more comes, or something else does first: what is open is finished."""
+        self._render(self._blocks.end())
+        if self._line:
+            self._screen.write("".join([*(self._line if self._screen.live else ()), "\n"]))
+            self._line.clear()
+        self._written = self.is_open = False
+
+    def _render(self, blocks: list[Block]) -> None:
+        if not blocks:
+            return
+        from hookgate.channels.display.rendering import rendered
+
+        for block in blocks:
+            rows = rendered(block, self._columns())
+            self._screen.write("\n".join([*([""] if self._written and not block.tight else []), *rows, ""]))
+            self._written = True
