@@ -241,6 +241,11 @@ def state_directory() -> Path:
     return (Path(base) if base else Path.home() / ".local" / "state") / "hookgate"
 
 
+def history_file() -> Path:
+    """What this user has typed at the terminal."""
+    return state_directory() / "chat-history"
+
+
 def store_file(config: Config) -> Path:
     """The SQLite file of the tool catalog and the descriptions; it need not exist."""
     return Path(config.store.path).expanduser() if config.store.path else state_directory() / "hookgate.db"

@@ -42,7 +42,7 @@ def files_below(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if not path.is_dir()]
 
 
-@pytest.mark.parametrize("way", ["\x04", "/quit\n"])
+@pytest.mark.parametrize("way", ["\x04", "/quit\r"])
 async def test_the_interactive_demo_answers_what_is_typed(tmp_path: Path, way: str) -> None:
     async with open_terminal(tmp_path, "demo", "--interactive", anew=True) as screen:
         await screen.line("weather in Oslo")

@@ -126,8 +126,9 @@ async def converse(
     """Line by line, until the person leaves: where the line is there at all times the next one does not wait."""
     surface = surface or TerminalSurface(terminal)
     terminal.picture = partial(picture, runtime)
-    keyboard.prompt = partial(prompt_text, runtime)
-    keyboard.words = lambda: [f"/{it.name}" for it in runtime.gateway.commands.listed(CHAT)]
+    redact = runtime.agent.around.redactor.text
+    keyboard.prompt, keyboard.keeps = partial(prompt_text, runtime), lambda typed: redact(typed) == typed
+    keyboard.completes = partial(runtime.gateway.commands.completed, CHAT)
     terminal.between(welcome(runtime))
     async with trio.open_nursery() as nursery:
         talk = _Talk(runtime, terminal, keyboard, nursery)

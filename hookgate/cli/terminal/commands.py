@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 import trio
 
@@ -11,7 +12,7 @@ from hookgate.channels.terminal import NAME, Terminal
 from hookgate.cli.agreeing import Put
 from hookgate.cli.terminal import extension_lines
 from hookgate.cli.terminal.help import help_text
-from hookgate.cli.terminal.model import model
+from hookgate.cli.terminal.model import model, models
 from hookgate.cli.terminal.printing import connections, hooks, tools
 from hookgate.loop.commands.own import renew
 from hookgate.loop.commands.table import Command, Invocation, Outcome
@@ -37,7 +38,13 @@ class TerminalCommands:
             Command("tools", "what the model may use", self._says(lambda _it: tools(runtime))),
             Command("hooks", "the hooks and their state", self._says(lambda _it: hooks(runtime))),
             Command("mcp", "the MCP connections", self._says(lambda _it: connections(runtime))),
-            Command("model", which, self._says(lambda it: model(runtime, it.inbound.chat, it.args)), takes=True),
+            Command(
+                "model",
+                which,
+                self._says(lambda it: model(runtime, it.inbound.chat, it.args)),
+                takes=True,
+                completes=partial(models, runtime),
+            ),
             Command("reload-ext", "stop the extensions and load them again", self._reload),
             Command("clear", "begin a new conversation, on an empty screen", self._clear, effect="new"),
             Command("help", "this text", self._says(self._help)),

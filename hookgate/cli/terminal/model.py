@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import trio
+
 from hookgate.assembly.app import Runtime
 from hookgate.assembly.models import models_of, named_model, unknown_of
 from hookgate.protocol.chat import Chat
@@ -23,3 +25,10 @@ def model(runtime: Runtime, chat: Chat, name: str) -> str:
     runtime.gateway.exchange(chat, replace(agent, model=named))
     note = unknown_of(config, named)
     return f"{named} answers from here on." + (f"\n! {note}" if note else "")
+
+
+async def models(runtime: Runtime, _chat: Chat) -> list[str]:
+    """What is known that `/model` could name."""
+    await trio.lowlevel.checkpoint()
+    config = runtime.settings.config
+    return [f"{provider}/{it.id}" for provider in config.providers for it in models_of(config, provider)]

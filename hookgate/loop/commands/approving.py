@@ -28,16 +28,29 @@ WHICH = "Say which one: /pending lists what waits for you."
 def rows(approvals_of: Callable[[Chat], Approvals], keyed: Collection[str] = ()) -> tuple[Command, ...]:
     """They act at once, whatever the conversation does. `keyed`: channels whose people are keys: what one of them has
     allowed would stay when it is gone, so there a yes is for a session at most."""
-    of, deciding = approvals_of, partial(Command, kind="decision", takes=True)
+    of, waiting = approvals_of, partial(_ids_waiting, approvals_of)
+    deciding = partial(Command, kind="decision", takes=True)
     return (
         deciding(
-            "approve", "let a call run", partial(_approved, of, keyed), syntax="ID [once|session|1h|always [WITHIN]]"
+            "approve",
+            "let a call run",
+            partial(_approved, of, keyed),
+            syntax="ID [once|session|1h|always [WITHIN]]",
+            completes=waiting,
         ),
-        deciding("deny", "keep a call from running", partial(_denied, of), syntax="ID [REASON]"),
-        Command("pending", "what waits for your word", partial(_pending, of), takes=True, syntax="[ID]"),
+        deciding("deny", "keep a call from running", partial(_denied, of), syntax="ID [REASON]", completes=waiting),
+        Command(
+            "pending", "what waits for your word", partial(_pending, of), takes=True, syntax="[ID]", completes=waiting
+        ),
         Command("grants", "what was allowed for longer here", partial(_grants, of)),
         Command("whoami", "who you are here: your id, your name, your roles", partial(_whoami, of)),
-        deciding("revoke", "take back what was allowed for longer", partial(_revoked, of), syntax="ID"),
+        deciding(
+            "revoke",
+            "take back what was allowed for longer",
+            partial(_revoked, of),
+            syntax="ID",
+            completes=partial(_ids_granted, of),
+        ),
     )
 
 
@@ -99,6 +112,14 @@ def _waiting(standing: Standing, *, whole: bool) -> str:
     head = f"{stored.id[:SHORT]} {shown.title} ({shown.asked_by}, {shown.chat.session_key})"
     text = f"\n  {shown.text}" if shown.text else ""
     return f"{head}{' ' + said if said else ''}{text}\n  {shown.call.name} {arguments}"
+
+
+async def _ids_waiting(of: Callable[[Chat], Approvals], chat: Chat) -> list[str]:
+    return [it.request.id[:SHORT] for it in await of(chat).decidable(requester(chat))]
+
+
+async def _ids_granted(of: Callable[[Chat], Approvals], chat: Chat) -> list[str]:
+    return [it.id[:SHORT] for it in await _here(of(chat), chat)]
 
 
 async def _grants(of: Callable[[Chat], Approvals], invocation: Invocation) -> str:

@@ -55,6 +55,11 @@ Outcome = str | Outbound | Prompt | Compaction
 """What comes of a command at once: a line for its chat (empty: none), or work that joins the conversation's queue."""
 
 
+async def _nothing(_chat: Chat) -> Iterable[str]:
+    await trio.lowlevel.checkpoint()
+    return ()
+
+
 @dataclass(frozen=True, eq=False)
 class Command:
     """A row. It is found in any case, by an alias too; `extension` is whose it is, empty: hookgate's own.
@@ -63,7 +68,8 @@ class Command:
     the moment it is stored. `may`: the chats, with their senders, that can use it. `takes`: a message with words
     behind the name invokes it as well. `beside`: it may take long, so it runs beside the turns, within
     `Invocation.scope`, and says itself that it was stopped; any other one has acted when its message is taken in.
-    `syntax`: the words behind the name, as help shows them. `known` False: it is no row, and its answer says so.
+    `syntax`: the words behind the name, as help shows them; `completes`: what could be the first of them. `known`
+    False: it is no row, and its answer says so.
     """
 
     name: str
@@ -77,6 +83,7 @@ class Command:
     beside: bool = False
     extension: str = ""
     syntax: str = ""
+    completes: Callable[[Chat], Awaitable[Iterable[str]]] = _nothing
     known: bool = True
 
     @property
@@ -147,6 +154,15 @@ class Commands:
 
     def named(self, name: str, chat: Chat) -> Command | None:
         return next((it for it in self.listed(chat) if name.lower() in it.names), None)
+
+    async def completed(self, chat: Chat, text: str) -> list[str]:
+        """What a line that begins so could become: a command, or one with what may stand behind it."""
+        name, blank, begins = text.partition(" ")
+        if not blank:
+            return [f"/{it.name}" for it in self.listed(chat) if f"/{it.name}".startswith(name)]
+        command = self.named(name[1:], chat)
+        words = await command.completes(chat) if command is not None and command.takes else ()
+        return [f"{name} {word}" for word in words if word.startswith(begins)]
 
     def read(self, inbound: Inbound) -> Invocation | None:
         """The command that a message is; None for everything else."""

@@ -1,8 +1,10 @@
-"""What Tab makes of what has been typed so far."""
+"""What Tab makes of what has been typed so far: a command, what stands behind one, or the name of a file."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
@@ -11,6 +13,8 @@ from prompt_toolkit.document import Document
 if TYPE_CHECKING:
     from hookgate.cli.terminal.keyboard.edited import EditedKeyboard
 
+MOST = 200
+
 
 class LineCompleter(Completer):
     def __init__(self, keyboard: EditedKeyboard) -> None:
@@ -18,8 +22,35 @@ class LineCompleter(Completer):
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
         typed = document.text_before_cursor
-        if not typed.startswith("/") or len(typed.split()) > 1:
-            return
-        for word in self._keyboard.words():
-            if word.startswith(typed):
-                yield Completion(f"{word} ", -len(typed), display=word)
+        if typed.startswith("/") and "\n" not in typed:
+            found = [*self._keyboard.complete(typed)][:MOST]
+            yield from (Completion(f"{line} ", -len(typed), display=line.split()[-1]) for line in sorted(found))
+            if found:
+                return
+        word = typed.split()[-1] if typed and not typed[-1].isspace() else ""
+        if word.startswith("@") or "/" in word:
+            yield from _files(word.removeprefix("@"))
+
+
+def _files(typed: str) -> Iterator[Completion]:
+    """Those that begin as typed, from the working directory on; a folder goes on."""
+    folder, _, begins = typed.rpartition("/")
+    place = Path(f"{folder}/" if folder or typed.startswith("/") else ".").expanduser()
+    for name, is_folder in sorted(_listed(place, begins)):
+        yield Completion(name + ("/" if is_folder else " "), -len(begins), display=name + ("/" if is_folder else ""))
+
+
+def _listed(place: Path, begins: str) -> Iterator[tuple[str, bool]]:
+    found = 0
+    try:
+        with os.scandir(place) as entries:
+            for entry in entries:
+                hidden = entry.name.startswith(".") and not begins.startswith(".")
+                # What a line cannot show is not typed by itself either.
+                if entry.name.startswith(begins) and not hidden and entry.name.isprintable():
+                    yield entry.name, entry.is_dir()
+                    found += 1
+                if found == MOST:
+                    return
+    except OSError:
+        return

@@ -5,11 +5,23 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from math import inf
+from pathlib import Path
 
 import trio
 
 from hookgate.channels.panels import Key
+from hookgate.channels.printable import printable
+from hookgate.cli.terminal.keyboard.history import History
+from hookgate.cli.terminal.keyboard.keyboard import Completes, nothing
 from hookgate.cli.terminal.keyboard.live import LiveScreen, Posts
+
+COMPLETE_S = 0.5
+"""What takes longer completes nothing: nobody can type meanwhile."""
+
+
+def kept(text: str) -> bool:
+    """Whether it is one for the history, as shells have it: what begins with a blank is not."""
+    return bool(text.strip()) and not text.startswith(" ")
 
 
 class _Question:
@@ -19,19 +31,21 @@ class _Question:
 
 
 class EditedKeyboard:
-    """`ahead`: what was typed before there was an editor. What begins with `on_` is called in the loop's thread, by
-    what the editor tells it."""
+    """`ahead`: what was typed before there was an editor; `history`: where messages are kept. What begins with `on_`
+    is called in the loop's thread, by what the editor tells it."""
 
     person = edits = True
 
-    def __init__(self, ahead: str) -> None:
+    def __init__(self, ahead: str, history: Path) -> None:
         self.ahead = ahead
+        self.keeps: Callable[[str], bool] = lambda _text: False
+        self.completes: Completes = nothing
         self.prompt: Callable[[], str] = str
-        self.words: Callable[[], Sequence[str]] = tuple
         self.line: Callable[[], str] = str
         """What has been typed so far; the editor's own."""
         self.posts = Posts()
         self.screen = LiveScreen(self.posts)
+        self.history = History(history, lambda line: self.screen.write(printable(line) + "\n"))
         self._token = trio.lowlevel.current_trio_token()
         self._said, self._lines = trio.open_memory_channel[str](inf)
         self._question: _Question | None = None
@@ -105,6 +119,21 @@ class EditedKeyboard:
     def on_line(self, text: str) -> None:
         self._sent = True
         self._said.send_nowait(text)
+        if kept(text) and self.keeps(text):
+            self.posts(lambda editor: editor.keep(text))
+
+    def complete(self, text: str) -> Sequence[str]:
+        """For the editor, in its thread: what the line could become that so begins."""
+
+        async def soon() -> Sequence[str]:
+            with trio.move_on_after(COMPLETE_S):
+                return await self.completes(text)
+            return ()
+
+        try:
+            return trio.from_thread.run(soon, trio_token=self._token)
+        except (trio.RunFinishedError, trio.Cancelled):
+            return ()
 
     def on_answer(self, text: str | None) -> None:
         if self._question is not None:

@@ -6,14 +6,14 @@ import os
 import signal
 import sys
 import termios
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from functools import partial
 from time import monotonic
 from typing import Any
 
 import structlog
-from prompt_toolkit import Application, search
+from prompt_toolkit import Application, history, search
 from prompt_toolkit.application.run_in_terminal import in_terminal
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.data_structures import Size
@@ -28,7 +28,8 @@ from hookgate.channels.printable import printable
 from hookgate.cli.printing import screen_size
 from hookgate.cli.terminal.keyboard.bindings import bindings
 from hookgate.cli.terminal.keyboard.completing import LineCompleter
-from hookgate.cli.terminal.keyboard.edited import EditedKeyboard
+from hookgate.cli.terminal.keyboard.edited import EditedKeyboard, kept
+from hookgate.cli.terminal.keyboard.history import History
 from hookgate.cli.terminal.keyboard.layout import GOES_ON, fitted, layout
 
 log = structlog.get_logger("hookgate.terminal")
@@ -57,7 +58,8 @@ class Editor:
     history keeps."""
 
     def __init__(self, keyboard: EditedKeyboard, terminal: str) -> None:
-        self.message = Buffer(LineCompleter(keyboard), name="message", multiline=True)
+        completer, messages = LineCompleter(keyboard), _Kept(keyboard.history)
+        self.message = Buffer(completer, name="message", multiline=True, history=messages)
         self.answer = Buffer(name="answer", multiline=False)
         self.question: str | None = None
         self.pressing = False
@@ -171,6 +173,9 @@ class Editor:
         self.pressing = pressing
         self.draw()
 
+    def keep(self, message: str) -> None:
+        self._keyboard.history.add(message)
+
     def insert(self, text: str) -> None:
         if self.message.text:
             self._inserted = text
@@ -229,7 +234,8 @@ class Editor:
             return
         text = self.message.text
         keyboard.screen.write(f"{self.prompt}{printable(text)}".replace("\n", f"\n{GOES_ON}") + "\n")
-        self.message.append_to_history()
+        if kept(text):
+            self.message.append_to_history()
         self.clear()
         tell(lambda: keyboard.on_line(text))
 
@@ -247,6 +253,20 @@ class Editor:
 
     def pressed(self, key: Key) -> None:
         self._keyboard.tell(lambda: self._keyboard.on_key(key))
+
+
+class _Kept(history.History):
+    """What was kept by chats before this one. What is typed in this one is written when it is known that it may."""
+
+    def __init__(self, kept: History) -> None:
+        super().__init__()
+        self._kept = kept
+
+    def load_history_strings(self) -> Iterable[str]:
+        return reversed(self._kept.read())
+
+    def store_string(self, string: str) -> None:
+        pass
 
 
 class _Output(Vt100_Output):

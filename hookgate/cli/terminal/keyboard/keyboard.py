@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import Protocol
 
@@ -10,6 +10,14 @@ import trio
 
 from hookgate.channels.panels import Key
 from hookgate.channels.screen import Screen
+
+Completes = Callable[[str], Awaitable[Sequence[str]]]
+
+
+async def nothing(_text: str) -> Sequence[str]:
+    """Completes no line."""
+    await trio.lowlevel.checkpoint()
+    return ()
 
 
 class Keyboard(Protocol):
@@ -20,8 +28,10 @@ class Keyboard(Protocol):
     edits: bool
     prompt: Callable[[], str]
     """What stands before the line. It may be called in any thread."""
-    words: Callable[[], Sequence[str]]
-    """What Tab completes at the start of a line."""
+    completes: Completes
+    """What a line that begins so could become, whole; called in the loop's thread."""
+    keeps: Callable[[str], bool]
+    """Whether a message may be kept for later chats."""
 
     @property
     def screen(self) -> Screen: ...

@@ -33,7 +33,7 @@ async def open_keyboard() -> AsyncGenerator[Keyboard]:
             yield plain
         return
     with _quiet() as ahead:
-        keyboard = EditedKeyboard(ahead)
+        keyboard = EditedKeyboard(ahead, configuration.history_file())
         thread = threading.Thread(target=partial(_run, keyboard), daemon=True, name="keyboard")
         thread.start()
         try:

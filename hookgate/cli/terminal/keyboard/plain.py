@@ -11,7 +11,7 @@ import sys
 import termios
 import threading
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, nullcontext, suppress
 from functools import partial
 from queue import SimpleQueue
@@ -21,6 +21,7 @@ import trio
 from hookgate.channels.panels import Key
 from hookgate.channels.screen import Plain
 from hookgate.cli.printing import write
+from hookgate.cli.terminal.keyboard.keyboard import Completes, nothing
 from hookgate.protocol.framing import LineSplitter
 
 READ_BYTES = 1 << 16
@@ -35,7 +36,8 @@ class PlainKeyboard:
     def __init__(self, lines: trio.MemoryReceiveChannel[str], wanted: SimpleQueue[str], *, person: bool) -> None:
         self.person = person
         self.prompt: Callable[[], str] = str
-        self.words: Callable[[], Sequence[str]] = tuple
+        self.completes: Completes = nothing
+        self.keeps: Callable[[str], bool] = bool
         self.screen = Plain(write)
         self._lines = lines
         self._wanted = wanted

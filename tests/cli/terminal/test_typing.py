@@ -1,0 +1,184 @@
+"""The input line of a chat as people are used to it: what is typed, pasted, searched for, completed and kept."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.cli.program import Screen, configured, open_terminal
+from tests.model_server import ModelServer, hang, open_model_server, says
+from tests.processes import until
+
+SIZE = ROWS, COLUMNS = 24, 80
+ENTER, CTRL_C, CTRL_J, CTRL_R, ALT_ENTER, UP = "\r", "\x03", "\n", "\x12", "\x1b\r", "\x1b[A"
+KEPT = ".local/state/hookgate/chat-history"
+
+
+def last(row: str) -> Callable[[list[str]], bool]:
+    return lambda rows: bool(rows) and rows[-1] == row
+
+
+def said(server: ModelServer) -> list[str]:
+    """The last message of each request."""
+    return [it.body["messages"][-1]["content"] for it in server.requests]
+
+
+@asynccontextmanager
+async def chat(folder: Path, *answers: str) -> AsyncGenerator[tuple[ModelServer, Screen]]:
+    """At its prompt; left with /quit, as a person would."""
+    async with (
+        open_model_server(*map(says, answers)) as server,
+        open_terminal(configured(folder, server.base_url), "chat", size=SIZE) as screen,
+    ):
+        await screen.stands(SIZE, last(">"))
+        yield server, screen
+        await screen.stands(SIZE, last(">"))
+        await screen.type(f"/quit{ENTER}")
+        assert await screen.ends() == 0
+
+
+async def answered(screen: Screen, text: str) -> None:
+    await screen.stands(SIZE, lambda rows: text in rows and rows[-1] == ">")
+
+
+# --- lines --------------------------------------------------------------------------------------------------
+
+
+async def test_a_message_may_have_several_lines_however_they_are_added(tmp_path: Path) -> None:
+    async with chat(tmp_path, "Read.") as (server, screen):
+        await screen.type(f"one{ALT_ENTER}two{CTRL_J}three\\{ENTER}four")
+        rows = await screen.stands(SIZE, last("  four"))
+        assert rows[-4:] == ["> one", "  two", "  three", "  four"]
+        await screen.type(ENTER)
+        await answered(screen, "Read.")
+    assert said(server) == ["one\ntwo\nthree\nfour"]
+
+
+async def test_what_is_pasted_is_one_message_and_is_sent_by_enter_alone(tmp_path: Path) -> None:
+    async with chat(tmp_path, "Read.") as (server, screen):
+        await screen.type("\x1b[200~first\r\nsecond\n\tthird\n\x1b[201~")
+        await screen.stands(SIZE, lambda rows: "  second" in rows)
+        assert not server.requests
+        await screen.type(ENTER)
+        await answered(screen, "Read.")
+    assert said(server) == ["first\nsecond\n\tthird"]
+
+
+async def test_what_is_typed_while_an_answer_streams_stays_in_its_own_line_and_comes_next(tmp_path: Path) -> None:
+    async with (
+        open_model_server(hang(says("Good ", "morning."), 2), says("Again.")) as server,
+        open_terminal(configured(tmp_path, server.base_url), "chat", size=SIZE) as screen,
+    ):
+        await screen.stands(SIZE, last(">"))
+        await screen.type(f"hello{ENTER}")
+        await screen.stands(SIZE, lambda rows: rows[-2:] == ["Good", ">"])
+        await screen.type("next")
+        rows = await screen.stands(SIZE, last("> next"))
+        assert rows[-2] == "Good"
+        await screen.type(ENTER)
+        await screen.stands(SIZE, lambda rows: any("waits for its end" in row for row in rows))
+        await screen.type(f"/stop{ENTER}")
+        await answered(screen, "Again.")
+        await screen.type(f"/quit{ENTER}")
+        assert await screen.ends() == 0
+    assert said(server) == ["hello", "next"]
+
+
+# --- history ------------------------------------------------------------------------------------------------
+
+
+async def test_a_search_that_is_left_sends_nothing_and_the_next_question_is_the_one_on_the_screen(
+    tmp_path: Path,
+) -> None:
+    async with chat(tmp_path, "One.", "Two.", "Three.") as (server, screen):
+        await screen.type(f"an old question{ENTER}")
+        await answered(screen, "One.")
+        await screen.type(f"{CTRL_R}old")
+        await screen.stands(SIZE, lambda rows: rows[-2:] == ["> an old question", "search: old"])
+        await screen.type(CTRL_C)
+        await screen.stands(SIZE, last(">"))
+        await screen.type(f"a new one{ENTER}")
+        await answered(screen, "Two.")
+        await screen.type(f"{CTRL_R}old{ENTER}")
+        await screen.stands(SIZE, last("> an old question"))
+        await screen.type(ENTER)
+        await answered(screen, "Three.")
+    assert said(server) == ["an old question", "a new one", "an old question"]
+
+
+async def test_what_was_typed_is_there_in_the_next_chat_but_no_answer_no_secret_and_nothing_behind_a_blank(
+    tmp_path: Path,
+) -> None:
+    token = "ghp_" + "a1B2" * 9
+    async with chat(tmp_path, "One.", "Two.", "Three.") as (_server, screen):
+        for number, typed in (("One.", "first\nline"), ("Two.", " behind a blank"), ("Three.", f"token {token}")):
+            await screen.type(typed + ENTER)
+            await answered(screen, number)
+    kept = tmp_path / KEPT
+    assert [json.loads(line) for line in kept.read_text().splitlines()] == ["first\nline", "/quit"]
+    assert kept.stat().st_mode & 0o777 == 0o600
+    async with chat(tmp_path) as (_server, screen):
+        await screen.type(UP * 2)
+        await screen.stands(SIZE, lambda rows: rows[-2:] == ["> first", "  line"])
+        await screen.type(CTRL_C)
+
+
+@pytest.mark.parametrize("broken", ["lines", "folder"])
+async def test_a_history_that_is_broken_is_a_line_and_no_end(tmp_path: Path, broken: str) -> None:
+    kept = tmp_path / KEPT
+    kept.parent.mkdir(parents=True)
+    if broken == "folder":
+        kept.mkdir()
+    else:
+        kept.write_bytes(b'"whole"\n\xff\xfe\n{"no": "text"}\n')
+    async with chat(tmp_path, "One.") as (_server, screen):
+        told = "the history is not kept" if broken == "folder" else "2 lines of the history"
+        await screen.stands(SIZE, lambda rows: any(told in row for row in rows))
+        await screen.type(f"hello{ENTER}")
+        await answered(screen, "One.")
+        await screen.type(UP * (1 if broken == "folder" else 2))
+        await screen.stands(SIZE, last("> hello" if broken == "folder" else "> whole"))
+        await screen.type(CTRL_C)
+
+
+# --- completion ---------------------------------------------------------------------------------------------
+
+
+async def test_tab_completes_commands_what_stands_behind_them_and_files(tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "today.md").touch()
+    more = '[models."p/large"]\ncontext_window = 1\n[models."p/little"]\ncontext_window = 1\n'
+    configured(tmp_path, "http://127.0.0.1:9/v1", more)
+    async with open_terminal(tmp_path, "chat", size=SIZE) as screen:
+        await screen.stands(SIZE, last(">"))
+        await screen.type("/mo\tp/li\t")
+        await screen.stands(SIZE, last("> /model p/little"))
+        await screen.type(f"{CTRL_C}look at @no\tto\tnow")
+        await screen.stands(SIZE, last("> look at @notes/today.md now"))
+        await screen.type(f"{CTRL_C}/re\t")
+        await screen.stands(SIZE, lambda rows: any("/revoke" in row for row in rows))
+        await screen.type(f"{CTRL_C}/quit{ENTER}")
+        assert await screen.ends() == 0
+
+
+# --- how it ends --------------------------------------------------------------------------------------------
+
+
+async def test_a_terminal_without_control_sequences_gets_lines_and_none_of_them(tmp_path: Path) -> None:
+    async with (
+        open_model_server(says("Hello.")) as server,
+        open_terminal(configured(tmp_path, server.base_url), "chat", variables={"TERM": "dumb"}) as screen,
+    ):
+        await screen.sees("> ")
+        await screen.type("hello\n")
+        await screen.sees("Hello.")
+        await screen.sees("> ")
+        await screen.type("/quit\n")
+        assert await screen.ends() == 0
+    assert "\x1b" not in screen.raw
+    await until(lambda: not os.path.exists(f"/proc/{screen.process.pid}"))
