@@ -163,6 +163,7 @@ class _Talk:
         self.warned = not keyboard.person
         self._runtime, self._terminal, self._keyboard = runtime, terminal, keyboard
         self._nursery = nursery
+        keyboard.busy = lambda: self.busy
 
     def commands(self) -> TerminalCommands:
         tell = self._terminal.between if self._keyboard.edits else to_stderr
@@ -203,9 +204,8 @@ class _Talk:
         await show_diff(self._runtime, self._terminal.screen.write)
 
     def interrupted(self) -> None:
-        """Ctrl-C ends the turn; else it takes away what is typed; a second one while a turn ends, or two at the
-        prompt, end the program."""
-        if self._runtime.gateway.stop(CHAT.session_key) or (not self.busy and self._keyboard.clear()):
+        """Ctrl-C ends the turn; a second one while it ends, or two at the prompt, end the program."""
+        if self._runtime.gateway.stop(CHAT.session_key):
             return
         if self.warned or self.busy:
             self.leave()
@@ -218,6 +218,7 @@ class _Talk:
 
     @property
     def busy(self) -> bool:
+        """A turn runs."""
         session = self._runtime.gateway.sessions.get(CHAT.session_key)
         return session is not None and session.busy
 

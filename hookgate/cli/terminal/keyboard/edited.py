@@ -40,6 +40,7 @@ class EditedKeyboard:
         self.ahead = ahead
         self.keeps: Callable[[str], bool] = lambda _text: False
         self.completes: Completes = nothing
+        self.busy: Callable[[], bool] = bool
         self.prompt: Callable[[], str] = str
         self.line: Callable[[], str] = str
         """What has been typed so far; the editor's own."""
@@ -78,12 +79,6 @@ class EditedKeyboard:
 
     def insert(self, text: str) -> None:
         self.posts(lambda editor: editor.insert(text))
-
-    def clear(self) -> bool:
-        typed = bool(self.line())
-        if typed:
-            self.posts(lambda editor: editor.clear())
-        return typed
 
     @contextmanager
     def keys(self) -> Generator[trio.MemoryReceiveChannel[Key]]:

@@ -248,7 +248,11 @@ class Editor:
             self._keyboard.tell(self._keyboard.on_end)
 
     def interrupt(self) -> None:
-        """Whatever Ctrl-C does where the terminal makes a signal of it."""
+        """What has been typed goes, where nothing runs; else it is what it is where the terminal makes a signal of
+        it."""
+        if self.question is None and self.message.text and not self._keyboard.busy():
+            self.clear()
+            return
         os.kill(os.getpid(), signal.SIGINT)
 
     def pressed(self, key: Key) -> None:

@@ -33,6 +33,9 @@ class Keyboard(Protocol):
     keeps: Callable[[str], bool]
     """Whether a message may be kept for later chats."""
 
+    busy: Callable[[], bool]
+    """Whether something runs that Ctrl-C ends; else it takes away what has been typed. In any thread."""
+
     @property
     def screen(self) -> Screen: ...
 
@@ -51,10 +54,6 @@ class Keyboard(Protocol):
 
     def insert(self, text: str) -> None:
         """It stands in the line as if it had been typed, as soon as the line is empty."""
-        ...
-
-    def clear(self) -> bool:
-        """Take away what has been typed of the line; False where there is nothing."""
         ...
 
     def keys(self) -> AbstractContextManager[trio.MemoryReceiveChannel[Key]]:

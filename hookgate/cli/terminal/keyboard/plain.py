@@ -38,6 +38,7 @@ class PlainKeyboard:
         self.prompt: Callable[[], str] = str
         self.completes: Completes = nothing
         self.keeps: Callable[[str], bool] = bool
+        self.busy: Callable[[], bool] = bool
         self.screen = Plain(write)
         self._lines = lines
         self._wanted = wanted
@@ -69,9 +70,6 @@ class PlainKeyboard:
 
     def insert(self, text: str) -> None:
         write(f"{text}\n")
-
-    def clear(self) -> bool:
-        return False
 
     def keys(self) -> AbstractContextManager[trio.MemoryReceiveChannel[Key]]:
         """None come here."""
