@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import sys
-import termios
 from collections.abc import Awaitable, Callable
+from functools import partial
 
-from hookgate.channels.dialogue import VIEW, YES_OR_NO, Dialogue
+import trio
+
+from hookgate.channels.dialogue import YES_OR_NO, Console, Dialogue, hold
 from hookgate.channels.printable import one_line
 from hookgate.channels.question import Question
-from hookgate.cli.printing import failed, screen_size
+from hookgate.cli.printing import failed
+from hookgate.cli.terminal.pager import view
+from hookgate.cli.terminal.seat import open_seat
 
 Put = Callable[[Dialogue], Awaitable[str | None]]
 """Asks a person; None where nobody can answer any more."""
@@ -23,28 +27,12 @@ def yes_or_no(what: str) -> str:
 
 def agreed(question: Question) -> bool:
     """Waits for the person. Where none sits there it is a no, which is said."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        failed(NOBODY)
-        return False
-    dialogue = Dialogue(question, YES_OR_NO)
-    answer = None
-    while answer is None:
-        size = screen_size()
-        sys.stdout.write(dialogue.text(size))
-        # What was typed before the question stood there is no answer to it.
-        termios.tcflush(sys.stdin, termios.TCIFLUSH)
-        try:
-            typed = input(dialogue.prompt)
-        except EOFError:
+    with open_seat() as seat:
+        if seat is None:
+            failed(NOBODY)
             return False
-        if screen_size() == size:
-            answer = dialogue.hear(typed)
-        else:
-            dialogue.again()
-        if answer == VIEW:
-            dialogue.unfold()
-            answer = None
-    return answer == "yes"
+        console = Console(seat.write, seat.ask, seat.size, partial(view, screen=seat.descriptor))
+        return trio.run(hold, Dialogue(question, YES_OR_NO), console) == "yes"
 
 
 def agreed_line(what: str) -> bool:

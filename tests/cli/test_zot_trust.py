@@ -67,14 +67,14 @@ async def yes(_dialogue: Dialogue) -> str | None:
 
 
 async def test_where_nobody_is_asked_each_folder_is_read_once(here: Here) -> None:
-    found = await introduce(Config(), here.flags, nobody)
+    found = await introduce(Config(), here.flags, nobody, pytest.fail)
     assert replace(here, flags=replace(here.flags, found=found)).spec.name == "ext"
     assert here.read == [here.directory]
 
 
 async def test_after_a_question_all_is_looked_at_again(here: Here) -> None:
     extension(here.directory.parent, "new")
-    assert await introduce(Config(), here.flags, yes) is None
+    assert await introduce(Config(), here.flags, yes, pytest.fail) is None
     plans = Extensions(Config(), here.flags, Joints(Registry(), ())).plans
     assert [plan.spec.name for plan in plans] == ["ext", "new"]
 
