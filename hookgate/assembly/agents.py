@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from functools import partial
+from functools import lru_cache, partial
 
 from hookgate import config as configuration
 from hookgate.approvals.people import People
@@ -140,7 +140,8 @@ def _make_agent(config: Config, section: AgentSection, parts: AgentParts, tools:
         text_calls=section.text_tool_calls,
         around=parts.tools.around,
         selection=delegating.selection_of(config, section, tools, parts.tools.selection),
-        known_model=partial(model_of, config),
+        # Asked at each model call.
+        known_model=lru_cache(partial(model_of, config)),
         unknown_of=partial(unknown_of, config),
         kinds={name: it.kind for name, it in config.channels.items()},
         compact_at=section.compact_at,

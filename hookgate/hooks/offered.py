@@ -12,6 +12,9 @@ from hookgate.protocol.events.payloads import HookFailed
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values import LLMRequest, Step, ToolSpec
 
+MAX_KNOWN = 1024
+"""Tools of hooks that are known to be usable."""
+
 log = structlog.get_logger("hookgate.hooks")
 
 
@@ -22,6 +25,7 @@ class Offered:
         self._problem = problem
         self._emit = emit
         self._told: set[tuple[str, str]] = set()
+        self._fine: dict[tuple[str, str], ToolSpec] = {}
 
     def declared(self, mounts: Sequence[Mount], step: Step, request: LLMRequest) -> LLMRequest:
         """With the tools that hooks declared at hello, where their match covers this chat and model."""
@@ -50,9 +54,17 @@ class Offered:
         return request if tools == request.tools else replace(request, tools=tools)
 
     def _is_fine(self, mount: Mount, step: Step, spec: ToolSpec) -> bool:
+        place = (mount.name, spec.name)
+        # A hook adds the same tool to each request.
+        if self._fine.get(place) == spec:
+            return True
         problem = self._problem(spec)
-        if problem is not None and (mount.name, spec.name) not in self._told:
-            self._told.add((mount.name, spec.name))
+        if problem is None:
+            if len(self._fine) >= MAX_KNOWN:
+                self._fine.clear()
+            self._fine[place] = spec
+        elif place not in self._told:
+            self._told.add(place)
             self._emit(HookFailed(mount.name, Stage.BEFORE_LLM, problem, "continue"), step)
             log.warning("hook_tool_refused", hook=mount.name, tool=spec.name, reason=problem)
         return problem is None

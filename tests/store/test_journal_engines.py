@@ -645,3 +645,33 @@ async def test_a_name_has_one_key_for_a_channel_until_it_is_revoked(opened: Open
         assert await journal.keys.revoke(key, "operator")
         assert not await journal.keys.revoke(key, "operator")
         assert await journal.keys.keep(other)
+
+
+async def test_a_claim_brings_what_was_said_to_whoever_has_missed_it(journal: Journal) -> None:
+    claim = await claimed(journal, "first")
+    await journal.work.append(claim, [Draft(Message("user", "first"))])
+    await journal.work.complete(claim, "answered", [Draft(Message("assistant", "done"))])
+
+    async def again(text: str, known: int | None) -> Claim:
+        message = await accepted(journal, text)
+        claim = await journal.work.claim("g", 60, message.conversation, message.id, known)
+        assert claim is not None
+        await journal.work.complete(claim, "answered")
+        return claim
+
+    missed, had, unasked = await again("a", -1), await again("b", claim.fence + 1), await again("c", None)
+    assert missed.stored == await journal.work.load(claim.conversation)
+    assert [it.message.content for it in missed.stored.entries] == ["first", "done"]
+    assert (had.stored, unasked.stored) == (None, None)
+
+
+async def test_a_claim_says_whether_something_newer_has_begun(journal: Journal) -> None:
+    old = await accepted(journal, "old")
+    claim = await journal.work.claim("g", 60, old.conversation, old.id, -1)
+    assert claim is not None
+    assert claim.latest
+    await journal.work.release(claim)
+    await journal.intake.accept(Arrival(Inbound(CHAT, ""), "agent", "n", kind="command", effect="new"))
+    passed = await journal.work.claim("g", 60, old.conversation, known=-1)
+    assert passed is not None
+    assert not passed.latest

@@ -14,7 +14,7 @@ from hookgate.loop.delivery.outlet import Outlet
 from hookgate.loop.doors.doors import SHUT_OUT
 from hookgate.loop.model.compaction import compacted
 from hookgate.loop.sessions.carried import Carried
-from hookgate.loop.sessions.claims import BY, LEASE_S, begin_anew
+from hookgate.loop.sessions.claims import LEASE_S, accepted_for, taken_up
 from hookgate.loop.sessions.jobs import RENEWED, STOPPED, Compaction, End, Job, Jobs, Prompt
 from hookgate.loop.sessions.transcript import Transcript
 from hookgate.loop.slots import Shared, Slot
@@ -25,7 +25,7 @@ from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.errors import SessionAborted
 from hookgate.protocol.events.inside import SessionBegan, SessionEnded
-from hookgate.protocol.journal.values import Arrival, Conversation, Fenced, Outcome
+from hookgate.protocol.journal.values import Conversation, Fenced, Outcome
 from hookgate.protocol.values import Message, Step
 from hookgate.tools import call_context
 from hookgate.tools.memo import Memo
@@ -230,20 +230,21 @@ class Session:
     async def _begin(self, job: Job) -> Transcript:
         """What the job is written to, from here on by nobody else; what was said is the first of it. Raises Fenced
         where it has ended, or somebody else has it."""
-        conversation, message = await self._accepted(job.work)
-        transcript = self.transcript
-        # One that never held a word may have been passed over: by a new conversation that began before a crash.
-        if transcript.conversation != conversation or not transcript.loaded:
-            transcript = Transcript(self._shared.journal.work, conversation)
-            current = await self._shared.journal.intake.conversation(self.key, conversation.agent)
-            self.transcript = transcript if conversation == current else self.transcript
-        claim = await self._shared.journal.work.claim(BY, LEASE_S, conversation, message)
-        if claim is None:
+        journal, before, home = self._shared.journal, self.transcript, Conversation(self.key, self.agent.name)
+        conversation, message = await accepted_for(journal.intake, job.work, home, anew=self._renewed)
+        self._renewed = False
+        taken = await taken_up(journal.work, before, conversation, message)
+        if taken is None:
+            if await journal.intake.conversation(self.key, conversation.agent) == conversation != before.conversation:
+                self.transcript = Transcript(journal.work, conversation)
             # A message that is given up leaves a line for its chat, and what had joined it waits again.
             self._outlet.delivery.wake(job.work.chat)
             await self._queue_again()
             raise Fenced(conversation.id)
-        await transcript.take(claim)
+        transcript, claim = taken
+        # One that never held a word may have been passed over: by a new conversation that began before a crash.
+        if claim.latest and self.transcript is before:
+            self.transcript = transcript
         if isinstance(job.work, Prompt) and not claim.first and not self.agent.gate.judges_messages:
             said = job.work.inbound
             if said.replaces:
@@ -253,17 +254,6 @@ class Session:
             job.stopped = job.stopped or STOPPED
             job.scope.cancel()
         return transcript
-
-    async def _accepted(self, work: Prompt | Compaction) -> tuple[Conversation, str]:
-        """Where it belongs, and the message's id; a message that no gateway has taken in is accepted now."""
-        intake, agent = self._shared.journal.intake, self.agent.name
-        if self._renewed:
-            await begin_anew(intake, work.chat, agent)
-            self._renewed = False
-        if isinstance(work, Compaction):
-            return await intake.conversation(self.key, agent), ""
-        accepted = work.accepted or await intake.accept(Arrival(work.inbound, agent, ""))
-        return accepted.conversation, accepted.id
 
     async def _cut_off(self, job: Job, transcript: Transcript) -> None:
         """Somebody has stopped it. What people have read stays in the conversation, unless a hook takes all back."""

@@ -40,7 +40,8 @@ class Transcript:
         """Records of calls that end with the turn."""
         self.left: dict[str, str] = {}
         """What the model is told of them, by their ids."""
-        self._fence = -1
+        self.fence = -1
+        """Of the last claim; whoever has had that one has read what was said."""
         self._begun = 1
         self._entries: list[Entry] = []
         self._messages: tuple[Message, ...] | None = ()
@@ -53,7 +54,7 @@ class Transcript:
 
     @property
     def loaded(self) -> bool:
-        return self._fence >= 0
+        return self.fence >= 0
 
     @property
     def entries(self) -> Sequence[Entry]:
@@ -89,10 +90,12 @@ class Transcript:
     # --- writing ---
 
     async def take(self, claim: Claim) -> None:
-        """Load it, unless the claim before this one was ours too, and for another message."""
-        if claim.first or claim.after != self._fence:
+        """Load it, unless the claim brings it, or the one before was ours too, and for another message."""
+        if claim.stored is not None:
+            self._loaded(claim.stored)
+        elif claim.first or claim.after != self.fence:
             await self._load()
-        self.claim, self._fence = claim, claim.fence
+        self.claim, self.fence = replace(claim, stored=None), claim.fence
         self._joined, self._read = [], []
         self._forget_cut_off()
         # A summary stands first, and has the highest number.
@@ -165,7 +168,10 @@ class Transcript:
         return [Draft(message) for message in (*unanswered, *messages)]
 
     async def _load(self) -> None:
-        self.stored = await self.work.load(self.conversation)
+        self._loaded(await self.work.load(self.conversation))
+
+    def _loaded(self, stored: Stored) -> None:
+        self.stored = stored
         self._entries, self._messages = list(self.stored.entries), None
         self._measured, self._measured_at = 0, 0
 

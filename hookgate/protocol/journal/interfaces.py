@@ -75,11 +75,19 @@ class Work(Protocol):
     """For sessions."""
 
     async def claim(
-        self, by: str, lease_s: float, conversation: Conversation | None = None, message: str = ""
+        self,
+        by: str,
+        lease_s: float,
+        conversation: Conversation | None = None,
+        message: str = "",
+        known: int | None = None,
     ) -> Claim | None:
         """The oldest unfinished message that nobody works on, what a crash left first; None: nothing to do. With a
         conversation: the right to write there, for this message or for work that none has asked for; None where
         somebody has it, or the message has ended.
+
+        `known`: the fence under which the caller has read what was said there, -1 for none: a short conversation that
+        has gone on since comes with the claim.
 
         A message whose third claim has died becomes a dead letter, its requests are void, and its chat is told.
         """

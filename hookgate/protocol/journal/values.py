@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import Literal
 
 from hookgate.protocol.chat import Inbound, Outbound
@@ -101,7 +102,8 @@ class Claim:
     work that no message has asked for. `attempt` counts from 1 and grows only where a claim died without a new step.
     `stopped`: a person ended it before it could be claimed again, so it is completed without being run. `first`: the
     number of the first entry that was stored for the message; 0: none yet. `after`: the fence of the claim before;
-    who had that one has missed nothing."""
+    who had that one has missed nothing. `latest`: nothing newer has begun where the conversation is. `stored`: what
+    was said, where whoever claims has missed it and it is short."""
 
     conversation: Conversation
     fence: int
@@ -113,6 +115,8 @@ class Claim:
     stopped: bool = False
     first: int = 0
     after: int = 0
+    latest: bool = True
+    stored: Stored | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

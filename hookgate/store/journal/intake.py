@@ -78,7 +78,7 @@ class Intake:
         return await self._engine.write(lead, barrier=True)
 
     async def conversation(self, session: str, agent: str) -> Conversation:
-        return await self._engine.read(lambda tables: current(tables, session, agent))
+        return await self._engine.read(lambda tables: tables.current(session, agent))
 
     async def unfinished(self, kind: ArrivalKind = "message") -> tuple[Unfinished, ...]:
         def unfinished(tables: Tables) -> tuple[Unfinished, ...]:
@@ -108,21 +108,15 @@ def _accept(tables: Tables, arrival: Arrival, key: bytes | None, inbound: bytes)
         stored = tables.one("SELECT number, conversation FROM messages WHERE digest = ?", key)
         if stored is not None:
             return Accepted(id_of(stored[0]), tables.conversation(stored[1]), known=True)
-        begun = current(tables, chat.session_key, arrival.agent)
+        begun = tables.current(chat.session_key, arrival.agent)
         at, generation = tables.kept(begun), begun.generation
         number = tables.add(NEW_MESSAGE, at, *row)
     conversation = Conversation(chat.session_key, arrival.agent, generation)
     if arrival.effect == "none":
         return Accepted(id_of(number), conversation)
     meant = _take_effect(tables, arrival, (number, at), conversation)
-    conversation = current(tables, chat.session_key, arrival.agent)
+    conversation = tables.current(chat.session_key, arrival.agent)
     return Accepted(id_of(number), conversation, meant=tuple(map(id_of, meant)))
-
-
-def current(tables: Tables, session: str, agent: str) -> Conversation:
-    """The one that is going on there."""
-    [generation] = tables.one("SELECT generation FROM generations WHERE session = ?", session) or (0,)
-    return Conversation(session, agent, generation)
 
 
 def _take_effect(tables: Tables, arrival: Arrival, place: tuple[int, int], conversation: Conversation) -> list[int]:

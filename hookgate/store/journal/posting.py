@@ -9,7 +9,6 @@ from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.journal.values import Claim, Row, led_by
 from hookgate.store.journal.encoding import decoded
 from hookgate.store.journal.engine import Engine
-from hookgate.store.journal.intake import current
 from hookgate.store.journal.tables import OPEN_ROW, Tables, id_of, number_of
 
 # What stands in its place, and, in the last column, what the platform calls the message that it answers.
@@ -34,7 +33,7 @@ def post_in_chats(tables: Tables, agent: str, outbox: Sequence[Outbound]) -> Non
     sql = "SELECT c.agent FROM messages m JOIN conversations c ON c.number = m.conversation WHERE m.number = ?"
     [agent] = tables.one(sql, number_of(message)) or (agent,)
     for it in outbox:
-        tables.post(tables.kept(current(tables, it.chat.session_key, agent)), [it])
+        tables.post(tables.kept(tables.current(it.chat.session_key, agent)), [it])
 
 
 class Posting:

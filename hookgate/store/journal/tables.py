@@ -147,6 +147,11 @@ class Tables:
         row = self.one("SELECT session, agent, generation FROM conversations WHERE number = ?", number)
         return Conversation(*row) if row else Conversation("", "")
 
+    def current(self, session: str, agent: str) -> Conversation:
+        """The one that is going on there."""
+        [generation] = self.one("SELECT generation FROM generations WHERE session = ?", session) or (0,)
+        return Conversation(session, agent, generation)
+
     def end(self, message: int, outcome: Outcome, why: str = "") -> bool:
         """The first outcome stands. Requests that it leaves behind are void."""
         ended = self.run("UPDATE messages SET outcome = ? WHERE number = ? AND outcome IS NULL", outcome, message)

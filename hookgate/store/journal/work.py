@@ -14,7 +14,6 @@ from hookgate.protocol.journal.audit import CallAudit
 from hookgate.protocol.journal.values import (
     AlreadyIntended,
     Asked,
-    CallState,
     Claim,
     Conversation,
     Draft,
@@ -30,11 +29,12 @@ from hookgate.protocol.values import Message, ToolResult
 from hookgate.store.journal import claims
 from hookgate.store.journal.audit.calls import note_calls, note_intent
 from hookgate.store.journal.decisions import find_request
-from hookgate.store.journal.encoding import decoded, decoded_answer, encoded
+from hookgate.store.journal.encoding import decoded_answer, encoded
 from hookgate.store.journal.engine import Engine
+from hookgate.store.journal.loading import load, with_stored
 from hookgate.store.journal.schema import FORMAT
-from hookgate.store.journal.tables import Tables, id_of, number_of
-from hookgate.store.journal.transcripts import read_entries, rewind
+from hookgate.store.journal.tables import Tables, number_of
+from hookgate.store.journal.transcripts import rewind
 
 _REPLY = re.compile(r"\d{1,15}")
 
@@ -46,14 +46,25 @@ class Work:
     # --- whose it is ---
 
     async def claim(
-        self, by: str, lease_s: float, conversation: Conversation | None = None, message: str = ""
+        self,
+        by: str,
+        lease_s: float,
+        conversation: Conversation | None = None,
+        message: str = "",
+        known: int | None = None,
     ) -> Claim | None:
         if message:
-            return await self._engine.write(partial(claims.claim_message, message=message, by=by, lease_s=lease_s))
-        if conversation is None:
-            return await self._engine.write(partial(claims.claim_next, by=by, lease_s=lease_s))
-        take = partial(claims.claim_conversation, conversation=conversation, by=by, lease_s=lease_s)
-        return await self._engine.write(take)
+            take = partial(claims.claim_message, message=message)
+        elif conversation is not None:
+            take = partial(claims.claim_conversation, conversation=conversation)
+        else:
+            take = claims.claim_next
+
+        def claim(tables: Tables) -> Claim | None:
+            taken = take(tables, by=by, lease_s=lease_s)
+            return taken if taken is None or known is None else with_stored(tables, taken, known)
+
+        return await self._engine.write(claim)
 
     async def renew(self, claim: Claim, lease_s: float) -> Claim:
         def renew(tables: Tables) -> Claim:
@@ -73,19 +84,7 @@ class Work:
         return await self._engine.write(lambda tables: _join(tables, claim, message, written), barrier=True)
 
     async def load(self, conversation: Conversation) -> Stored:
-        def load(tables: Tables) -> Stored:
-            number = tables.found(conversation)
-            entries, upto = read_entries(tables, number)
-            sql = (
-                "SELECT id, intended, format, result, duration_ns, intent FROM calls "
-                "WHERE conversation = ? AND reply >= ? AND gone = 0 ORDER BY rowid"
-            )
-            rows = tables.all(sql, number, upto)
-            calls = tuple((id_, _state(*rest)) for id_, *rest in rows)
-            joined = tuple((id_of(message), entry) for message, entry in claims.joined(tables, number))
-            return Stored(entries, calls, joined)
-
-        return await self._engine.read(load)
+        return await self._engine.read(lambda tables: load(tables, tables.found(conversation)))
 
     async def append(
         self,
@@ -186,13 +185,6 @@ class Work:
 
 def _encoded(drafts: Sequence[Draft]) -> list[tuple[Draft, bytes]]:
     return [(draft, encoded(draft)) for draft in drafts]
-
-
-def _state(intended: int, format_: int, result: bytes | None, duration_ns: int, intent: bytes | None) -> CallState:
-    if result is not None:
-        return CallState(bool(intended), decoded(ToolResult, format_, result), duration_ns)
-    begun = None if intent is None else decoded(Intent, format_, intent).call
-    return CallState(bool(intended), None, duration_ns, begun)
 
 
 def _digest(asked: Asked) -> bytes:

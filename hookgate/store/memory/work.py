@@ -35,8 +35,22 @@ class Work:
     # --- whose it is ---
 
     async def claim(
-        self, by: str, lease_s: float, conversation: Conversation | None = None, message: str = ""
+        self,
+        by: str,
+        lease_s: float,
+        conversation: Conversation | None = None,
+        message: str = "",
+        known: int | None = None,
     ) -> Claim | None:
+        claim = self._claim(by, lease_s, conversation, message)
+        if claim is None or known is None:
+            return claim
+        its = claim.conversation
+        claim = replace(claim, latest=self._tables.current(its.session, its.agent) == its)
+        missed = claim.after != known or claim.first
+        return replace(claim, stored=self._stored(self._tables.thread(its))) if missed else claim
+
+    def _claim(self, by: str, lease_s: float, conversation: Conversation | None, message: str) -> Claim | None:
         if conversation is not None and not message:
             return self._take(conversation, None, by, lease_s)
         while row := self._free(message):
@@ -108,7 +122,9 @@ class Work:
         return entry
 
     async def load(self, conversation: Conversation) -> Stored:
-        thread = self._tables.thread(conversation)
+        return self._stored(self._tables.thread(conversation))
+
+    def _stored(self, thread: Thread) -> Stored:
         entries, summary = thread.live, thread.summary
         if summary is not None:
             entries = [summary, *(it for it in entries if it.number >= summary.upto and not it.upto)]
