@@ -13,7 +13,7 @@ from hookgate.protocol.journal.values import Conversation, Entry, Row
 from hookgate.protocol.journal.views import ChatRow, Exchange
 from hookgate.store.journal.encoding import decoded
 from hookgate.store.journal.engine import Engine
-from hookgate.store.journal.tables import Tables, id_of
+from hookgate.store.journal.tables import Tables, escaped, id_of
 from hookgate.store.journal.transcripts import read_entry
 
 TEXT = "json_extract(CAST({} AS TEXT), '$.text')"
@@ -23,17 +23,17 @@ LISTED = f"""
     FROM conversations c JOIN messages m ON m.number = (
         SELECT min(number) FROM messages WHERE conversation = c.number AND inbound IS NOT NULL AND kind = 'message'
     )
-    WHERE session >= ?1 AND session < ?1 || char(1114111) AND (?2 = '' OR EXISTS (
+    WHERE session >= ?1 AND session < ?4 AND (?2 = '' OR EXISTS (
         SELECT 1 FROM messages WHERE conversation = c.number AND inbound IS NOT NULL
-        AND {TEXT.format("inbound")} LIKE ?2 ESCAPE char(1)
+        AND {TEXT.format("inbound")} LIKE ?2 ESCAPE '!'
     ) OR EXISTS (
-        SELECT 1 FROM outbox WHERE conversation = c.number AND {TEXT.format("outbound")} LIKE ?2 ESCAPE char(1)
+        SELECT 1 FROM outbox WHERE conversation = c.number AND {TEXT.format("outbound")} LIKE ?2 ESCAPE '!'
     ))
     ORDER BY at DESC LIMIT ?3
 """  # noqa: S608 - constants
 # What was taken back for another one is left out; what a hook kept out is not, since people are told of that.
 MESSAGES = """
-    SELECT number, accepted_at, first, begun OR joined_at, outcome, format, inbound FROM messages
+    SELECT number, accepted_at, first, begun <> 0 OR joined_at <> 0, outcome, format, inbound FROM messages
     WHERE conversation = ? AND inbound IS NOT NULL AND number >= ?
     AND NOT (first < 0 AND coalesce(outcome, '') IN ('answered', 'dropped'))
     ORDER BY number DESC LIMIT ?
@@ -44,7 +44,8 @@ ENTRIES = """
 """
 ROWS = """
     SELECT message, at, id, tries, format, outbound FROM outbox
-    WHERE conversation = ? AND state IS NOT 'open' AND (message >= ? OR (message = 0 AND at >= ?)) ORDER BY number
+    WHERE conversation = ? AND coalesce(state, '') <> 'open' AND (message >= ? OR (message = 0 AND at >= ?))
+    ORDER BY number
 """
 LATER = 100
 """More messages than wait in a chat."""
@@ -83,8 +84,8 @@ class Chats:
 
 
 def read_chats(tables: Tables, sessions: str, search: str = "", most: int = 200) -> tuple[ChatRow, ...]:
-    words = "".join(f"\1{it}" if it in "%_\1" else it for it in search)
-    rows = tables.all(LISTED, sessions, f"%{words}%" if search else "", most)
+    words = escaped(search)
+    rows = tables.all(LISTED, sessions, f"%{words}%" if search else "", most, f"{sessions}\U0010ffff")
     return tuple(ChatRow(Conversation(s, a, g), text, at) for s, a, g, text, at in rows)
 
 

@@ -25,7 +25,9 @@ NEW_REQUEST = """
     VALUES (?, ?, ?, ?, ?, 'open', ?, ?, ?, ?, ?)
 """
 
-
+NEW_GRANT = """
+    INSERT INTO grants (id, session, ends_at, format, body) VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING
+"""
 EXPIRED = "UPDATE requests SET state = 'expired', why = ? WHERE id = ? AND state = 'open'"
 
 
@@ -75,7 +77,7 @@ class Decisions:
         return tuple(why for (why,) in await self._engine.read(lambda tables: tables.all(sql, request)))
 
     async def grant(self, grant: StoredGrant) -> None:
-        sql, body = "INSERT OR IGNORE INTO grants VALUES (?, ?, ?, ?, ?)", encoded(grant)
+        sql, body = NEW_GRANT, encoded(grant)
         row = (grant.id, grant.session, grant.until, FORMAT, body)
 
         def give(tables: Tables) -> None:

@@ -17,8 +17,8 @@ GOING_ON = """
     AND generation = coalesce((SELECT generation FROM generations WHERE session = ?1), 0)
 """
 NEW_MESSAGE = """
-    INSERT OR IGNORE INTO messages (conversation, digest, kind, accepted_at, format, inbound)
-    VALUES (?, ?, ?, ?, ?, ?)
+    INSERT INTO messages (conversation, digest, kind, accepted_at, format, inbound)
+    VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (digest) DO NOTHING
 """
 """Nothing where it is known. A chat waits for it, and RETURNING would make it half as long again."""
 
@@ -33,6 +33,15 @@ UNSETTLED = """
     SELECT m.number, m.format, m.inbound, c.session, c.agent, c.generation
     FROM messages m JOIN conversations c ON c.number = m.conversation
     WHERE m.outcome IS NULL AND m.kind <> 'message' AND m.kind = ? ORDER BY m.number
+"""
+
+KEEP_OFFSET = """
+    INSERT INTO offsets (channel, account, "offset") VALUES (?, ?, ?)
+    ON CONFLICT (channel, account) DO UPDATE SET "offset" = excluded."offset"
+"""
+BEGIN_ANEW = """
+    INSERT INTO generations (session, generation) VALUES (?, ?)
+    ON CONFLICT (session) DO UPDATE SET generation = excluded.generation
 """
 
 
@@ -91,7 +100,7 @@ class Intake:
         return await self._engine.read(unfinished)
 
     async def offset(self, channel: str, account: str) -> str:
-        sql = "SELECT offset FROM offsets WHERE channel = ? AND account = ?"
+        sql = 'SELECT "offset" FROM offsets WHERE channel = ? AND account = ?'
         row = await self._engine.read(lambda tables: tables.one(sql, channel, account))
         return row[0] if row else ""
 
@@ -99,8 +108,7 @@ class Intake:
 def _accept(tables: Tables, arrival: Arrival, key: bytes | None, inbound: bytes) -> Accepted:
     chat = arrival.inbound.chat
     if arrival.offset:
-        sql = "INSERT OR REPLACE INTO offsets VALUES (?, ?, ?)"
-        tables.run(sql, chat.channel, arrival.account, arrival.offset)
+        tables.run(KEEP_OFFSET, chat.channel, arrival.account, arrival.offset)
     row = (key, arrival.kind, tables.clock(), FORMAT, inbound)
     at, generation = tables.one(GOING_ON, chat.session_key, arrival.agent) or (0, 0)
     number = tables.add(NEW_MESSAGE, at, *row) if at else 0
@@ -132,11 +140,11 @@ def _take_effect(tables: Tables, arrival: Arrival, place: tuple[int, int], conve
     )
     meant = [it for (it,) in unfinished]
     if arrival.effect == "new":
-        sql = "INSERT OR REPLACE INTO generations VALUES (?, ?)"
-        tables.run(sql, conversation.session, conversation.generation + 1)
+        tables.run(BEGIN_ANEW, conversation.session, conversation.generation + 1)
         tables.run("DELETE FROM grants WHERE session = ?", conversation.session)
     else:
         at_work = running(tables, at)
         meant = [it for it in meant if it == at_work] or meant[:1]
-    tables.connection.executemany("UPDATE messages SET stopped = 1 WHERE number = ?", [(it,) for it in meant])
+    for it in meant:
+        tables.run("UPDATE messages SET stopped = 1 WHERE number = ?", it)
     return meant

@@ -9,7 +9,9 @@ from hookgate.store.journal.tables import Tables
 
 NO_CONVERSATION = 0
 LISTED = "SELECT hash, channel, name, made_by, made_at FROM keys ORDER BY channel, name"
-NEW_KEY = "INSERT OR IGNORE INTO keys (hash, channel, name, made_by, made_at) VALUES (?, ?, ?, ?, ?)"
+NEW_KEY = """
+    INSERT INTO keys (hash, channel, name, made_by, made_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
+"""
 
 
 def read_keys(tables: Tables) -> tuple[Key, ...]:

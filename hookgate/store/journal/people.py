@@ -12,7 +12,13 @@ from hookgate.store.journal.schema import FORMAT
 from hookgate.store.journal.tables import Tables
 
 NO_CONVERSATION = 0
-NEW_PAIRING = "INSERT OR IGNORE INTO pairings (code, channel, sender, ends_at) VALUES (?, ?, ?, ?)"
+NEW_PAIRING = """
+    INSERT INTO pairings (code, channel, sender, ends_at) VALUES (?, ?, ?, ?) ON CONFLICT (code) DO NOTHING
+"""
+KEEP = """
+    INSERT INTO people (name, format, body) VALUES (?, ?, ?)
+    ON CONFLICT (name) DO UPDATE SET format = excluded.format, body = excluded.body
+"""
 OPEN = "SELECT code, channel, sender, ends_at FROM pairings WHERE ends_at > ? ORDER BY ends_at, code"
 
 
@@ -73,7 +79,7 @@ class KnownPeople:
 
 
 def _keep(tables: Tables, person: StoredPerson, body: bytes, by: str) -> None:
-    tables.run("INSERT OR REPLACE INTO people (name, format, body) VALUES (?, ?, ?)", person.name, FORMAT, body)
+    tables.run(KEEP, person.name, FORMAT, body)
     ids = " ".join(map(str, person.ids))
     said = {"kind": "person", "by": by, "roles": list(person.roles)}
     note(tables, NO_CONVERSATION, said, name=person.name, ids=ids)

@@ -151,7 +151,7 @@ _FIRST = (
     "CREATE INDEX answers_of ON answers (conversation)",
     """
     CREATE TABLE offsets (
-        channel TEXT NOT NULL, account TEXT NOT NULL, offset TEXT NOT NULL, PRIMARY KEY (channel, account)
+        channel TEXT NOT NULL, account TEXT NOT NULL, "offset" TEXT NOT NULL, PRIMARY KEY (channel, account)
     ) WITHOUT ROWID
     """,
     "CREATE TABLE holds (name TEXT PRIMARY KEY, holder TEXT NOT NULL, until REAL NOT NULL) WITHOUT ROWID",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from sqlite3 import Connection, Row
 
 from hookgate.protocol.chat import Outbound
@@ -19,7 +19,7 @@ NEW_ROW = """
 """
 CARDS = """
     SELECT id, conversation, format, outbound FROM outbox
-    WHERE request = ? AND request <> '' AND edits = '' AND state IS NOT 'dead'
+    WHERE request = ? AND request <> '' AND edits = '' AND coalesce(state, '') <> 'dead'
 """
 OPEN_ROW = (
     "SELECT id, format, outbound, preview FROM outbox WHERE conversation = ? AND message = ? AND state = 'open'"
@@ -42,6 +42,10 @@ class Tables:
 
     def all(self, sql: str, *values: object) -> list[Row]:
         return self.connection.execute(sql, values).fetchall()
+
+    def each(self, sql: str, *values: object) -> Iterator[Row]:
+        """One by one: there may be more than memory holds."""
+        return self.connection.execute(sql, values)
 
     def has(self, table: str) -> bool:
         """A journal that an older hookgate wrote, and that none has opened since, lacks those that came later."""
@@ -189,6 +193,11 @@ def number_of(message: str) -> int:
 
 def id_of(message: int) -> str:
     return f"M{message}" if message else ""
+
+
+def escaped(text: str) -> str:
+    """For a pattern of LIKE with the escape `!`."""
+    return "".join(f"!{it}" if it in "%_!" else it for it in text)
 
 
 def known_as(channel: str, account: str, key: str) -> bytes:

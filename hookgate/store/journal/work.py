@@ -144,7 +144,11 @@ class Work:
 
         def answered(tables: Tables) -> None:
             conversation, (digest, format_, body) = tables.fenced(claim), row
-            sql = "INSERT OR REPLACE INTO answers (digest, conversation, at, format, body) VALUES (?, ?, ?, ?, ?)"
+            sql = (
+                "INSERT INTO answers (digest, conversation, at, format, body) VALUES (?, ?, ?, ?, ?) "
+                "ON CONFLICT (digest) DO UPDATE SET conversation = excluded.conversation, at = excluded.at, "
+                "format = excluded.format, body = excluded.body"
+            )
             tables.run(sql, digest, conversation, tables.clock(), format_, body)
             tables.write(conversation, ())
 
@@ -221,13 +225,13 @@ def _join(tables: Tables, claim: Claim, message: str, written: list[tuple[Draft,
 
 def _intend(tables: Tables, claim: Claim, intent: Intent) -> None:
     conversation = tables.fenced(claim)
-    sql = "SELECT 1 FROM calls WHERE conversation = ? AND id = ? AND intended"
+    sql = "SELECT 1 FROM calls WHERE conversation = ? AND id = ? AND intended = 1"
     if tables.one(sql, conversation, intent.call_id):
         raise AlreadyIntended(intent.call_id)
     _compare(tables, intent)
     note_intent(tables, conversation, claim, intent)
-    sql = "UPDATE requests SET state = 'spent' WHERE id = ?"
-    tables.connection.executemany(sql, [(it.request,) for it in intent.approvals])
+    for it in intent.approvals:
+        tables.run("UPDATE requests SET state = 'spent' WHERE id = ?", it.request)
     tables.run(
         "INSERT INTO calls (conversation, id, reply, intended, format, intent) VALUES (?, ?, ?, 1, ?, ?) "
         "ON CONFLICT (conversation, id) DO UPDATE SET intended = 1, gone = 0, intent = excluded.intent",

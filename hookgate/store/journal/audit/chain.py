@@ -50,8 +50,8 @@ def hashed(before: bytes, body: bytes) -> bytes:
 
 
 def links(tables: Tables, after: int = 0) -> Iterator[Link]:
-    for number, body, hash_ in tables.connection.execute(
-        "SELECT number, body, hash FROM audit WHERE number > ? ORDER BY number", (after,)
+    for number, body, hash_ in tables.each(
+        "SELECT number, body, hash FROM audit WHERE number > ? ORDER BY number", after
     ):
         rows = tables.all("SELECT name, salt, text FROM audit_texts WHERE record = ?", number)
         texts = {name: (_raw(salt), _raw(text)) for name, salt, text in rows}

@@ -53,8 +53,8 @@ class Holds:
         def hold(tables: Tables) -> bool:
             now = tables.clock()
             changed = tables.run(
-                "INSERT INTO holds VALUES (?1, ?2, ?3) ON CONFLICT (name) DO UPDATE "
-                "SET holder = excluded.holder, until = excluded.until WHERE holder = ?2 OR until <= ?4",
+                "INSERT INTO holds (name, holder, until) VALUES (?1, ?2, ?3) ON CONFLICT (name) DO UPDATE "
+                "SET holder = excluded.holder, until = excluded.until WHERE holds.holder = ?2 OR holds.until <= ?4",
                 *(name, by, now + lease_s, now),
             )
             return changed > 0
@@ -65,5 +65,8 @@ class Holds:
         return await self._engine.read(lambda tables: state_of(tables, channel, name))
 
     async def keep_state(self, channel: str, name: str, value: str) -> None:
-        sql = "INSERT OR REPLACE INTO states VALUES (?, ?, ?)"
+        sql = (
+            "INSERT INTO states (channel, name, value) VALUES (?, ?, ?) "
+            "ON CONFLICT (channel, name) DO UPDATE SET value = excluded.value"
+        )
         await self._engine.write(lambda tables: tables.run(sql, channel, name, value))

@@ -67,7 +67,7 @@ BOOKS = {
             UNION ALL SELECT count(*) FROM calls WHERE conversation NOT IN (SELECT number FROM conversations)
             UNION ALL SELECT count(*) FROM messages WHERE conversation NOT IN (SELECT number FROM conversations)
             UNION ALL SELECT count(*) FROM outbox WHERE conversation NOT IN (SELECT number FROM conversations)
-        )
+        ) counted
     """,
     "ended messages whose outcome nobody can see": """
         SELECT count(*) FROM messages m WHERE outcome IS NOT NULL AND inbound IS NOT NULL
@@ -96,7 +96,7 @@ def check(tables: Tables) -> Checked:
     if pages:
         return Checked(0, 0, 0, 0, used_bytes(tables), tuple(mistakes))
     messages, unfinished = tables.one(
-        "SELECT count(*), total(outcome IS NULL) FROM messages WHERE inbound IS NOT NULL"
+        "SELECT count(*), count(*) - count(outcome) FROM messages WHERE inbound IS NOT NULL"
     ) or (0, 0)
     [to_send] = tables.one("SELECT count(*) FROM outbox WHERE state IS NULL") or (0,)
     conversations = len(read_sessions(tables))
@@ -109,7 +109,7 @@ def _values(tables: Tables) -> Iterator[str]:
         if not tables.has(table):
             continue
         bad = 0
-        for format_, text in tables.connection.execute(f"SELECT format, {column} FROM {table}"):  # noqa: S608
+        for format_, text in tables.each(f"SELECT format, {column} FROM {table}"):  # noqa: S608
             try:
                 _ = text is None or (decoded(kind, format_, text) if kind else decoded_answer(format_, text))
             except StoreFailed:
@@ -142,7 +142,7 @@ def exported(tables: Tables) -> Iterator[Line]:
     """Everything: conversation by conversation, then what belongs to none."""
     for (number,) in tables.all("SELECT number FROM conversations ORDER BY number"):
         yield from exported_conversation(tables, number)
-    for id_, session, until, body in tables.connection.execute("SELECT id, session, ends_at, body FROM grants"):
+    for id_, session, until, body in tables.each("SELECT id, session, ends_at, body FROM grants"):
         yield {"kind": "grant", "id": id_, "session": session, "until": until, "grant": Encoded(body)}
     for name, body in tables.all("SELECT name, body FROM people ORDER BY name") if tables.has("people") else ():
         yield {"kind": "person", "name": name, "person": Encoded(body)}
@@ -156,7 +156,7 @@ def exported_conversation(tables: Tables, number: int) -> Iterator[Line]:
     for line in (*_messages(tables, number), *_requests(tables, number)):
         yield {**line, "conversation": its.id}
     for sql, names in PARTS:
-        for row in tables.connection.execute(sql, (number,)):
+        for row in tables.each(sql, number):
             line = dict(zip(names, row, strict=True))
             yield {**{name: _json(value) for name, value in line.items()}, "conversation": its.id}
 

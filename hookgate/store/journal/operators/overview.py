@@ -17,9 +17,9 @@ DEAD = """
         + (SELECT count(*) FROM outbox WHERE state = 'dead' AND edits = '')
 """
 OUTGOING = """
-    SELECT o.channel, o.chat, rows, o.at, o.tries, o.receipt, o.again_at FROM outbox o JOIN (
+    SELECT o.channel, o.chat, f.rows, o.at, o.tries, o.receipt, o.again_at FROM outbox o JOIN (
         SELECT min(number) AS first, count(*) AS rows FROM outbox WHERE state IS NULL GROUP BY channel, chat
-    ) ON first = o.number ORDER BY o.tries DESC, o.at
+    ) f ON f.first = o.number ORDER BY o.tries DESC, o.at
 """
 LAST_RECORD = "SELECT number, hash FROM audit ORDER BY number DESC LIMIT 1"
 

@@ -6,22 +6,22 @@ from hookgate.protocol.journal.upkeep import LOOKED_AT, FoundMessage, Leaving
 from hookgate.store.journal.audit.chain import note
 from hookgate.store.journal.engine import Engine
 from hookgate.store.journal.operators.whereabouts import find_message
-from hookgate.store.journal.tables import Tables, number_of
+from hookgate.store.journal.tables import Tables, escaped, number_of
 
 MEMBER = "json_extract(CAST(m.inbound AS TEXT), '$.{}')"
 LOOKED = """
     SELECT number FROM messages WHERE outcome IS NULL AND kind = 'message' AND joined_at = 0
-    UNION SELECT number FROM messages WHERE number > (SELECT max(number) FROM messages) - :looked
-    UNION SELECT :number
+    UNION SELECT number FROM messages WHERE number > (SELECT max(number) FROM messages) - ?4
+    UNION SELECT ?3
 """
 FOUND = f"""
     SELECT m.number, {MEMBER.format("chat.sender")} FROM messages m JOIN conversations c ON c.number = m.conversation
     WHERE m.number IN ({LOOKED}) AND m.inbound IS NOT NULL AND (
-        :pattern = '' OR m.number = :number OR c.session LIKE :pattern ESCAPE char(1)
-        OR {MEMBER.format("text")} LIKE :pattern ESCAPE char(1)
-        OR {MEMBER.format("chat.sender")} LIKE :pattern ESCAPE char(1) OR {MEMBER.format("message_id")} = :words
+        ?2 = '' OR m.number = ?3 OR c.session LIKE ?2 ESCAPE '!'
+        OR {MEMBER.format("text")} LIKE ?2 ESCAPE '!'
+        OR {MEMBER.format("chat.sender")} LIKE ?2 ESCAPE '!' OR {MEMBER.format("message_id")} = ?1
     )
-    ORDER BY m.number = :number DESC, m.outcome IS NULL AND m.kind = 'message' DESC, m.number DESC LIMIT :most
+    ORDER BY m.number = ?3 DESC, m.outcome IS NULL AND m.kind = 'message' DESC, m.number DESC LIMIT ?5
 """  # noqa: S608 - constants
 LEAVING = """
     SELECT channel, tries, again_at, receipt FROM outbox WHERE state IS NULL AND message = ? AND conversation = (
@@ -48,11 +48,9 @@ class Upkeep:
 
 def find_by_words(tables: Tables, words: str, most: int) -> tuple[FoundMessage, ...]:
     """As the journal's `find`."""
-    pattern = "".join(f"\1{it}" if it in "%_\1" else it for it in words)
     number = number_of(words) or number_of(f"M{words}")
-    asked = {"words": words, "pattern": f"%{pattern}%" if words else "", "number": number}
-    looked = LOOKED_AT if words else most
-    rows = tables.connection.execute(FOUND, {**asked, "looked": looked, "most": most}).fetchall()
+    pattern = f"%{escaped(words)}%" if words else ""
+    rows = tables.all(FOUND, words, pattern, number, LOOKED_AT if words else most, most)
     return tuple(FoundMessage(find_message(tables, it), sender or "", _leaving(tables, it)) for it, sender in rows)
 
 

@@ -12,8 +12,8 @@ from hookgate.store.journal.tables import Tables, id_of, number_of
 
 KNOWN = "SELECT number FROM messages WHERE number = ? AND inbound IS NOT NULL"
 BEGINNING = """
-    SELECT number FROM messages WHERE substr('M' || number, 1, length(:id)) = :id AND inbound IS NOT NULL
-    ORDER BY number LIMIT :most
+    SELECT number FROM messages WHERE substr('M' || number, 1, length(?1)) = ?1 AND inbound IS NOT NULL
+    ORDER BY number LIMIT ?2
 """
 UNFINISHED = """
     SELECT number FROM messages WHERE outcome IS NULL AND kind = 'message' AND joined_at = 0 ORDER BY number LIMIT ?
@@ -41,7 +41,7 @@ def find_messages(tables: Tables, message: str) -> tuple[Whereabouts, ...]:
 
 
 def _beginning(tables: Tables, message: str) -> list[Row]:
-    return tables.connection.execute(BEGINNING, {"id": message, "most": MOST_FOUND}).fetchall()
+    return tables.all(BEGINNING, message, MOST_FOUND)
 
 
 def find_message(tables: Tables, number: int) -> Whereabouts:
