@@ -22,6 +22,7 @@ from hookgate.config import ConfigError
 from hookgate.protocol.catalog import StoreBusy, StoreFailed
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.sections import Config
+from hookgate.store.places import Database, JournalPlace, open_journal_at
 
 if TYPE_CHECKING:
     from hookgate.store.journal import StoredJournal
@@ -34,16 +35,22 @@ WORKSPACE = "workspace"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
+def journal_place(config: Config) -> JournalPlace:
+    """Where the gateway's journal lies."""
+    file = configuration.journal_file(config)
+    return Database(config.store.url, file) if config.store.url else file
+
+
 @asynccontextmanager
-async def open_kept_journal(config: Config, file: Path, *, named: bool = False) -> AsyncGenerator[StoredJournal]:
-    """The journal in this file. What the configuration keeps no longer is dropped now and every day; with `named` in
-    conversations that are kept by name as well, which may never be opened again.
+async def open_kept_journal(
+    config: Config, file: JournalPlace, *, named: bool = False
+) -> AsyncGenerator[StoredJournal]:
+    """The journal that lies there. What the configuration keeps no longer is dropped now and every day; with `named`
+    in conversations that are kept by name as well, which may never be opened again.
 
     Raises StoreFailed and its kinds.
     """
-    from hookgate.store.journal import open_journal
-
-    async with open_journal(file, config.store.durability) as journal, trio.open_nursery() as nursery:
+    async with open_journal_at(file, config.store.durability) as journal, trio.open_nursery() as nursery:
         nursery.start_soon(_run_retention, config, journal, named)
         yield journal
         nursery.cancel_scope.cancel()

@@ -13,6 +13,7 @@ from pydantic import Field
 from hookgate import config as configuration
 from hookgate.approvals.requests import Approvals
 from hookgate.assembly.app import Runtime
+from hookgate.assembly.journals import journal_place
 from hookgate.assembly.settings import Settings
 from hookgate.control.methods import Method, Methods
 from hookgate.control.openrpc import discoverable
@@ -36,6 +37,7 @@ from hookgate.operations.journal import letters, messages
 from hookgate.operations.journal.finding import Located, find_messages
 from hookgate.protocol.approval import OPERATOR, Decision, Grant, Outcome, Voter
 from hookgate.protocol.dataclasses import dataclass
+from hookgate.store.places import address_of
 
 if TYPE_CHECKING:
     from hookgate.store.journal import StoredJournal
@@ -211,5 +213,5 @@ class About:
 def _about(settings: Settings, methods: Methods) -> About:
     file = (settings.file or settings.base / configuration.FILE_NAME).resolve()
     named = {name: Changes(methods[name].changes) for name in sorted(methods)}
-    journal = str(configuration.journal_file(settings.config).absolute())
+    journal = address_of(journal_place(settings.config))
     return About(str(file), configuration.workspace_key(settings.config), os.getpid(), named, journal)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator, model_validator
 
@@ -22,15 +23,27 @@ from hookgate.sections.zot import ZotSection
 
 class StoreSection(Section):
     """`durability`: what the journal holds out against, the end of the machine's power or of the process alone.
+    `url`: of a PostgreSQL that has the journal in the place of a file.
     `keep_days`, `keep_mb` 0: no limit. `media_mb`, `media_user_mb`: of files in all, and that one user has sent."""
 
     path: str = ""
     journal: str = ""
+    url: str = ""
     durability: Literal["power", "process"] = "power"
     keep_days: Annotated[float, Field(ge=0, strict=False)] = 0
     keep_mb: Annotated[float, Field(ge=0, strict=False)] = 0
     media_mb: Annotated[float, Field(gt=0, strict=False)] = 2000
     media_user_mb: Annotated[float, Field(gt=0, strict=False)] = 500
+
+    @field_validator("url")
+    @classmethod
+    def _address(cls, url: str) -> str:
+        parts = urlsplit(url)
+        if url and parts.scheme not in ("postgresql", "postgres"):
+            raise ValueError("an address is postgresql://USER@HOST:PORT/NAME")
+        if parts.password is not None or "password=" in parts.query:
+            raise ValueError("it holds a password: set PGPASSWORD, or write it in ~/.pgpass")
+        return url
 
 
 class LogSection(Section):

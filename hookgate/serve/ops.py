@@ -210,7 +210,7 @@ class _Ops:
         return Done(f"{members['id']} was dropped.")
 
     async def verify(self, _by: Voter, _members: Members) -> Done:
-        its = self._verdict = await verify_audit(self._journal.path, self._one)
+        its = self._verdict = await verify_audit(self._journal.place, self._one)
         return Done(f"{its.records} records: {its.state}{f': {its.why}' if its.why else ''}.")
 
 

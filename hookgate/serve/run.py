@@ -15,7 +15,7 @@ import trio
 from hookgate import config as configuration
 from hookgate.assembly.app import Runtime, open_runtime
 from hookgate.assembly.channels.opening import Page
-from hookgate.assembly.journals import open_kept_journal
+from hookgate.assembly.journals import journal_place, open_kept_journal
 from hookgate.assembly.logs.opening import set_up_logs
 from hookgate.assembly.settings import ExtensionFlags, Ports, Settings
 from hookgate.channels.http.bearer import Bearers
@@ -122,7 +122,7 @@ async def open_gateway(settings: Settings, control: Path | None, stopping: trio.
     """The journal first: what somebody else has is not begun with. `stopping`: nothing is taken in from then on."""
     config = settings.config
     async with AsyncExitStack() as stack:
-        file = configuration.journal_file(config)
+        file = journal_place(config)
         try:
             journal = await stack.enter_async_context(open_kept_journal(config, file, named=True))
         except* StoreBusy as group:

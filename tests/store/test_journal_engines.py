@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -38,6 +38,8 @@ from hookgate.store.journal.operators.looking import open_look
 from hookgate.store.journal.operators.overview import overview
 from hookgate.store.journal.posting import DUE
 from hookgate.store.memory import MemoryJournal
+from hookgate.store.postgres import open_postgres_journal
+from tests.postgres import Server, postgres, programs
 
 CHAT = Chat("test", "1", "ann")
 DAY_S = 86400.0
@@ -61,9 +63,29 @@ def wall() -> Wall:
     return Wall()
 
 
-@pytest.fixture(params=["in memory", "in a file"])
+@pytest.fixture(scope="session")
+def server() -> Generator[Server]:
+    with postgres() as server:
+        yield server
+
+
+@pytest.fixture(params=["in memory", "in a file", "in PostgreSQL"])
 def opened(request: pytest.FixtureRequest, tmp_path: Path, wall: Wall) -> Open:
     """Opens the journal, or opens it again as after the death of the gateway that had it."""
+    if request.param == "in PostgreSQL":
+        if programs() is None:
+            pytest.skip("this machine has no PostgreSQL")
+        server: Server = request.getfixturevalue("server")
+        address = server.database()
+
+        @asynccontextmanager
+        async def open_shared() -> AsyncGenerator[Journal]:
+            async with open_postgres_journal(address, tmp_path / "journal", wall=wall) as journal:
+                # The leases of the gateway that had it are over.
+                server.sql("UPDATE hookgate.conversations SET claimed_until = 0; DELETE FROM hookgate.holds", address)
+                yield journal
+
+        return open_shared
     memory = MemoryJournal(wall)
 
     @asynccontextmanager

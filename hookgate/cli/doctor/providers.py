@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import trio
 
 from hookgate import config as configuration
+from hookgate.assembly.journals import journal_place
 from hookgate.assembly.providers import open_provider
 from hookgate.cli.doctor.finding import Examined, Finding, broken, failing, note, ok
 from hookgate.config import ConfigError
@@ -21,6 +22,7 @@ from hookgate.protocol.values import LLMRequest, Message
 from hookgate.sections import Config
 from hookgate.sections.agent import ProviderSection
 from hookgate.sections.gateway import KEYED
+from hookgate.store.places import is_there, open_look_at
 
 CONNECT_S = 5.0
 CALL_S = 60.0
@@ -65,12 +67,11 @@ def _shown_keys(config: Config) -> Iterator[Finding]:
 def _stored_keys(config: Config) -> tuple[Key, ...]:
     """Raises StoreFailed."""
     from hookgate.store.journal.keys import read_keys
-    from hookgate.store.journal.operators.looking import open_look
 
-    file = configuration.journal_file(config)
-    if not file.exists():
+    file = journal_place(config)
+    if not is_there(file):
         return ()
-    with open_look(file) as tables:
+    with open_look_at(file) as tables:
         return read_keys(tables)
 
 

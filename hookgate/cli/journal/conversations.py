@@ -16,6 +16,7 @@ from hookgate.cli.journal.file import journal_of, write_lines
 from hookgate.cli.journal.place import Place
 from hookgate.cli.printing import counted, say, say_json, table, width_shown
 from hookgate.program.endings import FAILED
+from hookgate.store.places import JournalPlace, is_there, open_journal_at, open_look_at
 
 if TYPE_CHECKING:
     from hookgate.protocol.journal.values import Entry
@@ -40,14 +41,13 @@ def _kept(place: Place) -> list[tuple[str, Path]]:
     return [(f"{it.parent.name}/{it.stem}".removeprefix(f"{CHANNEL}/"), it) for it in files]
 
 
-def _rows(file: Path, *, alone: bool) -> tuple[SessionRow, ...]:
+def _rows(file: JournalPlace, *, alone: bool) -> tuple[SessionRow, ...]:
     """`alone`: there is no other place to look."""
     from hookgate.store.journal.operators.listing import read_sessions
-    from hookgate.store.journal.operators.looking import open_look
 
-    if not alone and not file.exists():
+    if not alone and not is_there(file):
         return ()
-    with open_look(file) as tables:
+    with open_look_at(file) as tables:
         return read_sessions(tables)
 
 
@@ -62,10 +62,10 @@ def _when(at: float) -> str:
 
 
 def show_session(id_: str, place: Place) -> int:
-    from hookgate.store.journal.operators.looking import conversation_of, open_look
+    from hookgate.store.journal.operators.looking import conversation_of
     from hookgate.store.journal.transcripts import first_entries, read_entries
 
-    with open_look(journal_of(place)) as tables:
+    with open_look_at(journal_of(place)) as tables:
         number, _conversation = conversation_of(tables, id_)
         entries, _upto = read_entries(tables, number)
         messages = first_entries(tables, number)
@@ -87,9 +87,9 @@ def _shown(entry: Entry, id_: str) -> Iterator[str]:
 
 
 def export_session(id_: str, place: Place) -> int:
-    from hookgate.store.journal.operators.looking import conversation_of, exported_conversation, open_look
+    from hookgate.store.journal.operators.looking import conversation_of, exported_conversation
 
-    with open_look(journal_of(place)) as tables:
+    with open_look_at(journal_of(place)) as tables:
         write_lines(exported_conversation(tables, conversation_of(tables, id_)[0]))
     return 0
 
@@ -97,16 +97,15 @@ def export_session(id_: str, place: Place) -> int:
 async def forget_session(id_: str, place: Place, *, yes: bool) -> int:
     from hookgate.channels.question import Part, Question, measured
     from hookgate.cli.agreeing import agreed, yes_or_no
-    from hookgate.store.journal import open_journal
-    from hookgate.store.journal.operators.looking import conversation_of, open_look
+    from hookgate.store.journal.operators.looking import conversation_of
 
     file = journal_of(place)
-    with open_look(file) as tables:
+    with open_look_at(file) as tables:
         _number, conversation = conversation_of(tables, id_)
     parts = (Part("conversation", printable(id_)),)
     if not yes and not agreed(Question("Forget this?", parts, (measured(id_, parts),), yes_or_no("forget it?"))):
         return FAILED
-    async with open_journal(file) as journal:
+    async with open_journal_at(file) as journal:
         await journal.books.forget(conversation)
     say(printable(f"forgot {id_}"))
     return 0

@@ -18,6 +18,7 @@ from hookgate.cli.running import Running, looked_at
 from hookgate.control.client import ControlFailed, NothingRunning, call, read_rows
 from hookgate.operations.journal.messages import whole_id
 from hookgate.program.endings import FAILED
+from hookgate.store.places import open_look_at, place_of
 
 if TYPE_CHECKING:
     from hookgate.protocol.journal.upkeep import FoundMessage
@@ -31,14 +32,13 @@ MOST = 20
 
 def show_messages(words: str, place: Place, control: Path | None, *, as_json: bool) -> int:
     """Raises ConfigError and StoreFailed, and NothingRunning where `control` was named and nobody listens."""
-    from hookgate.store.journal.operators.looking import open_look
     from hookgate.store.journal.operators.whereabouts import find_messages
 
     gateway = None if place.session else _gateway(place, control)
-    file = Path(gateway.journal) if gateway is not None and gateway.journal else journal_of(place)
+    file = place_of(gateway.journal) if gateway is not None and gateway.journal else journal_of(place)
     ids = _ids(words, place, gateway)
     told: dict[str, FoundMessage] = {}
-    with open_look(file) as tables:
+    with open_look_at(file) as tables:
         found = find_messages(tables, whole_id(words))
         if words and not found:
             told = {it.whereabouts.message: it for it in _by_words(tables, words, ids)}

@@ -22,8 +22,8 @@ from hookgate.operations.keys import KeyRing
 from hookgate.operations.refused import OperationRefused
 from hookgate.protocol.codec import decode, encode
 from hookgate.protocol.values import Json
-from hookgate.store.journal import open_journal
 from hookgate.store.memory import MemoryJournal
+from hookgate.store.places import is_there, open_journal_at
 
 PEOPLE, CODES, KEYS = "people.list", "people.codes", "keys.list"
 LOOKS = (PEOPLE, CODES, KEYS)
@@ -56,8 +56,8 @@ async def _in_file(config_file: Path | None, method: str, params: Mapping[str, J
     config, _file = configuration.load(config_file)
     file = journal_of(Place(config_file))
     # Where nothing has been stored yet, who only looks makes none.
-    stored = method not in LOOKS or await trio.Path(file).exists()
-    async with open_journal(file) if stored else nullcontext(MemoryJournal()) as journal:
+    stored = method not in LOOKS or is_there(file)
+    async with open_journal_at(file) if stored else nullcontext(MemoryJournal()) as journal:
         guests, keys = Guests(journal, people(config), listed(config)), Keys(journal.keys)
         await guests.load()
         await keys.load()

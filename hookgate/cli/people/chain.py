@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 from hookgate.cli.journal.file import journal_of, write_lines
 from hookgate.cli.journal.place import Place
 from hookgate.cli.printing import counted, failed, say
 from hookgate.store.journal.audit.anchors import State, checkpoints, verify
 from hookgate.store.journal.audit.chain import Link, links
-from hookgate.store.journal.operators.looking import open_look
+from hookgate.store.places import JournalPlace, beside, open_look_at
 
 STATUS: Mapping[State, int] = {"anchored": 0, "broken": 1, "unanchored": 2, "truncated": 3}
 """Of the command, for scripts."""
@@ -19,8 +18,8 @@ STATUS: Mapping[State, int] = {"anchored": 0, "broken": 1, "unanchored": 2, "tru
 def verify_chain(place: Place) -> int:
     """The exit status. Raises ConfigError and StoreFailed, as all do."""
     file = journal_of(place)
-    with open_look(file) as tables:
-        verdict = verify(file, tables)
+    with open_look_at(file) as tables:
+        verdict = verify(beside(file), tables)
     records, tail = counted(verdict.records, "record"), verdict.records - verdict.anchored
     match verdict.state:
         case "anchored":
@@ -38,11 +37,11 @@ def export_chain(place: Place) -> int:
     return 0
 
 
-def lines_of(file: Path) -> Iterator[dict[str, object]]:
+def lines_of(file: JournalPlace) -> Iterator[dict[str, object]]:
     """Record by record, then the checkpoints."""
-    with open_look(file) as tables:
+    with open_look_at(file) as tables:
         yield from map(_line, links(tables))
-    yield from checkpoints(file)
+    yield from checkpoints(beside(file))
 
 
 def _line(link: Link) -> dict[str, object]:

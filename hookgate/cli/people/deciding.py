@@ -19,6 +19,7 @@ from hookgate.protocol.approval import GRANTS, OPERATOR, Outcome
 from hookgate.protocol.codec import encode
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.values import Json
+from hookgate.store.places import JournalPlace, is_there, open_journal_at, open_look_at
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ def decide_request(said: Said, config_file: Path | None, control: Path | None) -
         running = running_for("approvals.decide", config_file, control)
     except NothingRunning:
         file = journal_of(Place(config_file))
-        if control is not None or not file.exists():
+        if control is not None or not is_there(file):
             raise
         outcome = trio.run(_decide_stored, file, said)
     else:
@@ -60,27 +61,25 @@ def _waiting(config_file: Path | None, control: Path | None) -> tuple[Waiting, .
         running = running_for("approvals.list", config_file, control)
     except NothingRunning:
         from hookgate.store.journal.decisions import open_requests
-        from hookgate.store.journal.operators.looking import open_look
 
         file = journal_of(Place(config_file))
         if control is not None:
             raise
-        if not file.exists():
+        if not is_there(file):
             return ()
-        with open_look(file) as tables:
+        with open_look_at(file) as tables:
             return waiting_rows(it.request for it in open_requests(tables))
     return asked("approvals.list", Waiting, running, tell=True)[0]
 
 
-async def _decide_stored(file: Path, said: Said) -> Outcome:
+async def _decide_stored(file: JournalPlace, said: Said) -> Outcome:
     """By the same function as everywhere; without a configuration's rules, since an operator may always."""
     from hookgate.approvals.requests import Approvals, Surroundings
     from hookgate.protocol.approval import Decision
-    from hookgate.store.journal import open_journal
-    from hookgate.store.journal.engine.place import look_at
 
-    look_at(file).close()
+    with open_look_at(file):
+        pass
     decision = Decision(said.approved, OPERATOR.id, said.reason, GRANTS[said.grant])
-    async with open_journal(file) as journal:
+    async with open_journal_at(file) as journal:
         approvals = Approvals((), journal, Surroundings(lambda _payload, _step: None))
         return await decide(approvals, said.request, decision)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from time import time
 
 import trio
 
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.store.journal.audit.anchors import State, verify
-from hookgate.store.journal.operators.looking import open_look
+from hookgate.store.places import JournalPlace, beside, open_look_at
 
 
 @dataclass(frozen=True)
@@ -23,13 +22,13 @@ class Verified:
     at: float
 
 
-async def verify_audit(journal: Path, one: trio.CapacityLimiter) -> Verified:
+async def verify_audit(journal: JournalPlace, one: trio.CapacityLimiter) -> Verified:
     """The whole chain, as long as that takes, beside whoever writes it. `one`: how many may read it all at once.
     Raises StoreFailed."""
     return await trio.to_thread.run_sync(_verified, journal, limiter=one)
 
 
-def _verified(journal: Path) -> Verified:
-    with open_look(journal) as tables:
-        its = verify(journal, tables)
+def _verified(journal: JournalPlace) -> Verified:
+    with open_look_at(journal) as tables:
+        its = verify(beside(journal), tables)
     return Verified(its.state, its.records, its.anchored, its.why, time())

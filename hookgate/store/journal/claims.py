@@ -19,7 +19,7 @@ IN_ORDER = "ORDER BY m.begun DESC, m.number LIMIT 1"
 
 
 def claim_next(tables: Tables, by: str, lease_s: float) -> Claim | None:
-    while row := tables.one(f"{FREE} {IN_ORDER}", tables.clock()):
+    while row := tables.free(f"{FREE} {IN_ORDER}", tables.clock()):
         claim = _take(tables, row[0], row[1], (by, lease_s))
         if claim is not None:
             return claim
@@ -27,12 +27,13 @@ def claim_next(tables: Tables, by: str, lease_s: float) -> Claim | None:
 
 
 def claim_message(tables: Tables, message: str, by: str, lease_s: float) -> Claim | None:
-    row = tables.one(f"{FREE} AND m.number = ?", tables.clock(), number_of(message))
+    row = tables.held(f"{FREE} AND m.number = ?", tables.clock(), number_of(message))
     return None if row is None else _take(tables, row[0], row[1], (by, lease_s))
 
 
 def claim_conversation(tables: Tables, conversation: Conversation, by: str, lease_s: float) -> Claim | None:
     number = tables.kept(conversation)
+    tables.lock(number)
     if running(tables, number) is not None:
         return None
     _bury(tables, number)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from sqlite3 import Row
 
 from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.codec import canonical
@@ -16,7 +15,7 @@ from hookgate.store.journal.encoding import decoded, encoded
 from hookgate.store.journal.engine import Engine
 from hookgate.store.journal.posting import post_in_chats
 from hookgate.store.journal.schema import FORMAT
-from hookgate.store.journal.tables import Tables, number_of
+from hookgate.store.journal.tables import Row, Tables, number_of
 
 COLUMNS = "conversation, message, state, why, expires_at, format, request, votes"
 NEW_REQUEST = """
@@ -61,7 +60,7 @@ class Decisions:
 
     async def void(self, request: str, why: str, outbox: Sequence[Outbound] = ()) -> None:
         def void(tables: Tables) -> None:
-            found = find_request(tables, request)
+            found = find_request(tables, request, held=True)
             if found is not None and found.standing.state in ("open", "approved"):
                 _become(tables, request, "void", why)
                 tables.edit_cards(request)
@@ -123,8 +122,9 @@ def open_requests(tables: Tables) -> tuple[Standing, ...]:
     return tuple(it for it in found if it.state == "open")
 
 
-def find_request(tables: Tables, request: str) -> Found | None:
-    row = tables.one(f"SELECT {COLUMNS} FROM requests WHERE id = ?", request)  # noqa: S608
+def find_request(tables: Tables, request: str, *, held: bool = False) -> Found | None:
+    one = tables.held if held else tables.one
+    row = one(f"SELECT {COLUMNS} FROM requests WHERE id = ?", request)  # noqa: S608
     return None if row is None else _found(tables, row)
 
 
@@ -193,7 +193,7 @@ def _request(tables: Tables, claim: Claim, request: StoredRequest, outbox: Seque
 
 
 def _decide(tables: Tables, request: str, vote: Vote, outbox: Sequence[Outbound]) -> Standing | None:
-    found = find_request(tables, request)
+    found = find_request(tables, request, held=True)
     if found is None:
         return None
     after, agent = decided(found.standing, vote), found.standing.request.conversation.agent

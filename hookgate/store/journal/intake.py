@@ -57,7 +57,7 @@ class Intake:
     async def settle(self, message: str, outcome: Outcome, outbox: Sequence[Outbound] = (), why: str = "") -> None:
         def settle(tables: Tables) -> None:
             number = number_of(message)
-            row = tables.one("SELECT conversation FROM messages WHERE number = ? AND outcome IS NULL", number)
+            row = tables.held("SELECT conversation FROM messages WHERE number = ? AND outcome IS NULL", number)
             if row is not None:
                 tables.post(row[0], outbox, number)
                 tables.end(number, outcome, why)
@@ -107,6 +107,7 @@ class Intake:
 
 def _accept(tables: Tables, arrival: Arrival, key: bytes | None, inbound: bytes) -> Accepted:
     chat = arrival.inbound.chat
+    tables.hold(chat.session_key, alone=arrival.effect != "none")
     if arrival.offset:
         tables.run(KEEP_OFFSET, chat.channel, arrival.account, arrival.offset)
     row = (key, arrival.kind, tables.clock(), FORMAT, inbound)

@@ -21,6 +21,7 @@ from hookgate.store.journal.claims import end_claims
 from hookgate.store.journal.decisions import Decisions
 from hookgate.store.journal.engine import Engine, place
 from hookgate.store.journal.engine.clock import Clock
+from hookgate.store.journal.engine.file import FileEngine
 from hookgate.store.journal.engine.readers import Readers
 from hookgate.store.journal.engine.writer import Durability, Writer
 from hookgate.store.journal.intake import Intake
@@ -33,6 +34,7 @@ from hookgate.store.journal.people import KnownPeople
 from hookgate.store.journal.posting import Posting
 from hookgate.store.journal.tables import Tables
 from hookgate.store.journal.work import Work
+from hookgate.store.places import JournalPlace
 
 log = structlog.get_logger("hookgate.store")
 
@@ -41,12 +43,13 @@ SOON_S, ANCHOR_S = 5.0, 60.0
 
 
 class StoredJournal:
-    """A Journal, in a file."""
+    """A Journal. `path`: of its file, or what the names of files begin with that belong to it on this machine;
+    `place`: where it lies."""
 
     outlives = True
 
-    def __init__(self, path: Path, engine: Engine) -> None:
-        self.path = path
+    def __init__(self, path: Path, engine: Engine, place: JournalPlace | None = None) -> None:
+        self.path, self.place = path, place or path
         self.intake = Intake(engine)
         self.work = Work(engine)
         self.decisions = Decisions(engine)
@@ -82,7 +85,7 @@ async def open_journal(
         readers = Readers(opened.path, partial(place.look_at, opened.path))
         try:
             async with _open_writer(opened, durability) as writer:
-                yield StoredJournal(opened.path, Engine(writer, readers, opened.clock))
+                yield StoredJournal(opened.path, FileEngine(writer, readers, opened.clock))
         finally:
             with trio.CancelScope(shield=True):
                 await trio.to_thread.run_sync(readers.close)

@@ -69,7 +69,7 @@ class KnownPeople:
 
         def pair(tables: Tables) -> bool:
             held = "SELECT 1 FROM pairings WHERE code = ? AND channel = ? AND sender = ? AND ends_at > ?"
-            if not tables.one(held, pairing.code, its.channel, its.id, tables.clock()):
+            if not tables.held(held, pairing.code, its.channel, its.id, tables.clock()):
                 return False
             tables.run("DELETE FROM pairings WHERE channel = ? AND sender = ?", its.channel, its.id)
             _keep(tables, person, body, by)

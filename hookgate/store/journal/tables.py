@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from sqlite3 import Connection, Row
+from pathlib import Path
+from sqlite3 import Connection
+from typing import Any
 
 from hookgate.protocol.chat import Outbound
 from hookgate.protocol.journal.values import Claim, Conversation, Draft, Entry, Fenced, Outcome
 from hookgate.store.attempts import ENDS, UNSAID
 from hookgate.store.journal.encoding import decoded, encoded
 from hookgate.store.journal.schema import FORMAT
+
+Row = tuple[Any, ...]
 
 NEW_ENTRY = "INSERT INTO entries (conversation, number, upto, at, format, body) VALUES (?, ?, ?, ?, ?, ?)"
 NEW_ROW = """
@@ -29,7 +33,10 @@ MOST_DIGITS = 18
 
 
 class Tables:
-    """`clock`: seconds of the wall clock."""
+    """`clock`: seconds of the wall clock. A file has one writer; where there are several, a step holds what it is
+    about to change until it ends. `place`: where the tables lie, where that is no file."""
+
+    place = ""
 
     def __init__(self, connection: Connection, clock: Callable[[], float]) -> None:
         self.connection = connection
@@ -79,7 +86,7 @@ class Tables:
     def fenced(self, claim: Claim) -> int:
         """The conversation's number, for a write under this claim. Raises Fenced."""
         its = claim.conversation
-        row = self.one(
+        row = self.held(
             "SELECT number FROM conversations "
             "WHERE session = ? AND agent = ? AND generation = ? AND fence = ? AND claimed_by IS NOT NULL",
             its.session,
@@ -90,6 +97,36 @@ class Tables:
         if row is None:
             raise Fenced(its.id)
         return row[0]
+
+    def used_bytes(self) -> int:
+        """Without the pages that are free to be used again."""
+        pages, free, size = (self.one(f"PRAGMA {it}") for it in ("page_count", "freelist_count", "page_size"))
+        return (pages[0] - free[0]) * size[0] if pages and free and size else 0
+
+    def written(self, path: Path) -> tuple[int, float]:
+        """Bytes on the disk, and when something was written last."""
+        found = [it.stat() for it in (path, Path(f"{path}-wal")) if it.exists()]
+        return sum(it.st_size for it in found), max(it.st_mtime for it in found)
+
+    # --- one writer among several ---
+
+    def held(self, sql: str, *values: object) -> Row | None:
+        """As `one`: what nobody else changes now."""
+        return self.one(sql, *values)
+
+    def free(self, sql: str, *values: object) -> Row | None:
+        """As `held`, of a statement with the tables c and m: the first that nobody else holds."""
+        return self.one(sql, *values)
+
+    def hold(self, session: str, *, alone: bool = False) -> None:
+        """Until this step ends, nothing begins anew in the session; `alone`: nothing is accepted there either."""
+
+    def lock(self, conversation: int) -> None:
+        """Until this step ends, nobody else writes there, nor is anything accepted."""
+
+    def last(self, act: Callable[[], None]) -> None:
+        """The end of the step: what all steps that write have to wait for each other with."""
+        act()
 
     # --- writing ---
 

@@ -210,7 +210,7 @@ def _reply_of(tables: Tables, conversation: int, call_id: str) -> int:
 
 def _join(tables: Tables, claim: Claim, message: str, written: list[tuple[Draft, bytes]]) -> Entry:
     conversation, number = tables.fenced(claim), number_of(message)
-    row = tables.one(
+    row = tables.held(
         "SELECT 1 FROM messages WHERE number = ? AND conversation = ? AND outcome IS NULL AND joined_at = 0",
         number,
         conversation,
@@ -244,7 +244,7 @@ def _intend(tables: Tables, claim: Claim, intent: Intent) -> None:
 def _compare(tables: Tables, intent: Intent) -> None:
     """Raises PolicyChanged."""
     for approval in intent.approvals:
-        found = find_request(tables, approval.request)
+        found = find_request(tables, approval.request, held=True)
         if found is None or found.standing.state != "approved":
             raise PolicyChanged("an approval does not hold any more")
         asked = found.standing.request
@@ -252,5 +252,5 @@ def _compare(tables: Tables, intent: Intent) -> None:
             raise PolicyChanged("an approval was given for something else, or under other rules")
     for id_ in intent.grants:
         sql = "SELECT 1 FROM grants WHERE id = ? AND (ends_at = 0 OR ends_at > ?)"
-        if not tables.one(sql, id_, tables.clock()):
+        if not tables.held(sql, id_, tables.clock()):
             raise PolicyChanged("a lasting yes has been taken back, or is over")

@@ -32,7 +32,11 @@ class Link:
 
 
 def note(tables: Tables, conversation: int, said: Mapping[str, object], **texts: str) -> None:
-    """`said` stays for good; `texts` can be forgotten."""
+    """`said` stays for good; `texts` can be forgotten. One chain for all: it is the last thing that a step writes."""
+    tables.last(lambda: _write(tables, conversation, said, texts))
+
+
+def _write(tables: Tables, conversation: int, said: Mapping[str, object], texts: Mapping[str, str]) -> None:
     row = tables.one("SELECT number, hash FROM audit ORDER BY number DESC LIMIT 1")
     number, before = (row[0] + 1, row[1]) if row else (1, GENESIS)
     digests: dict[str, str] = {}

@@ -1,29 +1,26 @@
-"""How the parts of the journal reach the file: writes through its one writer, reads beside it."""
+"""How the parts of the journal reach what it is stored in."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
-from hookgate.store.journal.engine.clock import Clock
-from hookgate.store.journal.engine.readers import Readers
-from hookgate.store.journal.engine.writer import Writer
 from hookgate.store.journal.tables import Tables
 
 T = TypeVar("T")
 
 
-class Engine:
-    def __init__(self, writer: Writer[Tables], readers: Readers, clock: Clock) -> None:
-        self._writer, self._readers, self._clock = writer, readers, clock
+class Engine(Protocol):
+    """`act` is a step: it is stored whole or not at all, and may be made again where it was not."""
 
     async def write(self, act: Callable[[Tables], T], *, barrier: bool = False) -> T:
         """Raises what `act` raises before it changes anything, and StoreFailed."""
-        return await self._writer.call(act, barrier=barrier)
+        ...
 
     async def read(self, act: Callable[[Tables], T]) -> T:
-        """Raises StoreFailed."""
-        return await self._readers.call(lambda connection: act(Tables(connection, self._clock)))
+        """At one moment. Raises StoreFailed."""
+        ...
 
     async def changed(self) -> None:
-        await self._writer.changed()
+        """Until something may have been written: a hint."""
+        ...

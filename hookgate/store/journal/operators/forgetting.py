@@ -61,6 +61,7 @@ def drop_old(tables: Tables, before: float, after: int) -> int:
     sql = "SELECT number FROM conversations WHERE number > ? ORDER BY number LIMIT ?"
     numbers = [number for (number,) in tables.all(sql, after, PIECE)]
     for number in numbers:
+        tables.lock(number)
         if tables.one(f"SELECT 1 {IDLE} AND last_at < ? AND number = ?", before, number):
             forget_number(tables, number)
         else:
@@ -119,13 +120,9 @@ def drop_oldest(tables: Tables, most_bytes: int) -> bool:
     sql = f"SELECT number {IDLE} ORDER BY last_at LIMIT 1"
     for _ in range(PIECE):
         oldest = tables.one(sql)
-        if oldest is None or used_bytes(tables) <= most_bytes:
+        if oldest is None or tables.used_bytes() <= most_bytes:
             return False
-        forget_number(tables, oldest[0])
+        tables.lock(oldest[0])
+        if tables.one(f"SELECT 1 {IDLE} AND number = ?", oldest[0]):
+            forget_number(tables, oldest[0])
     return True
-
-
-def used_bytes(tables: Tables) -> int:
-    """Without the pages that are free to be used again."""
-    pages, free, size = (tables.one(f"PRAGMA {it}") for it in ("page_count", "freelist_count", "page_size"))
-    return (pages[0] - free[0]) * size[0] if pages and free and size else 0

@@ -85,7 +85,7 @@ def drop(tables: Tables, letter: str, by: str) -> bool:
 def _known(tables: Tables, letter: str, act: str, by: str) -> Chat | None:
     """Its chat, where it is one; what is done with it is on record then."""
     number = number_of(letter)
-    row = tables.one(MESSAGE, number) if number else tables.one(ROW, letter)
+    row = tables.held(MESSAGE, number) if number else tables.held(ROW, letter)
     if row is None:
         return None
     conversation, message, format_, body = row

@@ -21,7 +21,6 @@ from hookgate.store.journal.decisions import Votes
 from hookgate.store.journal.encoding import decoded, decoded_answer
 from hookgate.store.journal.engine.place import look_at
 from hookgate.store.journal.keys import read_keys
-from hookgate.store.journal.operators.forgetting import used_bytes
 from hookgate.store.journal.operators.listing import read_sessions
 from hookgate.store.journal.tables import Tables, id_of
 
@@ -94,13 +93,13 @@ def check(tables: Tables) -> Checked:
     # What lies on damaged pages is not worth its own line.
     mistakes = pages or [*_values(tables), *_books(tables)]
     if pages:
-        return Checked(0, 0, 0, 0, used_bytes(tables), tuple(mistakes))
+        return Checked(0, 0, 0, 0, tables.used_bytes(), tuple(mistakes))
     messages, unfinished = tables.one(
         "SELECT count(*), count(*) - count(outcome) FROM messages WHERE inbound IS NOT NULL"
     ) or (0, 0)
     [to_send] = tables.one("SELECT count(*) FROM outbox WHERE state IS NULL") or (0,)
     conversations = len(read_sessions(tables))
-    return Checked(conversations, messages, int(unfinished), to_send, used_bytes(tables), tuple(mistakes))
+    return Checked(conversations, messages, int(unfinished), to_send, tables.used_bytes(), tuple(mistakes))
 
 
 def _values(tables: Tables) -> Iterator[str]:

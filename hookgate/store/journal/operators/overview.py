@@ -6,7 +6,6 @@ from pathlib import Path
 
 from hookgate.protocol.journal.views import AuditView, Outgoing, Overview, StoreView
 from hookgate.store.journal.audit.anchors import last_checkpoint
-from hookgate.store.journal.operators.forgetting import used_bytes
 from hookgate.store.journal.operators.letters import dead_letters
 from hookgate.store.journal.tables import Tables
 
@@ -27,13 +26,7 @@ LAST_RECORD = "SELECT number, hash FROM audit ORDER BY number DESC LIMIT 1"
 def overview(path: Path, tables: Tables) -> Overview:
     [conversations], [unfinished], [dead] = (tables.one(sql) or (0,) for sql in (CONVERSATIONS, UNFINISHED, DEAD))
     outgoing = tuple(Outgoing(*row) for row in tables.all(OUTGOING))
-    store = StoreView(str(path), *_file(path), used_bytes(tables))
+    store = StoreView(tables.place or str(path), *tables.written(path), tables.used_bytes())
     records, head = tables.one(LAST_RECORD) or (0, b"")
     audit = AuditView(records, head.hex(), *last_checkpoint(path))
     return Overview(conversations, unfinished, outgoing, dead, dead_letters(tables), store, audit)
-
-
-def _file(path: Path) -> tuple[int, float]:
-    """Bytes on the disk, and when something was written last."""
-    found = [it.stat() for it in (path, Path(f"{path}-wal")) if it.exists()]
-    return sum(it.st_size for it in found), max(it.st_mtime for it in found)

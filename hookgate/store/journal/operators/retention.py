@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from hookgate.store.journal.engine import Engine
-from hookgate.store.journal.operators.forgetting import drop_old, drop_oldest, used_bytes
+from hookgate.store.journal.operators.forgetting import drop_old, drop_oldest
 from hookgate.store.journal.tables import Tables
 
 
@@ -25,14 +25,14 @@ class Retention:
                 pass
 
     async def used_bytes(self) -> int:
-        return await self._engine.read(used_bytes)
+        return await self._engine.read(lambda tables: tables.used_bytes())
 
 
 def is_due(tables: Tables, age_s: float, most_bytes: int) -> bool:
     """Whether there may be something to drop."""
     sql = "SELECT 1 FROM messages WHERE inbound IS NOT NULL AND accepted_at < ?"
     old = bool(age_s) and tables.one(sql, tables.clock() - age_s) is not None
-    return old or 0 < most_bytes < used_bytes(tables)
+    return old or 0 < most_bytes < tables.used_bytes()
 
 
 def _drop_old(age_s: float, after: int, tables: Tables) -> int:

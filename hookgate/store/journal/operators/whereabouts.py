@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from sqlite3 import Row
-
 from hookgate.protocol.chat import Inbound
 from hookgate.protocol.journal.views import Passage, Whereabouts
 from hookgate.store.attempts import MOST_FOUND
 from hookgate.store.journal.encoding import decoded
-from hookgate.store.journal.tables import Tables, id_of, number_of
+from hookgate.store.journal.tables import Row, Tables, id_of, number_of
 
 KNOWN = "SELECT number FROM messages WHERE number = ? AND inbound IS NOT NULL"
 BEGINNING = """

@@ -1,0 +1,53 @@
+"""Connections to one database: a few, opened when they are needed, dropped when they are broken."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import trio
+from psycopg.pq import TransactionStatus
+
+from hookgate.store.postgres.waiting import Waiting, execute
+
+
+class Pool:
+    """`address`: a connection string of libpq; what it leaves out comes from the environment (PGPASSWORD, ...).
+    `settings`: statements that each connection begins with."""
+
+    def __init__(self, address: str, most: int, settings: tuple[str, ...]) -> None:
+        self._address, self._settings = address, settings
+        self._limiter = trio.CapacityLimiter(most)
+        self._idle: list[Waiting] = []
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncGenerator[Waiting]:
+        """One that nobody else uses meanwhile. Raises psycopg.Error where the database cannot be reached."""
+        async with self._limiter:
+            connection = self._idle.pop() if self._idle else await self.open()
+            try:
+                yield connection
+            finally:
+                if connection.pgconn.transaction_status == TransactionStatus.IDLE:
+                    self._idle.append(connection)
+                else:
+                    connection.pgconn.finish()
+
+    async def open(self) -> Waiting:
+        """One that is not kept."""
+        connection = await Waiting.opened(self._address)
+        try:
+            for statement in self._settings:
+                await execute(connection, statement)
+        except BaseException:
+            connection.pgconn.finish()
+            raise
+        return connection
+
+    def forget(self) -> None:
+        """Those that nobody uses: the database was away, so they are broken."""
+        self.close()
+
+    def close(self) -> None:
+        while self._idle:
+            self._idle.pop().pgconn.finish()

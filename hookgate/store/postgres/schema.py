@@ -1,0 +1,64 @@
+"""The journal's tables in PostgreSQL: those of a file, in a schema of their own, brought up to date by whoever comes
+first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from psycopg import Connection
+
+from hookgate.protocol.catalog import StoreCorrupt, StoreTooNew
+from hookgate.store.journal.schema import JOURNAL
+from hookgate.store.postgres.dialect import FUNCTIONS, table
+
+SCHEMA = "hookgate"
+MADE = (
+    "CREATE SCHEMA hookgate",
+    "CREATE TABLE hookgate.version (application BIGINT NOT NULL, number BIGINT NOT NULL)",
+    *FUNCTIONS,
+)
+SETTINGS = (
+    f"SET search_path = {SCHEMA}",
+    "SET application_name = 'hookgate'",
+    "SET statement_timeout = '30s'",
+    "SET lock_timeout = '10s'",
+    "SET idle_in_transaction_session_timeout = '60s'",
+)
+MIGRATING = 0x6D696772
+"""The lock of whoever brings it up to date."""
+
+
+def bring_up_to_date(connection: Connection[Any]) -> None:
+    """Raises StoreTooNew, and StoreCorrupt for a schema of another program; then nothing has changed."""
+    connection.execute("BEGIN")
+    try:
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", [MIGRATING])
+        version = stored_version(connection)
+        if version == 0:
+            for statement in MADE:
+                connection.execute(statement.encode())
+            connection.execute("INSERT INTO version VALUES (%s, 0)", [JOURNAL.application_id])
+        for statements in JOURNAL.migrations[version:]:
+            for statement in statements:
+                connection.execute(table(statement).encode())
+        connection.execute("UPDATE version SET number = %s", [len(JOURNAL.migrations)])
+        connection.execute("COMMIT")
+    except BaseException:
+        if not connection.closed:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def stored_version(connection: Connection[Any]) -> int:
+    """0: nothing is there. Raises as `bring_up_to_date`."""
+    if connection.execute("SELECT to_regnamespace(%s)", [SCHEMA]).fetchone() == (None,):
+        return 0
+    if connection.execute("SELECT to_regclass(%s)", [f"{SCHEMA}.version"]).fetchone() == (None,):
+        raise StoreCorrupt(f"has a schema {SCHEMA} of another program; it was left as it is")
+    row = connection.execute("SELECT application, number FROM version").fetchone()
+    if row is None or row[0] != JOURNAL.application_id:
+        raise StoreCorrupt(f"has a schema {SCHEMA} of another program; it was left as it is")
+    newest = len(JOURNAL.migrations)
+    if row[1] > newest:
+        raise StoreTooNew(f"has version {row[1]}, made by a newer hookgate; this one knows {newest}")
+    return row[1]

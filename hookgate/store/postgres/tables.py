@@ -1,0 +1,88 @@
+"""The steps that several calls of the journal are made of, over a connection to PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hookgate.store.journal.tables import Row, Tables
+from hookgate.store.postgres.dialect import bound
+
+if TYPE_CHECKING:
+    from psycopg import Connection, Cursor
+
+CHAIN = 0x686F6F6B
+"""The lock of what all steps that write wait for each other with."""
+
+
+class SharedTables(Tables):
+    """`now`: seconds of the wall clock, the same for the whole step."""
+
+    def __init__(self, connection: Connection[Any], now: float, place: str) -> None:
+        self._connection = connection
+        self._ends: list[Callable[[], None]] = []
+        self.clock = lambda: now
+        self.place = place
+        self.changed = False
+        """Whether this step has changed anything."""
+
+    # --- reading ---
+
+    def one(self, sql: str, *values: object) -> Row | None:
+        return self._execute(sql, values).fetchone()
+
+    def all(self, sql: str, *values: object) -> list[Row]:
+        return self._execute(sql, values).fetchall()
+
+    def each(self, sql: str, *values: object) -> Iterator[Row]:
+        yield from self._execute(sql, values)
+
+    def has(self, table: str) -> bool:
+        return True
+
+    def run(self, sql: str, *values: object) -> int:
+        return self._execute(sql, values).rowcount
+
+    def add(self, sql: str, *values: object) -> int:
+        row = self._execute(f"{sql} RETURNING number", values).fetchone()
+        return 0 if row is None else row[0]
+
+    def used_bytes(self) -> int:
+        row = self.one("SELECT pg_database_size(current_database())")
+        return row[0] if row else 0
+
+    def written(self, path: Path) -> tuple[int, float]:
+        row = self.one("SELECT coalesce(max(last_at), 0) FROM conversations")
+        return self.used_bytes(), row[0] if row else 0.0
+
+    # --- one writer among several ---
+
+    def held(self, sql: str, *values: object) -> Row | None:
+        return self.one(f"{sql} FOR NO KEY UPDATE", *values)
+
+    def free(self, sql: str, *values: object) -> Row | None:
+        return self.one(f"{sql} FOR NO KEY UPDATE OF c, m SKIP LOCKED", *values)
+
+    def hold(self, session: str, *, alone: bool = False) -> None:
+        shared = "" if alone else "_shared"
+        self.one(f"SELECT pg_advisory_xact_lock{shared}(hashtextextended(?, 0))", session)
+
+    def lock(self, conversation: int) -> None:
+        self.one("SELECT 1 FROM conversations WHERE number = ? FOR UPDATE", conversation)
+
+    def last(self, act: Callable[[], None]) -> None:
+        self._ends.append(act)
+
+    def close(self) -> None:
+        """What was left for the end of the step: nothing that anybody waits for comes after it."""
+        if self._ends:
+            self.one("SELECT pg_advisory_xact_lock(?)", CHAIN)
+            for act in self._ends:
+                act()
+
+    def _execute(self, sql: str, values: tuple[object, ...]) -> Cursor[Row]:
+        cursor = self._connection.execute(*bound(sql, values))
+        # Of a SELECT, rowcount is what it has found.
+        self.changed = self.changed or (cursor.rowcount > 0 and not sql.lstrip().startswith("SELECT"))
+        return cursor

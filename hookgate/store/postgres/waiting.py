@@ -1,0 +1,107 @@
+"""What lets plain functions over a database wait as trio does: each runs in a greenlet, and psycopg's own generators
+are driven from the task that it belongs to. Knows no statement.
+
+Held by tests: psycopg's `Connection.wait` and `Connection._connect_gen` are what this stands on.
+"""
+
+from __future__ import annotations
+
+import select
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import greenlet
+import trio
+from psycopg import Connection
+from psycopg.waiting import WAIT_R, WAIT_W
+
+T = TypeVar("T")
+Ask = Callable[[], Awaitable[object]]
+
+
+async def in_greenlet(act: Callable[[], T]) -> T:
+    """What `act` returns or raises. Whatever it waits for by `wait_for` is waited for here."""
+    inner = greenlet.greenlet(act)
+    said: Any = inner.switch()
+    while not inner.dead:
+        ask: Ask = said
+        try:
+            answer = await ask()
+        except BaseException as error:
+            said = inner.throw(error)
+        else:
+            said = inner.switch(answer)
+    return said
+
+
+def wait_for(ask: Callable[[], Awaitable[T]]) -> T:
+    """Only within `in_greenlet`."""
+    outer = greenlet.getcurrent().parent
+    if outer is None:
+        raise RuntimeError("nobody waits for this greenlet")
+    return outer.switch(ask)
+
+
+class Waiting(Connection[Any]):
+    """A connection for functions that run in a greenlet."""
+
+    def wait(self, gen: Any, interval: float | None = 0.0, timeout: float | None = None) -> Any:  # noqa: ANN401
+        return wait_for(lambda: driven(gen, self.pgconn.socket))
+
+    @classmethod
+    async def opened(cls, address: str) -> Waiting:
+        """Raises psycopg.Error."""
+        generator = cls._connect_gen(address)
+        connection = await _connected(generator)
+        connection._autocommit = True
+        return connection
+
+
+async def _connected(generator: Any) -> Waiting:  # noqa: ANN401 - of psycopg's
+    try:
+        socket, wanted = next(generator)
+        while True:
+            ready = await _ready(socket, wanted)
+            socket, wanted = generator.send(ready)
+    except StopIteration as ended:
+        return ended.value
+
+
+async def driven(generator: Any, socket: int) -> Any:  # noqa: ANN401 - of psycopg's
+    """What one of psycopg's generators returns, which is driven when its socket is ready."""
+    try:
+        wanted = next(generator)
+        while True:
+            wanted = generator.send(await _ready(socket, wanted))
+    except StopIteration as ended:
+        return ended.value
+
+
+async def _ready(socket: int, wanted: int) -> int:
+    """For reading 1, for writing 2."""
+    if wanted == WAIT_R:
+        await trio.lowlevel.wait_readable(socket)
+        return WAIT_R
+    # It nearly always is.
+    if select.select((), (socket,), (), 0)[1]:
+        return WAIT_W
+    if wanted == WAIT_W:
+        await trio.lowlevel.wait_writable(socket)
+        return WAIT_W
+    found = 0
+
+    async def until(wait: Callable[[int], Awaitable[None]], kind: int) -> None:
+        nonlocal found
+        await wait(socket)
+        found |= kind
+        nursery.cancel_scope.cancel()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(until, trio.lowlevel.wait_readable, WAIT_R)
+        nursery.start_soon(until, trio.lowlevel.wait_writable, WAIT_W)
+    return found
+
+
+async def execute(connection: Waiting, statement: str) -> None:
+    """One that nothing is read of. Raises psycopg.Error."""
+    await in_greenlet(lambda: connection.execute(statement.encode()))

@@ -1,0 +1,138 @@
+"""A PostgreSQL of the tests' own: started as an ordinary user in a folder of its own, on a loopback port, and stopped
+with them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from glob import glob
+from pathlib import Path
+from uuid import uuid4
+
+DEADLINE_S = 60.0
+NOBODY = 65534
+"""PostgreSQL refuses to run as root."""
+CONFIGURATION = """
+listen_addresses = '127.0.0.1'
+unix_socket_directories = ''
+max_connections = 100
+fsync = off
+"""
+
+
+def programs() -> Path | None:
+    """Where initdb and the server lie; None: this machine has no PostgreSQL."""
+    found = shutil.which("initdb")
+    places = [Path(found).resolve().parent] if found else []
+    places += map(Path, sorted(glob("/usr/lib/postgresql/*/bin"), reverse=True))
+    return next((it for it in places if (it / "initdb").exists() and (it / "postgres").exists()), None)
+
+
+@dataclass(frozen=True)
+class Server:
+    folder: Path
+    port: int
+    programs: Path
+
+    def address(self, database: str = "postgres") -> str:
+        return f"postgresql://tests@127.0.0.1:{self.port}/{database}"
+
+    def database(self) -> str:
+        """The address of one that is new."""
+        name = f"d{uuid4().hex}"
+        self.sql(f"CREATE DATABASE {name}")
+        return self.address(name)
+
+    def sql(self, statement: str, address: str = "") -> str:
+        asked = ["psql", "-qAtX", "-v", "ON_ERROR_STOP=1", "-c", statement, address or self.address()]
+        return subprocess.run(
+            [str(self.programs / asked[0]), *asked[1:]],
+            check=True,
+            capture_output=True,
+            text=True,
+            timeout=DEADLINE_S,
+        ).stdout
+
+
+@contextmanager
+def postgres(configuration: str = "") -> Generator[Server]:
+    """Raises RuntimeError where there is none."""
+    found = programs()
+    if found is None:
+        raise RuntimeError("this machine has no PostgreSQL")
+    folder = Path(tempfile.mkdtemp(prefix="hookgate-postgres-"))
+    try:
+        data = folder / "data"
+        _own(folder)
+        _run(
+            [
+                str(found / "initdb"),
+                "--no-sync",
+                "--auth=trust",
+                "--locale=C",
+                "--encoding=UTF8",
+                "-U",
+                "tests",
+                "-D",
+                str(data),
+            ]
+        )
+        port = _free_port()
+        (data / "postgresql.conf").write_text(f"{CONFIGURATION}port = {port}\n{configuration}")
+        server = Server(folder, port, found)
+        process = start(server)
+        try:
+            yield server
+        finally:
+            process.send_signal(signal.SIGINT)
+            try:
+                process.wait(DEADLINE_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def start(server: Server) -> subprocess.Popen[bytes]:
+    """Until it answers."""
+    log = open(server.folder / "log", "ab")  # noqa: SIM115 - the server's
+    data = str(server.folder / "data")
+    process = subprocess.Popen([str(server.programs / "postgres"), "-D", data], stdout=log, stderr=log, **_user())
+    log.close()
+    deadline = time.monotonic() + DEADLINE_S
+    while time.monotonic() < deadline:
+        ready = [str(server.programs / "pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(server.port)]
+        if subprocess.run(ready, check=False).returncode == 0:
+            return process
+        if process.poll() is not None:
+            break
+        time.sleep(0.02)
+    raise AssertionError((server.folder / "log").read_text())
+
+
+def _run(command: Sequence[str]) -> None:
+    subprocess.run(command, check=True, capture_output=True, timeout=DEADLINE_S, **_user())
+
+
+def _user() -> dict[str, object]:
+    return {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
+
+
+def _own(folder: Path) -> None:
+    if os.geteuid() == 0:
+        os.chown(folder, NOBODY, NOBODY)
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
