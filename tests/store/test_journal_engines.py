@@ -38,6 +38,7 @@ from hookgate.store.journal.operators.looking import open_look
 from hookgate.store.journal.operators.overview import overview
 from hookgate.store.journal.posting import DUE
 from hookgate.store.memory import MemoryJournal
+from hookgate.store.places import Database
 from hookgate.store.postgres import open_postgres_journal
 from tests.postgres import Server, postgres, programs
 
@@ -76,16 +77,8 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path, wall: Wall) -> Open:
         if programs() is None:
             pytest.skip("this machine has no PostgreSQL")
         server: Server = request.getfixturevalue("server")
-        address = server.database()
-
-        @asynccontextmanager
-        async def open_shared() -> AsyncGenerator[Journal]:
-            async with open_postgres_journal(address, tmp_path / "journal", wall=wall) as journal:
-                # The leases of the gateway that had it are over.
-                server.sql("UPDATE hookgate.conversations SET claimed_until = 0; DELETE FROM hookgate.holds", address)
-                yield journal
-
-        return open_shared
+        database = Database(server.database(), tmp_path / "journal")
+        return lambda: open_postgres_journal(database, wall=wall)
     memory = MemoryJournal(wall)
 
     @asynccontextmanager

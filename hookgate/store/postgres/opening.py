@@ -75,7 +75,7 @@ async def _held(pool: Pool) -> Waiting:
             raise StoreBusy("is in use by another hookgate")
         await execute(connection, f"LISTEN {CHANNEL}")
     except BaseException:
-        connection.pgconn.finish()
+        connection.close()
         raise
     return connection
 
@@ -91,7 +91,7 @@ async def _run_listening(database: Database, pool: Pool, engine: SharedEngine, h
         except psycopg.Error as error:
             log.warning("database_lost", reason=said(error))
         finally:
-            held.pgconn.finish()
+            held.close()
         with faults_named(str(database)):
             held = await _held_again(pool)
 

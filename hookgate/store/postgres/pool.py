@@ -31,7 +31,7 @@ class Pool:
                 if connection.pgconn.transaction_status == TransactionStatus.IDLE:
                     self._idle.append(connection)
                 else:
-                    connection.pgconn.finish()
+                    connection.close()
 
     async def open(self) -> Waiting:
         """One that is not kept."""
@@ -40,7 +40,7 @@ class Pool:
             for statement in self._settings:
                 await execute(connection, statement)
         except BaseException:
-            connection.pgconn.finish()
+            connection.close()
             raise
         return connection
 
@@ -50,4 +50,4 @@ class Pool:
 
     def close(self) -> None:
         while self._idle:
-            self._idle.pop().pgconn.finish()
+            self._idle.pop().close()
