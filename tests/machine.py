@@ -12,7 +12,14 @@ from typing import Protocol
 
 import pytest
 
-PACKAGES = {"bwrap": "bubblewrap", "chromium": "chromium", "git": "git", "jq": "jq", "rg": "ripgrep"}
+PACKAGES = {
+    "bwrap": "bubblewrap",
+    "chromium": "chromium",
+    "git": "git",
+    "jq": "jq",
+    "psql": "postgresql",
+    "rg": "ripgrep",
+}
 """Programs that hookgate or an example takes from PATH, and their packages. Go and Node come as wheels."""
 APT = ("apt-get", "-qq", "-o", "DPkg::Lock::Timeout=300")
 INSTALL_S = 900.0

@@ -5,11 +5,9 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import tempfile
-import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -61,6 +59,27 @@ class Server:
             timeout=DEADLINE_S,
         ).stdout
 
+    def start(self) -> None:
+        """Until it answers."""
+        self._control("start", "-l", str(self.folder / "log"), "-o", f"-p {self.port}")
+
+    def stop(self, how: str = "fast") -> None:
+        """Until it is gone; `immediate` is as good as a crash."""
+        self._control("stop", "-m", how)
+
+    def _control(self, *words: str) -> None:
+        data, wait = str(self.folder / "data"), str(int(DEADLINE_S))
+        ended = subprocess.run(
+            [str(self.programs / "pg_ctl"), "-D", data, "-s", "-w", "-t", wait, *words],
+            check=False,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            **_user(),
+        )
+        if ended.returncode:
+            raise AssertionError((self.folder / "log").read_text())
+
 
 @contextmanager
 def postgres(configuration: str = "") -> Generator[Server]:
@@ -88,35 +107,13 @@ def postgres(configuration: str = "") -> Generator[Server]:
         port = _free_port()
         (data / "postgresql.conf").write_text(f"{CONFIGURATION}port = {port}\n{configuration}")
         server = Server(folder, port, found)
-        process = start(server)
+        server.start()
         try:
             yield server
         finally:
-            process.send_signal(signal.SIGINT)
-            try:
-                process.wait(DEADLINE_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            server.stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def start(server: Server) -> subprocess.Popen[bytes]:
-    """Until it answers."""
-    log = open(server.folder / "log", "ab")  # noqa: SIM115 - the server's
-    data = str(server.folder / "data")
-    process = subprocess.Popen([str(server.programs / "postgres"), "-D", data], stdout=log, stderr=log, **_user())
-    log.close()
-    deadline = time.monotonic() + DEADLINE_S
-    while time.monotonic() < deadline:
-        ready = [str(server.programs / "pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(server.port)]
-        if subprocess.run(ready, check=False).returncode == 0:
-            return process
-        if process.poll() is not None:
-            break
-        time.sleep(0.02)
-    raise AssertionError((server.folder / "log").read_text())
 
 
 def _run(command: Sequence[str]) -> None:

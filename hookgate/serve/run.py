@@ -44,7 +44,7 @@ NO_CHANNEL = (
     "No channel is configured, so nobody can talk to it. `hookgate init --gateway` shows one; the least is a page: "
     '[channels.web] with kind = "web" in hookgate.toml.'
 )
-OWN_JOURNAL = 'a second gateway needs a file of its own: journal = "journal.db" below [store] in its hookgate.toml'
+OWN_JOURNAL = "a second gateway needs a journal of its own: journal or url below [store] in its hookgate.toml"
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -40,7 +40,6 @@ from hookgate.store.journal.posting import DUE
 from hookgate.store.memory import MemoryJournal
 from hookgate.store.places import Database
 from hookgate.store.postgres import open_postgres_journal
-from tests.postgres import Server, postgres, programs
 
 CHAT = Chat("test", "1", "ann")
 DAY_S = 86400.0
@@ -64,20 +63,11 @@ def wall() -> Wall:
     return Wall()
 
 
-@pytest.fixture(scope="session")
-def server() -> Generator[Server]:
-    with postgres() as server:
-        yield server
-
-
 @pytest.fixture(params=["in memory", "in a file", "in PostgreSQL"])
 def opened(request: pytest.FixtureRequest, tmp_path: Path, wall: Wall) -> Open:
     """Opens the journal, or opens it again as after the death of the gateway that had it."""
     if request.param == "in PostgreSQL":
-        if programs() is None:
-            pytest.skip("this machine has no PostgreSQL")
-        server: Server = request.getfixturevalue("server")
-        database = Database(server.database(), tmp_path / "journal")
+        database = Database(request.getfixturevalue("server").database(), tmp_path / "journal")
         return lambda: open_postgres_journal(database, wall=wall)
     memory = MemoryJournal(wall)
 

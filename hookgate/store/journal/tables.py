@@ -103,6 +103,10 @@ class Tables:
         pages, free, size = (self.one(f"PRAGMA {it}") for it in ("page_count", "freelist_count", "page_size"))
         return (pages[0] - free[0]) * size[0] if pages and free and size else 0
 
+    def damaged(self, most: int) -> list[str]:
+        """What is wrong with its pages and indexes, in so many lines at most."""
+        return [row[0] for row in self.all(f"PRAGMA integrity_check({most})") if row[0] != "ok"]
+
     def written(self, path: Path) -> tuple[int, float]:
         """Bytes on the disk, and when something was written last."""
         found = [it.stat() for it in (path, Path(f"{path}-wal")) if it.exists()]

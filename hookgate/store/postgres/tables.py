@@ -52,6 +52,10 @@ class SharedTables(Tables):
         row = self.one("SELECT pg_database_size(current_database())")
         return row[0] if row else 0
 
+    def damaged(self, most: int) -> list[str]:
+        """It looks after its pages itself (data_checksums, amcheck)."""
+        return []
+
     def written(self, path: Path) -> tuple[int, float]:
         row = self.one("SELECT coalesce(max(last_at), 0) FROM conversations")
         return self.used_bytes(), row[0] if row else 0.0

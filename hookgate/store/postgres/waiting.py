@@ -45,15 +45,15 @@ def wait_for(ask: Callable[[], Awaitable[T]]) -> T:
 class Waiting(Connection[Any]):
     """A connection for functions that run in a greenlet."""
 
-    def wait(self, gen: Any, interval: float | None = 0.0, timeout: float | None = None) -> Any:  # noqa: ANN401
+    def wait(self, gen: Any, *_given: object, **_named: object) -> Any:  # noqa: ANN401 - of psycopg's
         return wait_for(lambda: driven(gen, self.pgconn.socket))
 
     @classmethod
     async def opened(cls, address: str) -> Waiting:
         """Raises psycopg.Error."""
-        generator = cls._connect_gen(address)
-        connection = await _connected(generator)
-        connection._autocommit = True
+        connection = await _connected(cls._connect_gen(address))
+        # Transactions begin and end in so many words.
+        await in_greenlet(lambda: connection.set_autocommit(True))
         return connection
 
 

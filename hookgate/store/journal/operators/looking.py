@@ -89,7 +89,7 @@ MOST_MISTAKES = 20
 
 def check(tables: Tables) -> Checked:
     """Every page, every index, every value, and whether the books balance: as long as that takes."""
-    pages = [row[0] for row in tables.all(f"PRAGMA integrity_check({MOST_MISTAKES})") if row[0] != "ok"]
+    pages = tables.damaged(MOST_MISTAKES)
     # What lies on damaged pages is not worth its own line.
     mistakes = pages or [*_values(tables), *_books(tables)]
     if pages:

@@ -1,0 +1,233 @@
+"""A journal in PostgreSQL: who may have it, what its deaths come to, and a gateway that has it there."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+import trio
+import trio.lowlevel
+
+from hookgate.config import ConfigError
+from hookgate.config import load as load_config
+from hookgate.protocol.catalog import StoreBusy, StoreCorrupt, StoreFailed, StoreReadOnly, StoreTooNew
+from hookgate.protocol.chat import Chat, Inbound
+from hookgate.protocol.journal.values import Accepted, Arrival
+from hookgate.store.journal.opening import StoredJournal
+from hookgate.store.places import Database, open_look_at
+from hookgate.store.postgres import open_postgres_journal
+from tests.cli.program import run
+from tests.postgres import Server, postgres, programs
+from tests.serve.gateway import configured, get, open_served
+from tests.serve.started import says, serving, until
+
+DEADLINE_S = 60.0
+WEB = """
+[agent]
+model = "p/m"
+[providers.p]
+kind = "scripted"
+script = "script.json"
+[http]
+listen = "127.0.0.1:0"
+[channels.web]
+kind = "web"
+[store]
+url = "{}"
+"""
+
+
+@pytest.fixture
+def database(server: Server, tmp_path: Path) -> Database:
+    return Database(server.database(), tmp_path / "journal")
+
+
+@asynccontextmanager
+async def opened(database: Database) -> AsyncGenerator[StoredJournal]:
+    with trio.fail_after(DEADLINE_S):
+        async with open_postgres_journal(database) as journal:
+            yield journal
+
+
+async def accepted(journal: StoredJournal, text: str) -> Accepted:
+    return await journal.intake.accept(Arrival(Inbound(Chat("test", "1", "ann"), text), "agent", text))
+
+
+# --- who may have it ----------------------------------------------------------------------------------------
+
+
+async def test_a_second_gateway_is_refused_and_may_come_when_the_first_is_gone(database: Database) -> None:
+    async with opened(database):
+        with pytest.RaisesGroup(
+            pytest.RaisesExc(StoreBusy, match="in use by another hookgate"), allow_unwrapped=True
+        ):
+            async with opened(database):
+                pass
+    async with opened(database) as journal:
+        assert not (await accepted(journal, "hello")).known
+
+
+async def test_many_that_come_at_once_make_its_tables_once(server: Server, database: Database) -> None:
+    busy = 0
+
+    async def come() -> None:
+        nonlocal busy
+        try:
+            async with opened(database):
+                await trio.lowlevel.checkpoint()
+        except* StoreBusy:
+            busy += 1
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(4):
+            nursery.start_soon(come)
+    assert busy < 4
+    assert server.sql("SELECT count(*) FROM hookgate.version", database.address) == "1\n"
+
+
+async def test_the_schema_of_another_program_and_that_of_a_newer_hookgate_are_left_as_they_are(
+    server: Server, database: Database
+) -> None:
+    server.sql("CREATE SCHEMA hookgate; CREATE TABLE hookgate.theirs (n INT)", database.address)
+    with pytest.raises(StoreCorrupt, match="a schema hookgate of another program"):
+        async with opened(database):
+            pass
+    assert server.sql("SELECT count(*) FROM hookgate.theirs", database.address) == "0\n"
+    newer = Database(server.database(), database.beside)
+    async with opened(newer):
+        pass
+    server.sql("UPDATE hookgate.version SET number = 999", newer.address)
+    with pytest.raises(StoreTooNew, match="has version 999, made by a newer hookgate"):
+        async with opened(newer):
+            pass
+
+
+async def test_who_may_not_write_is_told_so(server: Server, database: Database) -> None:
+    async with opened(database):
+        pass
+    name = database.address.rpartition("/")[2]
+    server.sql(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+    with pytest.raises(StoreReadOnly, match="read-only"):
+        async with opened(database):
+            pass
+    with open_look_at(database) as tables:
+        assert tables.one("SELECT count(*) FROM messages") == (0,)
+
+
+async def test_an_address_where_nobody_answers_is_named_without_a_password(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hookgate.store.postgres.engine.AWAY_S", 0.0)
+    monkeypatch.setenv("PGPASSWORD", "not-to-be-seen")
+    with pytest.raises(StoreFailed, match=r"PostgreSQL d at 127\.0\.0\.1: .*refused") as refused:
+        async with opened(Database("postgresql://ann@127.0.0.1:1/d", tmp_path / "journal")):
+            pass
+    assert "not-to-be-seen" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [
+        ("mysql://ann@db/d", "an address is postgresql://USER@HOST:PORT/NAME"),
+        ("postgresql://ann:secret@db/d", "it holds a password: set PGPASSWORD"),
+        ("postgresql://db/d?password=secret", "it holds a password: set PGPASSWORD"),
+    ],
+)
+def test_an_address_that_cannot_be_used_is_a_mistake_that_repeats_no_password(
+    tmp_path: Path, url: str, why: str
+) -> None:
+    (tmp_path / "hookgate.toml").write_text(f'[store]\nurl = "{url}"\n')
+    with pytest.raises(ConfigError, match=why) as refused:
+        load_config(tmp_path / "hookgate.toml")
+    assert "secret" not in str(refused.value)
+
+
+# --- how it dies --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["fast", "immediate"])
+async def test_a_database_that_goes_away_and_comes_back_costs_time_and_nothing_else(tmp_path: Path, how: str) -> None:
+    if programs() is None:
+        pytest.skip("this machine has no PostgreSQL server")
+    with postgres("fsync = on") as server:
+        database = Database(server.database(), tmp_path / "journal")
+        async with opened(database) as journal:
+            before = await accepted(journal, "before")
+            await trio.to_thread.run_sync(server.stop, how)
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(trio.to_thread.run_sync, server.start)
+                during = await accepted(journal, "during")
+            assert not during.known
+            assert (await accepted(journal, "before")) == Accepted(before.id, before.conversation, known=True)
+            found = await journal.intake.unfinished()
+        assert [it.inbound.text for it in found] == ["before", "during"]
+
+
+async def test_a_step_whose_connection_is_cut_is_stored_once_or_not_at_all(
+    server: Server, database: Database
+) -> None:
+    async with opened(database) as journal:
+        cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'hookgate'"
+        stored = list[Accepted]()
+
+        async def say(who: int) -> None:
+            for number in range(20):
+                stored.append(await accepted(journal, f"{who}.{number}"))
+
+        async with trio.open_nursery() as nursery:
+            for who in range(4):
+                nursery.start_soon(say, who)
+            for _ in range(4):
+                await trio.to_thread.run_sync(server.sql, cut)
+        assert not any(it.known for it in stored)
+        assert len({it.id for it in stored}) == 80
+        assert len(await journal.intake.unfinished()) == 80
+
+
+# --- a gateway ----------------------------------------------------------------------------------------------
+
+
+async def test_a_gateway_has_its_conversations_there_and_goes_on_with_them_elsewhere(
+    server: Server, tmp_path: Path
+) -> None:
+    address = server.database()
+    for name in ("here", "there"):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "hookgate.toml").write_text(WEB.format(address))
+        (folder / "script.json").write_text('{"steps": [{"text": "Hello."}]}')
+    with trio.fail_after(2 * DEADLINE_S):
+        async with serving(tmp_path / "here") as (process, page):
+            await page.post("/api/chats/c1/messages", json=says("hi"))
+            seen = await until(page, "/api/chats/c1", lambda it: len(it["messages"]) == 2)
+            assert [it["text"] for it in seen["messages"]] == ["hi", "Hello."]
+            second = await run(tmp_path / "there", "serve")
+            assert (second.returncode, b"in use by another hookgate" in second.stderr) == (1, True)
+            process.kill()
+        here = tmp_path / "here"
+        for command, says_ in (
+            (("sessions", "list"), b"2 messages"),
+            (("store", "check"), b"is whole: 1 conversation, 1 message (0 unfinished)"),
+            (("where", "M1"), b"is delivered: hi"),
+            (("audit", "verify"), b"intact"),
+            (("people", "add", "bob", "web:bob"), b"bob: web:bob"),
+            (("people", "list"), b"web:bob"),
+        ):
+            ended = await run(here, *command)
+            assert says_ in ended.stdout, (command, ended.stdout, ended.stderr)
+        ended = await run(here, "store", "backup", "copy.db")
+        assert (ended.returncode, b"pg_dump" in ended.stderr) == (1, True)
+
+
+async def test_health_says_that_the_store_is_well(server: Server, tmp_path: Path) -> None:
+    settings = configured(tmp_path, "").config
+    file = tmp_path / "hookgate.toml"
+    file.write_text(file.read_text().replace("[store]", f'[store]\nurl = "{server.database()}"'))
+    assert settings.store.url == ""
+    from hookgate.assembly.settings import Settings
+
+    config, _file = load_config(file)
+    async with open_served(Settings(config, tmp_path, file, serving=True)) as served:
+        assert (await get(served, "/ready"))[1]["store"] == "ok"
