@@ -24,7 +24,7 @@ from hookgate.protocol.channel import PRESENT, UNLIMITED
 from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.events.event import Event as Told
-from hookgate.protocol.events.inside import CallEnded
+from hookgate.protocol.events.inside import CallEnded, Prompted
 from hookgate.protocol.rpc import events
 from hookgate.protocol.rpc.responses import State, TranscriptMessage
 
@@ -151,6 +151,8 @@ class Conversation:
         messages = self._session.transcript.messages
         self._history.stamp(messages)
         match told.payload:
+            case Prompted():
+                self._history.begin()
             case CallEnded(call=call, outcome=outcome) if outcome.is_error:
                 self._history.failed(call.id, messages)
             case _:

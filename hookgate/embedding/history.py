@@ -43,6 +43,10 @@ class History:
         else:
             self._cut_off.add(call_id)
 
+    def begin(self) -> None:
+        """Another turn, whose calls may have the ids of those before."""
+        self._cut_off.clear()
+
     def shown(self, messages: Sequence[Message], redactor: Redactor) -> tuple[TranscriptMessage, ...]:
         self.stamp(messages)
         return tuple(self._shown(message, redactor) for message in messages)
