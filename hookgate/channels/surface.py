@@ -24,9 +24,11 @@ MAX_SUBMITTED = 16
 
 
 class TerminalSurface:
-    """Where the screen is not live a panel is text, and text for an editor is shown."""
+    """Where the screen is not live a panel is text, and text for an editor is shown. `displays`: what a command
+    displays is shown as a note; else it is sent, as an answer."""
 
-    def __init__(self, terminal: Terminal) -> None:
+    def __init__(self, terminal: Terminal, *, displays: bool = True) -> None:
+        self.displays = displays
         self.panel_open: tuple[str, Panel] | None = None
         self.inserted = ""
         self._terminal = terminal
@@ -37,11 +39,6 @@ class TerminalSurface:
 
     def note(self, extension: str, level: Level, text: str, chat: Chat | None) -> None:
         self._show(extension, text)
-
-    @property
-    def paints(self) -> bool:
-        """Whether notes are shown in their colours."""
-        return self._terminal.rendered
 
     def clear_notes(self, extension: str) -> None:
         """What is printed stays printed."""

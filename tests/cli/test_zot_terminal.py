@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.program import PROMPT, Screen, configured, leaves, none_left, open_chat, open_terminal
+from tests.cli.program import PROMPT, Screen, configured, leaves, none_left, open_chat, open_terminal, run
 from tests.cli.zot_folders import command, do, extension, installed, panel_extension, project
 from tests.model_server import calls, says
 
@@ -99,6 +99,20 @@ async def test_ctrl_d_in_a_panel_is_a_key_and_sigterm_ends_it_cleanly(tmp_path: 
         screen.process.terminate()
         assert await screen.ends() == 0
     await none_left(tmp_path)
+
+
+async def test_what_an_extension_displays_has_its_colours_and_nothing_else_that_a_terminal_obeys(
+    tmp_path: Path,
+) -> None:
+    text = "\x1b[1;32mgreen\x1b[0m \x1b[2J\x1b]0;title\x07\x1b[8mseen"
+    _speaker(tmp_path, text)
+    async with open_terminal(configured(tmp_path, NOWHERE), "chat") as screen:
+        await screen.line("/speak")
+        await screen.sees("[speaker] green seen")
+        await leaves(screen, tmp_path)
+    assert "\x1b[1;32mgreen\x1b[0m seen" in screen.raw
+    ended = await run(tmp_path, "chat", stdin=b"/speak\n")
+    assert b"[speaker] green seen" in ended.stdout
 
 
 async def test_a_note_that_comes_at_the_prompt_stands_above_what_is_typed(tmp_path: Path) -> None:
@@ -258,6 +272,30 @@ def _waker(folder: Path, frame: dict[str, object]) -> None:
     directory.mkdir(parents=True)
     (directory / "waker.py").write_text(WAKER.format(frame=frame, wake=str(folder / "wake")))
     (directory / "extension.json").write_text('{"name": "waker", "exec": "python3", "args": ["waker.py"]}')
+
+
+def _speaker(folder: Path, text: str) -> None:
+    """An extension whose command `speak` displays this."""
+    directory = installed(folder) / "speaker"
+    directory.mkdir(parents=True)
+    (directory / "speaker.py").write_text(SPEAKER.format(text=text))
+    (directory / "extension.json").write_text('{"name": "speaker", "exec": "python3", "args": ["speaker.py"]}')
+
+
+SPEAKER = """
+import json, sys
+
+def say(**frame):
+    print(json.dumps(frame), flush=True)
+
+say(type="hello", name="speaker", version="1")
+say(type="register_command", name="speak")
+say(type="ready")
+for line in sys.stdin:
+    frame = json.loads(line)
+    if frame["type"] == "command_invoked":
+        say(type="command_response", id=frame["id"], action="display", display={text!r})
+"""
 
 
 WAKER = """

@@ -77,7 +77,7 @@ def _run(seat: Seat | None, flags: Flags) -> _Run:
 
 
 async def _ask(run: _Run, settings: Settings, flags: Flags, question: Inbound) -> None:
-    surfaces = {run.channel.name: TerminalSurface(run.reader or Terminal(Plain(stderr), None))}
+    surfaces = {run.channel.name: TerminalSurface(run.reader or Terminal(Plain(stderr), None), displays=False)}
     async with (
         open_conversation_journal(settings.config, NAME, flags.keep) as journal,
         open_chat(settings, flags, Ports((run.channel,), surfaces, journal=journal), run.line, to_stderr) as runtime,

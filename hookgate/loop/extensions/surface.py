@@ -48,11 +48,11 @@ class Editor(Protocol):
 
 
 @runtime_checkable
-class Painter(Protocol):
-    """A surface that may have colours, which a message has not."""
+class Displaying(Protocol):
+    """A surface that knows the colours of what is displayed, which a message has not."""
 
     @property
-    def paints(self) -> bool: ...
+    def displays(self) -> bool: ...
 
     def note(self, extension: str, level: Level, text: str, chat: Chat | None) -> None: ...
 
@@ -146,9 +146,9 @@ class Surfaces:
             await self.settled(chat)
 
     async def display(self, extension: str, text: str, chat: Chat) -> None:
-        """For people alone: a message, or where there are colours what shows them."""
+        """For people alone: a message, but where a surface shows it."""
         surface = self._own.get(chat.channel)
-        if isinstance(surface, Painter) and surface.paints:
+        if isinstance(surface, Displaying) and surface.displays:
             surface.note(extension, "info", self._redact(text), chat)
         else:
             await self.say(chat, noted(extension, text), "output")
