@@ -7,13 +7,13 @@ import signal
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 import trio
 
 from hookgate.claude.adapter import Adapter, UnknownMethod
+from hookgate.claude.running import open_lifeline
 from hookgate.claude.saying import CommandFailed
 from hookgate.claude.settings import BadSettings, Settings, read_settings
 from hookgate.protocol.codec import decode, encode
@@ -69,14 +69,14 @@ class Conversation:
                 await self._out.send_all(encode({"jsonrpc": "2.0", "id": call_id, **outcome}) + b"\n")
 
 
-async def run(settings: Settings) -> None:
+async def run(settings: Settings, lifeline: int) -> None:
     """Until stdin ends or a signal comes; then no command runs any more."""
     for line in settings.left_out:
         _tell(line)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_end_on_signal, nursery.cancel_scope)
         stdin, stdout = trio.lowlevel.FdStream(os.dup(0)), trio.lowlevel.FdStream(os.dup(1))
-        adapter = Adapter(settings, str(Path.cwd()), _tell, nursery.start_soon)
+        adapter = Adapter(settings, lifeline, _tell, nursery.start_soon)
         conversation, lines = Conversation(adapter, stdout, nursery), LineSplitter()
         with suppress(trio.BrokenResourceError):
             while data := await stdin.receive_some(READ_BYTES):
@@ -101,10 +101,10 @@ def main() -> None:
     if len(sys.argv) != 2:
         sys.exit("usage: python -P -m hookgate.claude SETTINGS.json")
     try:
-        settings = read_settings(Path(sys.argv[1]))
-    except BadSettings as error:
+        lifeline, settings = open_lifeline(), read_settings(Path(sys.argv[1]))
+    except (BadSettings, OSError) as error:
         sys.exit(str(error))
-    trio.run(partial(run, settings))
+    trio.run(run, settings, lifeline)
 
 
 if __name__ == "__main__":

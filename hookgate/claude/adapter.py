@@ -6,6 +6,7 @@ in one step are two stages here. What others have changed meanwhile is judged ag
 
 from __future__ import annotations
 
+import os
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
@@ -38,13 +39,14 @@ class _Judged:
 
 
 class Adapter:
-    """`folder`: the project's, where commands run. `tell`: a line for people. `spawn`: runs what nobody waits for."""
+    """Commands run in the current folder, the project's. `tell`: a line for people. `spawn`: runs what nobody waits
+    for."""
 
     def __init__(
-        self, settings: Settings, folder: str, tell: Callable[[str], None], spawn: Callable[..., None]
+        self, settings: Settings, lifeline: int, tell: Callable[[str], None], spawn: Callable[..., None]
     ) -> None:
-        self._settings, self._folder = settings, folder
-        self._tell, self._spawn = tell, spawn
+        self._settings, self._folder = settings, os.getcwd()
+        self._lifeline, self._tell, self._spawn = lifeline, tell, spawn
         self._judged = OrderedDict[tuple[str, str], _Judged]()
 
     async def answer(self, method: str, params: Members) -> dict[str, Any]:
@@ -181,7 +183,7 @@ class Adapter:
 
     async def _one(self, handler: Handler, given: bytes) -> Said:
         try:
-            ran = await run_shell(handler.command, given, handler.timeout_s)
+            ran = await run_shell(handler.command, given, handler.timeout_s, self._lifeline)
         except OSError as error:
             raise CommandFailed(f"{handler.command[:80]!r} cannot be started: {error.strerror}") from None
         return read(handler.command, ran, handler.timeout_s, prints_context=handler.event == "UserPromptSubmit")

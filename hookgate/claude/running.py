@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from contextlib import suppress
 from typing import cast
@@ -18,6 +19,19 @@ TERM_S = 1.0
 END_S = 5.0
 
 
+_WATCHED = '(read -r end <&{0}; kill -9 0) </dev/null >/dev/null 2>&1 & exec {0}<&-; exec /bin/sh -c "$1"'
+"""Beside each command waits a child that ends the group when the lifeline does."""
+
+
+def open_lifeline() -> int:
+    """The reading end of a pipe whose other end this process alone holds: whoever reads it learns that this process
+    has ended, however it did. Opened first of all: shells name only descriptors of one digit. Raises OSError."""
+    reading, _held = os.pipe()
+    if reading > 9:
+        raise OSError(0, "too many files are open already", "pipe")
+    return reading
+
+
 @dataclass(frozen=True)
 class Ran:
     """`status`: None where its time was up, negative for a signal."""
@@ -27,14 +41,15 @@ class Ran:
     stderr: str
 
 
-async def run_shell(command: str, given: bytes, timeout_s: float) -> Ran:
-    """Cancelled, it ends the group. Raises OSError where there is no shell."""
+async def run_shell(command: str, given: bytes, timeout_s: float, lifeline: int) -> Ran:
+    """Cancelled, it ends the group, and so does the end of this process. Raises OSError where there is no shell."""
     process = await trio.lowlevel.open_process(
-        ["/bin/sh", "-c", command],
+        ["/bin/sh", "-c", _WATCHED.format(lifeline), "sh", command],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
+        pass_fds=(lifeline,),
     )
     stdin, stdout, stderr = (
         cast("trio.abc.SendStream", process.stdin),

@@ -188,10 +188,30 @@ async def test_commands_at_the_end_of_a_turn_run_and_what_has_no_effect_is_said(
     assert not (tmp_path / "below").exists()
 
 
+async def test_a_person_that_is_asked_is_a_notification_and_nobody_waits_for_what_is_asynchronous(
+    tmp_path: Path,
+) -> None:
+    hooks = {
+        "Notification": [group("cat > t; mv t told", "permission_prompt"), group("touch x", "idle_prompt")],
+        "PreToolUse": [group("echo late >&2; exit 2", **{"async": True})],
+    }  # fmt: skip
+    async with adapter(tmp_path, hooks) as child:
+        asked = {"tool": "bash", "title": "Sure?"}
+        await child.send("hook.event", {"Kind": "approval_requested", "Meta": {}, "Payload": asked})
+        assert await child.call("hook.before_tool", params()) == {"action": "continue"}
+        await child.wait_stderr("wants to block, without effect: late")
+        with trio.fail_after(30):
+            while not await trio.Path(tmp_path / "told").exists():
+                await trio.sleep(0.01)
+    given = json.loads((tmp_path / "told").read_text())
+    assert (given["hook_event_name"], given["message"]) == ("Notification", "A person is asked about bash: Sure?")
+    assert not (tmp_path / "x").exists()
+
+
 # --- how it dies --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("end", ["stdin", "SIGTERM", "cancel"])
+@pytest.mark.parametrize("end", ["stdin", "SIGTERM", "SIGKILL", "cancel"])
 async def test_no_command_outlives_the_adapter_or_the_call(tmp_path: Path, end: str) -> None:
     async with adapter(tmp_path, {"PreToolUse": [group("sleep 600 & echo $! $$ > pids; wait")]}) as child:
         await child.send("hook.before_tool", params(), id=77)
@@ -205,6 +225,8 @@ async def test_no_command_outlives_the_adapter_or_the_call(tmp_path: Path, end: 
                 case "SIGTERM":
                     child.process.send_signal(signal.SIGTERM)
                     assert await child.wait_exit() == 0
+                case "SIGKILL":
+                    child.process.kill()
                 case _:
                     await child.send("hook.cancel", {"id": 77})
                     assert json.loads(await child.read_line())["error"]["message"] == "it was cancelled"
