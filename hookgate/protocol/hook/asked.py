@@ -31,7 +31,7 @@ def _step(params: Members) -> Step:
     inbound = _object(context, "inbound")
     known = {**inbound, **{name: params[name] for name in ("channel", "chat_id") if name in params}}
     said = {name: text(known, name, "context.inbound", "") for name in _OF_CHAT}
-    chat = Chat(said["channel"], said["chat_id"], said["sender_id"], said["chat_type"], said["topic_id"])
+    chat = Chat(*(said[name] for name in _WHERE))
     iteration = meta.get("Iteration", 0)
     return Step(
         text(meta, "AgentID", "meta", ""),
@@ -47,7 +47,8 @@ def _step(params: Members) -> Step:
     )
 
 
-_OF_CHAT = ("channel", "chat_id", "sender_id", "chat_type", "topic_id", "message_id", "kind")
+_WHERE = ("channel", "chat_id", "sender_id", "chat_type", "topic_id", "account")
+_OF_CHAT = (*_WHERE, "message_id", "kind")
 
 
 def _subject(stage: Stage, params: Members) -> Subject:
