@@ -125,6 +125,8 @@ async def test_try_names_the_hooks_that_there_are(folder: Path) -> None:
     ended = await run(folder, "hooks", "try", "chidl")
     assert ended.returncode == 2
     assert "there is no hook 'chidl' (did you mean 'child'?)" in ended.stderr.decode()
+    ended = await tried(folder, "--line", "3")
+    assert (ended.returncode, ended.stderr) == (2, b"hookgate: --line is of a file: say --from FILE\n")
 
 
 async def test_an_event_file_is_asked_again_by_line(folder: Path) -> None:

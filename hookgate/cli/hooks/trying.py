@@ -58,6 +58,8 @@ async def try_hook(named: Named, about: About, *, as_json: bool) -> int:
 
 def stage_of(about: About) -> Stage:
     """Raises ConfigError."""
+    if about.line is not None and about.file is None:
+        raise ConfigError("--line is of a file: say --from FILE")
     return _recorded(about).stage if about.file else Stage(about.stage or _usual(about))
 
 
