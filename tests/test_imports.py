@@ -60,6 +60,7 @@ NOT_IN_PROTOCOL = {
     *("ssl", "structlog", "subprocess", "sys", "tempfile", "threading", "time", "trio"),
 }
 HTTPX_USERS = {"providers/http.py", "tools/web/fetch.py", "channels/platforms/requests.py", "telemetry/otlp.py"}
+DEAR = {"dataclass", "replace"}
 ENVIRONMENT = {"environ", "environb", "getenv", "putenv"}
 
 
@@ -116,6 +117,20 @@ def test_protocol_knows_no_io_no_clock_and_no_log() -> None:
     }
     found = {name: parts & NOT_IN_PROTOCOL for name, parts in tops.items()}
     assert {name: parts for name, parts in found.items() if parts} == {}
+
+
+def test_dataclasses_are_those_that_cost_a_start_little() -> None:
+    """But where nothing of hookgate's may be imported."""
+    alone = {part for part, below in MAY_IMPORT.items() if not below} - {"protocol"}
+    others = [path for path in MODULES if part_of(path) not in alone and path.name != "dataclasses.py"]
+    found = {str(path.relative_to(ROOT)) for path in others if DEAR & set(_from_dataclasses(path))}
+    assert found == set(), "take them from hookgate.protocol.dataclasses"
+
+
+def _from_dataclasses(path: Path) -> Iterator[str]:
+    for node in ast.walk(parsed(path)):
+        if isinstance(node, ast.ImportFrom) and node.module == "dataclasses":
+            yield from (alias.name for alias in node.names)
 
 
 def test_only_config_reads_the_environment() -> None:

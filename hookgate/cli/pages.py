@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from hookgate.cli.printing import say, say_json, table
 from hookgate.config import ConfigError
+from hookgate.protocol.dataclasses import dataclass
 
 _PACKAGE = Path(__file__).parents[1]
 _COMMENT = re.compile(r"^<!-- .* -->\n", re.M)

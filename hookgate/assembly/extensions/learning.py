@@ -4,7 +4,6 @@ which variables they want and do not get."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ import structlog
 from hookgate import config as configuration
 from hookgate.extensions.memory import Learnt, Memory
 from hookgate.extensions.variables import look_through
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.hook.stages import Stage
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from hookgate.config import ConfigError
 from hookgate.extensions.sdk import plugins_folder
+from hookgate.protocol.dataclasses import dataclass
 
 NODE_S = 10.0
 STRIPS = "--experimental-strip-types"
