@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -39,3 +40,12 @@ def test_a_question_is_read_back_from_its_params(stage: Stage) -> None:
 def test_what_is_no_question_says_why(stage: Stage, params: dict[str, Any], problem: str) -> None:
     with pytest.raises(BadMessage, match=problem):
         read_question(stage, params)
+
+
+def test_whose_account_it_is_is_read_back_too() -> None:
+    asked = question(Stage.BEFORE_TOOL)
+    said = replace(asked.step.inbound, chat=replace(asked.step.chat, sender="boss", account="user"))
+    again = read_question(
+        asked.stage, decode(replace(asked, step=replace(asked.step, inbound=said)).framed_params(5.0))
+    )
+    assert (again.step.chat.sender, again.step.chat.account) == ("boss", "user")
