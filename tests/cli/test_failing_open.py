@@ -76,9 +76,9 @@ async def test_the_prompt_and_the_lists_say_failing_until_it_succeeds_again(tmp_
             await screen.sees("! guard failed at before_tool: error 1: no licence; the call of ls was let through")
             await screen.sees(f"[guard failing] {PROMPT}")
             # Soon after the first it is counted, not told.
-            await screen.type("look\n")
+            await screen.type("look\r")
             await screen.sees(f"[guard failing] {PROMPT}")
-            await screen.type("/hooks\n")
+            await screen.type("/hooks\r")
             await screen.sees("guard  failing  error 1: no licence (before_tool, 2 times)")
             [row] = [it for it in await _rows(socket) if it["name"] == "guard"]
             assert (row["state"], row["failures"], row["failing"]) == (
@@ -87,7 +87,9 @@ async def test_the_prompt_and_the_lists_say_failing_until_it_succeeds_again(tmp_
             )
             (tmp_path / "mended").touch()
             await screen.sees(f"[guard failing] {PROMPT}")
-            await screen.type("look\n/hooks\n")
+            await screen.type("look\r")
+            await screen.sees("done")
+            await screen.type("/hooks\r")
             await screen.sees("guard  up")
         shown = screen.shown
     assert shown.count("! guard failed") == 1
