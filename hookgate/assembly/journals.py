@@ -22,6 +22,7 @@ from hookgate.config import ConfigError
 from hookgate.protocol.catalog import StoreBusy, StoreFailed
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.sections import Config
+from hookgate.store.moving import HALF, is_half
 from hookgate.store.places import Database, JournalPlace, open_journal_at
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ async def open_kept_journal(
     Raises StoreFailed and its kinds.
     """
     async with open_journal_at(file, config.store.durability) as journal, trio.open_nursery() as nursery:
+        if await journal.engine.read(is_half):
+            raise StoreFailed(f"{file} {HALF}")
         nursery.start_soon(_run_retention, config, journal, named)
         yield journal
         nursery.cancel_scope.cancel()

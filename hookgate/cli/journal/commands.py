@@ -70,6 +70,16 @@ def store_trim(days: float | None, mb: float | None, place: Place) -> None:
     run(lambda: trim_file(place, days or 0.0, mb or 0.0))
 
 
+@store.command(name="migrate")
+@click.option("--to", required=True, metavar="URL|FILE", help="postgresql://USER@HOST:PORT/NAME, or a file.")
+@config_option
+def store_migrate(to: str, config_file: Path | None) -> None:
+    """Carry the journal over, compare both. Not while hookgate runs; what was broken off goes on."""
+    from hookgate.cli.journal.moving import migrate_journal
+
+    run(lambda: migrate_journal(to, config_file))
+
+
 @click.group(cls=ListingGroup)
 def sessions() -> None:
     """Stored conversations: list, show, write out, forget."""

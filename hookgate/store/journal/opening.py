@@ -49,7 +49,7 @@ class StoredJournal:
     outlives = True
 
     def __init__(self, path: Path, engine: Engine, place: JournalPlace | None = None) -> None:
-        self.path, self.place = path, place or path
+        self.path, self.place, self.engine = path, place or path, engine
         self.intake = Intake(engine)
         self.work = Work(engine)
         self.decisions = Decisions(engine)

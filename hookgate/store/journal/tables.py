@@ -132,6 +132,9 @@ class Tables:
         """The end of the step: what all steps that write have to wait for each other with."""
         act()
 
+    def go_on_counting(self, table: str) -> None:
+        """The next number is above all that are there, however they came."""
+
     # --- writing ---
 
     def write(self, conversation: int, drafts: Iterable[tuple[Draft, bytes]]) -> tuple[Entry, ...]:

@@ -78,6 +78,10 @@ class SharedTables(Tables):
     def last(self, act: Callable[[], None]) -> None:
         self._ends.append(act)
 
+    def go_on_counting(self, table: str) -> None:
+        newest = f"(SELECT coalesce(max(number), 0) + 1 FROM {table})"  # noqa: S608 - of the schema
+        self.one(f"SELECT setval(pg_get_serial_sequence('{table}', 'number'), {newest}, false)")
+
     def close(self) -> None:
         """What was left for the end of the step: nothing that anybody waits for comes after it."""
         if self._ends:

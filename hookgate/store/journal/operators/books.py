@@ -16,6 +16,11 @@ from hookgate.store.journal.operators.overview import overview
 from hookgate.store.journal.operators.whereabouts import find_messages
 from hookgate.store.journal.tables import Tables
 
+KEEP_STATE = """
+    INSERT INTO states (channel, name, value) VALUES (?, ?, ?)
+    ON CONFLICT (channel, name) DO UPDATE SET value = excluded.value
+"""
+
 
 class Books:
     def __init__(self, path: Path, engine: Engine) -> None:
@@ -65,8 +70,4 @@ class Holds:
         return await self._engine.read(lambda tables: state_of(tables, channel, name))
 
     async def keep_state(self, channel: str, name: str, value: str) -> None:
-        sql = (
-            "INSERT INTO states (channel, name, value) VALUES (?, ?, ?) "
-            "ON CONFLICT (channel, name) DO UPDATE SET value = excluded.value"
-        )
-        await self._engine.write(lambda tables: tables.run(sql, channel, name, value))
+        await self._engine.write(lambda tables: tables.run(KEEP_STATE, channel, name, value))
