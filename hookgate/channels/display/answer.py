@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import structlog
+
 from hookgate.channels.display.blocks import Block, Blocks
 from hookgate.channels.printable import printable
 from hookgate.channels.screen import Screen
 
+log = structlog.get_logger("hookgate.terminal")
 MOST_ROWS = 100
 """Of the block that is still written; hardly a terminal shows more of it at once."""
 
@@ -60,11 +63,17 @@ class Answer:
         self._written = self.is_open = False
 
     def _render(self, blocks: list[Block]) -> None:
-        if not blocks:
-            return
-        from hookgate.channels.display.rendering import rendered
-
         for block in blocks:
-            rows = rendered(block, self._columns())
+            rows = self._rows(block)
             self._screen.write("\n".join([*([""] if self._written and not block.tight else []), *rows, ""]))
             self._written = True
+
+    def _rows(self, block: Block) -> list[str]:
+        """As it was written where it cannot be laid out: whatever that is the fault of, a person must read it."""
+        from hookgate.channels.display.rendering import rendered
+
+        try:
+            return rendered(block, self._columns())
+        except Exception:
+            log.exception("answer_not_laid_out")
+            return [printable(line) for line in block.source]

@@ -1,0 +1,66 @@
+"""An answer on its way to the screen: what goes above, what stands below, and where layout fails, all of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from hookgate.channels.display import rendering
+from hookgate.channels.display.answer import Answer
+
+
+class Written:
+    """Both a live screen and one that is not."""
+
+    def __init__(self, *, live: bool) -> None:
+        self.live = live
+        self.text = ""
+
+    def write(self, text: str) -> None:
+        self.text += text
+
+    def show(self, text: str) -> None:
+        raise AssertionError(text)
+
+    def clear(self) -> None:
+        raise AssertionError
+
+
+def test_what_is_finished_goes_above_and_the_rest_stands_below() -> None:
+    screen = Written(live=True)
+    answer = Answer(screen, lambda: 40, rendered=True)
+    seen: list[tuple[str, list[str]]] = []
+    for piece in ("*one*\ntw", "o\n\n- thr", "ee\n- four\n"):
+        answer.add(piece)
+        seen.append((screen.text, answer.rest))
+    one = "\x1b[3mone\x1b[0m\ntwo\n"
+    three = f"{one}\n\x1b[1m • \x1b[0mthree\n"
+    assert seen == [("", ["*one*", "tw"]), (one, ["- thr"]), (three, ["- four"])]
+    answer.end()
+    assert (screen.text, answer.rest, answer.is_open) == (f"{three}\x1b[1m • \x1b[0mfour\n", [], False)
+
+
+@pytest.mark.parametrize(
+    ("live", "pieces"),
+    [(True, ["", "*one*\n", "*one*\n", "*one*\ntwo\n"]), (False, ["*on", "*one*\nt", "*one*\ntwo", "*one*\ntwo\n"])],
+)
+def test_without_layout_it_goes_line_by_line_or_as_it_comes(live: bool, pieces: list[str]) -> None:
+    screen = Written(live=live)
+    answer = Answer(screen, lambda: 40, rendered=False)
+    seen: list[str] = []
+    for piece in ("*on", "e*\nt", "wo"):
+        answer.add(piece)
+        seen.append(screen.text)
+    answer.end()
+    assert [*seen, screen.text] == pieces
+
+
+def test_what_cannot_be_laid_out_stands_there_as_it_was_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(_block: object, _columns: int) -> list[str]:
+        raise RecursionError
+
+    monkeypatch.setattr(rendering, "rendered", fails)
+    screen = Written(live=True)
+    answer = Answer(screen, lambda: 40, rendered=True)
+    answer.add("```sh\n\x1b[2Jls\n```\n**after**")
+    answer.end()
+    assert screen.text == "```sh\n\\x1b[2Jls\n```\n**after**\n"
