@@ -199,6 +199,11 @@ class Terminal:
         )
         await decide(said)
 
+    @property
+    def asks(self) -> bool:
+        """A question stands open, and all that comes waits for its answer."""
+        return self._held is not None
+
     async def put(self, dialogue: Dialogue) -> str | None:
         """The answer to a question, one at a time: a line typed for one is none for another. None where nobody can
         answer any more."""

@@ -12,6 +12,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from shutil import which
 from subprocess import PIPE, STDOUT, CompletedProcess
 
 import trio
@@ -171,12 +172,30 @@ async def open_terminal(
     """hookgate on a terminal of its own, of so many rows and columns; killed in the end if it still runs. `anew`: no
     preloaded one, so that all that it starts descends from `process`; `program`: this one, then.
     `variables`: of its environment, besides."""
+    words = (sys.executable, "-c", _ON_TERMINAL, *HOOKGATE) if anew else preloaded()
+    async with _on_terminal([*words, *arguments], folder, size, variables or {}) as screen:
+        yield screen
+
+
+@asynccontextmanager
+async def open_shell(folder: Path, size: tuple[int, int]) -> AsyncGenerator[Screen]:
+    """An interactive bash on a terminal of its own; `hookgate` is this one."""
+    start = f'alias hookgate="{" ".join(HOOKGATE)}"; PS1="$ "; PROMPT_COMMAND='
+    (folder / "start").write_text(start)
+    words = (sys.executable, "-c", _ON_TERMINAL, which("bash") or "bash", "--rcfile", str(folder / "start"), "-i")
+    async with _on_terminal(words, folder, size, {}) as screen:
+        yield screen
+
+
+@asynccontextmanager
+async def _on_terminal(
+    words: Sequence[str], folder: Path, size: tuple[int, int], variables: Mapping[str, str]
+) -> AsyncGenerator[Screen]:
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, size)
-    words = (sys.executable, "-c", _ON_TERMINAL, *program) if anew else preloaded()
-    around = {**environment(folder), **(variables or {})}
+    environment_ = environment(folder) | dict(variables)
     process = await trio.lowlevel.open_process(
-        [*words, *arguments], stdin=theirs, stdout=theirs, stderr=theirs, cwd=folder, env=around
+        list(words), stdin=theirs, stdout=theirs, stderr=theirs, cwd=folder, env=environment_
     )
     os.close(theirs)
     stream = trio.lowlevel.FdStream(ours)

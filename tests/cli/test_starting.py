@@ -22,7 +22,17 @@ base_url = "http://127.0.0.1:9/v1"
 """
 LOADED = re.compile(r"^import time: +\d+ \| +\d+ \| +(\S+)$", re.MULTILINE)
 LIBRARIES = {
-    *("httpx", "httpx_sse", "jsonrpcserver", "jsonschema_rs", "mcp", "sqlite3", "starlette", "tree_sitter"),
+    *(
+        "httpx",
+        "httpx_sse",
+        "jsonrpcserver",
+        "jsonschema_rs",
+        "mcp",
+        "prompt_toolkit",
+        "sqlite3",
+        "starlette",
+        "tree_sitter",
+    ),
     *("rich.console", "markdown_it", "pygments"),
 }
 LATER = {

@@ -46,6 +46,7 @@ from hookgate.protocol.dataclasses import replace
 
 CHAT = Chat(NAME, "terminal", sender="user")
 WAITS = "· a turn runs: this waits for its end (/stop ends it)"
+HELD = "· what there is to say of it comes once this question is over"
 AGAIN = "· Ctrl-C again or Ctrl-D to leave"
 Tell = Callable[[str], None]
 
@@ -184,6 +185,8 @@ class _Talk:
         else:
             if self.busy and self._keyboard.edits and commands.read(message) is None:
                 self._terminal.between(WAITS)
+            if self._terminal.asks:
+                self._terminal.screen.write(f"{HELD}\n")
             await self._runtime.gateway.receive(message)
             await self.answered()
 
@@ -205,7 +208,8 @@ class _Talk:
 
     def interrupted(self) -> None:
         """Ctrl-C ends the turn; a second one while it ends, or two at the prompt, end the program."""
-        if self._runtime.gateway.stop(CHAT.session_key):
+        # What ended just now is nothing to stop any more.
+        if self._runtime.gateway.stop(CHAT.session_key) or self._keyboard.clear():
             return
         if self.warned or self.busy:
             self.leave()

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import termios
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from shutil import which
 
 import pytest
 
-from tests.cli.program import Screen, configured, open_terminal
-from tests.model_server import ModelServer, hang, open_model_server, says
+from tests.cli.program import Screen, configured, open_shell, open_terminal
+from tests.model_server import ModelServer, calls, hang, open_model_server, says
 from tests.processes import until
 
 SIZE = ROWS, COLUMNS = 24, 80
@@ -87,6 +90,29 @@ async def test_what_is_typed_while_an_answer_streams_stays_in_its_own_line_and_c
         await screen.type(f"/quit{ENTER}")
         assert await screen.ends() == 0
     assert said(server) == ["hello", "next"]
+
+
+async def test_a_command_typed_at_a_question_acts_and_is_no_answer(tmp_path: Path) -> None:
+    rule = '[[approvals]]\ntools = ["bash"]\n'
+    wanted = calls(("1", "bash", '{"command": "touch made"}'))
+    async with (
+        open_model_server(wanted, says("Next.")) as server,
+        open_terminal(configured(tmp_path, server.base_url, rule), "chat", size=SIZE) as screen,
+    ):
+        await screen.stands(SIZE, last(">"))
+        await screen.type(f"go{ENTER}")
+        await screen.stands(SIZE, lambda rows: rows[-1].endswith("[n]o:"))
+        await screen.type(f"/whoami{ENTER}")
+        await screen.stands(SIZE, lambda rows: any("once this question is over" in row for row in rows))
+        await screen.stands(SIZE, lambda rows: rows[-1].endswith("[n]o:"))
+        await screen.type(f"/stop{ENTER}")
+        await screen.stands(SIZE, lambda rows: any("Stopped." in row for row in rows))
+        assert any("You are cli:user" in row for row in screen.window(*SIZE))
+        await screen.type(f"next{ENTER}")
+        await screen.stands(SIZE, lambda rows: rows[-2:] == ["Next.", ">"])
+        await screen.type(f"/quit{ENTER}")
+        assert await screen.ends() == 0
+    assert not (tmp_path / "made").exists()
 
 
 # --- history ------------------------------------------------------------------------------------------------
@@ -167,6 +193,44 @@ async def test_tab_completes_commands_what_stands_behind_them_and_files(tmp_path
 
 
 # --- how it ends --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", [f"/quit{ENTER}", "\x04", signal.SIGTERM, signal.SIGHUP])
+async def test_the_terminal_is_given_back_as_it_was(tmp_path: Path, way: str | signal.Signals) -> None:
+    configured(tmp_path, "http://127.0.0.1:9/v1")
+    async with open_terminal(tmp_path, "chat", size=SIZE) as screen:
+        before = termios.tcgetattr(screen.terminal)
+        await screen.stands(SIZE, last(">"))
+        assert termios.tcgetattr(screen.terminal) != before
+        if isinstance(way, str):
+            await screen.type(way)
+        else:
+            screen.process.send_signal(way)
+        assert await screen.ends() == 0
+        assert termios.tcgetattr(screen.terminal) == before
+        await screen.stands(SIZE, lambda rows: not rows[-1].startswith(">") or "/quit" in rows[-1])
+    assert screen.raw.count("\x1b[?2004h") == screen.raw.count("\x1b[?2004l")
+
+
+@pytest.mark.skipif(which("bash") is None, reason="no bash on PATH")
+async def test_ctrl_z_gives_the_terminal_to_the_shell_and_fg_brings_the_line_back(tmp_path: Path) -> None:
+    configured(tmp_path, "http://127.0.0.1:9/v1")
+    async with open_shell(tmp_path, SIZE) as screen:
+        await screen.stands(SIZE, last("$"))
+        await screen.type(f"hookgate chat{ENTER}")
+        await screen.stands(SIZE, last(">"))
+        await screen.type("half")
+        await screen.stands(SIZE, last("> half"))
+        await screen.type("\x1a")
+        await screen.stands(SIZE, last("$"))
+        await screen.type(f"stty -a | grep -o ' icanon'{ENTER}")
+        await screen.stands(SIZE, lambda rows: " icanon" in rows)
+        await screen.type(f"fg{ENTER}")
+        await screen.stands(SIZE, last("> half"))
+        await screen.type(f"{CTRL_C}/quit{ENTER}")
+        await screen.stands(SIZE, last("$"))
+        await screen.type(f"exit{ENTER}")
+        await screen.ends()
 
 
 async def test_a_terminal_without_control_sequences_gets_lines_and_none_of_them(tmp_path: Path) -> None:

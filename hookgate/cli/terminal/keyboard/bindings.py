@@ -49,8 +49,8 @@ def bindings(editor: Editor) -> KeyBindings:
         editor.end_input()
 
     @keys.add("c-z")
-    def suspend(event: KeyPressEvent) -> None:
-        event.app.suspend_to_background()
+    def suspend(_event: KeyPressEvent) -> None:
+        editor.suspend()
 
     @keys.add(Keys.Any, eager=True, filter=Condition(lambda: editor.pressing) & ~answer)
     def press(event: KeyPressEvent) -> None:

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from math import inf
 from pathlib import Path
+from typing import Any
 
 import trio
 
@@ -31,13 +32,17 @@ class _Question:
 
 
 class EditedKeyboard:
-    """`ahead`: what was typed before there was an editor; `history`: where messages are kept. What begins with `on_`
-    is called in the loop's thread, by what the editor tells it."""
+    """`ahead`: what was typed before there was an editor; `before`: how the terminal was; `history`: where messages
+    are kept. `start` starts the editor, once: when the first line is wanted, so that a start does not wait for it.
+    What begins with `on_` is called in the loop's thread, by what the editor tells it."""
 
     person = edits = True
 
-    def __init__(self, ahead: str, history: Path) -> None:
-        self.ahead = ahead
+    def __init__(self, ahead: str, before: list[Any], history: Path, start: Callable[[EditedKeyboard], None]) -> None:
+        self._start: Callable[[EditedKeyboard], None] | None = start
+        self.ahead, self.before = ahead, before
+        self.reading = False
+        """Somebody waits for the next line."""
         self.keeps: Callable[[str], bool] = lambda _text: False
         self.completes: Completes = nothing
         self.busy: Callable[[], bool] = bool
@@ -57,15 +62,27 @@ class EditedKeyboard:
     def free(self) -> bool:
         return self._sent and not self.line()
 
+    def _begin(self, prompt: str) -> None:
+        """Until the editor is there its prompt stands there already, and what is typed waits for it."""
+        start, self._start = self._start, None
+        if start is not None:
+            self.screen.stand(prompt)
+            start(self)
+
     async def read(self) -> str:
+        self._begin(self.prompt())
+        self.reading = True
         try:
             return await self._lines.receive()
         except trio.EndOfChannel:
             raise EOFError from None
+        finally:
+            self.reading = False
 
     async def ask(self, prompt: str) -> str:
         if self._ended:
             raise EOFError
+        self._begin("")
         question = self._question = _Question()
         self.posts(lambda editor: editor.ask(prompt))
         try:
@@ -79,6 +96,12 @@ class EditedKeyboard:
 
     def insert(self, text: str) -> None:
         self.posts(lambda editor: editor.insert(text))
+
+    def clear(self) -> bool:
+        typed = bool(self.line())
+        if typed:
+            self.posts(lambda editor: editor.clear())
+        return typed
 
     @contextmanager
     def keys(self) -> Generator[trio.MemoryReceiveChannel[Key]]:

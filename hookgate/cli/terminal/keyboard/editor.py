@@ -6,10 +6,10 @@ import os
 import signal
 import sys
 import termios
-from collections.abc import Callable, Generator, Iterable
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 
 import structlog
@@ -36,6 +36,7 @@ log = structlog.get_logger("hookgate.terminal")
 
 REDRAW_S = 0.05
 """Between two drawings of what comes above the line."""
+STOP_S = 0.3
 ESCAPE_S = 0.05
 """How long the rest of a key's sequence may take; people hit Esc and then something else slower than that."""
 
@@ -98,6 +99,7 @@ class Editor:
             if not loop.is_closed():
                 loop.call_soon_threadsafe(partial(act, self), context=context.copy())
 
+        self._keyboard.screen.begin()
         self._keyboard.posts.begin(post)
 
     def _type_ahead(self) -> None:
@@ -195,13 +197,28 @@ class Editor:
         self._back = back = loop.create_future()
 
         async def away() -> None:
-            async with in_terminal():
+            async with self._as_before():
                 lent()
                 await back
             self._back = None
             self.draw()
 
         self.app.create_background_task(away())
+
+    def suspend(self) -> None:
+        """Ctrl-Z, where a shell stands behind it; the line is there again with `fg`."""
+
+        async def away() -> None:
+            async with self._as_before():
+                _stop()
+
+        self.app.create_background_task(away())
+
+    @asynccontextmanager
+    async def _as_before(self) -> AsyncGenerator[None]:
+        async with in_terminal():
+            termios.tcsetattr(0, termios.TCSADRAIN, self._keyboard.before)
+            yield
 
     def take_back(self) -> None:
         if self._back is not None and not self._back.done():
@@ -226,6 +243,13 @@ class Editor:
 
     def enter(self) -> None:
         tell, keyboard = self._keyboard.tell, self._keyboard
+        if self.question is not None and self.answer.text.startswith("/") and keyboard.reading:
+            # It acts at once, and the question stands as long as it is one.
+            command = self.answer.text
+            keyboard.screen.write(f"{self.question}{printable(command)}\n")
+            self.answer.reset()
+            tell(lambda: keyboard.on_line(command))
+            return
         if self.question is not None:
             answer = self.answer.text
             keyboard.screen.write(f"{self.question}{printable(answer)}\n")
@@ -257,6 +281,12 @@ class Editor:
 
     def pressed(self, key: Key) -> None:
         self._keyboard.tell(lambda: self._keyboard.on_key(key))
+
+
+def _stop() -> None:
+    os.kill(0, signal.SIGTSTP)
+    # The process stops a moment later: this thread is not to draw before that.
+    sleep(STOP_S)
 
 
 class _Kept(history.History):

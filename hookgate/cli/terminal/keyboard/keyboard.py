@@ -56,6 +56,10 @@ class Keyboard(Protocol):
         """It stands in the line as if it had been typed, as soon as the line is empty."""
         ...
 
+    def clear(self) -> bool:
+        """Take away what has been typed of the line; False where there is nothing."""
+        ...
+
     def keys(self) -> AbstractContextManager[trio.MemoryReceiveChannel[Key]]:
         """Inside, keys come one by one, unseen, Ctrl-C among them, but while a question stands open."""
         ...

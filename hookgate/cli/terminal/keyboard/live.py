@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     Act = Callable[[Editor], None]
 
+ERASE_LINE = "\r\x1b[K"
+
 
 class Posts:
     """Work for the editor's thread, from any other one, in order: what comes before that is there waits for it."""
@@ -39,7 +41,8 @@ class Posts:
 
 
 class LiveScreen:
-    """The editor is told once of all that has come since it took what was there."""
+    """Until the editor is there finished text is written at once, above the prompt that stands there for it; then the
+    editor is told once of all that has come since it took what was there."""
 
     live = True
 
@@ -49,10 +52,25 @@ class LiveScreen:
         self._lock = threading.Lock()
         self._finished: list[str] = []
         self._region = ""
-        self._asked = False
+        self._asked = self._begun = False
+        self._standing = ""
+
+    def stand(self, prompt: str) -> None:
+        """Where the editor will draw it as well."""
+        self._standing = prompt
+        write(prompt)
+
+    def begin(self) -> None:
+        """The editor draws from here on."""
+        with self._lock:
+            self._begun = True
+            write(ERASE_LINE if self._standing else "")
 
     def write(self, text: str) -> None:
         with self._lock:
+            if not self._begun:
+                write(f"{ERASE_LINE if self._standing else ''}{text}{self._standing}")
+                return
             self._finished.append(text)
         self._stir()
 

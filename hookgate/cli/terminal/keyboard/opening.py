@@ -32,29 +32,35 @@ async def open_keyboard() -> AsyncGenerator[Keyboard]:
         async with open_plain() as plain:
             yield plain
         return
-    with _quiet() as ahead:
-        keyboard = EditedKeyboard(ahead, configuration.history_file())
-        thread = threading.Thread(target=partial(_run, keyboard), daemon=True, name="keyboard")
-        thread.start()
+    with _quiet() as (ahead, before):
+        threads: list[threading.Thread] = []
+
+        def start(keyboard: EditedKeyboard) -> None:
+            threads.append(threading.Thread(target=partial(_run, keyboard), daemon=True, name="keyboard"))
+            threads[0].start()
+
+        keyboard = EditedKeyboard(ahead, before, configuration.history_file(), start)
         try:
             yield keyboard
         finally:
             keyboard.leave()
             with trio.CancelScope(shield=True):
-                await trio.to_thread.run_sync(thread.join, LEAVE_S)
+                for thread in threads:
+                    await trio.to_thread.run_sync(thread.join, LEAVE_S)
             keyboard.screen.close()
 
 
 def _run(keyboard: EditedKeyboard) -> None:
-    """In its own thread, and imported there: that takes as long as all else takes to start."""
+    """In its own thread, and imported there: a third of what all else takes to start."""
     from hookgate.cli.terminal.keyboard.editor import run_editor
 
     run_editor(keyboard, configuration.terminal_type())
 
 
 @contextmanager
-def _quiet() -> Generator[str]:
-    """What is typed before the line is there is seen in it, and Enter is Enter. Yields what was typed so far."""
+def _quiet() -> Generator[tuple[str, list[Any]]]:
+    """What is typed before the line is there is seen in it, and Enter is Enter. Yields what was typed so far,
+    and how the terminal was."""
     before = termios.tcgetattr(0)
     quiet = termios.tcgetattr(0)
     quiet[_INPUT_MODES] &= ~termios.ICRNL
@@ -62,7 +68,8 @@ def _quiet() -> Generator[str]:
     termios.tcsetattr(0, termios.TCSADRAIN, quiet)
     try:
         waits = select.select([0], [], [], 0)[0]
-        yield os.read(0, READ_BYTES).decode("utf-8", "replace").replace("\n", "\r") if waits else ""
+        ahead = os.read(0, READ_BYTES).decode("utf-8", "replace").replace("\n", "\r") if waits else ""
+        yield ahead, before
     finally:
         _give_back(before)
 

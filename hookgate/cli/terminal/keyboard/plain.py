@@ -71,6 +71,9 @@ class PlainKeyboard:
     def insert(self, text: str) -> None:
         write(f"{text}\n")
 
+    def clear(self) -> bool:
+        return False
+
     def keys(self) -> AbstractContextManager[trio.MemoryReceiveChannel[Key]]:
         """None come here."""
         send, receive = trio.open_memory_channel[Key](0)
