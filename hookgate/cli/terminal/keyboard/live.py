@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from hookgate.cli.printing import write
@@ -99,8 +98,6 @@ class LiveScreen:
 
     def close(self) -> None:
         """Nobody draws any more: what was not drawn is written as it is."""
-        try:
+        # A terminal may be gone by now.
+        with suppress(OSError):
             write(self.take()[1])
-        except OSError:
-            # A terminal that is gone: what Python still holds for it would be an error at the end.
-            os.dup2(os.open(os.devnull, os.O_RDWR), sys.stdout.fileno())

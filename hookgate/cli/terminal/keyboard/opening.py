@@ -8,7 +8,7 @@ import sys
 import termios
 import threading
 from collections.abc import AsyncGenerator, Generator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from typing import Any
 
@@ -75,6 +75,11 @@ def _quiet() -> Generator[tuple[str, list[Any]]]:
 
 
 def _give_back(before: list[Any]) -> None:
-    # A terminal that was closed takes nothing any more.
-    with suppress(termios.error):
+    try:
         termios.tcsetattr(0, termios.TCSADRAIN, before)
+    except termios.error:
+        # A terminal that was closed takes nothing any more: what is still held for it would be an error at the end.
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for descriptor in (1, 2):
+            if os.fstat(descriptor).st_rdev == os.fstat(0).st_rdev:
+                os.dup2(nowhere, descriptor)
