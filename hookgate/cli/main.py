@@ -10,11 +10,13 @@ import click
 from hookgate import __version__
 from hookgate.cli.channels import channels, web
 from hookgate.cli.completion import completed, completion, kept_names, model_names, page_names
+from hookgate.cli.config.commands import config_group
 from hookgate.cli.exits import guarded, needing_gateway, run
 from hookgate.cli.ext.commands import ext
 from hookgate.cli.hooks.commands import hooks
 from hookgate.cli.journal.commands import sessions, store, where
 from hookgate.cli.mcp.commands import mcp
+from hookgate.cli.migrate.commands import migrate
 from hookgate.cli.options import FILE, FOLDER, config_option, control_option, json_option
 from hookgate.cli.people.commands import approvals, audit, keys, people
 from hookgate.cli.status.command import status
@@ -168,9 +170,9 @@ def demo(interactive: bool, web: bool) -> None:
     async def main() -> int:
         if web:
             with needing_gateway():
-                from hookgate.cli.demo_web import run_web_demo
+                from hookgate.cli.demo.web import run_web_demo
             return await run_web_demo()
-        from hookgate.cli.demo import run_demo
+        from hookgate.cli.demo.running import run_demo
 
         return await run_demo(interactive=interactive)
 
@@ -212,33 +214,6 @@ def doctor(config_file: Path | None, **more: Any) -> None:  # noqa: ANN401 - fla
     run(lambda: run_doctor(flags))
 
 
-@hookgate.group(name="config")
-def config_group() -> None:
-    """The configuration file."""
-
-
-@config_group.command(name="check")
-@config_option
-@click.option("--strict", is_flag=True, help="Fail on a note, too.")
-def config_check(config_file: Path | None, strict: bool) -> None:
-    """Read the configuration as the gateway would, start nothing."""
-    from hookgate.cli.hooks.inspect import check_config
-
-    guarded(lambda: check_config(config_file, strict=strict))
-
-
-@config_group.command(name="accept")
-@click.option("--yes", is_flag=True, help="Without a question.")
-def config_accept(yes: bool) -> None:
-    """Vouch for files that changed while a tool's command ran.
-
-    hookgate neither starts nor believes them until you have looked at them.
-    """
-    from hookgate.cli.vouching import accept_changes
-
-    guarded(lambda: accept_changes(yes=yes))
-
-
 @hookgate.command()
 @click.option("--openrpc", is_flag=True, help="As an OpenRPC document.")
 def schema(openrpc: bool) -> None:
@@ -258,44 +233,6 @@ def docs(page: str, as_json: bool) -> None:
     guarded(lambda: show_page(page) if page else list_pages(as_json=as_json))
 
 
-@hookgate.group()
-def migrate() -> None:
-    """Take over another gateway's configuration."""
-
-
-@migrate.command(name="claude")
-@click.argument("file", type=FILE, default=Path(".claude/settings.json"))
-def migrate_claude(file: Path) -> None:
-    """Print Claude Code's command hooks as hookgate.toml. Notices go to stderr."""
-    from hookgate.cli.migrate.claude import migrate_file
-
-    guarded(lambda: migrate_file(file))
-
-
-@migrate.command(name="picoclaw")
-@click.argument("file", type=FILE)
-@click.option("--inherit-env", is_flag=True, help="Let hooks see the whole environment, as picoclaw does.")
-def migrate_picoclaw(file: Path, inherit_env: bool) -> None:
-    """Print picoclaw's hooks as hookgate.toml. Notices go to stderr."""
-    from hookgate.cli.migrate.picoclaw_toml import migrate_file
-
-    guarded(lambda: migrate_file(file, inherit_env=inherit_env))
-
-
-@migrate.command(name="zot")
-@click.argument("folder", type=FOLDER, required=False)
-@click.option("--to", type=FILE, default=Path("hookgate.toml"), show_default=True, help="The file to write.")
-def migrate_zot(folder: Path | None, to: Path) -> None:
-    """Write zot's models and choice as hookgate.toml. Notices go to stderr.
-
-    FOLDER has zot's config.json and models.json: without one it is $ZOT_HOME, else zot's usual folder. No key is
-    read or written.
-    """
-    from hookgate.cli.migrate.zot_toml import migrate_folder
-
-    guarded(lambda: migrate_folder(folder, to))
-
-
 @hookgate.command()
 @click.argument("method")
 @click.argument("params", default="{}")
@@ -313,18 +250,7 @@ def control(method: str, params: str, config_file: Path | None, control: Path | 
     guarded(lambda: call_gateway(method, params, config_file, control))
 
 
-hookgate.add_command(completion)
-hookgate.add_command(hooks)
-hookgate.add_command(tools)
-hookgate.add_command(ext)
-hookgate.add_command(mcp)
-hookgate.add_command(store)
-hookgate.add_command(sessions)
-hookgate.add_command(where)
-hookgate.add_command(channels)
-hookgate.add_command(web)
-hookgate.add_command(people)
-hookgate.add_command(keys)
-hookgate.add_command(approvals)
-hookgate.add_command(audit)
-hookgate.add_command(status)
+for group in (completion, config_group, hooks, tools, ext, mcp, store, sessions, where, channels, web, people, keys):
+    hookgate.add_command(group)
+for group in (approvals, audit, status, migrate):
+    hookgate.add_command(group)

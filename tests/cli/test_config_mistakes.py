@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hookgate.assembly.preflight.check import unset
 from hookgate.assembly.preflight.naming import strange_names
-from hookgate.cli.hooks.inspect import check_config
+from hookgate.cli.config.check import check_config
 from hookgate.cli.migrate.toml import key, value
 from hookgate.config import ConfigError, parse
 from hookgate.places import Places

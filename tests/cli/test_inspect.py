@@ -16,9 +16,10 @@ import trio
 
 from hookgate import config as configuration
 from hookgate.assembly.scripts import read_script
+from hookgate.cli.config.check import check_config
 from hookgate.cli.control import call_gateway
 from hookgate.cli.hooks.explain import explain
-from hookgate.cli.hooks.inspect import check_config, list_hooks
+from hookgate.cli.hooks.listing import list_hooks
 from hookgate.config import ConfigError, parse
 from hookgate.control.client import ControlFailed, NothingRunning, call, socket_path
 from hookgate.control.methods import Method

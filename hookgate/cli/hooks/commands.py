@@ -31,7 +31,7 @@ def hooks() -> None:
 @json_option
 def hooks_list(config_file: Path | None, control: Path | None, as_json: bool) -> None:
     """The hooks that run, or else those that would: state and times."""
-    from hookgate.cli.hooks.inspect import list_hooks
+    from hookgate.cli.hooks.listing import list_hooks
 
     guarded(lambda: list_hooks(config_file, control, as_json=as_json))
 

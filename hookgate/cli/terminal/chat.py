@@ -25,6 +25,7 @@ from hookgate.channels.printable import printable
 from hookgate.channels.screen import Write
 from hookgate.channels.surface import TerminalSurface
 from hookgate.channels.terminal import NAME, Terminal
+from hookgate.cli.config.vouching import ask_about_changes
 from hookgate.cli.printing import screen_size
 from hookgate.cli.terminal import extension_lines
 from hookgate.cli.terminal.commands import TerminalCommands
@@ -36,7 +37,6 @@ from hookgate.cli.terminal.printing import prompt_text, welcome
 from hookgate.cli.terminal.prompt import Prompt
 from hookgate.cli.terminal.recalling import recalled
 from hookgate.cli.terminal.trust import introduce
-from hookgate.cli.vouching import ask_about_changes
 from hookgate.hooks.rules import Mount
 from hookgate.operations.extensions import extension_notes, extension_problems
 from hookgate.program.signals import open_until_signal

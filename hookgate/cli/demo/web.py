@@ -10,7 +10,7 @@ from hookgate.approvals.people import requester
 from hookgate.assembly.logs.opening import set_up_logs
 from hookgate.assembly.settings import Settings
 from hookgate.channels.web.settings import OWNER
-from hookgate.cli.demo import HERE, demo_config, stage
+from hookgate.cli.demo.running import HERE, demo_config, stage
 from hookgate.cli.printing import write
 from hookgate.loop.doors.pairing import OPERATOR_ROLE
 from hookgate.operations.keys import KeyRing, add
@@ -26,7 +26,7 @@ async def run_web_demo() -> int:
     """Until it is told to stop; the exit status. Raises ConfigError."""
     async with open_until_signal(signal.SIGINT, signal.SIGTERM):
         with stage() as folder:
-            config, _redactor = demo_config(folder, "demo.toml", "demo_web.toml")
+            config, _redactor = demo_config(folder, "demo.toml", "web.toml")
             set_up_logs(config.log)
             async with open_gateway(
                 Settings(config, HERE, serving=True, called="the demo"), folder / "control.sock", trio.Event()

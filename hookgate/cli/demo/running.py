@@ -1,4 +1,4 @@
-"""`hookgate demo`: a scripted model, a folder made for the occasion, and real hook processes."""
+"""The demo at a terminal, and the stage that it stands on."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""`hookgate config`: whether the file can be used, and what of what changed is to be believed."""
