@@ -22,7 +22,6 @@ from hookgate.config import ConfigError
 from hookgate.protocol.catalog import StoreBusy, StoreFailed
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.sections import Config
-from hookgate.store.moving import HALF, is_half
 from hookgate.store.places import Database, JournalPlace, open_journal_at
 
 if TYPE_CHECKING:
@@ -51,6 +50,8 @@ async def open_kept_journal(
 
     Raises StoreFailed and its kinds.
     """
+    from hookgate.store.moving import HALF, is_half
+
     async with open_journal_at(file, config.store.durability) as journal, trio.open_nursery() as nursery:
         if await journal.engine.read(is_half):
             raise StoreFailed(f"{file} {HALF}")
