@@ -11,6 +11,7 @@ import trio
 
 from hookgate.cli.main import hookgate
 from hookgate.cli.terminal import piped
+from hookgate.cli.terminal.keyboard import history
 from hookgate.program import endings
 from tests.cli.program import DEADLINE_S, environment
 from tests.docs.page import codes, read_page
@@ -58,6 +59,8 @@ def test_the_statuses_are_the_codes() -> None:
 
 def test_the_bounds_are_the_codes() -> None:
     assert f"waited for up to {piped.FIRST_S:g} s" in PAGE.text
+    assert f"the last {history.MOST} messages" in PAGE.text
+    assert f"{history.LONGEST:,} characters" in PAGE.text
     assert (piped.MAX_BYTES, piped.STDIN) == (1_000_000, "-")
 
 

@@ -13,7 +13,7 @@ WHEN = (
 KEYS = (
     ("Enter", "send"),
     ("Alt-Enter, Ctrl-J", "a new line; so does Enter behind a \\"),
-    ("Up, Down, Ctrl-R", "what was sent before; search in it"),
+    ("Up, Down, Ctrl-R", "what was sent before; search in it; a message behind a blank is not kept"),
     ("Tab", "complete a command, its arguments, the name of a file"),
     ("Ctrl-C", "end the running turn; else take away what is typed; once more: leave"),
     ("Ctrl-D", "leave, where nothing is typed"),
