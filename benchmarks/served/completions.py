@@ -126,7 +126,8 @@ def _gateway(model: _Server) -> Generator[_Server]:
         file = folder / "hookgate.toml"
         provider = f'kind = "openai"\nbase_url = "http://{model.host}:{model.port}/v1"\n'
         text = file.read_text().replace('kind = "scripted"\nscript = "script.json"\n', provider)
-        file.write_text(text.replace("max_turns = 64", f"max_turns = {CLIENTS}"))
+        # One key leaves a place to others.
+        file.write_text(text.replace("max_turns = 64", f"max_turns = {CLIENTS + 1}"))
         environment = {**ENVIRONMENT, "PYTHONPATH": str(Path(__file__).parents[2]), "XDG_STATE_HOME": name}
         add = [*HOOKGATE, "keys", "add", "bench", "--channel", "api"]
         key = subprocess.run(add, cwd=folder, env=environment, check=True, capture_output=True).stdout.split()[0]

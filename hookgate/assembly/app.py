@@ -34,6 +34,7 @@ from hookgate.hooks.rules import Mount
 from hookgate.loop.agent import Agent
 from hookgate.loop.doors.guests import Guests
 from hookgate.loop.gateway import Gateway
+from hookgate.loop.places import Places
 from hookgate.loop.slots import Shared
 from hookgate.processes.guardian.reaper import run_reaper
 from hookgate.protocol.chat import Inbound
@@ -165,7 +166,7 @@ async def _open_more(
 
 async def _make_shared(settings: Settings, journal: Journal, policies: Policies) -> Shared:
     """What all conversations have in common; where nobody serves, none of them rests and nobody is let in."""
-    config, slots = settings.config, trio.Semaphore(settings.config.gateway.max_turns)
+    config, slots = settings.config, Places(settings.config.gateway.max_turns)
     if not settings.serving:
         return Shared(journal, slots, policies, doors=policies.doors)
     guests = Guests(journal, people(config), listed(config))

@@ -81,7 +81,6 @@ class Gateway:
         self._invoking = Invoking(shared.journal.intake, self.commands, Leading(*leads))
         self._router = router
         self._channels = channels
-        self._turns = shared.slots.value
         self.stopping = False
 
     async def receive(self, inbound: Inbound, upstream: Upstream = NOWHERE) -> Accepted:
@@ -267,7 +266,7 @@ class Gateway:
         self.stopping = True
         for session in self.sessions.values():
             session.jobs.drop()
-        for _ in range(self._turns):
+        for _ in range(self._shared.slots.most):
             await self._shared.slots.acquire()
         await self.delivery.idle()
 

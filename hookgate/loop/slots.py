@@ -10,13 +10,16 @@ from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import field
 from math import inf
 from types import TracebackType
+from typing import Protocol
 
 import trio
 
 from hookgate.loop.doors.doors import Doors
 from hookgate.loop.doors.guests import Guests
 from hookgate.loop.nested.clock import Clock
+from hookgate.loop.places import HeldPlaces, Holder, Places
 from hookgate.protocol.channel import ChannelPolicy
+from hookgate.protocol.chat import Chat
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.journal.interfaces import Journal
 
@@ -31,22 +34,36 @@ class Shared:
     whose people are keys."""
 
     journal: Journal
-    slots: trio.Semaphore = field(default_factory=lambda: trio.Semaphore(MAX_TURNS))
+    slots: Places = field(default_factory=lambda: Places(MAX_TURNS))
     policy: Callable[[str], ChannelPolicy] = lambda _channel: ChannelPolicy()
     idle_s: float = inf
     doors: Doors = field(default_factory=Doors)
     guests: Guests | None = None
     keyed: tuple[str, ...] = ()
 
+    def slots_of(self, chat: Chat) -> HeldPlaces:
+        """As whoever says something there gets them."""
+        return self.slots.of(Holder(chat.user, program=chat.channel in self.keyed))
+
+
+class Slots(Protocol):
+    def acquire_nowait(self) -> None:
+        """Raises WouldBlock."""
+        ...
+
+    async def acquire(self) -> object: ...
+
+    def release(self) -> None: ...
+
 
 class Slot:
-    """A turn's place among those at work, had while this is entered. Whoever waited longest gets the next.
+    """A turn's place among those at work, had while this is entered.
 
     Turns that its calls begin have it from the turn; it is given back while all of them wait. `clock` is theirs: it
     stands still meanwhile.
     """
 
-    def __init__(self, slots: trio.Semaphore | Slot, clock: Clock | None = None) -> None:
+    def __init__(self, slots: Slots, clock: Clock | None = None) -> None:
         self.clock = clock
         self._slots = slots
         self._held = False

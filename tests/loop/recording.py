@@ -21,6 +21,7 @@ from hookgate.loop.agent import Agent, Retries
 from hookgate.loop.doors.doors import Doors
 from hookgate.loop.doors.guests import Guests
 from hookgate.loop.gateway import Gateway
+from hookgate.loop.places import Places
 from hookgate.loop.sessions.transcript import Transcript
 from hookgate.loop.slots import MAX_TURNS, Shared
 from hookgate.protocol.approval import ApprovalRequest, Decide, Decision
@@ -169,6 +170,7 @@ class Bench:
         doors: Doors = agent.pop("doors", None) or Doors()
         guests: Guests | None = agent.pop("guests", None)
         max_turns: int = agent.pop("max_turns", MAX_TURNS)
+        keyed: tuple[str, ...] = agent.pop("keyed", ())
         self.events: list[Event] = []
         self.room: Room = agent.pop("room", None) or Room(self.log)
         self.provider = Scripted(self.log, *steps)
@@ -180,7 +182,8 @@ class Bench:
         approvals = Approvals(rules, self.journal, Surroundings(gate.events.emit))
         usual = Agent("main", "p/m", "", providers, gate, _registry(tools), approvals, retries=Retries(2, 0.001, 0.5))
         self.agent = replace(usual, **agent)
-        shared = Shared(self.journal, trio.Semaphore(max_turns), lambda _channel: policy, doors=doors, guests=guests)
+        places = Places(max_turns)
+        shared = Shared(self.journal, places, lambda _: policy, doors=doors, guests=guests, keyed=keyed)
         self.gateway = Gateway(lambda _chat: self.agent, {"test": self.room}, shared)
 
     @asynccontextmanager

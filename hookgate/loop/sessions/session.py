@@ -172,7 +172,7 @@ class Session:
         job.begin()
         try:
             with job.scope as scope:
-                async with Slot(self._shared.slots) as slot:
+                async with Slot(self._shared.slots_of(job.work.chat)) as slot:
                     # What a person said stays, however early they stop it.
                     with trio.CancelScope(shield=True):
                         transcript = await self._begin(job)
