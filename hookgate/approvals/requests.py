@@ -128,7 +128,7 @@ class Approvals:
 
     def wishes(self, step: Step, call: ToolCall) -> tuple[Wish, ...]:
         """What the rules demand for this call."""
-        return ruling.wishes(self._rules, step, call)
+        return ruling.wishes(self._rules, step, call) if self._rules else ()
 
     def forget(self, session_key: str) -> None:
         """A conversation starts anew: what was granted in it is void."""
