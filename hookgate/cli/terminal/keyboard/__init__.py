@@ -2,4 +2,3 @@
 
 from hookgate.cli.terminal.keyboard.keyboard import Keyboard as Keyboard
 from hookgate.cli.terminal.keyboard.opening import open_keyboard as open_keyboard
-from hookgate.cli.terminal.keyboard.plain import open_plain as open_plain
