@@ -12,7 +12,7 @@ from hookgate.sections import Config
 @dataclass(frozen=True)
 class ChannelStatus:
     """`kind`: as in its configuration; empty: the program's own. `state`: `receiving`, `degraded`, `down`, or
-    `stopped` where no gateway runs; `since`: seconds of the wall clock, 0: from its start; `why`: one line."""
+    `stopped` where no gateway runs; `since`: seconds of the wall clock, 0: never; `why`: one line."""
 
     name: str
     kind: str
@@ -26,7 +26,11 @@ async def list_channels(runtime: Runtime) -> tuple[ChannelStatus, ...]:
     await trio.lowlevel.checkpoint()
     kinds = {name: section.kind for name, section in runtime.settings.config.channels.items()}
     states = {name: channel.state for name, channel in runtime.channels.items()}
-    return tuple(ChannelStatus(name, kinds.get(name, ""), it.state, it.since, it.why) for name, it in states.items())
+    # One that is there as long as the gateway is knows no time of its own.
+    started = runtime.telemetry.started_at
+    return tuple(
+        ChannelStatus(name, kinds.get(name, ""), it.state, it.since or started, it.why) for name, it in states.items()
+    )
 
 
 def configured_channels(config: Config) -> tuple[ChannelStatus, ...]:

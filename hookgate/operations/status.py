@@ -17,7 +17,7 @@ from hookgate.operations.channels import ChannelStatus, list_channels
 from hookgate.operations.hooks import HookStatus, list_hooks
 from hookgate.operations.journal.store import OK, store_state
 from hookgate.protocol.catalog import StoreFailed
-from hookgate.protocol.dataclasses import dataclass
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.journal.views import AuditView, DeadLetter, Outgoing, Overview, StoreView
 from hookgate.telemetry.turns import Activity, Doing
 
@@ -32,7 +32,8 @@ DOWN = ("restarting", "quarantined", "stopped")
 class TurnStatus:
     """A job that a conversation works on. `message`: the journal's id of what is answered; empty: nobody's. `since`,
     `doing_since`: seconds of the wall clock. `doing`: see `telemetry.turns`; `name`: of the model, the tool or the
-    stage. `behind`: how many wait for it to end."""
+    stage. `behind`: how many wait for it to end. `task_of`: the agent that does this in a task for it, where it is
+    none of its own."""
 
     session: str
     agent: str
@@ -43,6 +44,7 @@ class TurnStatus:
     name: str
     doing_since: float
     behind: int
+    task_of: str = ""
 
 
 @dataclass(frozen=True)
@@ -156,9 +158,9 @@ def _turn(runtime: Runtime, session: Session, waiting: Collection[str] | None) -
     accepted = job.work.accepted if isinstance(job.work, Prompt) else None
     now = runtime.telemetry.turns.doing(session.key) or Activity("slot", "", job.begun_at)
     if now.what == "person" and waiting is not None and now.id not in waiting:
-        now = Activity("slot", now.name, now.since)
+        now = replace(now, what="slot")
     its = (session.key, session.agent.name, job.work.chat.channel, accepted.id if accepted is not None else "")
-    return TurnStatus(*its, job.begun_at, now.what, now.name, now.since, session.jobs.waiting)
+    return TurnStatus(*its, job.begun_at, now.what, now.name, now.since, session.jobs.waiting, now.task_of)
 
 
 def _leaving(runtime: Runtime) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import field
 from typing import Literal
 
-from hookgate.protocol.dataclasses import dataclass
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.inside import CompactionBegan, CompactionEnded, ReplyEnded, StepBegan
 from hookgate.protocol.events.payloads import (
@@ -20,6 +20,7 @@ from hookgate.protocol.events.payloads import (
     TurnStart,
 )
 from hookgate.protocol.hook.stages import Stage
+from hookgate.protocol.values import Step
 
 Doing = Literal["hooks", "model", "tool", "person", "slot", "compacting", "sending"]
 
@@ -28,29 +29,33 @@ _KINDS: tuple[type[Payload], ...] = (
     *(ApprovalRequested, ApprovalDecided, CompactionBegan, CompactionEnded),
 )
 OBSERVED = tuple(kind.kind for kind in _KINDS)
-OF_TASKS = (ApprovalRequested, ApprovalDecided)
-"""What counts of a task that another agent works on; else the turn does what it does: it waits for the tool."""
+DELEGATE = "delegate"
+"""The tool whose calls begin tasks of other agents."""
 
 
 @dataclass(frozen=True, slots=True)
 class Activity:
     """`what`: hooks are asked, a model or a tool runs, a person has to decide, a place among the turns at work has to
     come free, what is older is summed up, the chat is brought what was said. `name`: of the stage, the model, the
-    tool. `since`: seconds of the wall clock. `id`: of the call, or of the request."""
+    tool. `since`: seconds of the wall clock. `id`: of the call, or of the request. `task_of`: the agent that does it
+    in a task for the turn; empty: it is the turn's own."""
 
     what: Doing
     name: str
     since: float
     id: str = ""
+    task_of: str = ""
 
 
 @dataclass
 class _Turn:
-    """`apart`: calls that run and requests that wait, the last one last. `compacts`: it is none, but sums up."""
+    """`apart`: calls that run and requests that wait, the last one last; `tasks`: agents that work on some, by their
+    turns. `compacts`: it is none, but sums up."""
 
     id: str
     now: Activity
     apart: dict[str, Activity] = field(default_factory=dict[str, Activity])
+    tasks: dict[str, str] = field(default_factory=dict[str, str])
     compacts: bool = False
 
 
@@ -63,14 +68,22 @@ class LiveTurns:
     def doing(self, session: str) -> Activity | None:
         """None: nothing has begun there."""
         turn = self._turns.get(session)
-        return None if turn is None else next(reversed(turn.apart.values()), turn.now)
+        if turn is None:
+            return None
+        now = next(reversed(turn.apart.values()), turn.now)
+        delegates = now.what == "tool" and now.name == DELEGATE
+        return replace(now, task_of=next(reversed(turn.tasks.values()), "")) if delegates else now
 
     def hear(self, event: Event) -> None:
         step, at = event.step, event.time_ns / 1e9
-        if step is None or (step.parent_turn_id and not isinstance(event.payload, OF_TASKS)):
+        if step is None:
             return
         key = step.session_key
         turn = self._turns.get(key)
+        if step.parent_turn_id:
+            if turn is not None:
+                _hear_task(turn, step, event.payload, at)
+            return
         match event.payload:
             case TurnStart():
                 self._turns[key] = _Turn(step.turn_id, Activity("hooks", Stage.ON_MESSAGE, at))
@@ -86,7 +99,20 @@ class LiveTurns:
                 pass
 
 
-def _hear(turn: _Turn, payload: Payload, at: float) -> None:
+def _hear_task(turn: _Turn, step: Step, payload: Payload, at: float) -> None:
+    """Of a task of another agent: whose it is, and what a person is asked; else the turn waits for the tool."""
+    match payload:
+        case TurnStart():
+            turn.tasks[step.turn_id] = step.agent
+        case TurnEnd():
+            turn.tasks.pop(step.turn_id, None)
+        case ApprovalRequested() | ApprovalDecided():
+            _hear(turn, payload, at, step.agent)
+        case _:
+            pass
+
+
+def _hear(turn: _Turn, payload: Payload, at: float, task_of: str = "") -> None:
     match payload:
         case StepBegan() | CompactionEnded():
             turn.now = Activity("hooks", Stage.BEFORE_LLM, at)
@@ -106,7 +132,7 @@ def _hear(turn: _Turn, payload: Payload, at: float) -> None:
             turn.apart.pop(id_, None)
             turn.now = Activity("hooks", Stage.BEFORE_TOOL, at)
         case ApprovalRequested(id=id_, tool=tool):
-            turn.apart[id_] = Activity("person", tool, at, id_)
+            turn.apart[id_] = Activity("person", tool, at, id_, task_of)
         case ApprovalDecided(id=id_):
             turn.apart.pop(id_, None)
         case _:

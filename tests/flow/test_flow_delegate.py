@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import trio
 
+from hookgate.assembly.logs.sinks import trace
 from hookgate.protocol.approval import OPERATOR, Decision
 from hookgate.protocol.chat import Inbound
 from hookgate.protocol.events.inside import CallProgressed
@@ -195,7 +196,8 @@ async def test_a_person_is_asked_about_a_call_of_its_and_nothing_is_held_meanwhi
     look = Made("look")
     said = {("m", "go"): hands("first", "second"), ("r", "first"): looks(), ("r", "look ran"): says("seen")}
     more = f"{AGENTS}{RULE}[gateway]\nmax_turns = 1\n[tools.delegate]\nat_once = 1\n"
-    async with open_rig(tmp_path, (), more, agent=TEAM, tools=[look]) as rig:
+    traced = list[str]()
+    async with open_rig(tmp_path, (), more, agent=TEAM, tools=[look], hooks=[trace(traced.append)]) as rig:
         rig.server.otherwise = script(said, says("fine"))
         await rig.runtime.gateway.receive(Inbound(CHAT, "go"))
         await rig.room.asking.wait()
@@ -209,6 +211,8 @@ async def test_a_person_is_asked_about_a_call_of_its_and_nothing_is_held_meanwhi
         [request] = [event for event in rig.events if isinstance(event.payload, ApprovalRequested)]
     assert request.step is not None
     assert request.step.agent == "researcher"
+    calls_of = ["in the task of agent researcher" in it for it in traced if it.startswith("  | model call")]
+    assert (calls_of.count(False), calls_of.count(True)) == (3, 3)
     assert len(look.seen) == 1
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import trio
 
+from hookgate import config as configuration
 from hookgate.control.gateway import gateway_methods
 from hookgate.operations.metrics import metrics
 from hookgate.operations.refused import OperationRefused
@@ -17,6 +18,7 @@ from hookgate.operations.status import TurnStatus, status
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.channel import Undelivered
 from hookgate.protocol.chat import Chat, Inbound, Outbound
+from hookgate.protocol.dataclasses import replace
 from hookgate.serve.run import Served
 from tests.processes import until
 from tests.serve.gateway import configured, open_served
@@ -91,6 +93,21 @@ async def test_each_turn_says_what_it_does_and_what_ends_it_is_at_hand(tmp_path:
         assert whole.calls.calls == whole.calls.denied + whole.calls.answered + whole.calls.allowed > 0
         assert (whole.queues.unfinished, whole.sessions.loaded) == (0, 3)
         assert whole.audit.records > 0
+
+
+async def test_what_waits_in_a_task_says_whose_task_it_is(tmp_path: Path) -> None:
+    hand = {"name": "delegate", "arguments": {"task": "write"}}
+    steps = script({"when": "go", "calls": [hand]}, {"when": "write", "calls": [WRITE]})
+    settings = configured(tmp_path, f'{PAGE}[agents.reviewer]\nmodel = "p/m"\n', steps)
+    assert settings.file is not None
+    settings.file.write_text(settings.file.read_text().replace("[agent]\n", '[agent]\ndelegates_to = ["reviewer"]\n'))
+    config, _file = configuration.load(settings.file)
+    async with open_served(replace(settings, config=config)) as served:
+        await say(served, "a", "go")
+        turn = (await until_all(served, a="person"))["page:a"]
+        assert (turn.agent, turn.task_of) == ("main", "reviewer")
+        [found] = await gateway_methods(served.runtime)["journal.find"].call(words="go")
+        assert found.waits_for.startswith("for a person, in the task of agent reviewer: ")
 
 
 class Refusing:

@@ -93,7 +93,9 @@ def observer(name: str, patterns: tuple[str, ...], hear: Callable[[Event], None]
 def _trace(write: Callable[[str], None], event: Event) -> None:
     line = trace_line(event.payload)
     if line:
-        write(f"  | {printable(line)}")
+        step = event.step
+        task = f"  in the task of agent {step.agent}" if step is not None and step.parent_turn_id else ""
+        write(f"  | {printable(line)}{printable(task)}")
 
 
 def trace_line(payload: Payload) -> str:

@@ -39,7 +39,8 @@ def _turns(it: Status) -> Iterator[Sequence[str]]:
 
 def activity(turn: TurnStatus) -> str:
     """What it does now, as a person says it."""
-    return ACTIVITIES[turn.doing](turn.name)
+    task = f", in the task of agent {turn.task_of}" if turn.task_of else ""
+    return f"{ACTIVITIES[turn.doing](turn.name)}{task}"
 
 
 ACTIVITIES: Mapping[str, Callable[[str], str]] = {

@@ -37,3 +37,9 @@ def conversation_of(claim: Claim, call_id: str, agent: str) -> Conversation:
     its = claim.conversation
     path = its.agent.partition("+")[2] or claim.message
     return Conversation(its.session, f"{agent}+{path}.{call_id.replace('/', '-')}", its.generation)
+
+
+def task_agent(conversation: Conversation) -> str:
+    """Who works on the task that this conversation is for; empty: it is for none."""
+    agent, is_task, _ = conversation.agent.partition("+")
+    return agent if is_task else ""

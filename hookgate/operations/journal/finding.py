@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hookgate.assembly.app import Runtime
+from hookgate.loop.nested.within import task_agent
 from hookgate.protocol.approval import usual_title
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.journal.decisions import StoredRequest
@@ -54,8 +55,12 @@ def _waits(runtime: Runtime, found: FoundMessage, request: StoredRequest | None)
     session = found.whereabouts.conversation.session
     match found.whereabouts.state:
         case "waiting" if request is not None:
-            shown = request.shown
-            return f"for a person: {shown.title or usual_title(shown.call.name, shown.extension)}", request.expires_at
+            shown, task = request.shown, task_agent(request.conversation)
+            whose = f", in the task of agent {task}" if task else ""
+            return (
+                f"for a person{whose}: {shown.title or usual_title(shown.call.name, shown.extension)}",
+                request.expires_at,
+            )
         case "sending" if found.leaving is not None:
             return _to_leave(runtime, found.leaving)
         case "queued":
@@ -91,7 +96,10 @@ def _for_its_turn(runtime: Runtime, session: str) -> str:
 
 def _within_its_turn(runtime: Runtime, session: str) -> str:
     now = runtime.telemetry.turns.doing(session)
-    return DOING[now.what].format(now.name) if now is not None else "for its turn to go on"
+    if now is None:
+        return "for its turn to go on"
+    task = f", in the task of agent {now.task_of}" if now.task_of else ""
+    return f"{DOING[now.what].format(now.name)}{task}"
 
 
 DOING: Mapping[Doing, str] = {

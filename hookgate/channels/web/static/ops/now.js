@@ -39,8 +39,8 @@ function figures({ version, started_at: at, sessions, queues, calls }) {
   ]);
 }
 
-function row({ session, agent, message, since, doing, name, doing_since: started, behind }, look) {
-  const word = `${DOING[doing] ?? doing}${name ? ` ${name}` : ""}`;
+function row({ session, agent, message, since, doing, name, task_of: agentOfTask, doing_since: started, behind }, look) {
+  const word = `${DOING[doing] ?? doing}${name ? ` ${name}` : ""}${agentOfTask ? `, in the task of agent ${agentOfTask}` : ""}`;
   return [
     heading(el("b", {}, visible(session)), el("span", { class: `state ${doing === "person" ? "between" : "good"}` }, visible(word))),
     facts([["since", when(started)], ["turn began", when(since)], ["message", message], ["agent", agent], ["waiting behind it", behind || ""]]),
