@@ -15,12 +15,13 @@ from hookgate.assembly.hooks.guards import GUARD
 from hookgate.assembly.hooks.hook_order import Link, chain, guard_link
 from hookgate.assembly.hooks.opening import listed, people, plans
 from hookgate.assembly.tools.opening import all_rules
-from hookgate.config import Config, ConfigError
+from hookgate.config import ConfigError
 from hookgate.hooks.children.mounts import ReloadFailed
 from hookgate.hooks.children.supervise import SupervisedHook
 from hookgate.operations.refused import OperationRefused
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.hook.stages import Stage
+from hookgate.sections import Config
 
 
 @dataclass(frozen=True)

@@ -21,11 +21,12 @@ from hookgate.channels.terminal import Terminal
 from hookgate.cli.printing import write
 from hookgate.cli.terminal.chat import CHAT, converse, seated
 from hookgate.cli.terminal.keyboard import open_keyboard
-from hookgate.config import Config, ConfigError
+from hookgate.config import ConfigError
 from hookgate.extensions.sdk import plugins_folder
 from hookgate.loop.agent import Tally
 from hookgate.program.starting import begun
 from hookgate.protocol.chat import Inbound
+from hookgate.sections import Config
 
 HERE = Path(__file__).parent
 SAYINGS = (

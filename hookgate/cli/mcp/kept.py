@@ -19,7 +19,6 @@ from hookgate.cli.agreeing import agreed, yes_or_no
 from hookgate.cli.printing import failed, say, say_rows
 from hookgate.cli.running import asked, ours, running_or_none
 from hookgate.cli.tools.store import open_kept
-from hookgate.config import Config
 from hookgate.control.client import call, read_rows
 from hookgate.operations import mcp
 from hookgate.operations.mcp import OPERATOR, Approved, Shown
@@ -27,6 +26,7 @@ from hookgate.operations.refused import OperationRefused
 from hookgate.protocol.catalog import ConnectionStatus
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.values import JsonObject
+from hookgate.sections import Config
 
 T = TypeVar("T")
 

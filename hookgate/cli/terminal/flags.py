@@ -8,9 +8,10 @@ from typing import TypedDict, Unpack
 from hookgate import config as configuration
 from hookgate.assembly.models import named_model
 from hookgate.assembly.settings import NOTHING, ExtensionFlags, Keep, Settings
-from hookgate.config import Config, ConfigError
+from hookgate.config import ConfigError
 from hookgate.extensions.trust import Trust
 from hookgate.protocol.dataclasses import dataclass
+from hookgate.sections import Config
 
 
 @dataclass(frozen=True)

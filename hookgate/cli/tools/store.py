@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, cast
 from hookgate import config as configuration
 from hookgate.cli.printing import failed, say
 from hookgate.cli.running import ours
-from hookgate.config import Config, ConfigError
+from hookgate.config import ConfigError
 from hookgate.control.client import ControlFailed, NothingRunning, call
 from hookgate.protocol.catalog import ServerRow, StoreFailed, ToolRow
 from hookgate.protocol.dataclasses import dataclass
+from hookgate.sections import Config
 
 if TYPE_CHECKING:
     from hookgate.store import Store
