@@ -14,16 +14,12 @@ from time import monotonic
 
 import trio
 
+from hookgate.check.asking import Known, Limits, NothingToAsk, Offer, WrongAnswer
 from hookgate.check.mailbox import Heard
 from hookgate.check.printing import print_json, print_report
 from hookgate.check.probes import (
     PARSE_FIX,
-    Known,
-    Limits,
-    NothingToAsk,
-    Offer,
     Probe,
-    WrongAnswer,
     probe_hello,
     probe_injected_tools,
     probe_owned_tools,

@@ -12,9 +12,7 @@ from pathlib import Path
 
 import trio
 
-from hookgate.check.golden import ODD_TEXT, events, question
-from hookgate.check.mailbox import Answered, Heard, Result
-from hookgate.check.probes import (
+from hookgate.check.asking import (
     UNKNOWN_METHOD,
     Known,
     NothingToAsk,
@@ -24,6 +22,8 @@ from hookgate.check.probes import (
     read_next,
     still_answers,
 )
+from hookgate.check.golden import ODD_TEXT, events, question
+from hookgate.check.mailbox import Answered, Heard, Result
 from hookgate.check.report import Finding, failed, ok, warned
 from hookgate.check.subject import NoAnswer, Subject
 from hookgate.processes.group import exit_text
