@@ -6,8 +6,8 @@ import os
 import signal
 import sys
 import termios
-from collections.abc import AsyncGenerator, Callable, Generator, Iterable
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, Callable, Iterable
+from contextlib import asynccontextmanager
 from functools import partial
 from time import monotonic, sleep
 from typing import Any
@@ -16,12 +16,10 @@ import structlog
 from prompt_toolkit import Application, history, search
 from prompt_toolkit.application.run_in_terminal import in_terminal
 from prompt_toolkit.buffer import Buffer
-from prompt_toolkit.data_structures import Size
 from prompt_toolkit.document import Document
 from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples, to_formatted_text
 from prompt_toolkit.input.vt100 import Vt100Input
 from prompt_toolkit.output import ColorDepth
-from prompt_toolkit.output.vt100 import Vt100_Output
 
 from hookgate.channels.panels import Key
 from hookgate.channels.printable import printable
@@ -31,6 +29,7 @@ from hookgate.cli.terminal.keyboard.completing import LineCompleter
 from hookgate.cli.terminal.keyboard.edited import EditedKeyboard, kept
 from hookgate.cli.terminal.keyboard.history import History
 from hookgate.cli.terminal.keyboard.layout import GOES_ON, fitted, layout
+from hookgate.cli.terminal.keyboard.output import Output, size
 
 log = structlog.get_logger("hookgate.terminal")
 
@@ -70,7 +69,7 @@ class Editor:
         self._drawn = 0.0
         self._back: Any = None
         self._input = Vt100Input(sys.stdin)
-        self._output = _Output(sys.stdout, _size, term=terminal, enable_cpr=False)
+        self._output = Output(sys.stdout, size, term=terminal, enable_cpr=False)
         self.app = Application[None](
             layout(self),
             key_bindings=bindings(self),
@@ -301,27 +300,3 @@ class _Kept(history.History):
 
     def store_string(self, string: str) -> None:
         pass
-
-
-class _Output(Vt100_Output):
-    """Writes when it is told to, but inside `at_once`, which nobody sees half done."""
-
-    _held = False
-
-    @contextmanager
-    def at_once(self) -> Generator[None]:
-        self._held = True
-        try:
-            yield
-        finally:
-            self._held = False
-        self.flush()
-
-    def flush(self) -> None:
-        if not self._held:
-            super().flush()
-
-
-def _size() -> Size:
-    columns, rows = screen_size()
-    return Size(rows=rows, columns=columns)
