@@ -82,16 +82,18 @@ def running(config_file: Path | None, control: Path | None, looks: str = "") -> 
     if control is not None:
         return Running(find_socket(configuration.runtime_directory(), control))
     here, others = _here(config_file), list[Running]()
-    for found in _all(here):
-        if looks and looks not in found.looks:
-            continue
-        if found.home.file and found.home.file == here.file:
-            return found
-        others.append(found)
+    try:
+        for found in _all(here):
+            if looks and looks not in found.looks:
+                continue
+            if found.home.file and found.home.file == here.file:
+                return found
+            others.append(found)
+    except NothingRunning as error:
+        raise NothingRunning(unasked(config_file) or str(error)) from None
     for it in sorted(others, key=lambda it: it.strange):
         return it
-    directory = configuration.runtime_directory()
-    raise NothingRunning(f"no hookgate is running (no control socket answers in {directory})")
+    raise NothingRunning(unasked(config_file) or f"no hookgate is running ({_none_answers()})")
 
 
 def looked_at(config_file: Path | None, control: Path | None, looks: str = "") -> Running:
@@ -101,8 +103,29 @@ def looked_at(config_file: Path | None, control: Path | None, looks: str = "") -
         return _asked(find_socket(configuration.runtime_directory(), control))
     found, file = running(config_file, None, looks), config_file or Path(configuration.FILE_NAME)
     if found.strange and file.exists():
-        raise NothingRunning(f"no hookgate of {file.resolve()} is running; another runs at {found.line}")
+        raise NothingRunning(
+            unasked(config_file) or f"no hookgate of {file.resolve()} is running; another runs at {found.line}"
+        )
     return found
+
+
+def unasked(config_file: Path | None) -> str:
+    """That the gateway of this configuration runs, though it has no control socket here; empty: as far as its
+    journal says, none does."""
+    from hookgate.assembly.journals import journal_place
+    from hookgate.store.journal.engine.place import writer_of
+
+    # Whatever is wrong with the file, that is not what was asked.
+    with suppress(ConfigError):
+        place = journal_place(configuration.load(config_file)[0])
+        if isinstance(place, Path) and (process := writer_of(place)):
+            off = f"its control socket is off ([control] enabled = false), or elsewhere: {_none_answers()}"
+            return f"a gateway runs, process {process}, and cannot be asked: {off}"
+    return ""
+
+
+def _none_answers() -> str:
+    return f"no control socket answers in {configuration.runtime_directory()}"
 
 
 def running_for(method: str, config_file: Path | None, control: Path | None) -> Running:

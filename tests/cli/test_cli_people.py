@@ -11,6 +11,8 @@ import trio
 
 from hookgate.approvals.rules import Rule
 from hookgate.cli.people.deciding import list_waiting
+from hookgate.cli.people.roles import unnamed
+from hookgate.config import parse
 from hookgate.store.journal import open_journal
 from hookgate.store.journal.audit.anchors import anchor_file
 from tests.approvals.asking import STEP, House, Person
@@ -43,6 +45,18 @@ def test_where_nothing_was_ever_stored_nothing_waits(
     write_config(tmp_path)
     assert list_waiting(None, None, as_json=False) == list_waiting(None, None, as_json=True) == 0
     assert capsys.readouterr().out == "nothing waits for people\n[]\n"
+
+
+async def test_a_role_that_nothing_names_is_noted_with_the_one_that_was_meant(tmp_path: Path) -> None:
+    write_config(tmp_path)
+    made = await hookgate(tmp_path, "keys", "add", "ann", "--channel", "rpc", "--role", "operater")
+    assert made.returncode == 0
+    meant = "'operater' (did you mean 'operator'?): it gives no right, unless a hook asks for it"
+    assert made.stderr.splitlines()[1] == f"note: nothing in the configuration names the role {meant}"
+    lists = '[[approvals]]\ntools = ["bash"]\napprovers = ["role:ops"]\nroles = ["!intern*"]\n'
+    config = parse(lists, tmp_path / "hookgate.toml")
+    assert [unnamed(it, config) for it in ("operator", "approver", "ops", "interns")] == [""] * 4
+    assert "(did you mean 'ops'?)" in unnamed("opss", config)
 
 
 async def test_what_waits_is_listed_and_decided_in_the_file(waiting: tuple[Path, str]) -> None:

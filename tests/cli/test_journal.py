@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -72,10 +73,14 @@ async def test_a_message_is_found_by_its_id_or_how_that_begins_with_every_step_o
         assert claim is not None
         assert claim.message == "M2"
         running = await said(folder, "where", "M2")
-        none, first, *steps = running.splitlines()
-        assert none.startswith("No gateway runs ")
-        assert none.endswith(": what is unfinished goes on with the next start.")
-        assert first == f"M2 in {CARL.id} is begun: hello?"
+        # Whoever has the journal works on it, though it cannot be asked.
+        silent, first, *steps = running.splitlines()
+        why = "and cannot be asked: its control socket is off ([control] enabled = false), or elsewhere: "
+        assert silent.startswith(f"A gateway runs, process {os.getpid()}, {why}")
+        assert first == f"M2 in {CARL.id} is running: hello?"
+        status = await hookgate(folder, "status")
+        assert (status.returncode, status.stderr[:18]) == (2, "hookgate: a gatewa")
+        assert why in status.stderr
         assert [it.split()[-1] for it in steps] == ["accepted", "running"]
         await journal.work.release(claim)
         [found] = json.loads(await said(folder, "where", "--json"))
@@ -89,7 +94,10 @@ async def test_a_message_is_found_by_its_id_or_how_that_begins_with_every_step_o
     assert [it["message"] for it in json.loads(await said(folder, "where", "carl", "--json"))] == ["M2"]
     with (folder / "hookgate.toml").open("a") as file:
         file.write('[people.charles]\nids = ["telegram:carl"]\n')
-    assert f"\nM2 in {CARL.id} is queued" in await said(folder, "where", "charles")
+    none, queued, *_ = (await said(folder, "where", "charles")).splitlines()
+    assert none.startswith("No gateway runs ")
+    assert none.endswith(": what is unfinished goes on with the next start.")
+    assert queued.startswith(f"M2 in {CARL.id} is queued")
     for id_ in ("M9", "9" * 20):
         unknown = await hookgate(folder, "where", id_)
         assert (unknown.returncode, unknown.stderr) == (1, f"hookgate: {folder}/journal.db holds no message {id_}\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sys
 from pathlib import Path
@@ -53,10 +54,18 @@ async def test_what_is_wrong_comes_first_for_people_for_scripts_and_live(tmp_pat
         # Where a file says whose gateway is meant, another's is no answer; elsewhere it is.
         other = tmp_path / "other"
         other.mkdir()
-        assert (await run(other, "status", home=tmp_path)).returncode == 0
+        strange = await run(other, "status", home=tmp_path)
+        assert strange.returncode == 0
         found = await run(other, "where", "what is HERE", home=tmp_path)
         assert found.stdout.startswith(b"M1 in web:owner:c/main/0 is held up, and waits for a person: ")
+        # A socket that is named is asked, whatever file stands here; where none answers, none is.
+        [socket] = re.findall(r"at (\S+/[0-9]+\.sock)", strange.stdout.decode())
         (other / "hookgate.toml").write_text("")
+        named = await run(other, "where", "what is HERE", "--control", socket, home=tmp_path)
+        assert (named.returncode, named.stdout) == (0, found.stdout)
+        missing = await run(other, "where", "--control", "none.sock", home=tmp_path)
+        assert (missing.returncode, missing.stdout) == (1, b"")
+        assert missing.stderr == b"hookgate: no hookgate is running at none.sock\n"
         down = await run(other, "status", home=tmp_path)
         assert (down.returncode, down.stdout) == (2, b"")
         said = f"hookgate: no hookgate of {other}/hookgate.toml is running; another runs at "

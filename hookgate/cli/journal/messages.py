@@ -14,7 +14,7 @@ from hookgate.channels.printable import printable
 from hookgate.cli.journal.file import journal_of
 from hookgate.cli.journal.place import Place
 from hookgate.cli.printing import counted, failed, moment, say, say_json, table
-from hookgate.cli.running import Running, looked_at
+from hookgate.cli.running import Running, looked_at, unasked
 from hookgate.control.client import ControlFailed, NothingRunning, call, read_rows
 from hookgate.operations.journal.messages import whole_id
 from hookgate.program.endings import FAILED
@@ -48,9 +48,10 @@ def show_messages(words: str, place: Place, control: Path | None, *, as_json: bo
     if as_json:
         rows = ({**asdict(it), "conversation": it.conversation.id} for it in found)
         say_json([{**row, "waits_for": waits.get(str(row["message"]), "")} for row in rows])
-    alone = gateway is None and not place.session
-    if alone and not as_json and any(it.state in UNFINISHED for it in found):
-        say(NONE_RUNS)
+    silent = unasked(place.config_file) if gateway is None and not place.session else ""
+    alone = gateway is None and not place.session and not silent
+    if gateway is None and not place.session and not as_json and any(it.state in UNFINISHED for it in found):
+        say(printable(silent[:1].upper() + silent[1:] if silent else NONE_RUNS))
     for it in () if as_json else found:
         for line in _lines(it, waits.get(it.message, ""), whole=not told or len(found) == 1, alone=alone):
             say(printable(line))

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import cast
 
 from hookgate.channels.printable import printable
 from hookgate.cli.people.asked import CODES, PEOPLE, Asked
+from hookgate.cli.people.roles import note_unnamed
 from hookgate.cli.printing import failed, moment, say, say_json, table, width_shown
 from hookgate.control.client import read_rows
 from hookgate.loop.doors.guests import Known
@@ -48,5 +50,6 @@ def change_people(config_file: Path | None, control: Path | None, method: str, p
         say(printable(f"{params['name']} is not known any more"))
     else:
         [person] = read_rows(Known, [answer])
+        note_unnamed(cast("list[str]", params.get("roles", ())), config_file, control)
         say(printable(f"{person.name}: {' '.join(person.ids)}, roles: {' '.join(person.roles) or '(none)'}"))
     return 0

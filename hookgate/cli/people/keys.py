@@ -8,6 +8,7 @@ from pathlib import Path
 
 from hookgate.channels.printable import printable
 from hookgate.cli.people.asked import KEYS, Asked
+from hookgate.cli.people.roles import note_unnamed
 from hookgate.cli.printing import failed, moment, say, say_rows, table, width_shown, write
 from hookgate.control.client import read_rows
 from hookgate.operations.keys import KeyRow, NewKey
@@ -41,6 +42,7 @@ def add_key(config_file: Path | None, control: Path | None, params: Mapping[str,
     sys.stderr.write(
         printable(f"{made.holder}, roles: {' '.join(made.roles) or '(none)'}; nobody is shown it again\n")
     )
+    note_unnamed(filter(None, (str(params["role"]),)), config_file, control)
     return 0
 
 

@@ -6,7 +6,7 @@ import fcntl
 import os
 import sqlite3
 from collections.abc import Generator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from hookgate.protocol.catalog import StoreBusy, StoreCorrupt, StoreFailed
@@ -46,9 +46,43 @@ def locked(path: Path) -> Generator[None]:
         os.close(side)
 
 
+def writer_of(path: Path) -> int:
+    """The process that has the right to write the journal; 0: none has, as far as it can be known."""
+    try:
+        side = os.open(f"{path}.lock", os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return 0
+    try:
+        said = _said(side)
+        process = int(said) if said.isdigit() else 0
+        # Whoever takes it just now must not find it taken: one that is gone has left its number.
+        if process and _lives(process):
+            with suppress(BlockingIOError):
+                fcntl.flock(side, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                process = 0
+            return process
+    finally:
+        os.close(side)
+    return 0
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
 def _holder(side: int) -> str:
-    said = os.pread(side, 20, 0).decode("ascii", "replace").strip()
+    said = _said(side)
     return f" (process {said})" if said.isdigit() else ""
+
+
+def _said(side: int) -> str:
+    return os.pread(side, 20, 0).decode("ascii", "replace").strip()
 
 
 def refuse_remote(path: Path) -> None:
