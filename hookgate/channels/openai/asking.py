@@ -26,7 +26,16 @@ from hookgate.channels.openai.identity import (
 )
 from hookgate.channels.openai.responses.said import read_input, response_options
 from hookgate.channels.openai.responses.wire import ResponseRequest
-from hookgate.channels.openai.said import Said, Tail, check_history, joined, options_of, read_messages, tools_of
+from hookgate.channels.openai.said import (
+    Said,
+    Tail,
+    check_history,
+    joined,
+    may_be_called,
+    options_of,
+    read_messages,
+    tools_of,
+)
 from hookgate.channels.openai.settings import DEFAULT_MODEL, OpenAIParts, OpenAISettings
 from hookgate.channels.openai.wire import Function
 from hookgate.protocol.chat import Chat, Inbound
@@ -67,12 +76,13 @@ class Posted:
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """What a request says besides its messages. `functions`: the client's own, by where each stands; `kept`: it can
-    be gone on with for long."""
+    """What a request says besides its messages. `functions`: the client's own, by where each stands; `names_choice`:
+    the member that names the one that must be called; `kept`: it can be gone on with for long."""
 
     identity: Identity
     functions: Mapping[str, Function]
     options: Mapping[str, Json]
+    names_choice: str
     kept: bool = False
 
 
@@ -82,11 +92,11 @@ class Asking:
 
     async def completion(self, posted: Posted, request: CompletionRequest) -> Asked:
         """Raises ApiError and StoreFailed."""
-        identity, agent = identify(posted.headers, posted.body), self.agent(request.model)
+        identity, agent = identify(posted.headers, posted.body), self._chosen(request.model, posted.user)
         said = read_messages(request.messages)
         where = place(self._channel, posted.user, agent, identity, posted.digest)
         functions = {f"tools[{number}].function": it.function for number, it in enumerate(request.tools or ())}
-        given = _Given(identity, functions, options_of(request))
+        given = _Given(identity, functions, options_of(request), "tool_choice.function.name")
         if identity.session:
             return await self._asked(posted, given, where, said, await self.said(where.chat))
         linked = await self._linked(where, agent, said)
@@ -94,11 +104,12 @@ class Asking:
 
     async def response(self, posted: Posted, request: ResponseRequest) -> Asked:
         """Raises ApiError and StoreFailed."""
-        identity, agent = identify(posted.headers, posted.body), self.agent(request.model)
+        identity, agent = identify(posted.headers, posted.body), self._chosen(request.model, posted.user)
         said = read_input(request)
         where = place(self._channel, posted.user, agent, identity, posted.digest)
         functions = {f"tools[{number}]": it for number, it in enumerate(request.tools or ())}
-        given = _Given(identity, functions, response_options(request), kept=request.store is not False)
+        kept = request.store is not False
+        given = _Given(identity, functions, response_options(request), "tool_choice.name", kept)
         if request.previous_response_id:
             before = await self.answered(posted.user, request.previous_response_id)
             if before is None:
@@ -134,7 +145,9 @@ class Asking:
         if (known := _known(before, where, identity)) is not None:
             return Asked(Place(known.chat, known.message_id), known, (), True)
         tail = await self._kept(self._tail(said, exchanges, identity), where.chat)
-        tools = tools_of(given.functions, self._parts.tools(where.chat)) if given.functions else ()
+        choice = given.options.get("tool_choice")
+        ours = self._parts.tools(where.chat) if given.functions or choice is not None else ()
+        tools = may_be_called(tools_of(given.functions, ours), ours, choice, given.names_choice)
         client = ClientInput(said.system, tail.messages, tools, given.options)
         its = (where.chat, tail.text, tail.media, where.message, tail.replaces)
         inbound = Inbound(*its, client=client, trace=trace_of(posted.headers))
@@ -149,6 +162,11 @@ class Asking:
                 404, f"there is no model {model!r} here: GET /v1/models lists them", "model", "model_not_found"
             )
         return model
+
+    def _chosen(self, model: str, user: str) -> str:
+        """The one that answers there anyway is the one that nobody has chosen: both have the same conversations."""
+        agent = self.agent(model)
+        return "" if agent and self._parts.agent(chat_of(self._channel, user, "", "")) == agent else agent
 
     async def said(self, chat: Chat) -> tuple[Exchange, ...]:
         return await self._parts.journal.chats.said(await self.conversation(chat), MOST_SAID)

@@ -112,6 +112,26 @@ def tools_of(functions: Mapping[str, Function], ours: Container[str]) -> tuple[T
     return tuple(found.values())
 
 
+def may_be_called(
+    tools: tuple[ToolSpec, ...], ours: Container[str], choice: Json, where: str
+) -> tuple[ToolSpec, ...]:
+    """The client's own that are offered. `choice`: as the member `tool_choice` has it for completions; `where`: what
+    it names a function by. Raises ApiError."""
+    match choice:
+        case "none":
+            return ()
+        case str() if choice not in ("auto", "required"):
+            raise bad_request(f"{choice[:64]!r} is none of 'none', 'auto', 'required'", "tool_choice")
+        case {"type": "function", "function": {"name": str(name)}}:
+            if name not in ours and all(it.name != name for it in tools):
+                raise bad_request(f"there is no tool {name[:64]!r}: it is none of tools, and none of ours", where)
+        case {"type": "function"}:
+            raise bad_request("it names no function", where)
+        case _:
+            pass
+    return tools
+
+
 def options_of(request: CompletionRequest) -> dict[str, Json]:
     """Those that go to the model, as they stand but for the limit, which has two names."""
     most = [it for it in (request.max_tokens, request.max_completion_tokens) if it is not None]

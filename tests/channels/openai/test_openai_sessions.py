@@ -39,6 +39,18 @@ async def test_each_name_of_a_session_counts_in_its_order_and_stays_within_its_k
             assert model_saw(api) == ["Who am I?"]
 
 
+async def test_the_agent_that_answers_anyway_and_nobody_chosen_have_one_conversation(tmp_path: Path) -> None:
+    async with open_api(tmp_path) as api:
+        for model, saw in (
+            ("hookgate", ["One."]),
+            ("main", ["One.", "One.", "Two."]),
+            ("coder", ["Three."]),
+        ):
+            body = {**asking(saw[-1], session_id="s"), "model": model}
+            assert (await api.ann.post("/chat/completions", json=body)).json()["model"] == model
+            assert model_saw(api) == saw
+
+
 async def test_of_a_whole_history_only_the_new_tail_joins_and_an_edit_takes_back(tmp_path: Path) -> None:
     async with open_api(tmp_path, says("A1"), says("A2"), says("A3"), says("A4"), says("A5")) as api:
         named = {"x-openwebui-chat-id": "c"}

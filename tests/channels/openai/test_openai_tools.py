@@ -56,6 +56,29 @@ async def test_a_call_of_the_clients_tool_is_its_answer_and_the_result_goes_on(t
         assert api.model.requests[1].body["messages"][-1] == {"role": "tool", "tool_call_id": "m1", "content": "-3"}
 
 
+async def test_what_must_be_called_exists_and_none_offers_none_of_the_clients(tmp_path: Path) -> None:
+    async with open_api(tmp_path) as api:
+        message(await api.ask("Weather?", tools=[WEATHER], tool_choice="none"))
+        offered = {it["function"]["name"] for it in api.model.requests[0].body.get("tools", ())}
+        assert "weather" not in offered
+        assert offered
+        named = {"type": "function", "name": "weather"}
+        for choice, param in (
+            ({"type": "function", "function": {"name": "rain"}}, "tool_choice.function.name"),
+            ({"type": "function"}, "tool_choice.function.name"),
+            ("sometimes", "tool_choice"),
+        ):
+            refused = await api.ask("Weather?", tools=[WEATHER], tool_choice=choice)
+            assert (refused.status_code, refused.json()["error"]["param"]) == (400, param)
+        body = {"model": "hookgate", "input": "Weather?", "tools": [{**WEATHER["function"], "type": "function"}]}
+        answered = [
+            await api.ann.post("/responses", json={**body, "tool_choice": it})
+            for it in (named, {**named, "name": "read"}, {**named, "name": "rain"})
+        ]
+        assert [it.status_code for it in answered] == [200, 200, 400]
+        assert answered[2].json()["error"]["param"] == "tool_choice.name"
+
+
 async def test_of_a_mixed_reply_ours_run_first_and_the_model_reads_both_results(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("remember the milk")
     async with open_api(tmp_path, calls(OSLO, READ), says("Milk, and cold.")) as api:
