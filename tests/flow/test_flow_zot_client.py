@@ -94,13 +94,13 @@ async def test_a_line_without_its_end_counts_at_the_end_of_stdin(tmp_path: Path)
 
 
 async def test_notes_of_one_extension_are_cleared_by_itself_alone(tmp_path: Path) -> None:
-    clear = on(
+    wipe = on(
         "command_invoked", {"type": "clear_notes"}, {"type": "command_response", "id": "{id}", "action": "noop"}
     )
-    a = ruled(tmp_path, "a", command("clear"), note("of a"), rules=(clear,))
+    a = ruled(tmp_path, "a", command("wipe"), note("of a"), rules=(wipe,))
     b = ruled(tmp_path, "b", note("of b"))
     async with open_rpc(scripted(tmp_path), *alone(a, b)) as client:
-        await client.send("ext_command", name="clear")
+        await client.send("ext_command", name="wipe")
         frames = await client.until("response")
         cleared = [frame for frame in frames if frame["type"] == "ext_clear_notes"]
         assert cleared == [{"type": "ext_clear_notes", "extension": "a"}]
