@@ -36,6 +36,8 @@ TOO_SMALL = "  The window is too small to show what is asked: make it larger, or
 UNREAD = "A yes counts once all of it has been shown."
 UNKNOWN = "{} is none of the answers, so nothing is decided yet."
 MAX_TYPED = 40
+_WORDS = frozenset(("n", "no", "r", "reveal", "v", "view", "w", "whole"))
+"""Those that any question may take."""
 _SAYS_NO = re.compile(r"no?(?:[\s,:.!]+(.*))?", re.IGNORECASE | re.DOTALL)
 
 
@@ -112,6 +114,10 @@ class Dialogue:
         if answer is None:
             self._told = self._unknown(typed)
         return answer
+
+    def knows(self, typed: str) -> bool:
+        """Whether this is one of the words for it, and nothing else."""
+        return (word := typed.rstrip().lower()) in self._answers.words or word in _WORDS
 
     def viewed(self) -> None:
         """All of it has been seen, elsewhere."""

@@ -36,6 +36,9 @@ GONE = "  (this question is over)\n"
 MAX_HELD = 1000
 """Of what comes while a question stands open; the oldest goes, with a line that says so."""
 
+LATE_S = 2.0
+"""How long after a question a word that answers it is taken for a late answer."""
+
 Draw = Callable[[ToolCall], Awaitable[Picture | None]]
 
 DRAW_S = 0.1
@@ -80,6 +83,8 @@ class Terminal:
         self.picture: Draw | None = None
         """What a call would make of a file, where that can be shown."""
         self._waiting = self._asked = 0
+        self._question: Dialogue | None = None
+        self._over_at = 0.0
         self._one_at_a_time = trio.Lock()
         self._held: deque[Callable[[], None]] | None = None
         self._dropped = 0
@@ -204,6 +209,12 @@ class Terminal:
         """A question stands open, and all that comes waits for its answer."""
         return self._held is not None
 
+    def late(self, typed: str, begun_at: float) -> bool:
+        """Whether it is an answer and nothing else, to a question that was over a moment ago, or since what runs has
+        begun. Seconds of the wall clock."""
+        answers = self._question is not None and self._question.knows(typed)
+        return answers and (self.asks or self._over_at > min(begun_at, time() - LATE_S))
+
     async def put(self, dialogue: Dialogue) -> str | None:
         """The answer to a question, one at a time: a line typed for one is none for another. None where nobody can
         answer any more."""
@@ -224,7 +235,7 @@ class Terminal:
 
     async def _hold(self, dialogue: Dialogue, ask: Ask) -> str | None:
         self._end_answer()
-        self._held = deque(maxlen=MAX_HELD)
+        self._question, self._held = dialogue, deque(maxlen=MAX_HELD)
         self._draw()
         answered = False
         try:
@@ -235,6 +246,7 @@ class Terminal:
             if not answered:
                 # Where nobody takes the prompt away, the cursor stands behind it.
                 self.screen.write(GONE if self.screen.live else f"\n{GONE}")
+            self._over_at = time()
             self._release()
 
     def _waits(self, act: Callable[[], None]) -> bool:

@@ -46,11 +46,14 @@ class Recorder:
     def __init__(self, workspace: Workspace, coloured: bool = False) -> None:
         self._workspace = workspace
         self._coloured = coloured
+        self._taking = trio.Lock()
+        """Held while a turn's diff is made: the next turn changes nothing before it is."""
         self._reset()
 
     async def watch(self, call: ToolCall) -> Compare:
         """The result does not matter: a call that fails may have changed something too."""
-        whole = await _looked(lambda: self._remember(call))
+        async with self._taking:
+            whole = await _looked(lambda: self._remember(call))
 
         async def compared(result: ToolResult) -> ToolResult:
             await _looked(lambda: self._compare(whole) if whole else None)
@@ -60,8 +63,9 @@ class Recorder:
 
     async def take(self) -> str:
         """The diff of everything since the last time, with a line feed at its end; empty where nothing changed."""
-        lines = await _looked(self._lines) or []
-        self._reset()
+        async with self._taking:
+            lines = await _looked(self._lines) or []
+            self._reset()
         more = len(lines) - MAX_LINES
         shown = [self._line(line) for line in lines[:MAX_LINES]]
         if more > 0:

@@ -28,6 +28,7 @@ class Answer:
         self._screen, self._columns, self._rendered = screen, columns, rendered
         self._blocks = Blocks()
         self._line: list[str] = []
+        self._return = ""
         self._written = False
         self.is_open = False
         """Whether what is written now would stand within it."""
@@ -41,6 +42,12 @@ class Answer:
 
     def add(self, piece: str) -> None:
         self.is_open = True
+        piece = self._return + piece
+        # The other half of a line's end may come with the next piece.
+        self._return = "\r" if piece.endswith("\r") else ""
+        self._take(piece.removesuffix("\r"))
+
+    def _take(self, piece: str) -> None:
         if self._rendered:
             self._render(self._blocks.feed(piece))
             return
@@ -56,6 +63,9 @@ class Answer:
 
     def end(self) -> None:
         """Nothing more comes, or something else does first: what is open is finished."""
+        if self._return:
+            self._take(self._return)
+            self._return = ""
         self._render(self._blocks.end())
         if self._line:
             self._screen.write("".join([*(self._line if self._screen.live else ()), "\n"]))

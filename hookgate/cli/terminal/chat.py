@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import sys
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext, suppress
 from functools import partial
+from math import inf
 
 import trio
 
@@ -38,15 +40,18 @@ from hookgate.cli.terminal.prompt import Prompt
 from hookgate.cli.terminal.recalling import recalled
 from hookgate.cli.terminal.trust import introduce
 from hookgate.hooks.rules import Mount
+from hookgate.loop.sessions.jobs import Job
 from hookgate.operations.extensions import extension_notes, extension_problems
 from hookgate.program.signals import open_until_signal
 from hookgate.program.starting import begun
 from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.dataclasses import replace
+from hookgate.protocol.journal.values import Accepted
 
 CHAT = Chat(NAME, "terminal", sender="user")
 WAITS = "· a turn runs: this waits for its end (/stop ends it)"
 HELD = "· what there is to say of it comes once this question is over"
+LATE = "· {} answered no question and is not sent: with a blank before it, it is"
 AGAIN = "· Ctrl-C again or Ctrl-D to leave"
 Tell = Callable[[str], None]
 
@@ -128,11 +133,12 @@ async def converse(
     surface = surface or TerminalSurface(terminal)
     terminal.picture = partial(picture, runtime)
     redact = runtime.agent.around.redactor.text
-    keyboard.prompt, keyboard.keeps = partial(prompt_text, runtime), lambda typed: redact(typed) == typed
+    keyboard.prompt = partial(prompt_text, runtime)
     keyboard.completes = partial(runtime.gateway.commands.completed, CHAT)
     terminal.between(welcome(runtime))
     async with trio.open_nursery() as nursery:
         talk = _Talk(runtime, terminal, keyboard, nursery)
+        keyboard.keeps = lambda typed: redact(typed) == typed and not talk.late(typed)
         runtime.gateway.commands.add(talk.commands().rows())
         nursery.start_soon(_warn_unconfined, runtime, terminal)
         nursery.start_soon(terminal.run)
@@ -174,11 +180,20 @@ class _Talk:
     def leave(self) -> None:
         self._nursery.cancel_scope.cancel()
 
-    async def say(self, typed: str) -> None:
-        message, commands = Inbound(CHAT, typed), self._runtime.gateway.commands
+    def late(self, line: str) -> bool:
+        """An answer to a question that is over, and no message."""
+        session = self._runtime.gateway.sessions.get(CHAT.session_key)
+        job = session.jobs.current if session is not None else None
+        return self._keyboard.person and self._terminal.late(line, job.begun_at if job is not None else inf)
+
+    async def say(self, line: str) -> None:
+        typed, commands = line.strip(), self._runtime.gateway.commands
+        message = Inbound(CHAT, typed)
         if not typed:
             return
-        if unknown := extension_lines.unknown(commands, message):
+        if self.late(line):
+            self._terminal.screen.write(f"{LATE.format(json.dumps(typed))}\n")
+        elif unknown := extension_lines.unknown(commands, message):
             self._terminal.between(f"· {unknown}")
         elif literal := extension_lines.literal(typed):
             await self.submit(literal)
@@ -187,31 +202,33 @@ class _Talk:
                 self._terminal.between(WAITS)
             if self._terminal.asks:
                 self._terminal.screen.write(f"{HELD}\n")
-            await self._runtime.gateway.receive(message)
-            await self.answered()
+            await self.answered(await self._runtime.gateway.receive(message))
 
     async def submit(self, text: str) -> None:
         """A message that is no command, whatever it begins with."""
-        await self._runtime.gateway.submit(Inbound(CHAT, text))
-        await self.answered()
+        await self.answered(await self._runtime.gateway.submit(Inbound(CHAT, text)))
 
-    async def answered(self) -> None:
+    async def answered(self, accepted: Accepted | None = None) -> None:
         """Until all is answered, where the next line waits for that."""
+        session = self._runtime.gateway.sessions.get(CHAT.session_key)
+        job = session.jobs.holding(accepted) if session is not None and accepted is not None else None
         if self._keyboard.edits:
-            self._nursery.start_soon(self._show_diff)
+            self._nursery.start_soon(self._show_diff, job)
         else:
-            await self._show_diff()
+            await self._runtime.gateway.idle(CHAT.session_key)
+            await show_diff(self._runtime, self._terminal.screen.write)
 
-    async def _show_diff(self) -> None:
-        await self._runtime.gateway.idle(CHAT.session_key)
-        await show_diff(self._runtime, self._terminal.screen.write)
+    async def _show_diff(self, job: Job | None) -> None:
+        """Of the turn that this job is; before the next one has begun to change anything."""
+        await (self._runtime.gateway.idle(CHAT.session_key) if job is None else job.wait())
+        await show_diff(self._runtime, lambda diff: self._terminal.painted(diff.removesuffix("\n")))
 
     def interrupted(self) -> None:
-        """Ctrl-C ends the turn; a second one while it ends, or two at the prompt, end the program."""
+        """Ctrl-C ends the turn; two that find none to end, or one that ends already, end the program."""
         # What ended just now is nothing to stop any more.
         if self._runtime.gateway.stop(CHAT.session_key) or self._keyboard.clear():
             return
-        if self.warned or self.busy:
+        if self.warned:
             self.leave()
             return
         self.warned = True

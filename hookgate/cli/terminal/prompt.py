@@ -17,7 +17,7 @@ from hookgate.protocol.dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Said:
-    """`typed`: by the person; else an extension submitted it."""
+    """`typed`: by the person, with the blanks around it; else an extension submitted it."""
 
     text: str
     typed: bool
@@ -45,7 +45,7 @@ class Prompt:
             line = await self._line(stirred)
             # Enter alone takes a person from an open prompt to the panel.
             if line is not None and (line.strip() or not self.surface.panel_open):
-                return Said(line.strip(), typed=True)
+                return Said(line, typed=True)
 
     async def _line(self, stirred: trio.Event) -> str | None:
         """None where an extension has something to say or to show first; what is half typed then stays."""

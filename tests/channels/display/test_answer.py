@@ -54,6 +54,16 @@ def test_without_layout_it_goes_line_by_line_or_as_it_comes(live: bool, pieces: 
     assert [*seen, screen.text] == pieces
 
 
+@pytest.mark.parametrize("live", [True, False])
+def test_a_line_end_that_is_cut_in_two_is_a_line_end_and_a_lone_half_is_seen(live: bool) -> None:
+    screen = Written(live=live)
+    answer = Answer(screen, lambda: 40, rendered=False)
+    for piece in ("one\r", "\ntwo\r", "", "\n\r", "three\r"):
+        answer.add(piece)
+    answer.end()
+    assert screen.text == "one\ntwo\n\\x0dthree\\x0d\n"
+
+
 def test_what_cannot_be_laid_out_stands_there_as_it_was_written(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(_block: object, _columns: int) -> list[str]:
         raise RecursionError

@@ -12,9 +12,10 @@ from pathlib import Path
 from shutil import which
 
 import pytest
+import trio
 
 from tests.cli.program import Screen, configured, open_shell, open_terminal
-from tests.model_server import ModelServer, calls, hang, open_model_server, says
+from tests.model_server import Answer, ModelServer, calls, hang, open_model_server, says
 from tests.processes import until
 
 SIZE = ROWS, COLUMNS = 24, 80
@@ -113,6 +114,51 @@ async def test_a_command_typed_at_a_question_acts_and_is_no_answer(tmp_path: Pat
         await screen.type(f"/quit{ENTER}")
         assert await screen.ends() == 0
     assert not (tmp_path / "made").exists()
+
+
+async def test_an_answer_that_no_question_takes_is_no_message_and_stands_in_no_history(tmp_path: Path) -> None:
+    rule = '[[approvals]]\ntools = ["bash"]\n'
+    wanted = calls(("1", "bash", '{"command": "touch made; read < go"}'))
+    os.mkfifo(tmp_path / "go")
+    async with (
+        open_model_server(wanted, says("Done."), says("Read.")) as server,
+        open_terminal(configured(tmp_path, server.base_url, rule), "chat", size=SIZE) as screen,
+    ):
+        await screen.stands(SIZE, last(">"))
+        await screen.type(f"go{ENTER}")
+        await screen.stands(SIZE, lambda rows: rows[-1].endswith("[n]o:"))
+        await screen.type(f"y{ENTER}")
+        await until(lambda: (tmp_path / "made").exists())
+        await screen.type(f"Y{ENTER}")
+        await screen.stands(SIZE, lambda rows: any('"Y" answered no question and is not sent' in row for row in rows))
+        await screen.type(f" y{ENTER}")
+        await screen.stands(SIZE, lambda rows: any("waits for its end" in row for row in rows))
+        await trio.to_thread.run_sync((tmp_path / "go").write_text, "on")
+        await answered(screen, "Read.")
+        await screen.type(f"/quit{ENTER}")
+        assert await screen.ends() == 0
+    assert said(server)[::2] == ["go", "y"]
+    async with chat(tmp_path) as (_server, screen):
+        await screen.type(UP * 2)
+        await screen.stands(SIZE, last("> go"))
+        await screen.type(CTRL_C)
+
+
+async def test_the_diff_of_each_turn_stands_behind_its_answer_where_several_messages_wait(tmp_path: Path) -> None:
+    def writes(text: str) -> Answer:
+        return calls(("1", "write", json.dumps({"path": "note", "content": f"{text}\n"})))
+
+    async with (
+        open_model_server(writes("one"), says("First."), writes("two"), says("Second.")) as server,
+        open_terminal(configured(tmp_path, server.base_url), "chat", "--diff", size=SIZE) as screen,
+    ):
+        await screen.stands(SIZE, last(">"))
+        await screen.type(f"a{ENTER}b{ENTER}")
+        rows = await screen.stands(SIZE, lambda rows: "+two" in rows and rows[-1] == ">")
+        shown = [row for row in rows if row in ("First.", "Second.", "+one", "-one", "+two")]
+        assert shown == ["First.", "+one", "Second.", "-one", "+two"]
+        await screen.type(f"/quit{ENTER}")
+        assert await screen.ends() == 0
 
 
 # --- history ------------------------------------------------------------------------------------------------
