@@ -80,14 +80,44 @@ def read_settings(file: Path) -> Settings:
         raise BadSettings(f"{file}: is not JSON: {error}") from None
     if not isinstance(members, dict):
         raise BadSettings(f"{file}: must hold a JSON object")
-    hooks = cast("dict[str, Any]", members).get("hooks")
+    settings = cast("dict[str, Any]", members)
+    left_out = [*_beside(settings)]
+    hooks = settings.get("hooks")
     if not isinstance(hooks, dict):
-        raise BadSettings(f"{file}: there is no `hooks` object")
-    left_out: list[str] = []
+        beside = f"; {'; '.join(left_out)}" if left_out else ""
+        raise BadSettings(f"{file}: there is no `hooks` object, so nothing is carried over{beside}")
     handlers = tuple(_handlers(cast("dict[str, Any]", hooks), left_out))
-    if cast("dict[str, Any]", members).get("disableAllHooks") is True:
-        left_out.append("disableAllHooks: they are switched off there, and on here")
     return Settings(handlers, tuple(left_out))
+
+
+def _beside(settings: dict[str, Any]) -> Iterator[str]:
+    """What stands beside `hooks`, without the values: some of them are secrets."""
+    for name, given in settings.items():
+        match name:
+            case "hooks" | "$schema":
+                pass
+            case "disableAllHooks":
+                if given is True:
+                    yield "disableAllHooks: they are switched off there, and on here"
+            case "permissions" if isinstance(given, dict):
+                yield from (_permission(key, rules) for key, rules in cast("dict[str, Any]", given).items())
+            case _:
+                yield f"{name}: left out, only `hooks` is carried over"
+
+
+def _permission(name: str, rules: object) -> str:
+    listed = [str(rule) for rule in cast("list[object]", rules)] if isinstance(rules, list) else []
+    rules_shown = f" ({', '.join(listed)})" if listed else ""
+    about = f"permissions.{name}{rules_shown}: left out, "
+    match name:
+        case "deny":
+            return f"{about}so nothing of it is denied here: a guard that is left out guards nothing"
+        case "ask":
+            return f"{about}so nobody is asked because of it: [[approvals]] says here what a person is asked about"
+        case "allow":
+            return f"{about}what runs without being asked about is what no [[approvals]] rule covers here"
+        case _:
+            return f"{about}only `hooks` is carried over"
 
 
 def _handlers(hooks: dict[str, Any], left_out: list[str]) -> Iterator[Handler]:

@@ -12,7 +12,8 @@ from tests.model_server import calls, open_model_server, says
 
 COMMAND = '"$CLAUDE_PROJECT_DIR"/.claude/guard.sh'
 SETTINGS = {
-    "permissions": {"allow": ["Bash"]},
+    "permissions": {"allow": ["Bash"], "deny": ["Bash(curl:*)", "Read(.env)"]},
+    "env": {"TOKEN": "a-secret"},
     "hooks": {
         "PreToolUse": [
             {
@@ -53,8 +54,12 @@ async def test_the_printed_hook_denies_in_a_chat_what_its_command_blocks(tmp_pat
         "hooks.PreToolUse[0].hooks[0].if: left out, it runs for every call that its matcher covers",
         "hooks.PreCompact: left out, nothing here is like it",
         "where Claude Code goes on",
+        "permissions.deny (Bash(curl:*), Read(.env)): left out, so nothing of it is denied here: a guard that",
+        "permissions.allow (Bash): left out, ",
+        "env: left out, only `hooks` is carried over",
     ):
         assert sum(notice in line for line in notices) == 1, notice
+    assert b"a-secret" not in ended.stderr
     wanted = calls(("1", "bash", '{"command": "rm -rf x"}'), ("2", "bash", '{"command": "echo hello"}'))
     async with open_model_server(wanted, says("Done.")) as server:
         configured(tmp_path, server.base_url, ended.stdout.decode())
@@ -80,3 +85,9 @@ async def test_a_file_of_which_nothing_can_be_carried_over_is_refused(tmp_path: 
     assert ended.stderr.decode().startswith(
         "hookgate: settings.json: no command in it can be carried over: hooks.PreC"
     )
+    (tmp_path / "settings.json").write_text('{"permissions": {"deny": ["Read(.env)"]}, "model": "m"}')
+    ended = await run(tmp_path, "migrate", "claude", "settings.json")
+    assert (ended.returncode, ended.stdout) == (2, b"")
+    refusal = ended.stderr.decode()
+    assert "no `hooks` object, so nothing is carried over; permissions.deny (Read(.env)): left out, " in refusal
+    assert "a guard that is left out guards nothing; model: left out" in refusal
