@@ -15,6 +15,7 @@ from hookgate.channels.openai.answer import Answer
 from hookgate.channels.openai.asking import Asked
 from hookgate.channels.openai.channel import OpenAIChannel
 from hookgate.channels.openai.errors import ApiError, busy, turn_failed
+from hookgate.channels.openai.files import with_files_named
 from hookgate.channels.openai.identity import call_id
 from hookgate.channels.openai.said import BETWEEN
 from hookgate.channels.openai.settings import OpenAIParts, OpenAISettings
@@ -136,7 +137,7 @@ class Answering:
             return
         found = await self._exchange(accepted)
         if found is not None and found.outcome is not None:
-            replay(answer, found, self._parts.redactor.text, whole=whole)
+            await replay(answer, found, self._parts, whole=whole)
 
     # --- people ---
 
@@ -198,14 +199,17 @@ def _waiting(asked: Asked, standing: Standing) -> str:
     )
 
 
-def replay(answer: Answer, exchange: Exchange, redact: Callable[[str], str], *, whole: bool) -> None:
+async def replay(answer: Answer, exchange: Exchange, parts: OpenAIParts, *, whole: bool) -> None:
     """What was answered, as the journal has it; not `whole`: without what was said before the end."""
+    rows = [await with_files_named(row.outbound, parts.media) for _, row in exchange.rows if not row.outbound.request]
+    if answer.begun or answer.over:
+        # Somebody else has looked meanwhile.
+        return
     answer.begun = bool(exchange.entries)
     said = [entry for _, entry in exchange.entries if entry.message.role == "assistant"]
     before = said if said and said[-1].calls else said[:-1]
     for entry in before if whole else ():
-        answer.end_part(redact(entry.message.content if entry.shown is None else entry.shown))
-    for _, row in exchange.rows:
-        if not row.outbound.request:
-            answer.take(row.outbound)
+        answer.end_part(parts.redactor.text(entry.message.content if entry.shown is None else entry.shown))
+    for row in rows:
+        answer.take(row)
     answer.end()

@@ -131,7 +131,7 @@ class OpenAIApi:
         if found is None or exchange is None or exchange.outcome is None:
             raise ApiError(404, f"there is no response {named!r} here, or not yet", "id", "not_found")
         said = Answer()
-        replay(said, exchange, self._parts.redactor.text, whole=True)
+        await replay(said, exchange, self._parts, whole=True)
         if said.failure:
             raise turn_failed(said.failure)
         calls = tuple(replace(it, id=call_id(found[0], it.id)) for it in said.calls)

@@ -9,11 +9,13 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from hookgate.channels.openai.answer import Answer
-from hookgate.protocol.channel import PRESENT, ChannelLimits
+from hookgate.channels.openai.files import with_files_named
+from hookgate.protocol.channel import PRESENT, UNLIMITED
 from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.inside import ReplyEnded
 from hookgate.protocol.events.payloads import ApprovalDecided, ApprovalRequested, TurnEnd, TurnStart
+from hookgate.protocol.media import MediaStore
 
 OBSERVED = tuple(it.kind for it in (TurnStart, TurnEnd, ReplyEnded, ApprovalRequested, ApprovalDecided))
 
@@ -21,12 +23,12 @@ OBSERVED = tuple(it.kind for it in (TurnStart, TurnEnd, ReplyEnded, ApprovalRequ
 class OpenAIChannel:
     """`observed`: names of the events that `hear` wants."""
 
-    limits = ChannelLimits(media_out=1)
+    limits = UNLIMITED
     state = PRESENT
     observed = OBSERVED
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, name: str, media: MediaStore) -> None:
+        self.name, self._media = name, media
         # By the id of the message that each answers, and by session while its turn runs.
         self._answers: dict[str, Answer] = {}
         self._running: dict[str, Answer] = {}
@@ -57,7 +59,7 @@ class OpenAIChannel:
         """It is in the journal: whoever waits for it reads it."""
         answer = self._answers.get(_key(outbound.chat, outbound.in_reply_to))
         if answer is not None and not outbound.request:
-            answer.take(outbound)
+            answer.take(await with_files_named(outbound, self._media))
         return key
 
     def stream(self, chat: Chat, text: str) -> None:

@@ -27,7 +27,7 @@ class OpenOpenAI:
 
 @asynccontextmanager
 async def open_openai_api(settings: OpenAISettings, parts: OpenAIParts) -> AsyncGenerator[OpenOpenAI]:
-    channel = OpenAIChannel(settings.name)
+    channel = OpenAIChannel(settings.name, parts.media)
     leaving, forgetting = Leaving(channel, parts), Forgetting(settings.name, parts)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(leaving.run)

@@ -23,6 +23,7 @@ from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.payloads import ApprovalRequested, TurnEnd, TurnStart
 from hookgate.protocol.values import Message, Step
+from hookgate.store.media.store import FileMedia
 from tests.channels.openai.serving_api import DEADLINE_S, asking, open_api
 from tests.channels.openai.test_openai_history import said
 from tests.model_server import says
@@ -91,7 +92,7 @@ async def test_a_body_over_the_limits_is_refused_and_one_below_is_read_aside(tmp
 
 
 async def test_an_answer_is_let_go_of_however_many_people_it_waited_for(tmp_path: Path) -> None:
-    channel, chat = OpenAIChannel("api"), Chat("api", "ann", "ann", thread="/s")
+    channel, chat = OpenAIChannel("api", FileMedia(tmp_path)), Chat("api", "ann", "ann", thread="/s")
     step = Step("main", "main-turn-1", Inbound(chat, "Go.", message_id="1"), model="m")
     asked = [ApprovalRequested(f"request {n}", "read", "rule", "Read?", 0.0, "d") for n in range(2)]
     for number, payload in enumerate((TurnStart("Go.", 0), *asked, TurnEnd("aborted", 1, 1, 0))):

@@ -79,6 +79,16 @@ async def test_what_must_be_called_exists_and_none_offers_none_of_the_clients(tm
         assert answered[2].json()["error"]["param"] == "tool_choice.name"
 
 
+async def test_a_file_that_a_tool_sends_is_a_line_with_its_name_and_size(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("remember the milk")
+    sends = calls(("s1", "send_file", json.dumps({"path": "notes.txt", "caption": "Here."})))
+    async with open_api(tmp_path, sends, says("There.")) as api:
+        first = await api.ask("Send it.", headers={"idempotency-key": "k"})
+        assert "Here.\n[notes.txt: a file, 17 bytes, which stays at the gateway]" in message(first)["content"]
+        again = await api.ask("Send it.", headers={"idempotency-key": "k"})
+        assert message(again)["content"] == message(first)["content"]
+
+
 async def test_of_a_mixed_reply_ours_run_first_and_the_model_reads_both_results(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("remember the milk")
     async with open_api(tmp_path, calls(OSLO, READ), says("Milk, and cold.")) as api:
