@@ -241,6 +241,22 @@ async def test_ctrl_c_in_a_turn_and_two_at_the_prompt_leave_no_process_behind(tm
         await left_cleanly(screen, tmp_path)
 
 
+async def test_ctrl_c_while_a_turn_ends_warns_before_the_next_one_leaves(tmp_path: Path) -> None:
+    script = (bash("trap 'echo ends > up' TERM; echo up > up; while :; do sleep 0.1; done"),)
+    async with (
+        open_model_server(*script) as server,
+        open_fifo(tmp_path / "up") as tool,
+        open_terminal(configured(tmp_path, server.base_url, '[tools]\nsandbox = "off"\n'), "chat") as screen,
+    ):
+        await screen.line("go")
+        for _ in range(2):
+            await tool.rings()
+            await screen.type("\x03")
+        await screen.sees("Ctrl-C again")
+        await screen.type("\x03")
+        await left_cleanly(screen, tmp_path)
+
+
 @pytest.mark.parametrize(
     ("answers", "made", "asked"), [(["y", "y"], ["a", "b"], 2), (["s"], ["a", "b"], 1), (["n", "y"], ["b"], 2)]
 )

@@ -227,6 +227,8 @@ class _Talk:
         """Ctrl-C ends the turn; two that find none to end, or one that ends already, end the program."""
         # What ended just now is nothing to stop any more.
         if self._runtime.gateway.stop(CHAT.session_key) or self._keyboard.clear():
+            # Whoever was warned before has been busy since.
+            self.warned = not self._keyboard.person
             return
         if self.warned:
             self.leave()
