@@ -22,17 +22,19 @@ from hookgate.channels.openai.asking import Asking, Posted
 from hookgate.channels.openai.completions.chunks import Completion
 from hookgate.channels.openai.completions.wire import read_completion_request
 from hookgate.channels.openai.errors import ApiError, bad_request, turn_failed
-from hookgate.channels.openai.identity import agent_of, call_id, response_id
+from hookgate.channels.openai.identity import Place, agent_of, call_id, response_id
 from hookgate.channels.openai.load import Load
 from hookgate.channels.openai.responses.events import Response
 from hookgate.channels.openai.responses.wire import ResponseRequest, read_response_request
 from hookgate.channels.openai.serving import Client, Serving
 from hookgate.channels.openai.settings import DEFAULT_MODEL, OpenAIParts, OpenAISettings
 from hookgate.protocol.catalog import StoreFailed, StoreFull
+from hookgate.protocol.chat import Chat
 from hookgate.protocol.codec import decode
 from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.journal.keys import Key
+from hookgate.protocol.journal.views import Exchange
 
 log = structlog.get_logger("hookgate.openai")
 
@@ -69,6 +71,7 @@ class OpenAIApi:
             Route("/v1/chat/completions", _Raw(self._complete), methods=["POST"]),
             Route("/v1/responses", _Raw(self._respond), methods=["POST"]),
             Route("/v1/responses/{id}", self._response, methods=["GET"]),
+            Route("/v1/responses/{id}", self._forget, methods=["DELETE"]),
         ]
         errors = {
             ApiError: _told,
@@ -125,18 +128,33 @@ class OpenAIApi:
 
     async def _response(self, request: Request) -> HttpResponse:
         """One that was answered before."""
-        key, named = self._admit(request), request.path_params["id"]
-        found = await self._asking.answered(key.name, named)
-        exchange = found[1][found[2]] if found is not None else None
-        if found is None or exchange is None or exchange.outcome is None:
-            raise ApiError(404, f"there is no response {named!r} here, or not yet", "id", "not_found")
-        said = Answer()
+        named, (chat, exchanges, at) = await self._answered(request)
+        exchange, said = exchanges[at], Answer()
         await replay(said, exchange, self._parts, whole=True)
         if said.failure:
             raise turn_failed(said.failure)
-        calls = tuple(replace(it, id=call_id(found[0], it.id)) for it in said.calls)
-        wanted = ResponseRequest(model=agent_of(found[0]) or DEFAULT_MODEL, input="")
+        calls = tuple(replace(it, id=call_id(chat, it.id)) for it in said.calls)
+        wanted = ResponseRequest(model=agent_of(chat) or DEFAULT_MODEL, input="")
         return answer(Response(named, wanted, int(exchange.at)).body(Whole(said.text, said.finish_reason, calls)))
+
+    async def _forget(self, request: Request) -> HttpResponse:
+        """One that stands alone: what is left of a conversation would lack it."""
+        named, (chat, exchanges, _at) = await self._answered(request)
+        if len(exchanges) > 1 or not Place(chat, "").alone:
+            why = (
+                "it is part of a conversation, which would go with it: hookgate sessions forget, or a day, ends that"
+            )
+            raise bad_request(why, "id", "response_in_conversation")
+        await self._parts.journal.books.forget(await self._asking.conversation(chat))
+        return answer({"id": named, "object": "response", "deleted": True})
+
+    async def _answered(self, request: Request) -> tuple[str, tuple[Chat, tuple[Exchange, ...], int]]:
+        """The response that the path names, and where it was said. Raises Refused and ApiError."""
+        key, named = self._admit(request), request.path_params["id"]
+        found = await self._asking.answered(key.name, named)
+        if found is None or found[1][found[2]].outcome is None:
+            raise ApiError(404, f"there is no response {named!r} here, or not yet", "id", "not_found")
+        return named, found
 
     async def _posted(
         self, request: Request, key: Key, read: Callable[[Mapping[str, Any]], Wanted]

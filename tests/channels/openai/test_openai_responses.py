@@ -48,6 +48,21 @@ async def test_a_response_goes_on_with_the_one_before_and_forks_from_an_earlier(
             assert (await bob.get(f"/responses/{first['id']}")).status_code == 404
 
 
+async def test_a_response_that_stands_alone_is_deleted_and_one_of_several_is_not(tmp_path: Path) -> None:
+    async with open_api(tmp_path) as api:
+        alone, first = await respond(api, "secret"), await respond(api, "one")
+        await respond(api, "two", previous_response_id=first["id"])
+        async with await api.client("bob") as bob:
+            assert (await bob.delete(f"/responses/{alone['id']}")).status_code == 404
+        deleted = await api.ann.delete(f"/responses/{alone['id']}")
+        assert deleted.json() == {"id": alone["id"], "object": "response", "deleted": True}
+        assert (await api.ann.get(f"/responses/{alone['id']}")).status_code == 404
+        assert (await api.ann.delete(f"/responses/{alone['id']}")).status_code == 404
+        kept = await api.ann.delete(f"/responses/{first['id']}")
+        assert (kept.status_code, kept.json()["error"]["code"]) == (400, "response_in_conversation")
+        assert (await api.ann.get(f"/responses/{first['id']}")).status_code == 200
+
+
 async def test_items_of_calls_and_their_outputs_are_a_transcript(tmp_path: Path) -> None:
     async with open_api(tmp_path, says("Cold.")) as api:
         items = [
