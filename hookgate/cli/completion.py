@@ -71,6 +71,12 @@ def kept_names(config_file: Path | None) -> Iterable[str]:
     return (it.stem for it in conversation_files(configuration.load(config_file)[0]))
 
 
+def hook_names(config_file: Path | None) -> Iterable[str]:
+    from hookgate import config as configuration
+
+    return configuration.load(config_file)[0].hooks.processes
+
+
 def page_names(_config_file: Path | None) -> Iterable[str]:
     from hookgate.cli.pages import pages
 

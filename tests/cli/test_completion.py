@@ -68,6 +68,13 @@ async def test_models_are_completed_from_the_configuration_that_was_named(tmp_pa
     assert await offered(tmp_path, *words, shell=shell) == ["p/", "p/m"]
 
 
+async def test_the_hooks_that_are_configured_are_completed(tmp_path: Path) -> None:
+    hooks = "".join(f'[hooks.processes.{it}]\ncommand = ["x"]\nobserve = ["*"]\n' for it in ("guard", "log"))
+    configured(tmp_path, "http://127.0.0.1:1", hooks)
+    assert await offered(tmp_path, "hooks", "try", "") == ["guard", "log"]
+    assert await offered(tmp_path, "hooks", "bench", "l") == ["log"]
+
+
 async def test_where_the_configuration_cannot_be_read_a_shell_is_offered_nothing_and_told_nothing(
     tmp_path: Path,
 ) -> None:

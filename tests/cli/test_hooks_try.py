@@ -67,7 +67,7 @@ def asking(**members: object) -> tuple[str, str]:
 @pytest.mark.parametrize(
     ("arguments", "status", "words"),
     [
-        ((), 0, "before_tool bash: allowed\n"),
+        ((), 0, 'before_tool bash {"command":"ls"}: allowed\n'),
         (asking(do="answer", result={"action": "deny_tool", "reason": "no\x1b[2J"}), 1, "denied (deny_tool): no"),
         (asking(do="echo", command="ls -l"), 0, "allowed"),
         (
@@ -77,7 +77,7 @@ def asking(**members: object) -> tuple[str, str]:
         ),
         (asking(do="answer", result={"action": "respond", "result": {"for_llm": "tea"}}), 0, "answered: tea"),
         (("--stage", "approve_tool", *asking(do="answer", result={"ask": {"title": "Sure?"}})), 3, "asked: Sure?"),
-        (("--stage", "approve_tool"), 0, "approve_tool bash: allowed\n"),
+        (("--stage", "approve_tool"), 0, 'approve_tool bash {"command":"ls"}: allowed\n'),
         (("--tool", "write"), 0, "child is not asked: tools = ['bash', 'read'] does not cover 'write'"),
         (("--chat", "secret"), 0, "child is not asked: chats = "),
         (("--stage", "on_message"), 0, "child is not asked: on_message is not in its intercept"),
@@ -121,6 +121,21 @@ async def test_try_takes_a_program_and_prints_json(folder: Path) -> None:
     assert shown["ms"] > 0
 
 
+async def test_what_stands_behind_the_dashes_goes_to_the_program_and_a_note_says_so(folder: Path) -> None:
+    given = ("--", sys.executable, str(CHILD), "--args", '{"command": "rm -rf /"}')
+    ended = await run(folder, "hooks", "try", *given)
+    assert ended.stderr == b"note: --args stands behind -- and goes to the program\n"
+    asked, took = ended.stdout.decode().splitlines()
+    assert (asked, took.split(",")[0]) == ('before_tool bash {"command":"ls"}: allowed', "hook")
+
+
+async def test_a_bare_program_that_fails_is_not_said_to_be_well(folder: Path) -> None:
+    (folder / "broken.py").write_text("import nothing_of_that_name\n")
+    ended = await run(folder, "hooks", "try", "--", sys.executable, "broken.py")
+    assert 'allowed (continue, the default: a guard wants on_failure = "deny")' in ended.stdout.decode()
+    assert ended.returncode == 2
+
+
 async def test_try_names_the_hooks_that_there_are(folder: Path) -> None:
     ended = await run(folder, "hooks", "try", "chidl")
     assert ended.returncode == 2
@@ -142,6 +157,8 @@ async def test_an_event_file_is_asked_again_by_line(folder: Path) -> None:
     assert (asked["arguments"], asked["future"], asked["deadline_ms"]) == ({"command": "ls"}, {"x": 2**70}, 400)
     last = await tried(folder, "--from", "events.jsonl")
     assert (last.returncode, b'"command": "w"' in last.stdout) == (1, True)
+    other = await tried(folder, "--from", "events.jsonl", "--line", "2")
+    assert other.stderr.endswith(b"there is no stage call in line 2; there is one in line 1, 4\n")
     broken = await tried(folder, "--from", "events.jsonl", "--line", "3")
     assert (broken.returncode, "hookgate: events.jsonl:3: " in broken.stderr.decode()) == (2, True)
 

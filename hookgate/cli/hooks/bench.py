@@ -8,6 +8,7 @@ import trio
 
 from hookgate.cli.hooks.subjects import Named, plan_of, quiet, show_stderr
 from hookgate.cli.hooks.trying import About, question_of, stage_of
+from hookgate.cli.hooks.wording import call_of
 from hookgate.cli.printing import failed, say, say_json
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.rehearsal.bench import BenchFailed, Times, floor, timed
@@ -42,10 +43,11 @@ async def bench_hook(named: Named, about: About, calls: int, *, as_json: bool) -
             [{"callers": it.hook.callers, "hook": asdict(it.hook), "floor": asdict(it.floor)} for it in rows]
         )
     size = len(question.framed_params(1.0))
-    say(f"{plan.name} at {question.stage}, {calls} calls of {size} bytes, microseconds a call")
+    say(f"{plan.name}, asked {call_of(question)}")
+    say(f"{calls} calls of {size} bytes, microseconds a call")
     say(f"{'callers':>7}  {'p50':>8}  {'p99':>8}  {'floor p50':>9}  {'floor p99':>9}  {'ratio':>5}")
     for it in rows:
         sides = f"{it.hook.p50_us:>8.1f}  {it.hook.p99_us:>8.1f}  {it.floor.p50_us:>9.1f}  {it.floor.p99_us:>9.1f}"
         say(f"{it.hook.callers:>7}  {sides}  {it.hook.p50_us / it.floor.p50_us:>5.1f}")
-    say("floor: the same bytes through cat and back, in blocking reads and writes")
+    say("floor: `cat` with the same bytes, in blocking reads and writes on this machine; no figure of the README")
     return 0

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hookgate.cli.completion import completed, hook_names
 from hookgate.cli.exits import guarded, run
 from hookgate.cli.options import FILE, config_option, control_option, json_option
 
@@ -62,6 +63,11 @@ class NameOrProgram(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.meta[BEHIND_DASHES] = "--" in args
+        if "--" in args and not ctx.resilient_parsing:
+            ours = {name for it in self.get_params(ctx) for name in it.opts if name.startswith("-")}
+            for word in args[args.index("--") + 1 :]:
+                if (name := word.partition("=")[0]) in ours:
+                    click.echo(f"note: {name} stands behind -- and goes to the program", err=True)
         return super().parse_args(ctx, args)
 
 
@@ -72,7 +78,14 @@ def about_hook(command: Callable[..., None]) -> Callable[..., None]:
     """Gives it `named`: which hook it is about."""
 
     @config_option
-    @click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="NAME | -- COMMAND...")
+    @click.argument(
+        "words",
+        nargs=-1,
+        required=True,
+        type=click.UNPROCESSED,
+        metavar="NAME | -- COMMAND...",
+        shell_complete=completed(hook_names),
+    )
     @click.option("--dir", "directory", type=FOLDER_THERE, help="Where a COMMAND runs.")
     @click.option("--env", multiple=True, metavar="NAME=VALUE", help="For a COMMAND; may be repeated.")
     @wraps(command)

@@ -8,17 +8,15 @@ from pathlib import Path
 
 from hookgate.channels.printable import printable
 from hookgate.cli.hooks.subjects import Named, plan_of, quiet, show_stderr
+from hookgate.cli.hooks.wording import cut, subject_of
 from hookgate.cli.printing import counted, say, say_json
 from hookgate.config import ConfigError
 from hookgate.mistakes import close
 from hookgate.protocol.codec import encode
 from hookgate.protocol.dataclasses import dataclass
-from hookgate.protocol.hook.stages import Stage, subject_members
-from hookgate.protocol.values import Finished, ToolCall
+from hookgate.protocol.hook.stages import Stage
 from hookgate.rehearsal.recording import Broken, Recorded, read_recording
 from hookgate.rehearsal.replay import Difference, Gone, Outcome, Replay, Tally, Told
-
-SHOWN_CHARS = 160
 
 
 @dataclass(frozen=True)
@@ -94,7 +92,8 @@ def _line(told: Told, file: Path) -> str:
             about = f"{recorded.question.stage} {recorded.question.tool}".rstrip()
             now = f"{_worded(told.after)}{_why(told)}"
             mark = "NOW ALLOWED  " if told.looser else ""
-            return f"{file}:{recorded.line}: {mark}{about}: {_worded(told.before)} -> {now}\n    {_about(recorded)}"
+            said = f"\n    {subject_of(recorded.question)}"
+            return f"{file}:{recorded.line}: {mark}{about}: {_worded(told.before)} -> {now}{said}"
 
 
 def _worded(outcome: Outcome) -> str:
@@ -102,9 +101,9 @@ def _worded(outcome: Outcome) -> str:
         case "allowed":
             return "allowed"
         case "denied" if outcome.reason:
-            return f"denied ({_cut(printable(outcome.reason))})"
+            return f"denied ({cut(printable(outcome.reason))})"
         case decision:
-            shown = _cut(printable(encode(outcome.detail).decode()))
+            shown = cut(printable(encode(outcome.detail).decode()))
             return decision if shown == "{}" else f"{decision} {shown}"
 
 
@@ -112,18 +111,6 @@ def _why(told: Difference) -> str:
     if told.failed:
         return f", since it gave no usable answer: {printable(told.failed)}"
     return f", since it is not asked: {printable(told.unasked)}" if told.unasked else ""
-
-
-def _about(recorded: Recorded) -> str:
-    match recorded.question.subject:
-        case ToolCall(arguments=arguments) | Finished(call=ToolCall(arguments=arguments)):
-            return _cut(printable(encode(arguments).decode()))
-        case subject:
-            return _cut(printable(encode(subject_members(subject)).decode()))
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}..."
 
 
 def _summary(hook: str, tally: Tally) -> Iterator[str]:

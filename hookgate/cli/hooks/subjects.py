@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -67,8 +68,18 @@ def _program(named: Named, stages: frozenset[Stage]) -> ProcessSpec:
     from hookgate.hooks.children.process import ProcessSpec
 
     environment = {**configuration.base_environment(), **pairs(named.env)}
-    name = next((Path(word).stem for word in reversed(named.words) if not word.startswith("-")), "hook")
-    return ProcessSpec(name, named.words, named.directory or ".", environment, stages, observes=False)
+    return ProcessSpec(_program_name(named), named.words, named.directory or ".", environment, stages, observes=False)
+
+
+def _program_name(named: Named) -> str:
+    """Of what an interpreter runs, else of the program itself; never of an argument."""
+    program, *rest = named.words
+    scripts = (it for it in rest if not it.startswith("-") and (Path(named.directory) / it).is_file())
+    script = next(scripts, program) if _INTERPRETER.fullmatch(Path(program).name) else program
+    return Path(script).stem or "hook"
+
+
+_INTERPRETER = re.compile(r"(python|pypy|node|deno|bun|ruby|perl|php|lua|sh|bash|dash|zsh|env|uv|npx|tsx)[0-9.]*")
 
 
 def pairs(env: Sequence[str]) -> Mapping[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 from typing import cast
@@ -10,12 +10,14 @@ from typing import cast
 from hookgate.channels.printable import printable
 from hookgate.cli.hooks.explain import step_of
 from hookgate.cli.hooks.subjects import Named, plan_of, quiet, show_stderr
+from hookgate.cli.hooks.wording import call_of
 from hookgate.cli.printing import say, say_json
 from hookgate.config import ConfigError
+from hookgate.hooks.children.mounts import Plan
 from hookgate.protocol.codec import decode
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.errors import BadMessage
-from hookgate.protocol.hook.stages import Question, Stage
+from hookgate.protocol.hook.stages import Question, Stage, subject_members
 from hookgate.protocol.values import JsonObject
 from hookgate.rehearsal.questions import Words, made_up
 from hookgate.rehearsal.recording import Broken, Recorded, read_recording
@@ -23,6 +25,7 @@ from hookgate.rehearsal.subject import Asked, open_subject
 from hookgate.sections import Config
 
 STATUS = {"allowed": 0, "changed": 0, "answered": 0, "denied": 1, "asked": 3}
+USUAL = ' (continue, the default: a guard wants on_failure = "deny")'
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,8 @@ class About:
 
 
 async def try_hook(named: Named, about: About, *, as_json: bool) -> int:
-    """The exit status: 0, it goes on; 1, it is denied; 3, a person would be asked. Raises ConfigError."""
+    """The exit status: 0, it goes on; 1, it is denied; 3, a person would be asked; 2, a program of which nothing is
+    configured has failed, so what that would count for is not known. Raises ConfigError."""
     quiet()
     plan, config = plan_of(named, frozenset((stage_of(about),)))
     question = question_of(config, about)
@@ -51,8 +55,10 @@ async def try_hook(named: Named, about: About, *, as_json: bool) -> int:
     if as_json:
         say_json(_members(plan.name, question, asked, plan.rules.mode))
     else:
-        for line in _lines(plan.name, question, asked, plan.rules.mode):
+        for line in _lines(plan, question, asked, configured=not named.is_program):
             say(line)
+    if asked.verdict.failed and named.is_program and asked.verdict.decision == "allowed":
+        return 2
     return 0 if audit else STATUS[asked.verdict.decision]
 
 
@@ -93,8 +99,10 @@ def _arguments(text: str) -> JsonObject | None:
 
 def _recorded(about: About) -> Question:
     """That of the line, else the last one, of the stage where one is named. Raises ConfigError."""
-    file, found = cast("Path", about.file), None
+    file, found, there = cast("Path", about.file), None, list[int]()
     for line in _read(file):
+        if isinstance(line, Recorded) and about.stage in (None, line.question.stage):
+            there.append(line.line)
         if about.line is not None and line.line != about.line:
             continue
         if isinstance(line, Broken):
@@ -105,8 +113,18 @@ def _recorded(about: About) -> Question:
     if found is None:
         what = f"in line {about.line}" if about.line is not None else "in it"
         at = f" at {about.stage}" if about.stage else ""
-        raise ConfigError(f"{file}: there is no stage call{at} {what}")
+        raise ConfigError(f"{file}: there is no stage call{at} {what}{_instead(there)}")
     return found
+
+
+def _instead(lines: Sequence[int]) -> str:
+    if not lines:
+        return ""
+    shown = ", ".join(map(str, lines[:LINES_SHOWN]))
+    return f"; there is one in line {shown}{f' and {len(lines) - LINES_SHOWN} more' if lines[LINES_SHOWN:] else ''}"
+
+
+LINES_SHOWN = 10
 
 
 def _read(file: Path) -> Iterator[Recorded | Broken]:
@@ -122,6 +140,7 @@ def _members(name: str, question: Question, asked: Asked, mode: str) -> dict[str
         "hook": name,
         "stage": question.stage,
         "tool": question.tool,
+        "subject": subject_members(question.subject),
         "decision": verdict.decision,
         "answer": verdict.said,
         "diff": verdict.patch,
@@ -133,14 +152,16 @@ def _members(name: str, question: Question, asked: Asked, mode: str) -> dict[str
     return {key: value for key, value in members.items() if value not in ("", ())}
 
 
-def _lines(name: str, question: Question, asked: Asked, mode: str) -> Iterator[str]:
-    verdict, about = asked.verdict, f"{question.stage} {question.tool}".rstrip()
+def _lines(plan: Plan, question: Question, asked: Asked, *, configured: bool) -> Iterator[str]:
+    name, mode = plan.name, plan.rules.mode
+    verdict, about = asked.verdict, call_of(question)
     if verdict.unasked:
         yield f"{about}: {name} is not asked: {printable(verdict.unasked)}"
         return
     if verdict.failed:
         yield f"{about}: {name} gave no usable answer: {printable(verdict.failed)}"
-        yield f"so its on_failure counts: {_decided(asked)}"
+        usual = "" if configured or verdict.decision != "allowed" else USUAL
+        yield f"so its on_failure counts: {_decided(asked)}{usual}"
     else:
         yield f"{about}: {_decided(asked)}"
     for line in verdict.patch:
