@@ -10,9 +10,10 @@ import math
 import socket
 import ssl
 import time
+from base64 import b64encode
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from functools import cache
+from functools import cache, cached_property
 from typing import cast
 
 import httpx
@@ -29,6 +30,7 @@ CONNECT_S = 10.0
 BODY_PIECE_BYTES = 256 << 10
 MAX_ERROR_BYTES = 64 << 10
 ERROR_BODY_S = 10.0
+_TIMEOUT = {"timeout": httpx.Timeout(None, connect=CONNECT_S).as_dict()}
 _KEEP_ALIVE = (
     (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
     (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 30),
@@ -56,43 +58,48 @@ class _Body(httpx.AsyncByteStream):
 
 
 class Connections:
-    """Those of one endpoint. No environment variable (proxies, certificates) and no redirect is followed."""
+    """Those of one endpoint. No environment variable (proxies, certificates), no redirect and no cookie is followed:
+    a call goes straight to the transport, past what a client would do for each."""
 
     def __init__(self, terms: Terms, site: Site) -> None:
         self.site = site
-        self._deadlines = terms.deadlines
-        self._client = httpx.AsyncClient(
-            transport=_Shards(_trust_store() if terms.tls else _empty_trust_store()),
-            # Packed answers would be buffered by proxies, and could grow a millionfold behind the size limits.
-            headers={
-                "Accept": "text/event-stream, application/json",
-                "Accept-Encoding": "identity",
-                "Content-Type": "application/json",
-                "User-Agent": "hookgate",
-                **terms.headers,
-            },
-            timeout=httpx.Timeout(None, connect=CONNECT_S),
-            trust_env=False,
-        )
+        self._terms = terms
+        self._shards = _Shards(_trust_store() if terms.tls else _empty_trust_store())
 
     async def aclose(self) -> None:
-        await self._client.aclose()
+        await self._shards.aclose()
 
     async def post(self, body: bytes, reading: Reading) -> None:
         """Send JSON and feed the answer to `reading`. Raises ProviderFailed; cancelling drops the connection."""
-        watch = Watch(self._deadlines)
+        watch = Watch(self._terms.deadlines)
         with watch.scope:
             try:
-                request = self._client.build_request(
-                    "POST", self.site.url, headers={"Content-Length": str(len(body))}
-                )
-                request.stream = _Body(body)
-                async with aclosing(await self._client.send(request, stream=True)) as response:
+                async with aclosing(await self._shards.handle_async_request(self._request(body))) as response:
                     await self._read(response, reading, watch)
             except (httpx.HTTPError, httpx.InvalidURL) as error:
                 raise self._broken(error) from None  # the original may quote a header, and so the key
         if watch.expired and not reading.complete:
             raise self.site.failure("timeout", watch.late(), final=watch.final)
+
+    def _request(self, body: bytes) -> httpx.Request:
+        url, headers = self._head
+        request = httpx.Request("POST", url, headers=headers, stream=_Body(body), extensions=_TIMEOUT)
+        request.headers["Content-Length"] = str(len(body))
+        return request
+
+    @cached_property
+    def _head(self) -> tuple[httpx.URL, httpx.Headers]:
+        """The same for all calls. Raises InvalidURL."""
+        url = httpx.URL(self.site.url)
+        headers = httpx.Headers({"Host": url.netloc.decode("ascii"), "Connection": "keep-alive"})
+        # Packed answers would be buffered by proxies, and could grow a millionfold behind the size limits.
+        headers.update({"Accept": "text/event-stream, application/json", "Accept-Encoding": "identity"})
+        headers.update({"Content-Type": "application/json", "User-Agent": "hookgate"})
+        headers.update(dict(self._terms.headers))
+        if url.userinfo:
+            said = b64encode(f"{url.username}:{url.password}".encode()).decode("ascii")
+            headers["Authorization"] = f"Basic {said}"
+        return url, headers
 
     async def _read(self, response: httpx.Response, reading: Reading, watch: Watch) -> None:
         if not response.is_success:
