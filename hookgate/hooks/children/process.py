@@ -35,7 +35,7 @@ from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.framing import MAX_MESSAGE_BYTES, Oversize
-from hookgate.protocol.hook.answers import Answer, Failed, parse_answer
+from hookgate.protocol.hook.answers import CONTINUE, Answer, Failed, parse_answer
 from hookgate.protocol.hook.hello import Hello, hello_params, parse_hello, undeclared
 from hookgate.protocol.hook.peer import ErrorReply, Noise, Peer, Refused, Reply, Stray
 from hookgate.protocol.hook.stages import Question, Stage
@@ -118,6 +118,7 @@ class HookProcess:
         self.ended = child.ended
         self._spec = spec
         self._child = child
+        self._answers: dict[Stage, tuple[object, Answer]] = {}
         self._peer = Peer(spec.max_message_bytes)
         frame = runtime_event_frame if spec.event_method == "hook.runtime_event" else hook_event_frame
         self._outbox = Outbox(child.pipes.stdin, frame, child.cut)
@@ -142,8 +143,21 @@ class HookProcess:
     async def ask(self, question: Question, timeout_s: float) -> Answer:
         settled = await self._calls.ask(question.stage.method, question.params_parts, timeout_s)
         if isinstance(settled, Reply):
-            return _answer(question.stage, settled.result)
+            return self._answer(question.stage, settled.result)
         return Failed(settled.reason)
+
+    def _answer(self, stage: Stage, result: Any) -> Answer:  # noqa: ANN401 - JSON
+        """What it answered there last counts again where the very same value has come: see Peer."""
+        known = self._answers.get(stage)
+        if known is not None and known[0] is result:
+            return known[1]
+        try:
+            answer = parse_answer(stage, result)
+        except BadMessage as error:
+            return Failed(str(error))
+        if answer is not CONTINUE:
+            self._answers[stage] = (result, answer)
+        return answer
 
     def notify(self, event: Event) -> None:
         self._outbox.send_event(event)
@@ -224,10 +238,3 @@ class HookProcess:
     def abandon(self, reason: str) -> None:
         self._outbox.close()
         self._calls.abandon(reason)
-
-
-def _answer(stage: Stage, result: Any) -> Answer:  # noqa: ANN401 - JSON
-    try:
-        return parse_answer(stage, result)
-    except BadMessage as error:
-        return Failed(str(error))

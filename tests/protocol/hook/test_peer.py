@@ -106,6 +106,23 @@ def test_a_large_changed_value_may_hold_the_same_member_in_many_objects() -> Non
     assert isinstance(reply, Reply)
 
 
+def test_an_answer_that_was_given_before_is_the_same_value_for_a_pending_call_alone() -> None:
+    peer, line = Peer(), '{"jsonrpc":"2.0","id":%d,"result":{"action":"modify","request":{"options":{"n":[1]}}}}\n'
+    first, second = peer.next_id(), peer.next_id()
+    (before,) = peer.receive((line % first).encode())
+    (again,) = peer.receive((line % second).encode())
+    assert isinstance(before, Reply)
+    assert again == Reply(second, before.result)
+    assert peer.receive((line % second).encode()) == [Stray(second)]
+
+
+def test_what_an_answer_says_of_its_id_counts_each_time() -> None:
+    peer, line = Peer(), '{"jsonrpc":"2.0","id":%d,"result":{"action":"modify"},"id":1}\n'
+    assert (peer.next_id(), peer.next_id()) == (1, 2)
+    assert peer.receive((line % 1).encode()) == [ErrorReply(1, "its answer has the member 'id' twice")]
+    assert peer.receive((line % 2).encode()) == [Stray(1)]
+
+
 def test_a_long_error_message_is_cut() -> None:
     (reply,) = _peer().receive(_line({"id": 1, "error": {"code": 1, "message": "x" * 10_000}}))
     assert isinstance(reply, ErrorReply)
