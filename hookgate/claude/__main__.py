@@ -98,8 +98,9 @@ def _tell(line: str) -> None:
 
 
 def main() -> None:
-    if len(sys.argv) != 2:
-        sys.exit("usage: python -P -m hookgate.claude SETTINGS.json")
+    # More files are named so that they are kept as what this hook runs is.
+    if len(sys.argv) < 2:
+        sys.exit("usage: python -P -m hookgate.claude SETTINGS.json [FILE THAT ITS COMMANDS RUN...]")
     try:
         lifeline, settings = open_lifeline(), read_settings(Path(sys.argv[1]))
     except (BadSettings, OSError) as error:

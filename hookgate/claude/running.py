@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import cast
 
@@ -14,7 +15,6 @@ from hookgate.protocol.dataclasses import dataclass
 
 MAX_BYTES = 1 << 20
 """Of each stream; more is read and dropped."""
-DRAIN_S = 1.0
 TERM_S = 1.0
 END_S = 5.0
 
@@ -34,11 +34,13 @@ def open_lifeline() -> int:
 
 @dataclass(frozen=True)
 class Ran:
-    """`status`: None where its time was up, negative for a signal."""
+    """`status`: None where it still ran when its time was up, negative for a signal. `lost`: why what it printed is
+    not all here."""
 
     status: int | None
     stdout: str
     stderr: str
+    lost: str = ""
 
 
 async def run_shell(command: str, given: bytes, timeout_s: float, lifeline: int) -> Ran:
@@ -58,25 +60,30 @@ async def run_shell(command: str, given: bytes, timeout_s: float, lifeline: int)
     )
     printed, complained = bytearray(), bytearray()
     async with stdin, stdout, stderr, trio.open_nursery() as nursery:
-        drained = [trio.Event(), trio.Event()]
-        nursery.start_soon(_drain, stdout, printed, drained[0])
-        nursery.start_soon(_drain, stderr, complained, drained[1])
         nursery.start_soon(_feed, stdin, given)
-        in_time = await _ended(process, timeout_s)
-        with trio.move_on_after(DRAIN_S):
-            for event in drained:
-                await event.wait()
+        in_time = await _ended(process, timeout_s, {stdout: printed, stderr: complained})
         nursery.cancel_scope.cancel()
-    texts = (bytes(it).decode("utf-8", "replace") for it in (printed, complained))
-    return Ran(process.returncode if in_time else None, *texts)
+    lost = "" if in_time else f"ended, but what it has started held its output open for {timeout_s:g} s"
+    if len(printed) > MAX_BYTES:
+        lost = f"printed more than {MAX_BYTES} bytes"
+    said, complaint = (bytes(it).decode("utf-8", "replace") for it in (printed, complained))
+    return Ran(None if in_time is None else process.returncode, said, complaint, lost)
 
 
-async def _ended(process: trio.Process, timeout_s: float) -> bool:
-    """False: its time was up. However it is left, the group has ended."""
+async def _ended(
+    process: trio.Process, timeout_s: float, streams: Mapping[trio.abc.ReceiveStream, bytearray]
+) -> bool | None:
+    """None: its time was up. False: it was up before everything that it has started had closed what it prints to, so
+    what it says may be still to come. However it is left, the group has ended."""
     try:
         with trio.move_on_after(timeout_s) as scope:
-            await process.wait()
-        return not scope.cancelled_caught
+            async with trio.open_nursery() as nursery:
+                for stream, kept in streams.items():
+                    nursery.start_soon(_drain, stream, kept)
+                await process.wait()
+        if scope.cancelled_caught:
+            return None if process.returncode is None else False
+        return True
     finally:
         with trio.move_on_after(END_S, shield=True):
             await group.end(process, TERM_S)
@@ -89,7 +96,7 @@ async def _feed(stream: trio.abc.SendStream, given: bytes) -> None:
     await stream.aclose()
 
 
-async def _drain(stream: trio.abc.ReceiveStream, kept: bytearray, drained: trio.Event) -> None:
+async def _drain(stream: trio.abc.ReceiveStream, kept: bytearray) -> None:
+    """To its end, of which one byte too many says that it was longer."""
     while chunk := await stream.receive_some(65536):
-        kept += chunk[: MAX_BYTES - len(kept)]
-    drained.set()
+        kept += chunk[: MAX_BYTES + 1 - len(kept)]

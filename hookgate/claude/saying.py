@@ -5,6 +5,7 @@ Where Claude Code goes on although a command has failed, this raises: the hook's
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Literal, cast
 
@@ -24,6 +25,8 @@ _PERMISSIONS: Mapping[str, Decision] = {
     "block": "block",
     "ask": "ask",
 }
+_DECIDES = re.compile(r"""["'](permissionDecision|decision)\\?["']\s*:""")
+"""In plain text: somebody wanted to decide, and is not understood."""
 
 
 class CommandFailed(Exception):
@@ -54,8 +57,12 @@ def read(command: str, ran: Ran, timeout_s: float, *, prints_context: bool = Fal
         words = ran.stderr.strip().replace("\n", " ")[:SHOWN_CHARS]
         ending = f"ended with status {ran.status}" if ran.status > 0 else f"was ended by signal {-ran.status}"
         raise CommandFailed(f"{name} {ending}{': ' + words if words else ''}")
-    text = ran.stdout.strip()
+    if ran.lost:
+        raise CommandFailed(f"{name} {ran.lost}")
+    text = ran.stdout.lstrip("\ufeff").strip()
     if not text.startswith("{"):
+        if _DECIDES.search(text):
+            raise CommandFailed(f"{name} printed a decision among what is no JSON object")
         return Said(context=text if prints_context else "")
     try:
         members = decode(text)
@@ -72,7 +79,8 @@ def _members(name: str, members: dict[str, Any]) -> Said:
     remarks = [f"systemMessage: {members['systemMessage']}"] if members.get("systemMessage") else []
     if members.get("continue") is False:
         return Said("stop", _text(members, "stopReason") or f"{name} stops here", remarks=tuple(remarks))
-    word = inner.get("permissionDecision", members.get("decision"))
+    # Some write every member, and null where they have nothing to say.
+    word = members.get("decision") if inner.get("permissionDecision") is None else inner["permissionDecision"]
     if word is not None and not (isinstance(word, str) and word in _PERMISSIONS):
         raise CommandFailed(f"{name} decides {str(word)[:80]!r}, which means nothing here")
     reason = _text(inner, "permissionDecisionReason") or _text(members, "reason")

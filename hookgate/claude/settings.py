@@ -32,6 +32,8 @@ IGNORED = {
     "statusMessage": "nothing shows it",
 }
 _PLAIN = re.compile(r"[A-Za-z0-9_|-]*")
+_BAR = re.compile(r"\s*\|\s*")
+"""No name has a blank, so those round a bar are for the eye."""
 
 
 class BadSettings(Exception):
@@ -65,9 +67,9 @@ class Settings:
     """A line for each thing that is not carried over, with its place."""
 
     def of(self, event: str, *names: str) -> tuple[Handler, ...]:
-        """Each command once, as there."""
+        """Each command once, as there, but for one that is waited for and also not: what it says must count."""
         found = [it for it in self.handlers if it.event == event and it.covers(*names)]
-        return tuple({it.command: it for it in found}.values())
+        return tuple({(it.waits, it.command): it for it in found}.values())
 
 
 def read_settings(file: Path) -> Settings:
@@ -144,7 +146,11 @@ def _group(event: str, place: str, group: object, left_out: list[str]) -> Iterat
         where = f"{place}.hooks[{number}]"
         if not isinstance(entry, dict):
             left_out.append(f"{where}: left out, it must be an object{_unjudged(event)}")
-        elif (made := _handler(event, str(matcher), where, cast("dict[str, Any]", entry), left_out)) is not None:
+        elif (
+            made := _handler(
+                event, _BAR.sub("|", str(matcher).strip()), where, cast("dict[str, Any]", entry), left_out
+            )
+        ) is not None:
             yield made
 
 

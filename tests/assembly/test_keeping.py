@@ -145,3 +145,7 @@ def test_a_workspace_that_holds_hookgates_state_does_not_seal_what_hookgate_writ
     assert str(configuration.trust_folder()) in sealed
     assert not [path for path in sealed if seals_folder().is_relative_to(path)]
     assert keeping(tmp_path, "")().covers(seals_folder() / "1-x.json")
+    own = (configuration.history_file(), configuration.learnt_folder())
+    assert not [path for path in sealed if Path(path) in own]
+    assert set(own) <= set(keeping(tmp_path, "")().hidden)
+    assert keeping(tmp_path, "")().covers(configuration.learnt_folder() / "guard.json")

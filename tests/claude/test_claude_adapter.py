@@ -67,6 +67,16 @@ async def before(folder: Path, command: str, tool: str = "bash", **arguments: ob
             {"action": "deny_tool", "reason": "not here"},
         ),
         (printing(decision="block", reason="old words"), {"action": "deny_tool", "reason": "old words"}),
+        (
+            printing(decision="block", reason="r", hookSpecificOutput={"permissionDecision": None}),
+            {"action": "deny_tool", "reason": "r"},
+        ),
+        (
+            f"printf '\\357\\273\\277'; {printing(decision='block', reason='r')}",
+            {"action": "deny_tool", "reason": "r"},
+        ),
+        # Whoever prints may end after the shell has.
+        (f"({{ sleep 0.3; {printing(decision='block', reason='r')}; }} &)", {"action": "deny_tool", "reason": "r"}),
         (printing(**{"continue": False, "stopReason": "enough"}), {"action": "abort_turn", "reason": "enough"}),
         (
             deciding(permissionDecision="allow", updatedInput={"command": "ls -l", "timeout": 5000}),
@@ -86,6 +96,14 @@ async def test_what_a_command_says_of_a_call(tmp_path: Path, command: str, answe
         ("kill -9 $$", {}, "was ended by signal 9"),
         ("sleep 600", {"timeout": 0.3}, "gave no answer within 0.3 s"),
         ("echo '{\"decision\": '", {}, "printed what begins as JSON and is none"),
+        (
+            f"echo checking; {deciding(permissionDecision='deny')}",
+            {},
+            "printed a decision among what is no JSON object",
+        ),
+        ('echo \'[{"decision": "block"}]\'', {}, "printed a decision among what is no JSON object"),
+        ("sleep 600 & echo {}", {"timeout": 0.5}, "ended, but what it has started held its output open for 0.5 s"),
+        ("head -c 1048577 /dev/zero", {}, "printed more than 1048576 bytes"),
         (deciding(permissionDecision="maybe"), {}, "decides 'maybe', which means nothing here"),
     ],
 )
@@ -121,6 +139,7 @@ async def test_a_command_reads_the_call_in_the_words_that_it_knows(tmp_path: Pat
         ("Bash", "read", False),
         ("Ba", "bash", False),
         ("Edit|Write", "write", True),
+        ("Edit | Write ", "write", True),
         ("MultiEdit", "edit", True),
         ("mcp__.*__find", "docs__find", True),
         ("Web.*", "web_fetch", True),
@@ -132,6 +151,12 @@ async def test_matchers_are_those_of_the_other_names(tmp_path: Path, matcher: st
     async with adapter(tmp_path, {"PreToolUse": [group("exit 2", matcher)]}) as child:
         answer = await child.call("hook.before_tool", params(tool, path="x"))
     assert answer["action"] == ("deny_tool" if runs else "continue")
+
+
+async def test_a_command_that_nobody_waits_for_elsewhere_is_waited_for_where_it_says_so(tmp_path: Path) -> None:
+    groups = [group("exit 2", "Bash"), group("exit 2", **{"async": True})]
+    async with adapter(tmp_path, {"PreToolUse": groups}) as child:
+        assert (await child.call("hook.before_tool", params()))["action"] == "deny_tool"
 
 
 async def test_a_person_is_asked_where_a_command_says_ask_and_others_are_approved(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import json
 import shutil
 from pathlib import Path
 
+from hookgate.assembly.keeping.kept import Keeping
 from hookgate.config import parse
 from tests.cli.program import configured, run
 from tests.model_server import calls, open_model_server, says
@@ -68,6 +69,33 @@ async def test_the_printed_hook_denies_in_a_chat_what_its_command_blocks(tmp_pat
     results = [it["content"] for it in server.requests[-1].body["messages"] if it["role"] == "tool"]
     assert results[0] == "Tool execution denied by hook: not that"
     assert "hello" in results[1]
+
+
+async def test_the_scripts_of_its_commands_are_kept_from_tools(tmp_path: Path) -> None:
+    scripts = ["scripts/a.sh", "more/b", "c.py", "d d/e.sh"]
+    for name in scripts:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("")
+    commands = [
+        'sh "$CLAUDE_PROJECT_DIR"/scripts/a.sh && true',
+        "cd more; ./b",
+        "RULES=x python3 ${CLAUDE_PROJECT_DIR:-.}/c.py",
+        """bash -c "sh 'd d/e.sh'" """,
+        "jq -e .x",
+    ]
+    hooks = {"PreToolUse": [{"hooks": [{"type": "command", "command": it} for it in commands]}]}
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / ".claude/settings.json").write_text(json.dumps({"hooks": hooks}))
+    ended = await run(tmp_path, "migrate", "claude")
+    (tmp_path / "hookgate.toml").write_bytes(ended.stdout)
+    config = parse(f'{ended.stdout.decode()}[agent]\nworkspace = "{tmp_path}"\n', tmp_path / "hookgate.toml")
+    kept = Keeping(config, tmp_path / "hookgate.toml")()
+    assert [name for name in scripts if not kept.covers(tmp_path / name)] == []
+    assert not kept.covers(tmp_path / "src/x.py")
+    assert [it for it in ended.stderr.decode().splitlines() if "names no file" in it] == [
+        "notice: 'jq -e .x' names no file that is there: a script that it runs is not kept from tools, unless its "
+        "name is added to the hook's `command` or to tools.kept"
+    ]
 
 
 async def test_a_guard_that_is_gone_denies(tmp_path: Path) -> None:

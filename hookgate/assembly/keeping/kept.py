@@ -73,7 +73,7 @@ class Keeping:
         folders = (path for config in self._configs for path in _folders(config))
         sealable = self.sealable((*guards, self._file, *believed, *folders, *self._extensions))
         # Where the state lies in the workspace: hookgate writes there itself while a command runs.
-        own = set(_real_both((str(seals_folder()),)))
+        own = set(_real_both((str(seals_folder()), str(configuration.learnt_folder()))))
         return tuple(path for path in sealable if path not in own)
 
     def sealed_by(self, program: Runnable) -> tuple[str, ...]:
@@ -154,7 +154,7 @@ def _folders(config: Config) -> tuple[Path, ...]:
     project = tuple(workspace / own / kind for own in (".hookgate", ".zot") for kind in ("extensions", "skills"))
     home = configuration.zot_home(config)
     mine = (configuration.extensions_folder(), home / "extensions", configuration.skills_folder(), home / "skills")
-    return (*project, *mine, configuration.trust_folder(), seals_folder())
+    return (*project, *mine, configuration.trust_folder(), configuration.learnt_folder(), seals_folder())
 
 
 def told_files(config: Config) -> tuple[Path, ...]:
@@ -165,9 +165,11 @@ def told_files(config: Config) -> tuple[Path, ...]:
 
 
 def hidden_paths(config: Config) -> tuple[Path, ...]:
-    """The control sockets, the store and the journal: by their own places and by those that links lead to."""
+    """The control sockets, the store, the journal, what a person has typed and what was learnt of extensions, which
+    says what guards: by their own places and by those that links lead to."""
     socket = (Path(config.control.path),) if config.control.path else ()
-    named = (configuration.runtime_directory(), *socket, *store_files(config))
+    own = (configuration.history_file(), configuration.learnt_folder())
+    named = (configuration.runtime_directory(), *socket, *store_files(config), *own)
     return unique(map(Path, _real_both(map(str, named))))
 
 

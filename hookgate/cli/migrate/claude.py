@@ -7,6 +7,7 @@ from pathlib import Path
 
 from hookgate import config as configuration
 from hookgate.claude.settings import OBSERVED, STAGES, BadSettings, Handler, Settings, read_settings
+from hookgate.cli.migrate.claude_files import named_files
 from hookgate.cli.migrate.toml import Value, key, value
 from hookgate.config import ConfigError
 from hookgate.protocol.hook.stages import Stage
@@ -36,7 +37,7 @@ def migrate_file(file: Path) -> int:
     text = _text(file, settings)
     # Nothing is printed that hookgate itself would refuse.
     configuration.parse(text, file)
-    for notice in (*settings.left_out, *_missed(file), *ALWAYS):
+    for notice in (*settings.left_out, *_missed(file), *_unkept(file, settings), *ALWAYS):
         sys.stderr.write(f"notice: {notice}\n")
     # TOML is UTF-8, whatever the terminal's encoding is.
     sys.stdout.buffer.write(text.encode())
@@ -49,6 +50,21 @@ def _missed(file: Path) -> list[str]:
     others = {USUAL, USUAL.with_name("settings.local.json"), Path.home() / USUAL} - {file}
     there = sorted(str(it) for it in others if it.resolve() != file.resolve() and it.is_file())
     return [f"{it} is not read: migrate it too, and give its table another name" for it in there]
+
+
+def _unkept(file: Path, settings: Settings) -> list[str]:
+    """A script that a tool may rewrite guards nothing."""
+    project = _project(file.absolute())
+    unknown = (it.command for it in settings.handlers if not named_files(it.command, project))
+    return [
+        f"{command[:80]!r} names no file that is there: a script that it runs is not kept from tools, unless its "
+        "name is added to the hook's `command` or to tools.kept"
+        for command in dict.fromkeys(unknown)
+    ]
+
+
+def _project(file: Path) -> Path:
+    return file.parent.parent if file.parent.name == ".claude" else Path.cwd()
 
 
 def _text(file: Path, settings: Settings) -> str:
@@ -65,13 +81,15 @@ def _name(file: Path) -> str:
 
 
 def _keys(file: Path, settings: Settings) -> dict[str, Value]:
-    project = file.parent.parent if file.parent.name == ".claude" else Path.cwd()
+    project = _project(file)
+    named = (str(path) for it in settings.handlers for path in named_files(it.command, project))
     stages = {
         stage: _seconds(settings, stage) for stage in Stage if any(stage in _of(it) for it in settings.handlers)
     }
     keys: dict[str, Value] = {
-        # -P: nothing of the project, which a model may write to, is imported.
-        "command": [sys.executable, "-P", "-m", "hookgate.claude", str(file)],
+        # -P: nothing of the project, which a model may write to, is imported. What its commands run is named so that
+        # it is kept from tools as a hook's own files are.
+        "command": [sys.executable, "-P", "-m", "hookgate.claude", str(file), *dict.fromkeys(named)],
         "dir": str(project),
         "env": {"CLAUDE_PROJECT_DIR": str(project)},
     }
