@@ -140,8 +140,9 @@ class Ready:
 @dataclass(frozen=True, slots=True)
 class Settled:
     """A call with its result. `by` says who gave it, within `duration_ns`; "": nobody has run anything, and `skipped`
-    says why in the event. `cut_short`: the turn ended before it did, and this is as far as it had come. `outbox`,
-    what people read of it, and `audits`, its record, are stored with the result in one step."""
+    says why in the event. `cut_short`: the turn ended before it did, and this is as far as it had come; not even
+    begun where `begun` is false. `outbox`, what people read of it, and `audits`, its record, are stored with the
+    result in one step."""
 
     call: ProposedCall | ToolCall
     result: ToolResult
@@ -151,3 +152,4 @@ class Settled:
     duration_ns: int = 0
     audits: tuple[CallAudit, ...] = ()
     cut_short: bool = False
+    begun: bool = True

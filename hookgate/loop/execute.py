@@ -14,6 +14,8 @@ from hookgate.loop.nested.call_scope import serving
 from hookgate.loop.nested.within import makes_calls
 from hookgate.loop.prepare import may_run
 from hookgate.loop.streaming.printed import telling
+from hookgate.protocol.dataclasses import replace
+from hookgate.protocol.effects import among_others
 from hookgate.protocol.events.inside import CallProgressed
 from hookgate.protocol.events.payloads import ToolExecStart
 from hookgate.protocol.interfaces import Tool
@@ -24,6 +26,7 @@ from hookgate.tools import call_context
 from hookgate.tools.dispatch import run, sound
 from hookgate.tools.errors import ToolError
 from hookgate.tools.failures import failed
+from hookgate.tools.lease import Held
 
 
 async def execute(batch: Batch, under_way: list[Ready | Settled], place: int) -> None:
@@ -49,23 +52,25 @@ async def execute(batch: Batch, under_way: list[Ready | Settled], place: int) ->
     # What comes back from here is executed no more, so hooks see the call as everybody else does.
     call, by, begun = presentable(batch.redactor, item.call), "hook" if tool is None else "tool", perf_counter_ns()
     left = [ToolResult("")]
+    held = batch.agent.around.lease.held(item.spec.lease, item.call.name, batch.step.session_key)
     try:
         if tool is not None:
-            result = await _executed(batch, item, tool, left)
+            result = await _executed(batch, item, tool, held, left)
         else:
             batch.memo.clear()
             result = sound(await batch.agent.gate.answer_owned(batch.step, item.call, item.spec))
         result = batch.presented(result)
     except BaseException:
         duration_ns = perf_counter_ns() - begun
-        under_way[place] = Settled(call, left[-1], by=by, duration_ns=duration_ns, cut_short=True)
+        began = tool is None or held.begun
+        under_way[place] = Settled(call, left[-1], by=by, duration_ns=duration_ns, cut_short=True, begun=began)
         raise
     done = under_way[place] = Settled(call, result, by=by, duration_ns=perf_counter_ns() - begun)
     if item.is_kept:
         await batch.journal.work.finish(batch.claim, batch.id_of(item.call), result, done.duration_ns)
 
 
-async def _executed(batch: Batch, item: Ready, tool: Tool, left: list[ToolResult]) -> ToolResult:
+async def _executed(batch: Batch, item: Ready, tool: Tool, held: Held, left: list[ToolResult]) -> ToolResult:
     """From the memo where it may be; else by running, under the workspace lease, with what the call changes on
     record. A call that may change something voids the memo, however it ends. `left`: what it has come to where it is
     cancelled."""
@@ -79,7 +84,7 @@ async def _executed(batch: Batch, item: Ready, tool: Tool, left: list[ToolResult
         return found
     result: ToolResult | None = None
     try:
-        async with around.lease.held(spec.lease, call.name), around.running(spec):
+        async with held, around.running(spec):
             call_context.secret_from.set(batch.redactor.cut_from)
             call_context.user.set(batch.step.chat.user)
             call_context.cut_short.set(left.append)
@@ -88,11 +93,12 @@ async def _executed(batch: Batch, item: Ready, tool: Tool, left: list[ToolResult
                 telling(batch, call.id) if batch.events.heard(CallProgressed) else nullcontext(),
                 serving(batch, item) if makes_calls(spec) else nullcontext(),
             ):
-                compares = [await watch(call) for watch in around.watches] if spec.lease == "write" else []
+                watches = around.watches if spec.lease in ("shared", "write") else ()
+                compares = [await watch(call) for watch in watches]
                 result = await run(tool, call)
                 for compare in reversed(compares):
                     result = await compare(result)
-                return result
+                return result if held.alone else replace(result, effects=among_others(result.effects))
     except ToolError as error:
         return failed(call.name, error)
     finally:

@@ -64,7 +64,8 @@ def cut_off(
             case Settled(by=""):
                 lost = batch.presented(sound(item.result))
             case Settled():
-                ran, lost = True, _so_far(batch, item) or _unknown(item.call)
+                ran = item.begun
+                lost = _so_far(batch, item) or _unknown(item.call) if ran else lost
                 batch.events.emit(ToolExecEnd.of(item.call, lost, item.duration_ns), batch.step)
         batch.left[proposed.id] = lost.for_llm
         batch.events.emit(CallEnded(_shown(batch, proposed), lost, "cancelled", ran), batch.step)

@@ -140,7 +140,7 @@ async def _permitted(
         why = "; ".join(wish.title or wish.text or call.name for wish in wishes)
         batch.events.emit(PersonAsked(seen, why), batch.step)
         # Whoever waits for a person holds nothing that others wait for.
-        outer, keeps = batch.within_writer, "which makes this call, keeps the workspace from all others"
+        outer, keeps = batch.within_writer, "which makes this call, runs meanwhile and cannot wait"
         held = f"a person would have to be asked, and {outer}, {keeps}" if outer else ""
         parts = (batch.claim, batch.step, call, batch.id_of(call), spec, held)
         goes_on = spec is not None and delegates(spec)

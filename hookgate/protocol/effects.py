@@ -22,7 +22,8 @@ Source = Literal["claimed", "observed"]
 
 @dataclass(frozen=True, slots=True)
 class FileEffect:
-    """`path` is relative to the workspace; `from_path` is set for a rename; `bytes_after` unknown or gone: None."""
+    """`path` is relative to the workspace; `from_path` is set for a rename; `bytes_after` unknown or gone: None.
+    `alone` False: other chats' calls ran meanwhile, so what was observed may be theirs."""
 
     kind: ClassVar[str] = "file"
     op: FileOp
@@ -30,6 +31,7 @@ class FileEffect:
     from_path: str | None = None
     bytes_after: int | None = None
     source: Source = "claimed"
+    alone: Literal[False] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +123,13 @@ def redacted_effect(redact: Callable[[str], str], effect: Effect) -> Effect:
         elif isinstance(value, tuple):
             changed[field.name] = tuple(redact(text) for text in cast("tuple[str, ...]", value))
     return replace(effect, **changed)
+
+
+def among_others(effects: Iterable[Effect]) -> tuple[Effect, ...]:
+    """Those of a call that did not run alone: what was seen says so."""
+    return tuple(
+        replace(it, alone=False) if isinstance(it, FileEffect) and it.source == "observed" else it for it in effects
+    )
 
 
 def paths(effects: Iterable[Effect]) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ JsonObject: TypeAlias = Mapping[str, Json]
 Role = Literal["system", "user", "assistant", "tool"]
 FaultKind = Literal["validation", "not_found", "permission", "transient", "budget", "stale", "fatal", "unknown"]
 Origin = Literal["native", "text"]
-Access = Literal["none", "read", "write"]
+Access = Literal["none", "read", "shared", "write"]
 Purpose = Literal["turn", "compact"]
 """Why a model is called: to answer somebody, or to sum up what was said."""
 
@@ -75,7 +75,8 @@ class ToolSpec:
     A spec that sets neither `mutates` nor `affects_workspace` is read-only; a stranger's spec (MCP, hook)
     keeps the defaults and so counts as changing state. `provider` is `builtin`, `hook:NAME`, `mcp:NAME`, ...
     `pure`: the same call has the same result until something changes state. `access` to the workspace: None means
-    what the flags say. `output_schema` describes `data` in results.
+    "read" or "shared", by the flags; "shared": it may change the workspace while others do, "write": it alone of
+    those that say so. `output_schema` describes `data` in results.
     """
 
     name: str
@@ -93,7 +94,7 @@ class ToolSpec:
     @property
     def lease(self) -> Access:
         """What it needs of the workspace while it runs."""
-        return self.access or ("read" if self.read_only else "write")
+        return self.access or ("read" if self.read_only else "shared")
 
     @property
     def read_only(self) -> bool:

@@ -1,4 +1,5 @@
-"""Who may use the workspace now: many readers or one writer, first come first served. Opens no file."""
+"""Who changes the workspace now, and who waits for whom: what keeps it for itself is one at a time, first come
+first served; whatever else may change it runs beside all others, and is told of them. Opens no file."""
 
 from __future__ import annotations
 
@@ -6,86 +7,95 @@ from collections import deque
 
 import trio
 
-from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.values import Access
 from hookgate.tools.errors import ToolError
 
 PATIENCE_S = 30.0
-"""How long a call waits for its turn: a command that runs for minutes must not hold up other chats in silence."""
+"""How long a call waits for its turn: a call that runs for minutes must not hold up other chats in silence."""
 
 
-@dataclass(slots=True, eq=False)
-class _Holder:
-    """`turn` is set when the lease is its own."""
+class Held:
+    """One call's part in a lease, an async context manager. `begun`: it waits no more. `alone`: no other chat's call
+    that may change the workspace has run meanwhile.
 
-    access: Access
-    name: str
-    turn: trio.Event | None = None
+    Every call passes one, so it is no generator: that would cost several times as much.
+    """
 
+    __slots__ = ("_lease", "access", "alone", "begun", "chat", "name", "turn")
 
-class _Held:
-    """Every call passes one, so it is no generator: that would cost several times as much."""
+    def __init__(self, lease: Lease, access: Access, name: str, chat: str) -> None:
+        self._lease, self.access, self.name, self.chat = lease, access, name, chat
+        self.alone, self.begun = True, False
+        self.turn: trio.Event | None = None
 
-    __slots__ = ("_holder", "_lease")
-
-    def __init__(self, lease: Lease, holder: _Holder) -> None:
-        self._lease, self._holder = lease, holder
-
-    async def __aenter__(self) -> None:
-        await self._lease.acquire(self._holder)
+    async def __aenter__(self) -> Held:
+        if self.access == "write":
+            await self._lease.acquire(self)
+        elif self.access == "shared":
+            self._lease.join(self)
+        self.begun = True
+        return self
 
     async def __aexit__(self, *_error: object) -> None:
-        self._lease.release(self._holder)
+        if self.access in ("shared", "write"):
+            self._lease.leave(self)
 
 
 class Lease:
-    """Held by a call while it runs. A waiting writer lets no later reader pass, so nobody starves."""
+    """Of one workspace. What only reads passes it by."""
 
     def __init__(self, patience_s: float = PATIENCE_S) -> None:
         self._patience_s = patience_s
-        self._held: list[_Holder] = []
-        self._waiting: deque[_Holder] = deque()
+        self._running: list[Held] = []
+        self._keeper: Held | None = None
+        self._waiting: deque[Held] = deque()
 
-    def held(self, access: Access, name: str) -> _Held:
-        """An async context manager. Raises ToolError (transient), naming who has it, where the wait is too long."""
-        return _Held(self, _Holder(access, name))
+    def held(self, access: Access, name: str, chat: str = "") -> Held:
+        """Entering raises ToolError (transient), naming who has it, where the wait is too long."""
+        return Held(self, access, name, chat)
 
-    async def acquire(self, holder: _Holder) -> None:
-        if holder.access != "none":
-            await self._acquire(holder)
+    def join(self, call: Held) -> None:
+        for other in self._running:
+            if other.chat != call.chat:
+                other.alone = call.alone = False
+        self._running.append(call)
 
-    def release(self, holder: _Holder) -> None:
-        if holder.access != "none":
-            self._leave(holder)
+    async def acquire(self, call: Held) -> None:
+        if self._keeper is not None:
+            await self._wait(call)
+        else:
+            self._admit(call)
 
-    async def _acquire(self, holder: _Holder) -> None:
-        if not self._waiting and self._fits(holder):
-            self._held.append(holder)
-            return
-        holder.turn = trio.Event()
-        self._waiting.append(holder)
+    def leave(self, call: Held) -> None:
+        self._running.remove(call)
+        if self._keeper is call:
+            self._keeper = None
+            if self._waiting:
+                self._admit(self._waiting.popleft())
+
+    async def _wait(self, call: Held) -> None:
+        call.turn = trio.Event()
+        self._waiting.append(call)
         try:
             with trio.move_on_after(self._patience_s):
-                await holder.turn.wait()
+                await call.turn.wait()
         except BaseException:
-            self._leave(holder)
+            self._give_up(call)
             raise
-        if not holder.turn.is_set():
-            self._leave(holder)
-            names = ", ".join(dict.fromkeys(it.name for it in self._held)) or "another call"
-            raise ToolError("transient", holder.name, f"the workspace has been in use by {names} for too long")
+        if not call.turn.is_set():
+            self._give_up(call)
+            name = self._keeper.name if self._keeper is not None else "another call"
+            raise ToolError("transient", call.name, f"the workspace has been in use by {name} for too long")
 
-    def _leave(self, holder: _Holder) -> None:
+    def _give_up(self, call: Held) -> None:
         """It may have been admitted in the very moment in which it gave up."""
-        (self._held if holder in self._held else self._waiting).remove(holder)
-        self._admit()
+        if call in self._waiting:
+            self._waiting.remove(call)
+        else:
+            self.leave(call)
 
-    def _fits(self, holder: _Holder) -> bool:
-        return not self._held or (holder.access == "read" and all(it.access == "read" for it in self._held))
-
-    def _admit(self) -> None:
-        while self._waiting and self._fits(self._waiting[0]):
-            holder = self._waiting.popleft()
-            self._held.append(holder)
-            assert holder.turn is not None  # noqa: S101 - it waits
-            holder.turn.set()
+    def _admit(self, call: Held) -> None:
+        self.join(call)
+        self._keeper = call
+        if call.turn is not None:
+            call.turn.set()

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hookgate.assembly.tools.turn_diff import Recorder
-from hookgate.protocol.values import ToolCall
+from hookgate.protocol.values import ToolCall, ToolResult
 from hookgate.tools.builtin import Parts, builtin_tools
 from hookgate.tools.dispatch import execute
 from hookgate.tools.files.diffs import Content, diff
@@ -222,3 +222,22 @@ def test_a_change_in_a_large_file_is_found_and_a_large_rewrite_is_only_named() -
 )
 def test_what_has_no_lines_is_told_in_one(before: Content | None, after: Content | None, expected: list[str]) -> None:
     assert diff("f", before, after) == expected
+
+
+async def test_what_a_call_that_still_runs_has_changed_is_not_taken_for_what_was_there(
+    recorder: Recorder, root: Path
+) -> None:
+    (root / "a").write_text("one\n")
+    compared = await recorder.watch(ToolCall("1", "bash", {"command": "make"}))
+    (root / "a").write_text("two, of the command\n")
+    (root / "new").write_text("of the command\n")
+    edited = await recorder.watch(ToolCall("2", "edit", {"path": "a"}))
+    written = await recorder.watch(ToolCall("3", "write", {"path": "new"}))
+    (root / "a").write_text("three\n")
+    (root / "new").write_text("whole\n")
+    for ends in (edited, written, compared):
+        await ends(ToolResult(""))
+    shown = await recorder.take()
+    assert "a: changed, earlier content unknown" in shown
+    assert "+whole" in shown
+    assert "-of the command" not in shown

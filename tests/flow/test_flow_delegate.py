@@ -275,7 +275,7 @@ async def test_a_hard_abort_in_a_task_stops_the_conversation_it_was_for(tmp_path
         assert not rig.messages()
 
 
-async def test_a_person_is_not_asked_in_a_task_while_an_extension_keeps_the_workspace(
+async def test_a_person_is_not_asked_in_a_task_while_a_tool_of_an_extension_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ZOT_HOME", str(tmp_path / "zot"))
@@ -287,7 +287,7 @@ async def test_a_person_is_not_asked_in_a_task_while_an_extension_keeps_the_work
     async with open_gateway(tmp_path, [ext], *said, config=more) as flow:
         assert await flow.say("go") == ["Done."]
         told = flow.server.requests[2].body["messages"][-1]["content"]
-    assert "a person would have to be asked, and outer, which makes this call, keeps the workspace" in told
+    assert "a person would have to be asked, and outer, which makes this call, runs meanwhile" in told
     assert heard_by(ext) == (False, "It did not work.")
 
 

@@ -107,7 +107,7 @@ async def test_a_turn_that_is_cut_anywhere_leaves_nothing_open(tmp_path: Path, p
             await trio.sleep_forever()
         return "ran"
 
-    tool = Made("work", runs, pure=False)
+    tool = Made("work", runs, access="write")
     stage = next((it for it in Stage if it == place), None)
     holds = (hook("holder", {stage: held}, priority=2_000_000, timeout_s={stage: 60.0}),) if stage else ()
     rule = '[[approvals]]\ntools = ["work"]\n' if place == "person" else ""

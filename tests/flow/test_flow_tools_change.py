@@ -165,7 +165,7 @@ async def test_an_injected_tool_whose_schema_is_broken_is_refused_and_the_others
         assert [failed.hook for failed in rig.payloads(HookFailed)] == ["owner"]
 
 
-async def test_a_writer_waits_for_the_writer_of_another_conversation_and_readers_share(tmp_path: Path) -> None:
+async def test_an_edit_waits_for_the_edit_of_another_conversation(tmp_path: Path) -> None:
     go_on, order = trio.Event(), list[str]()
 
     async def writes(call: ToolCall) -> str:
@@ -177,7 +177,7 @@ async def test_a_writer_waits_for_the_writer_of_another_conversation_and_readers
     def write(who: str) -> Reply:
         return calls(("1", "work", json.dumps({"who": who})))
 
-    tool = Made("work", writes)
+    tool = Made("work", writes, access="write")
     async with open_rig(tmp_path, (write("a"), write("b"), says("x"), says("x")), tools=(tool,)) as rig:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(rig.say, "go")
@@ -199,7 +199,7 @@ async def test_a_writer_waits_for_the_writer_of_another_conversation_and_readers
 async def test_a_turn_that_ends_while_it_waits_for_the_workspace_leaves_it_to_the_others(
     tmp_path: Path, ending: str
 ) -> None:
-    tool = Made("work")
+    tool = Made("work", access="write")
     one = calls(("1", "work", "{}"))
     async with open_rig(tmp_path, (one, one, says("x"), says("later")), tools=(tool,)) as rig:
         async with rig.runtime.agent.around.lease.held("write", "another"), trio.open_nursery() as nursery:

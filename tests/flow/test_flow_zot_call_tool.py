@@ -129,7 +129,7 @@ async def test_a_client_is_told_of_the_models_calls_alone_and_extensions_of_all(
     folder = scripted(tmp_path, asks("outer"), DONE, more=rule)
     async with open_rpc(folder, *alone(watcher, ext), "--rpc-approvals") as client:
         await client.send("prompt", message="go")
-        # Its outer call has the workspace for itself, so nobody is waited for meanwhile, however they might answer.
+        # Its outer call has a minute in all, so nobody is waited for meanwhile, however they might answer.
         frames = await client.done()
         assert "approval_request" not in types(frames)
         assert one(frames, "tool_result")["content"] == [{"type": "text", "text": "passed on"}]
@@ -149,7 +149,7 @@ async def test_a_client_is_told_of_the_models_calls_alone_and_extensions_of_all(
     assert asked_about == [("outer", ""), mine]
     failed, reason = answer(ext)
     assert failed
-    assert "outer, which makes this call, keeps the workspace from all others" in reason
+    assert "outer, which makes this call, runs meanwhile and cannot wait" in reason
     await none_left(tmp_path)
 
 
@@ -292,7 +292,8 @@ async def test_with_the_python_library_a_call_is_a_line(tmp_path: Path) -> None:
         read, twice, failed = flow.results()
         assert (read, twice) == ("MILK", "MILK MILK")
         assert "none" in failed
-        assert flow.runtime.agent.tally.executed == 9
+        # The two that `twice` makes at once run side by side, so one may have what the other reads.
+        assert flow.runtime.agent.tally.executed + flow.runtime.agent.tally.cached == 9
         assert '[sdk] unknown tool "nope"' in await flow.say("/again")
         # The command that it submits comes in by itself, as a person's would.
         await told(flow, "[sdk] MILK MILK")

@@ -23,7 +23,7 @@ from hookgate.protocol.events.payloads import Payload, ToolExecEnd, ToolExecSkip
 from hookgate.protocol.hook.answers import CONTINUE, Answer, Approve
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.interfaces import Tool
-from hookgate.protocol.values import Finished, Message, ToolCall, ToolPreference, ToolResult, ToolSpec
+from hookgate.protocol.values import Access, Finished, Message, ToolCall, ToolPreference, ToolResult, ToolSpec
 from tests.flow.gateway import HEAD
 from tests.loop.recording import CHAT, DEADLINE_S, Room, is_valid
 from tests.model_server import Answer as Reply
@@ -40,6 +40,7 @@ class Made:
     name: str
     run: Callable[[ToolCall], Awaitable[ToolResult | str]] | None = None
     reads: bool = False
+    access: Access | None = None
     pure: bool = False
     parameters: Mapping[str, Any] = field(default_factory=lambda: ANY_OBJECT)
     provider: str = "made"
@@ -48,7 +49,9 @@ class Made:
 
     @property
     def spec(self) -> ToolSpec:
-        spec = ToolSpec(self.name, f"The tool {self.name}.", self.parameters, provider=self.provider)
+        spec = ToolSpec(
+            self.name, f"The tool {self.name}.", self.parameters, provider=self.provider, access=self.access
+        )
         changes = not self.reads
         return replace(spec, mutates=changes, affects_workspace=changes, pure=self.pure, preference=self.preference)
 

@@ -35,7 +35,7 @@ from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.interfaces import Provider
 from hookgate.protocol.journal.interfaces import Work
 from hookgate.protocol.journal.values import Claim, Conversation, Draft
-from hookgate.protocol.values import LLMReply, LLMRequest, Message, ToolCall, ToolResult, ToolSpec
+from hookgate.protocol.values import Access, LLMReply, LLMRequest, Message, ToolCall, ToolResult, ToolSpec
 from hookgate.providers.scripted import Script, ScriptedCall, ScriptedProvider, ScriptStep
 from hookgate.store.memory import MemoryJournal
 from hookgate.tools.registry import Registry
@@ -102,13 +102,14 @@ class FunctionTool:
     name: str
     run: Run | None = None
     reads_only: bool = False
+    access: Access | None = None
     parameters: Mapping[str, Any] = field(default_factory=lambda: OBJECT)
     seen: list[ToolCall] = field(default_factory=list)
 
     @property
     def spec(self) -> ToolSpec:
         changes = not self.reads_only
-        return ToolSpec(self.name, "", self.parameters, mutates=changes, affects_workspace=changes)
+        return ToolSpec(self.name, "", self.parameters, changes, changes, access=self.access)
 
     async def execute(self, call: ToolCall) -> ToolResult:
         self.seen.append(call)

@@ -1,4 +1,4 @@
-"""The workspace lease: who waits for whom, and that nobody who gives up keeps it."""
+"""The workspace lease: who waits for whom, who hears of whom, and that nobody who gives up keeps it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import trio.testing
 
 from hookgate.protocol.values import Access
 from hookgate.tools.errors import ToolError
-from hookgate.tools.lease import Lease
+from hookgate.tools.lease import Held, Lease
 
 DEADLINE_S = 10.0
 
@@ -20,13 +20,15 @@ class Stage:
         self.lease = Lease(patience_s)
         self.log: list[str] = []
         self.go: dict[str, trio.Event] = {}
+        self.calls: dict[str, Held] = {}
 
     async def call(
         self, name: str, access: Access, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> None:
         self.go[name] = trio.Event()
         task_status.started()
-        async with self.lease.held(access, name):
+        self.calls[name] = self.lease.held(access, name, name[0])
+        async with self.calls[name]:
             self.log.append(f"+{name}")
             await self.go[name].wait()
             self.log.append(f"-{name}")
@@ -36,48 +38,70 @@ async def settled() -> None:
     await trio.testing.wait_all_tasks_blocked()
 
 
-async def test_readers_share_and_a_waiting_writer_lets_no_later_reader_pass() -> None:
+async def test_edits_wait_for_each_other_in_order_and_nothing_else_waits() -> None:
     stage = Stage()
     with trio.fail_after(DEADLINE_S):
         async with trio.open_nursery() as nursery:
-            for name, access in (("r1", "read"), ("r2", "read"), ("w", "write"), ("r3", "read")):
+            for name, access in (("a", "write"), ("b", "write"), ("c", "write"), ("d", "shared"), ("e", "read")):
                 await nursery.start(stage.call, name, access)
                 await settled()
-            assert stage.log == ["+r1", "+r2"]
-            for name in ("r1", "r2", "w", "r3"):
+            assert stage.log == ["+a", "+d", "+e"]
+            assert [stage.calls[name].begun for name in "abcde"] == [True, False, False, True, True]
+            for name in "abcde":
                 stage.go[name].set()
                 await settled()
-    assert stage.log == ["+r1", "+r2", "-r1", "-r2", "+w", "-w", "+r3", "-r3"]
+    assert stage.log == ["+a", "+d", "+e", "-a", "+b", "-b", "+c", "-c", "-d", "-e"]
+
+
+async def test_who_may_change_the_workspace_hears_of_other_chats_that_did_and_not_of_its_own() -> None:
+    stage = Stage()
+    with trio.fail_after(DEADLINE_S):
+        async with trio.open_nursery() as nursery:
+            for name, access in (("a1", "shared"), ("a2", "write"), ("reads", "read"), ("n", "none")):
+                await nursery.start(stage.call, name, access)
+                await settled()
+            assert all(stage.calls[name].alone for name in ("a1", "a2"))
+            stage.go["a2"].set()
+            await settled()
+            await nursery.start(stage.call, "b", "shared")
+            await settled()
+            for go in stage.go.values():
+                go.set()
+    assert {name: it.alone for name, it in stage.calls.items()} == {
+        **{"a1": False, "b": False},
+        **{"a2": True, "reads": True, "n": True},
+    }
 
 
 async def test_a_call_that_waits_too_long_is_told_who_has_it() -> None:
     stage = Stage(patience_s=0.05)
     with trio.fail_after(DEADLINE_S):
         async with trio.open_nursery() as nursery:
-            await nursery.start(stage.call, "bash", "write")
+            await nursery.start(stage.call, "edit", "write")
             await settled()
-            with pytest.raises(ToolError, match="in use by bash") as caught:
-                async with stage.lease.held("read", "ls"):
+            with pytest.raises(ToolError, match="in use by edit") as caught:
+                async with stage.lease.held("write", "write"):
                     pass
-            stage.go["bash"].set()
+            stage.go["edit"].set()
     assert caught.value.kind == "transient"
 
 
-async def test_a_cancelled_writer_lets_the_readers_behind_it_in() -> None:
+async def test_a_call_that_gives_up_lets_those_behind_it_in() -> None:
     stage, doomed = Stage(), trio.CancelScope()
     with trio.fail_after(DEADLINE_S):
         async with trio.open_nursery() as nursery:
-            await nursery.start(stage.call, "r1", "read")
+            await nursery.start(stage.call, "w1", "write")
             await settled()
-            nursery.start_soon(within, doomed, stage, "w")
+            nursery.start_soon(within, doomed, stage, "w2")
             await settled()
-            await nursery.start(stage.call, "r2", "read")
+            await nursery.start(stage.call, "w3", "write")
             await settled()
             doomed.cancel()
             await settled()
-            assert stage.log == ["+r1", "+r2"]
-            stage.go["r1"].set()
-            stage.go["r2"].set()
+            assert stage.log == ["+w1"]
+            stage.go["w1"].set()
+            stage.go["w3"].set()
+    assert stage.log == ["+w1", "-w1", "+w3", "-w3"]
 
 
 async def test_a_call_that_is_admitted_and_cancelled_at_once_gives_the_lease_back() -> None:
@@ -99,13 +123,3 @@ async def test_a_call_that_is_admitted_and_cancelled_at_once_gives_the_lease_bac
 async def within(scope: trio.CancelScope, stage: Stage, name: str) -> None:
     with scope:
         await stage.call(name, "write")
-
-
-async def test_what_needs_no_workspace_waits_for_nobody() -> None:
-    stage = Stage()
-    with trio.fail_after(DEADLINE_S):
-        async with trio.open_nursery() as nursery:
-            await nursery.start(stage.call, "w", "write")
-            await settled()
-            async with stage.lease.held("none", "web_fetch"):
-                stage.go["w"].set()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from time import monotonic
 from typing import TypeVar
 
@@ -54,9 +55,13 @@ class Recorder:
         """The result does not matter: a call that fails may have changed something too."""
         async with self._taking:
             whole = await _looked(lambda: self._remember(call))
+            if whole is not None:
+                self._running.append(whole)
 
         async def compared(result: ToolResult) -> ToolResult:
-            await _looked(lambda: self._compare(whole) if whole else None)
+            if whole is not None:
+                await _looked(partial(self._compare, whole))
+                self._running = [it for it in self._running if it is not whole]
             return result
 
         return compared
@@ -73,6 +78,7 @@ class Recorder:
         return "".join(f"{line}\n" for line in shown)
 
     def _reset(self) -> None:
+        self._running: list[Scan] = []
         self._first: dict[Parts, Content | None] = {}
         self._unknown: set[Parts] = set()
         self._room = MAX_KEPT_BYTES
@@ -90,6 +96,9 @@ class Recorder:
         """All that is there, where the call may change what it does not name."""
         named = named_paths(self._workspace, call)
         found = scan(self._workspace, named, _NAMED)
+        # What another call that still runs has changed is no longer as it was before the turn.
+        for before in tuple(self._running):
+            self._differing(before, found)
         self._keep(dict.fromkeys((*named, *found.files)))
         return None if call.name in _SAY_WHAT_THEY_CHANGE else scan(self._workspace, [()], _WHOLE)
 
@@ -107,13 +116,16 @@ class Recorder:
 
     def _compare(self, before: Scan) -> None:
         after = scan(self._workspace, [()], _WHOLE, before.files)
+        self._differing(before, after)
+        self._unknown.update(before.files.keys() - after.files.keys())
+
+    def _differing(self, before: Scan, after: Scan) -> None:
         for parts, now in after.files.items():
             earlier = before.files.get(parts)
             if earlier is None and before.complete:
                 self._first.setdefault(parts, None)
             elif earlier is None or now.differs(earlier):
                 self._unknown.add(parts)
-        self._unknown.update(before.files.keys() - after.files.keys())
 
     def _lines(self) -> list[str]:
         lines: list[str] = []

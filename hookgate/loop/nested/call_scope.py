@@ -18,15 +18,15 @@ from hookgate.tools.lease import Lease
 
 @dataclass
 class Served:
-    """A running tool. It holds the workspace, so what it calls shares a lease of their own. `call_id`: the journal's
-    name for it, which those of the calls that it makes begin with. `writer`: its name, where nobody else may use the
-    workspace meanwhile."""
+    """A running tool. `lease`: for what it calls; one of their own where it has the workspace for itself. `call_id`:
+    the journal's name for it, which those of the calls that it makes begin with. `writer`: its name, where it may
+    change the workspace itself."""
 
     batch: Batch
     call_id: str
+    lease: Lease
     writer: str = ""
     numbers: count[int] = field(default_factory=lambda: count(1))
-    lease: Lease = field(default_factory=Lease)
     scope: trio.CancelScope = field(default_factory=trio.CancelScope)
     aborted: TurnAborted | None = None
 
@@ -42,7 +42,9 @@ current: ContextVar[Served | None] = ContextVar("served", default=None)
 @contextmanager
 def serving(batch: Batch, item: Ready) -> Generator[None]:
     """Round a tool that makes calls: what it calls belongs to this batch. Raises what a hook aborts with."""
-    served = Served(batch, batch.id_of(item.call), item.call.name if item.spec.lease == "write" else "")
+    access = item.spec.lease
+    lease = Lease() if access == "write" else batch.agent.around.lease
+    served = Served(batch, batch.id_of(item.call), lease, item.call.name if access in ("shared", "write") else "")
     token = current.set(served)
     try:
         with served.scope:

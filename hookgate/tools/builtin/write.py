@@ -30,6 +30,7 @@ SPEC = ToolSpec(
     ),
     mutates=True,
     affects_workspace=True,
+    access="write",
     output_schema=gives(path={"type": "string"}, bytes={"type": "integer"}),
 )
 
