@@ -32,6 +32,9 @@ from hookgate.protocol.hook.stages import Question, Stage, Subject
 from hookgate.protocol.hook.wire import WIRE_NAMES
 from hookgate.protocol.values import Fault, Finished, LLMRequest, ToolResult, ToolSpec
 
+MAX_KNOWN = 1024
+# With the spec as it was written, so that its identity is not given to another.
+_known: dict[tuple[int, str], tuple[ToolSpec, ToolSpec]] = {}
 _CHANGING = (Continue, Modify, Abort, Failed)
 _FITTING: Mapping[Stage, tuple[type[Answer], ...]] = {
     Stage.ON_MESSAGE: (*_CHANGING, ReplyWith, Drop),
@@ -125,12 +128,22 @@ def _owned(known: Iterable[ToolSpec], written: Iterable[ToolSpec], hook: str) ->
     for spec in written:
         own = before.get(spec.name)
         if own is None:
-            owned.append(replace(spec, provider=f"hook:{hook}"))
+            owned.append(_own(spec, f"hook:{hook}"))
         elif (own.description, own.parameters) == (spec.description, spec.parameters):
             owned.append(own)
         else:
             owned.append(replace(own, description=spec.description, parameters=spec.parameters))
     return tuple(owned)
+
+
+def _own(spec: ToolSpec, provider: str) -> ToolSpec:
+    """The same one each time, so that what is known of a tool by its identity is known of the next request's."""
+    known = _known.get((id(spec), provider))
+    if known is None or known[0] is not spec:
+        if len(_known) >= MAX_KNOWN:
+            _known.clear()
+        known = _known[id(spec), provider] = spec, replace(spec, provider=provider)
+    return known[1]
 
 
 def qualified(model: str, current: str, providers: frozenset[str]) -> str:

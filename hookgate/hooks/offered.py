@@ -56,7 +56,8 @@ class Offered:
     def _is_fine(self, mount: Mount, step: Step, spec: ToolSpec) -> bool:
         place = (mount.name, spec.name)
         # A hook adds the same tool to each request.
-        if self._fine.get(place) == spec:
+        known = self._fine.get(place)
+        if known is spec or known == spec:
             return True
         problem = self._problem(spec)
         if problem is None:
