@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 import greenlet
+import outcome
 import trio
 from psycopg import Connection
 from psycopg.waiting import WAIT_R, WAIT_W
@@ -25,12 +26,9 @@ async def in_greenlet(act: Callable[[], T]) -> T:
     said: Any = inner.switch()
     while not inner.dead:
         ask: Ask = said
-        try:
-            answer = await ask()
-        except BaseException as error:
-            said = inner.throw(error)
-        else:
-            said = inner.switch(answer)
+        # What is raised here is raised where it was asked for.
+        came = await outcome.acapture(ask)
+        said = inner.throw(came.error) if isinstance(came, outcome.Error) else inner.switch(came.value)
     return said
 
 

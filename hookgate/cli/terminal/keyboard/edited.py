@@ -148,10 +148,9 @@ class EditedKeyboard:
                 return await self.completes(text)
             return ()
 
-        try:
+        with suppress(trio.RunFinishedError, trio.Cancelled):
             return trio.from_thread.run(soon, trio_token=self._token)
-        except (trio.RunFinishedError, trio.Cancelled):
-            return ()
+        return ()
 
     def on_answer(self, text: str | None) -> None:
         if self._question is not None:
