@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ import trio.lowlevel
 from hookgate.config import ConfigError
 from hookgate.config import load as load_config
 from hookgate.protocol.catalog import StoreBusy, StoreCorrupt, StoreFailed, StoreReadOnly, StoreTooNew
-from hookgate.protocol.chat import Chat, Inbound
+from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.journal.values import Accepted, Arrival
 from hookgate.store.journal.opening import StoredJournal
 from hookgate.store.places import Database, open_look_at
@@ -53,6 +54,33 @@ async def opened(database: Database) -> AsyncGenerator[StoredJournal]:
 
 async def accepted(journal: StoredJournal, text: str) -> Accepted:
     return await journal.intake.accept(Arrival(Inbound(Chat("test", "1", "ann"), text), "agent", text))
+
+
+@asynccontextmanager
+async def cut_through(port: int, nursery: trio.Nursery) -> AsyncGenerator[tuple[int, Callable[[], Awaitable[None]]]]:
+    """The port of a proxy, and what cuts all that goes through it from the client's side alone."""
+    clients = list[trio.SocketStream]()
+
+    async def pump(source: trio.SocketStream, target: trio.SocketStream) -> None:
+        with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+            async for data in source:
+                await target.send_all(data)
+
+    async def serve(client: trio.SocketStream) -> None:
+        clients.append(client)
+        async with await trio.open_tcp_stream("127.0.0.1", port) as upstream:
+            nursery.start_soon(pump, client, upstream)
+            await pump(upstream, client)
+            await trio.sleep_forever()
+
+    async def cut() -> None:
+        while clients:
+            await clients.pop().aclose()
+
+    listeners: list[trio.SocketListener] = await nursery.start(
+        partial(trio.serve_tcp, serve, 0, host="127.0.0.1", handler_nursery=nursery)
+    )
+    yield listeners[0].socket.getsockname()[1], cut
 
 
 # --- who may have it ----------------------------------------------------------------------------------------
@@ -184,6 +212,50 @@ async def test_a_step_whose_connection_is_cut_is_stored_once_or_not_at_all(
         assert not any(it.known for it in stored)
         assert len({it.id for it in stored}) == 80
         assert len(await journal.intake.unfinished()) == 80
+
+
+async def test_a_connection_that_is_cut_where_the_database_hears_nothing_of_it_ends_no_gateway(
+    server: Server, tmp_path: Path
+) -> None:
+    async with trio.open_nursery() as nursery, cut_through(server.port, nursery) as (port, cut):
+        address = server.database().replace(f":{server.port}/", f":{port}/")
+        async with opened(Database(address, tmp_path / "journal")) as journal:
+            assert not (await accepted(journal, "before")).known
+            await cut()
+            assert not (await accepted(journal, "after")).known
+            assert len(await journal.intake.unfinished()) == 2
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_database_that_says_nothing_is_not_waited_for_without_an_end(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hookgate.store.postgres.engine.AWAY_S", 0.0)
+    monkeypatch.setattr("hookgate.store.postgres.waiting.CONNECT_S", 0.1)
+    with trio.fail_after(DEADLINE_S):
+        listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
+        port = listeners[0].socket.getsockname()[1]
+        with pytest.raises(StoreFailed, match="no connection within"):
+            async with opened(Database(f"postgresql://ann@127.0.0.1:{port}/d", tmp_path / "journal")):
+                pass
+        for it in listeners:
+            await it.aclose()
+
+
+@pytest.mark.parametrize("text", ["a\0b", "a\\u0000b", "a\\\\u0000b", "\0\0", "\\\0"])
+async def test_a_message_with_a_zero_in_it_is_stored_found_and_answered_as_any_other(
+    database: Database, text: str
+) -> None:
+    async with opened(database) as journal:
+        await accepted(journal, text)
+        claim = await journal.work.claim("g", 60)
+        assert claim is not None
+        assert claim.inbound is not None
+        assert claim.inbound.text == text
+        await journal.work.complete(claim, "answered", (), [Outbound(Chat("test", "1"), text)])
+        (row,) = await journal.posting.outgoing("test")
+        assert row.outbound.text == text
+        assert len(await journal.chats.listed("test:", "a" if "a" in text else "")) == 1
 
 
 # --- a gateway ----------------------------------------------------------------------------------------------

@@ -49,6 +49,7 @@ class KnownPeople:
     async def offer(self, voter: Voter, code: str, ttl_s: float) -> bool:
         def offer(tables: Tables) -> bool:
             now = tables.clock()
+            tables.hold(f"pairings of {voter.channel}", alone=True)
             tables.run("DELETE FROM pairings WHERE ends_at <= ?", now)
             of_one = "SELECT count(*) FROM pairings WHERE channel = ? AND sender = ?"
             [its] = tables.one(of_one, voter.channel, voter.id) or (0,)

@@ -61,9 +61,11 @@ def table(statement: str) -> str:
 
 
 FUNCTIONS = (
-    """
+    # A zero character is left out, which PostgreSQL has none of; the six characters behind a backslash are text.
+    r"""
     CREATE FUNCTION json_extract(body TEXT, path TEXT) RETURNS TEXT LANGUAGE SQL IMMUTABLE AS $$
-        SELECT replace(body, '\\u0000', '')::json #>> string_to_array(substr(path, 3), '.')
+        SELECT regexp_replace(body, '(?<!\\)((?:\\\\)*)\\u0000', '\1', 'g')::json
+            #>> string_to_array(substr(path, 3), '.')
     $$
     """,
     """

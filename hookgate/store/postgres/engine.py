@@ -64,6 +64,11 @@ class SharedEngine:
         await self._news.wait()
         self._news = trio.Event()
 
+    def _tell(self) -> None:
+        """Everybody, of what has been written here."""
+        self.notify()
+        self._news.set()
+
     def notify(self) -> None:
         """Something may have been written, here or elsewhere."""
         self._changed.set()
@@ -75,6 +80,7 @@ class SharedEngine:
             try:
                 async with self._pool.connection() as connection:
                     if lost is not None and await in_greenlet(partial(_is_stored, connection, lost.xid)):
+                        self._tell()
                         return cast("T", lost.result)
                     lost = None
                     return await in_greenlet(partial(step, connection))
@@ -106,8 +112,7 @@ class SharedEngine:
                 raise LostWhileCommitting(xid, result) from error
             raise
         if tables.changed:
-            self.notify()
-            self._news.set()
+            self._tell()
         return result
 
     def _read(self, act: Callable[[Tables], T], connection: Waiting) -> T:

@@ -15,11 +15,16 @@ from hookgate.store.postgres.faults import faults_named
 from hookgate.store.postgres.schema import SETTINGS, stored_version
 from hookgate.store.postgres.tables import SharedTables
 
+CONNECT_S = 5
+
 
 @contextmanager
 def open_look_shared(database: Database) -> Generator[Tables]:
     """All of it at one moment. Raises StoreFailed and its kinds, also for what is read within."""
-    with faults_named(str(database)), psycopg.connect(database.address, autocommit=True) as connection:
+    with (
+        faults_named(str(database)),
+        psycopg.connect(database.address, autocommit=True, connect_timeout=CONNECT_S) as connection,
+    ):
         for statement in SETTINGS:
             connection.execute(statement)
         if stored_version(connection) == 0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
+from secrets import token_hex
 
 import psycopg
 import structlog
@@ -21,14 +22,15 @@ from hookgate.store.postgres.engine import SharedEngine
 from hookgate.store.postgres.faults import faults_named, said
 from hookgate.store.postgres.pool import Pool
 from hookgate.store.postgres.schema import SETTINGS, bring_up_to_date
-from hookgate.store.postgres.waiting import Waiting, driven, execute, in_greenlet
+from hookgate.store.postgres.waiting import driven, execute, in_greenlet
 
 log = structlog.get_logger("hookgate.store")
 
 CONNECTIONS = 8
 CHANNEL = "hookgate"
-GATEWAY = 0x67617465
-"""The lock of the one gateway."""
+GATEWAY = "gateway"
+LEASE_S, RENEW_S = 10.0, 2.0
+"""How long one that has died is waited for; a live one renews its lease several times in between."""
 TELLING_S = 0.02
 """Between two hints to others."""
 AGAIN_S = 1.0
@@ -41,66 +43,103 @@ async def open_postgres_journal(
 ) -> AsyncGenerator[StoredJournal]:
     """The journal in this database, where it is made if it is missing: for one gateway at a time. Claims of one that
     is gone are in force no more. Raises StoreFailed and its kinds, StoreBusy where another gateway has it."""
-    pool = Pool(database.address, connections, SETTINGS)
+    pool, me = Pool(database.address, connections, SETTINGS), token_hex(8)
     engine = SharedEngine(pool, str(database), wall)
     try:
         with faults_named(str(database)):
             async with pool.connection() as connection:
                 await in_greenlet(partial(bring_up_to_date, connection))
-            held = await _held(pool)
-        await engine.write(_take_over)
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(_run_listening, database, pool, engine, held)
-            nursery.start_soon(_run_telling, pool, engine)
-            nursery.start_soon(_run_anchoring, database, engine)
-            yield StoredJournal(database.beside, engine, database)
-            nursery.cancel_scope.cancel()
-        with trio.CancelScope(shield=True):
-            await _anchor(database, engine)
+            await _come(engine, me)
+        try:
+            await engine.write(_take_over)
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(_run_staying, database, engine, me)
+                nursery.start_soon(_run_listening, pool, engine)
+                nursery.start_soon(_run_telling, pool, engine)
+                nursery.start_soon(_run_anchoring, database, engine)
+                yield StoredJournal(database.beside, engine, database)
+                nursery.cancel_scope.cancel()
+        finally:
+            with trio.CancelScope(shield=True), suppress(StoreFailed):
+                await _anchor(database, engine)
+                await engine.write(partial(_go, me))
     finally:
         pool.close()
 
 
+# --- one gateway at a time ----------------------------------------------------------------------------------
+
+STAY = """
+    INSERT INTO holds (name, holder, until) VALUES (?1, ?2, ?3) ON CONFLICT (name) DO UPDATE
+    SET holder = excluded.holder, until = excluded.until WHERE holds.holder = ?2 OR holds.until <= ?4
+"""
+
+
+async def _come(engine: SharedEngine, me: str) -> None:
+    """Once the lease of one that has died is over. Raises StoreBusy where the other one lives: it renews its own."""
+    seen = 0.0
+    while not await engine.write(partial(_stay, me)):
+        until = await engine.read(_until)
+        if seen and until > seen:
+            raise StoreBusy("is in use by another hookgate")
+        seen = until
+        await trio.sleep(RENEW_S)
+
+
+async def _run_staying(database: Database, engine: SharedEngine, me: str) -> None:
+    """Raises StoreBusy where another one came, which it may once this one was away for as long as its lease."""
+    while True:
+        await trio.sleep(RENEW_S)
+        try:
+            stays = await engine.write(partial(_stay, me))
+        except StoreFailed as error:
+            log.warning("database_lost", reason=str(error))
+            continue
+        if not stays:
+            raise StoreBusy(f"{database} is in use by another hookgate, which came while this one was away")
+
+
+def _stay(me: str, tables: Tables) -> bool:
+    now = tables.clock()
+    return tables.run(STAY, GATEWAY, me, now + LEASE_S, now) > 0
+
+
+def _until(tables: Tables) -> float:
+    row = tables.one("SELECT until FROM holds WHERE name = ?", GATEWAY)
+    return row[0] if row else 0.0
+
+
+def _go(me: str, tables: Tables) -> None:
+    tables.run("DELETE FROM holds WHERE name = ? AND holder = ?", GATEWAY, me)
+
+
 def _take_over(tables: Tables) -> None:
     end_claims(tables)
-    tables.run("DELETE FROM holds")
+    tables.run("DELETE FROM holds WHERE name <> ?", GATEWAY)
 
 
-async def _held(pool: Pool) -> Waiting:
-    """A connection that holds the right to be the gateway, and hears what others write. Raises StoreBusy."""
-    connection = await pool.open()
-    try:
-        row = await in_greenlet(lambda: connection.execute("SELECT pg_try_advisory_lock(%s)", [GATEWAY]).fetchone())
-        if row != (True,):
-            raise StoreBusy("is in use by another hookgate")
-        await execute(connection, f"LISTEN {CHANNEL}")
-    except BaseException:
-        connection.close()
-        raise
-    return connection
+# --- what others hear ---------------------------------------------------------------------------------------
 
 
-async def _run_listening(database: Database, pool: Pool, engine: SharedEngine, held: Waiting) -> None:
-    """What others have written is a hint that there may be something to do. Raises StoreBusy where another gateway
-    came while the database was away."""
+async def _run_listening(pool: Pool, engine: SharedEngine) -> None:
+    """What others have written is a hint that there may be something to do."""
     while True:
         try:
-            while True:
-                engine.notify()
-                await driven(notifies(held.pgconn), held.pgconn.socket)
+            await _listen(pool, engine)
         except psycopg.Error as error:
             log.warning("database_lost", reason=said(error))
-        finally:
-            held.close()
-        with faults_named(str(database)):
-            held = await _held_again(pool)
-
-
-async def _held_again(pool: Pool) -> Waiting:
-    while True:
         await trio.sleep(AGAIN_S)
-        with suppress(psycopg.Error):
-            return await _held(pool)
+
+
+async def _listen(pool: Pool, engine: SharedEngine) -> None:
+    connection = await pool.open()
+    try:
+        await execute(connection, f"LISTEN {CHANNEL}")
+        while True:
+            engine.notify()
+            await driven(notifies(connection.pgconn), connection.pgconn.socket)
+    finally:
+        connection.close()
 
 
 async def _run_anchoring(database: Database, engine: SharedEngine) -> None:

@@ -20,7 +20,7 @@ MADE = (
 SETTINGS = (
     f"SET search_path = {SCHEMA}",
     "SET application_name = 'hookgate'",
-    "SET statement_timeout = '30s'",
+    "SET statement_timeout = '20s'",
     "SET lock_timeout = '10s'",
     "SET idle_in_transaction_session_timeout = '60s'",
 )

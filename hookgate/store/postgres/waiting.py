@@ -13,11 +13,14 @@ from typing import Any, TypeVar
 import greenlet
 import outcome
 import trio
-from psycopg import Connection
+from psycopg import Connection, OperationalError
 from psycopg.waiting import WAIT_R, WAIT_W
 
 T = TypeVar("T")
 Ask = Callable[[], Awaitable[object]]
+CONNECT_S = 5.0
+ANSWER_S = 25.0
+"""Longer than the database lets a statement take: who is silent for so long is not there."""
 
 
 async def in_greenlet(act: Callable[[], T]) -> T:
@@ -44,12 +47,24 @@ class Waiting(Connection[Any]):
     """A connection for functions that run in a greenlet."""
 
     def wait(self, gen: Any, *_given: object, **_named: object) -> Any:  # noqa: ANN401 - of psycopg's
-        return wait_for(lambda: driven(gen, self.pgconn.socket))
+        return wait_for(lambda: self._answered(gen))
+
+    async def _answered(self, generator: Any) -> Any:  # noqa: ANN401 - of psycopg's
+        try:
+            with trio.fail_after(ANSWER_S):
+                return await driven(generator, self.pgconn.socket)
+        except trio.TooSlowError:
+            self.close()
+            raise OperationalError(f"no answer for {ANSWER_S:g} s") from None
 
     @classmethod
     async def opened(cls, address: str) -> Waiting:
         """Raises psycopg.Error."""
-        connection = await _connected(cls._connect_gen(address))
+        try:
+            with trio.fail_after(CONNECT_S):
+                connection = await _connected(cls._connect_gen(address))
+        except trio.TooSlowError:
+            raise OperationalError(f"no connection within {CONNECT_S:g} s") from None
         # Transactions begin and end in so many words.
         await in_greenlet(lambda: connection.set_autocommit(True))
         return connection
