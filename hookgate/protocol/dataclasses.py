@@ -31,6 +31,7 @@ def _dataclass(
     # Else the library writes one, from the signature.
     cls.__doc__ = cls.__doc__ or cls.__name__
     made: type[Any] = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots)(cls)
+    _refuse_unknown(made, frozen=frozen)
     compared = tuple(it.name for it in fields(made) if it.compare)
     methods: dict[str, Any] = {"__init__": _init(made, frozen=frozen), "__compared__": _values(compared)}
     methods["__given__"] = tuple(it.name for it in fields(made) if it.init)
@@ -46,6 +47,18 @@ def _dataclass(
         if name not in own or (name == "__hash__" and not hashed):
             setattr(made, name, method)
     return made
+
+
+def _refuse_unknown(made: type[Any], *, frozen: bool) -> None:
+    """What the methods here would do otherwise than the library's. Raises TypeError."""
+    declared: dict[str, Any] = vars(made)["__dataclass_fields__"]
+    for name, it in declared.items():
+        if it.kw_only is True or it.hash is not None or it._field_type is dataclasses._FIELD_INITVAR:  # type: ignore[attr-defined]
+            raise TypeError(f"{made.__qualname__}.{name}: kw_only, hash and InitVar are not made here")
+    for base in made.__mro__[1:]:
+        params = vars(base).get("__dataclass_params__")
+        if params is not None and frozen != (params.frozen or vars(base).get("__setattr__") is _refuse_to_set):
+            raise TypeError(f"{made.__qualname__}: of it and {base.__qualname__} one is frozen and one is not")
 
 
 def _values(names: tuple[str, ...]) -> Callable[[Any], Any]:

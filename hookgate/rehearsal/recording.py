@@ -7,8 +7,10 @@ mean, is not known here.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from errno import EINVAL
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -76,15 +78,31 @@ def look(line: bytes) -> Line | None:
 
 def read_recording(path: Path) -> Iterator[Recorded | Broken]:
     """From the first line to the last; events of other kinds are passed over. Raises OSError."""
-    with path.open("rb") as file:
-        number = 0
-        while line := file.readline(MAX_LINE_BYTES):
-            number += 1
-            if len(line) == MAX_LINE_BYTES and not line.endswith(b"\n"):
-                _skip(file)
+    with open_events(path) as file:
+        for number, line in enumerate(bounded_lines(file), start=1):
+            if line is None:
                 yield Broken(number, f"it is longer than {MAX_LINE_BYTES} bytes")
             elif line.strip() and (read := _read(number, line)) is not None:
                 yield read
+
+
+def open_events(path: Path) -> IO[bytes]:
+    """A regular file: a device has no end, and a pipe may have nobody at its other one. Raises OSError."""
+    file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK))  # noqa: SIM115
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(EINVAL, "it is no regular file", str(path))
+    return file
+
+
+def bounded_lines(file: IO[bytes]) -> Iterator[bytes | None]:
+    """None for one that is longer than MAX_LINE_BYTES."""
+    while line := file.readline(MAX_LINE_BYTES):
+        if len(line) == MAX_LINE_BYTES and not line.endswith(b"\n"):
+            _skip(file)
+            yield None
+        else:
+            yield line
 
 
 def _skip(file: IO[bytes]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import stat
 import sys
@@ -23,6 +24,7 @@ from tests.serve.started import serving
 CHILD = Path(__file__).parents[1] / "children" / "hook.py"
 DENIED = {"action": "deny_tool", "reason": "no"}
 CONTINUE = {"action": "continue"}
+RESPOND = {"action": "respond", "result": {"for_llm": "tea"}}
 
 
 def call(answer: Mapping[str, Any], hook: str = "guard", **arguments: object) -> str:
@@ -118,8 +120,10 @@ async def test_a_gateway_that_goes_away_leaves_what_was_recorded(tmp_path: Path)
         ({"action": "ask", "ask": {}}, CONTINUE, True, "NOW ALLOWED  before_tool bash: asked"),
         (CONTINUE, DENIED, False, "before_tool bash: allowed -> denied (no)"),
         (DENIED, {"action": "abort_turn", "reason": "no"}, False, ""),
-        (CONTINUE, {"action": "respond", "result": {"for_llm": "tea"}}, False, "allowed -> answered"),
+        (CONTINUE, RESPOND, False, "allowed -> answered"),
+        (RESPOND, CONTINUE, True, "NOW ALLOWED  before_tool bash: answered"),
         ({"action": "modify", "changes": {"tool": "bash"}}, CONTINUE, False, ""),
+        ({"action": "modify", "changes": {"tool": "ls"}}, CONTINUE, False, 'changed {"tool":"ls"} -> allowed'),
     ],
 )
 async def test_only_what_was_held_and_goes_on_now_ends_with_1(
@@ -136,13 +140,21 @@ async def test_only_what_was_held_and_goes_on_now_ends_with_1(
 
 async def test_broken_lines_are_named_and_other_events_passed_over(tmp_path: Path) -> None:
     lines = [call(CONTINUE), '{"kind":"turn_end","payload":{}}', "{oops", '{"kind":"stage_call","payload":{}}', "[1]"]
-    ended = await replayed(tmp_path, lines)
+    ended = await replayed(tmp_path, lines, "--allow-broken", "--strict")
     shown = ended.stdout.decode()
     assert ended.returncode == 0
     for place in ("calls.jsonl:3: broken, left out: ", "calls.jsonl:4: broken", "calls.jsonl:5: broken"):
         assert place in shown
     assert shown.endswith("1 call of guard asked again, none answered differently.\n3 lines could not be read.\n")
-    assert (await replayed(tmp_path, lines, "--strict")).returncode == 1
+    assert (await replayed(tmp_path, lines)).returncode == 1
+
+
+async def test_what_has_no_end_or_nobody_at_its_other_one_is_no_recording(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    for name in ("fifo", "/dev/zero"):
+        for words in (("replay", name, "--", "true"), ("record", "c.jsonl", "--from", name)):
+            ended = await run(tmp_path, "hooks", *words)
+            assert (ended.returncode, ended.stderr.decode()) == (2, f"hookgate: {name}: it is no regular file\n")
 
 
 async def test_a_hook_that_dies_in_the_middle_is_named_and_the_rest_is_asked_of_a_new_one(tmp_path: Path) -> None:

@@ -169,6 +169,15 @@ def test_a_file_in_the_way_is_named_and_nothing_is_written(tmp_path: Path, name:
     assert [file for file in FILES if (tmp_path / file).exists()] == [name]
 
 
+def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path) -> None:
+    (there := tmp_path / "there").mkdir()
+    (here := tmp_path / "here").mkdir()
+    (here / "hooks").symlink_to(there)
+    done = hookgate(here, "init")
+    assert (done.returncode, done.stdout, list(there.iterdir())) == (1, "", [])
+    assert done.stderr == f"hookgate: hooks leads out of {here}; --force writes there\n"
+
+
 def test_force_overwrites(folder: Path) -> None:
     (folder / TOML).write_text("mine")
     assert hookgate(folder, "init", "--force").returncode == 0

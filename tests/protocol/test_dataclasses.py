@@ -151,6 +151,19 @@ class Stored:
     next: Stored | None = None
 
 
+def test_what_would_differ_from_the_library_cannot_be_declared() -> None:
+    made: Decorator = dataclass
+    for given in (field(default=1, kw_only=True), field(default=1, hash=False)):
+        with pytest.raises(TypeError, match=r"C\.x: kw_only, hash and InitVar are not made here"):
+            made(type("C", (), {"__annotations__": {"x": int}, "x": given}))
+    with pytest.raises(TypeError, match=r"C\.x: kw_only"):
+        made(type("C", (), {"__annotations__": {"x": dataclasses.InitVar[int]}}))
+    for frozen in (True, False):
+        for base in (made(frozen=frozen)(type("B", (), {})), dataclasses.dataclass(frozen=frozen)(type("B", (), {}))):
+            with pytest.raises(TypeError, match=r"one is frozen and one is not|cannot inherit"):
+                made(frozen=not frozen)(type("C", (base,), {}))
+
+
 def test_values_can_be_pickled() -> None:
     stored = Stored("a", Stored("b"))
     assert pickle.loads(pickle.dumps(stored)) == stored

@@ -183,16 +183,18 @@ def hooks_record(
 @click.argument("file", type=FILE)
 @about_hook
 @click.option("--hook", "of", default="", metavar="NAME", help="Whose calls, where the file has those of several.")
-@click.option("--strict", is_flag=True, help="Whatever differs, or cannot be read, ends with 1.")
+@click.option("--strict", is_flag=True, help="Whatever differs ends with 1.")
+@click.option("--allow-broken", "broken", is_flag=True, help="Lines that cannot be read do not end with 1.")
 @json_option
-def hooks_replay(file: Path, named: Named, of: str, strict: bool, as_json: bool) -> None:
+def hooks_replay(file: Path, named: Named, of: str, strict: bool, broken: bool, as_json: bool) -> None:
     """Ask a hook again what was recorded.
 
-    Prints what it decides differently, and ends with 1 where anything that was denied, or asked about, goes on now.
+    Prints what it decides differently. Ends with 1 where anything that was denied, asked about, or answered without
+    being run, goes on now, and where a line cannot be read.
     """
-    from hookgate.cli.hooks.replay import replay_file
+    from hookgate.cli.hooks.replay import Passing, replay_file
 
-    run(lambda: replay_file(file, named, of, strict=strict, as_json=as_json))
+    run(lambda: replay_file(file, named, of, Passing(strict, broken), as_json=as_json))
 
 
 @hooks.command(name="bench", cls=NameOrProgram)

@@ -13,7 +13,7 @@ from hookgate.cli.running import looked_at
 from hookgate.config import ConfigError
 from hookgate.control.client import ControlFailed, NothingRunning, call
 from hookgate.protocol.dataclasses import dataclass, replace
-from hookgate.rehearsal.recording import Line, look, open_recording
+from hookgate.rehearsal.recording import Line, bounded_lines, look, open_events, open_recording
 
 WAIT_S = 10.0
 
@@ -82,11 +82,11 @@ def _end(path: Path, name: str) -> None:
 def record_events(wanted: Wanted, events: Path) -> int:
     """What an event file has of them. Raises ConfigError, OSError."""
     try:
-        source = events.open("rb")
+        source = open_events(events)
     except OSError as error:
         raise ConfigError(f"{events}: {error.strerror}") from None
     with source, _opened(wanted.file) as file:
-        kept = _written(file, wanted, _Kept(), source)
+        kept = _written(file, wanted, _Kept(), (line for line in bounded_lines(source) if line is not None))
     if not kept.calls:
         wanted.file.unlink()
         whose = f" of {', '.join(wanted.hooks)}" if wanted.hooks else ""
@@ -102,7 +102,7 @@ def _opened(file: Path) -> IO[bytes]:
         raise ConfigError(f"{file}: there is such a file already") from None
 
 
-def _written(file: IO[bytes], wanted: Wanted, kept: _Kept, lines: Iterator[bytes] | IO[bytes]) -> _Kept:
+def _written(file: IO[bytes], wanted: Wanted, kept: _Kept, lines: Iterator[bytes]) -> _Kept:
     for text in lines:
         line = look(text)
         if line is None or (wanted.hooks and line.hook not in wanted.hooks):

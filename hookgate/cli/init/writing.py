@@ -29,6 +29,10 @@ def run_init(folder: Path, *, force: bool, gateway: bool = False, sdk: str = "no
     present = [name for name in contents if os.path.lexists(folder / name)]
     if present and not force:
         return failed(f"{folder / present[0]} exists; --force overwrites it")
+    inside = folder.resolve()
+    astray = [name for name in contents if not (folder / name).parent.resolve().is_relative_to(inside)]
+    if astray and not force:
+        return failed(f"{(folder / astray[0]).parent} leads out of {inside}; --force writes there")
     try:
         _write({folder / name: text for name, text in contents.items()})
     except OSError as error:
