@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from math import inf
@@ -16,6 +17,7 @@ from hookgate.cli.terminal.keyboard.history import History
 from hookgate.cli.terminal.keyboard.keyboard import Completes, nothing
 from hookgate.cli.terminal.keyboard.live import LiveScreen, Posts
 
+OVER = "· {} came when its question was over, and answers no other"
 COMPLETE_S = 0.5
 """What takes longer completes nothing: nobody can type meanwhile."""
 
@@ -25,8 +27,11 @@ def kept(text: str) -> bool:
     return bool(text.strip()) and not text.startswith(" ")
 
 
-class _Question:
-    def __init__(self) -> None:
+class Asked:
+    """One question: the editor hands back the very one that an answer was typed for."""
+
+    def __init__(self, prompt: str) -> None:
+        self.prompt = prompt
         self.answer: str | None = None
         self.over = trio.Event()
 
@@ -54,7 +59,7 @@ class EditedKeyboard:
         self.history = History(history, lambda line: self.screen.write(printable(line) + "\n"))
         self._token = trio.lowlevel.current_trio_token()
         self._said, self._lines = trio.open_memory_channel[str](inf)
-        self._question: _Question | None = None
+        self._question: Asked | None = None
         self._pressed: trio.MemorySendChannel[Key] | None = None
         self._sent = self._ended = False
 
@@ -83,13 +88,13 @@ class EditedKeyboard:
         if self._ended:
             raise EOFError
         self._begin("")
-        question = self._question = _Question()
-        self.posts(lambda editor: editor.ask(prompt))
+        question = self._question = Asked(prompt)
+        self.posts(lambda editor: editor.ask(question))
         try:
             await question.over.wait()
         finally:
             self._question = None
-            self.posts(lambda editor: editor.asked())
+            self.posts(lambda editor: editor.asked(question))
         if question.answer is None:
             raise EOFError
         return question.answer
@@ -152,10 +157,13 @@ class EditedKeyboard:
             return trio.from_thread.run(soon, trio_token=self._token)
         return ()
 
-    def on_answer(self, text: str | None) -> None:
-        if self._question is not None:
-            self._question.answer = text
-            self._question.over.set()
+    def on_answer(self, question: Asked, text: str | None) -> None:
+        """The next question may stand there by now: that is another one."""
+        if question is self._question and not question.over.is_set():
+            question.answer = text
+            question.over.set()
+        elif text is not None:
+            self.screen.write(f"{OVER.format(json.dumps(printable(text), ensure_ascii=False))}\n")
 
     def on_key(self, key: Key) -> None:
         if self._pressed is not None:
@@ -165,6 +173,7 @@ class EditedKeyboard:
         """The person leaves, or the terminal is gone: no line comes any more."""
         self._ended = True
         self._said.close()
-        self.on_answer(None)
+        if self._question is not None:
+            self.on_answer(self._question, None)
         if self._pressed is not None:
             self._pressed.close()

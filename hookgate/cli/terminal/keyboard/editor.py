@@ -6,14 +6,15 @@ import os
 import signal
 import sys
 import termios
-from collections.abc import AsyncGenerator, Callable, Iterable
+from asyncio import AbstractEventLoop
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from time import monotonic, sleep
 from typing import Any
 
 import structlog
-from prompt_toolkit import Application, history, search
+from prompt_toolkit import Application, search
 from prompt_toolkit.application.run_in_terminal import in_terminal
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.document import Document
@@ -24,11 +25,12 @@ from prompt_toolkit.output import ColorDepth
 from hookgate.channels.panels import Key
 from hookgate.channels.printable import printable
 from hookgate.cli.printing import screen_size
+from hookgate.cli.terminal.keyboard.attention import Attention
 from hookgate.cli.terminal.keyboard.bindings import bindings
 from hookgate.cli.terminal.keyboard.completing import LineCompleter
-from hookgate.cli.terminal.keyboard.edited import EditedKeyboard, kept
-from hookgate.cli.terminal.keyboard.history import History
+from hookgate.cli.terminal.keyboard.edited import Asked, EditedKeyboard, kept
 from hookgate.cli.terminal.keyboard.layout import GOES_ON, fitted, layout
+from hookgate.cli.terminal.keyboard.messages import Messages
 from hookgate.cli.terminal.keyboard.output import Output, size
 
 log = structlog.get_logger("hookgate.terminal")
@@ -58,10 +60,10 @@ class Editor:
     history keeps."""
 
     def __init__(self, keyboard: EditedKeyboard, terminal: str) -> None:
-        completer, messages = LineCompleter(keyboard), _Kept(keyboard.history)
+        completer, messages = LineCompleter(keyboard), Messages(keyboard.history)
         self.message = Buffer(completer, name="message", multiline=True, history=messages)
         self.answer = Buffer(name="answer", multiline=False)
-        self.question: str | None = None
+        self._attention = Attention(self._loop, self._read, self._take_answers)
         self.pressing = False
         self._keyboard = keyboard
         self._inserted = ""
@@ -80,6 +82,7 @@ class Editor:
             min_redraw_interval=REDRAW_S / 2,
         )
         self.app.ttimeoutlen = ESCAPE_S
+        self.app.key_processor.before_key_press += self._attention.typed
         keyboard.line = lambda: self.message.text
 
     def run(self) -> None:
@@ -87,8 +90,7 @@ class Editor:
         self.app.run(self._begin, set_exception_handler=False, handle_sigint=False)
 
     def _begin(self) -> None:
-        loop, context = self.app.loop, self.app.context
-        assert loop is not None  # noqa: S101 - it runs
+        loop, context = self._loop(), self.app.context
         assert context is not None  # noqa: S101
         loop.set_exception_handler(self._broke)
         self._type_ahead()
@@ -100,6 +102,10 @@ class Editor:
 
         self._keyboard.screen.begin()
         self._keyboard.posts.begin(post)
+
+    def _loop(self) -> AbstractEventLoop:
+        assert self.app.loop is not None  # noqa: S101 - it runs
+        return self.app.loop
 
     def _type_ahead(self) -> None:
         self._input.vt100_parser.feed(self._keyboard.ahead)
@@ -130,10 +136,9 @@ class Editor:
 
     def draw(self) -> None:
         """Soon: what is written many times a second is drawn a few times."""
-        loop, wait = self.app.loop, self._drawn + REDRAW_S - monotonic()
-        assert loop is not None  # noqa: S101 - it runs
+        wait = self._drawn + REDRAW_S - monotonic()
         if wait > 0:
-            loop.call_later(wait, self._draw)
+            self._loop().call_later(wait, self._draw)
         else:
             self._draw()
 
@@ -150,23 +155,34 @@ class Editor:
             app.render_counter += 1
             app.renderer.render(app, app.layout)
         self._drawn = monotonic()
+        self._attention.drawn()
 
     # --- what the loop wants, in this thread ---
 
-    def ask(self, prompt: str) -> None:
-        """What has been typed so far was typed for the message."""
-        self._take(self._input.read_keys())
-        if self.app.layout.is_searching:
-            search.stop_search()
-        self.question = prompt
-        self.answer.reset()
-        self.app.layout.focus(self.answer)
+    def ask(self, question: Asked) -> None:
+        """What is typed before it stands there was typed for the message."""
+        self._attention.ask(question)
         self.draw()
 
-    def asked(self) -> None:
+    @property
+    def question(self) -> str | None:
+        """What stands before the answer, where one is taken."""
+        return asked.prompt if (asked := self._attention.question) is not None else None
+
+    def _take_answers(self) -> bool:
+        if self._back is not None:
+            return False
+        if self.app.layout.is_searching:
+            search.stop_search()
+        self.answer.reset()
+        self.app.layout.focus(self.answer)
+        self._draw()
+        return True
+
+    def asked(self, question: Asked) -> None:
         """The question is over."""
-        if self.question is not None:
-            self.question = None
+        if self._attention.stands(question):
+            self._attention.end()
             self.app.layout.focus(self.message)
             self.draw()
 
@@ -191,9 +207,7 @@ class Editor:
 
     def lend(self, lent: Callable[[], None]) -> None:
         """The terminal as it was before, until it is taken back; `lent` is called once it is."""
-        loop = self.app.loop
-        assert loop is not None  # noqa: S101 - it runs
-        self._back = back = loop.create_future()
+        self._back = back = self._loop().create_future()
 
         async def away() -> None:
             async with self._as_before():
@@ -234,6 +248,9 @@ class Editor:
             else:
                 self.app.exit(exception=error)
 
+    def _read(self) -> None:
+        self._take(self._input.read_keys())
+
     def _take(self, keys: list[Any]) -> None:
         self.app.key_processor.feed_multiple(keys)
         self.app.key_processor.process_keys()
@@ -242,18 +259,16 @@ class Editor:
 
     def enter(self) -> None:
         tell, keyboard = self._keyboard.tell, self._keyboard
-        if self.question is not None and self.answer.text.startswith("/") and keyboard.reading:
-            # It acts at once, and the question stands as long as it is one.
-            command = self.answer.text
-            keyboard.screen.write(f"{self.question}{printable(command)}\n")
-            self.answer.reset()
-            tell(lambda: keyboard.on_line(command))
-            return
-        if self.question is not None:
+        if (question := self._attention.question) is not None:
             answer = self.answer.text
-            keyboard.screen.write(f"{self.question}{printable(answer)}\n")
-            self.asked()
-            tell(lambda: keyboard.on_answer(answer))
+            keyboard.screen.write(f"{question.prompt}{printable(answer)}\n")
+            if answer.startswith("/") and keyboard.reading:
+                # It acts at once, and the question stands as long as it is one.
+                self.answer.reset()
+                tell(lambda: keyboard.on_line(answer))
+                return
+            self.asked(question)
+            tell(lambda: keyboard.on_answer(question, answer))
             return
         text = self.message.text
         keyboard.screen.write(f"{self.prompt}{printable(text)}".replace("\n", f"\n{GOES_ON}") + "\n")
@@ -264,9 +279,9 @@ class Editor:
 
     def end_input(self) -> None:
         """Ctrl-D: of the question, or of the conversation."""
-        if self.question is not None:
-            self.asked()
-            self._keyboard.tell(lambda: self._keyboard.on_answer(None))
+        if (question := self._attention.question) is not None:
+            self.asked(question)
+            self._keyboard.tell(lambda: self._keyboard.on_answer(question, None))
         else:
             self._keyboard.tell(self._keyboard.on_end)
 
@@ -286,17 +301,3 @@ def _stop() -> None:
     os.kill(0, signal.SIGTSTP)
     # The process stops a moment later: this thread is not to draw before that.
     sleep(STOP_S)
-
-
-class _Kept(history.History):
-    """What was kept by chats before this one. What is typed in this one is written when it is known that it may."""
-
-    def __init__(self, kept: History) -> None:
-        super().__init__()
-        self._kept = kept
-
-    def load_history_strings(self) -> Iterable[str]:
-        return reversed(self._kept.read())
-
-    def store_string(self, string: str) -> None:
-        pass

@@ -1,0 +1,63 @@
+"""When keys are for a question: once it has been drawn and whoever was typing has stopped. Until then they are for
+the message, so nothing that was typed without the question in sight answers it. Knows no keys and no screen.
+"""
+
+from __future__ import annotations
+
+from asyncio import AbstractEventLoop, TimerHandle
+from collections.abc import Callable
+
+from hookgate.cli.terminal.keyboard.edited import Asked
+
+QUIET_S = 0.3
+"""Without a key since the question was drawn, or since the last one."""
+
+
+class Attention:
+    """`read`: has the keys processed that have come by now. `begin`: from here on keys are for the question; False
+    where it cannot be seen now, and is drawn again later."""
+
+    def __init__(
+        self, loop: Callable[[], AbstractEventLoop], read: Callable[[], None], begin: Callable[[], bool]
+    ) -> None:
+        self._loop, self._read, self._begin = loop, read, begin
+        self._asked: Asked | None = None
+        self._quiet: TimerHandle | None = None
+        self._has = False
+
+    @property
+    def question(self) -> Asked | None:
+        """The one that keys are for."""
+        return self._asked if self._has else None
+
+    def ask(self, question: Asked) -> None:
+        self.end()
+        self._asked = question
+
+    def drawn(self) -> None:
+        """All that was to be shown by now stands there."""
+        if self._asked is not None and not self._has and self._quiet is None:
+            self._quiet = self._loop().call_later(QUIET_S, self._stopped)
+
+    def typed(self, _key: object) -> None:
+        """A key came."""
+        if self._quiet is not None:
+            self._quiet.cancel()
+            self._quiet = self._loop().call_later(QUIET_S, self._stopped)
+
+    def _stopped(self) -> None:
+        waited = self._quiet
+        self._read()
+        if self._quiet is waited:
+            self._quiet = None
+            self._has = True
+            self._has = self._begin()
+
+    def stands(self, question: Asked) -> bool:
+        return question is self._asked
+
+    def end(self) -> None:
+        if self._quiet is not None:
+            self._quiet.cancel()
+        self._asked = self._quiet = None
+        self._has = False
