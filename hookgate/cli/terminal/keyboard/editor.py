@@ -82,7 +82,7 @@ class Editor:
             min_redraw_interval=REDRAW_S / 2,
         )
         self.app.ttimeoutlen = ESCAPE_S
-        self.app.key_processor.before_key_press += self._attention.typed
+        self.app.key_processor.before_key_press.add_handler(self._attention.typed)
         keyboard.line = lambda: self.message.text
 
     def run(self) -> None:
