@@ -139,30 +139,35 @@ def _fits(tokens: Sequence[Token], columns: int) -> bool:
 
 
 def _told(token: Token) -> Token:
-    """Lines end where they were ended; links and pictures are followed by their target."""
+    """Lines end where they were ended; links and pictures are followed by their target and their title."""
     if token.type == "inline" and token.children:
         token.children = list(_inline(token.children))
     return token
 
 
 def _inline(tokens: Iterable[Token]) -> Iterator[Token]:
-    target, said = "", ""
+    target, title, said = "", "", ""
     for token in tokens:
         match token.type:
             case "softbreak":
                 yield Token("hardbreak", "br", 0)
             case "link_open":
-                target, said = str(token.attrs.get("href", "")), ""
+                target, title, said = str(token.attrs.get("href", "")), _title(token), ""
             case "link_close":
-                if target not in (said, f"mailto:{said}"):
-                    yield _text(f" ({target})")
+                if title or target not in (said, f"mailto:{said}"):
+                    yield _text(f" ({target}{title})")
             case "image":
-                yield _text(f"[{token.content}] ({token.attrs.get('src', '')})")
+                yield _text(f"[{token.content}] ({token.attrs.get('src', '')}{_title(token)})")
             case _:
                 said += token.content
                 # Written as an entity, it comes to light only now.
                 token.content = printable(token.content)
                 yield token
+
+
+def _title(token: Token) -> str:
+    title = token.attrs.get("title")
+    return f' "{title}"' if title else ""
 
 
 def _text(text: str) -> Token:

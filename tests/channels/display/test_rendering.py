@@ -72,6 +72,8 @@ def test_links_and_pictures_show_where_they_lead() -> None:
         "here (http://x/y) http://a.b a@b.c [pic] (http://p/q.png) [t][x]",
         "[x]: http://hidden 'title'",
     ]
+    titled = '[http://a](http://a "sudo rm") ![p](q "two\nlines")'
+    assert "\n".join(plain(shown(titled, 100))) == 'http://a (http://a "sudo rm") [p] (q "two\nlines")'
 
 
 HOSTILE = {
