@@ -4,8 +4,8 @@ the message, so nothing that was typed without the question in sight answers it.
 
 from __future__ import annotations
 
-from asyncio import AbstractEventLoop, TimerHandle
 from collections.abc import Callable
+from typing import Protocol
 
 from hookgate.cli.terminal.keyboard.edited import Asked
 
@@ -13,16 +13,22 @@ QUIET_S = 0.3
 """Without a key since the question was drawn, or since the last one."""
 
 
+class Timer(Protocol):
+    def cancel(self) -> None: ...
+
+
+Later = Callable[[float, Callable[[], None]], Timer]
+"""Calls something after so many seconds, in the editor's thread."""
+
+
 class Attention:
     """`read`: has the keys processed that have come by now. `begin`: from here on keys are for the question; False
     where it cannot be seen now, and is drawn again later."""
 
-    def __init__(
-        self, loop: Callable[[], AbstractEventLoop], read: Callable[[], None], begin: Callable[[], bool]
-    ) -> None:
-        self._loop, self._read, self._begin = loop, read, begin
+    def __init__(self, later: Later, read: Callable[[], None], begin: Callable[[], bool]) -> None:
+        self._later, self._read, self._begin = later, read, begin
         self._asked: Asked | None = None
-        self._quiet: TimerHandle | None = None
+        self._quiet: Timer | None = None
         self._has = False
 
     @property
@@ -37,13 +43,13 @@ class Attention:
     def drawn(self) -> None:
         """All that was to be shown by now stands there."""
         if self._asked is not None and not self._has and self._quiet is None:
-            self._quiet = self._loop().call_later(QUIET_S, self._stopped)
+            self._quiet = self._later(QUIET_S, self._stopped)
 
     def typed(self, _key: object) -> None:
         """A key came."""
         if self._quiet is not None:
             self._quiet.cancel()
-            self._quiet = self._loop().call_later(QUIET_S, self._stopped)
+            self._quiet = self._later(QUIET_S, self._stopped)
 
     def _stopped(self) -> None:
         waited = self._quiet

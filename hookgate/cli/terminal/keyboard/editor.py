@@ -6,7 +6,6 @@ import os
 import signal
 import sys
 import termios
-from asyncio import AbstractEventLoop
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
@@ -25,7 +24,7 @@ from prompt_toolkit.output import ColorDepth
 from hookgate.channels.panels import Key
 from hookgate.channels.printable import printable
 from hookgate.cli.printing import screen_size
-from hookgate.cli.terminal.keyboard.attention import Attention
+from hookgate.cli.terminal.keyboard.attention import Attention, Timer
 from hookgate.cli.terminal.keyboard.bindings import bindings
 from hookgate.cli.terminal.keyboard.completing import LineCompleter
 from hookgate.cli.terminal.keyboard.edited import Asked, EditedKeyboard, kept
@@ -63,7 +62,7 @@ class Editor:
         completer, messages = LineCompleter(keyboard), Messages(keyboard.history)
         self.message = Buffer(completer, name="message", multiline=True, history=messages)
         self.answer = Buffer(name="answer", multiline=False)
-        self._attention = Attention(self._loop, self._read, self._take_answers)
+        self._attention = Attention(self._later, self._read, self._take_answers)
         self.pressing = False
         self._keyboard = keyboard
         self._inserted = ""
@@ -90,7 +89,8 @@ class Editor:
         self.app.run(self._begin, set_exception_handler=False, handle_sigint=False)
 
     def _begin(self) -> None:
-        loop, context = self._loop(), self.app.context
+        loop, context = self.app.loop, self.app.context
+        assert loop is not None  # noqa: S101 - it runs
         assert context is not None  # noqa: S101
         loop.set_exception_handler(self._broke)
         self._type_ahead()
@@ -103,9 +103,10 @@ class Editor:
         self._keyboard.screen.begin()
         self._keyboard.posts.begin(post)
 
-    def _loop(self) -> AbstractEventLoop:
-        assert self.app.loop is not None  # noqa: S101 - it runs
-        return self.app.loop
+    def _later(self, seconds: float, act: Callable[[], None]) -> Timer:
+        loop = self.app.loop
+        assert loop is not None  # noqa: S101 - it runs
+        return loop.call_later(seconds, act)
 
     def _type_ahead(self) -> None:
         self._input.vt100_parser.feed(self._keyboard.ahead)
@@ -138,7 +139,7 @@ class Editor:
         """Soon: what is written many times a second is drawn a few times."""
         wait = self._drawn + REDRAW_S - monotonic()
         if wait > 0:
-            self._loop().call_later(wait, self._draw)
+            self._later(wait, self._draw)
         else:
             self._draw()
 
@@ -207,7 +208,9 @@ class Editor:
 
     def lend(self, lent: Callable[[], None]) -> None:
         """The terminal as it was before, until it is taken back; `lent` is called once it is."""
-        self._back = back = self._loop().create_future()
+        loop = self.app.loop
+        assert loop is not None  # noqa: S101 - it runs
+        self._back = back = loop.create_future()
 
         async def away() -> None:
             async with self._as_before():
