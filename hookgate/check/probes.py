@@ -237,4 +237,9 @@ async def _called(check: str, tools: Sequence[ToolSpec], hook: Subject, known: K
             fix = "answer calls of a tool that you brought with respond, errors too"
             came = shown(answered.value) if isinstance(answered, Result) else answer.action
             return failed(check, what, fix, came, '{"action":"respond","result":{"for_llm":"..."}}')
-    return ok(check, f"respond: {', '.join(spec.name for spec in tools)}")
+    asked = (
+        ""
+        if known.offer.configured or check != "owned tools"
+        else '; its configuration needs intercept = ["before_tool"]'
+    )
+    return ok(check, f"respond: {', '.join(spec.name for spec in tools)}{asked}")

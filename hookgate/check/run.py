@@ -14,6 +14,7 @@ from time import monotonic
 
 import trio
 
+from hookgate.check.advice import advised, not_started
 from hookgate.check.asking import Known, Limits, NothingToAsk, Offer, WrongAnswer
 from hookgate.check.mailbox import Heard
 from hookgate.check.printing import print_json, print_report
@@ -121,10 +122,10 @@ async def _run_process(trial: _Trial) -> Finding | None:
             hook = await stack.enter_async_context(open_subject(trial.start, trial.heard, trial.known.limits.call_s))
         except OSError as error:
             what = f"cannot start {trial.start.command[0]!r}: {error.strerror or error} ({error.filename})"
-            return failed("hello", what + _give_up(trial), START_FIX)
+            return failed("hello", what + _give_up(trial), not_started(trial.start, START_FIX))
         failure = await _greet(hook, trial) or await _run_probes(hook, trial)
     # Only now has its stderr been read to the end.
-    return failure and replace(failure, stderr=hook.stderr)
+    return failure and advised(replace(failure, stderr=hook.stderr))
 
 
 async def _greet(hook: Subject, trial: _Trial) -> Finding | None:

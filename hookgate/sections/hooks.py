@@ -74,7 +74,8 @@ class HookSection(Section):
     @model_validator(mode="after")
     def _does_something(self) -> HookSection:
         if not self.intercept and not self.observe:
-            raise ValueError("it neither intercepts nor observes anything")
+            tools = 'one that brings tools is asked for them with intercept = ["before_tool"]'
+            raise ValueError(f"it neither intercepts nor observes anything: {tools}")
         policies = self.on_failure if isinstance(self.on_failure, dict) else {}
         if policies.get(Stage.APPROVE_TOOL, "deny") != "deny":
             raise ValueError("on_failure.approve_tool is always deny")

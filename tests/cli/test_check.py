@@ -79,7 +79,9 @@ async def test_a_hook_that_uses_everything_passes_every_check() -> None:
     ]
     assert finding(report, "before_tool").what == "modify arguments, name"
     assert finding(report, "many calls").what.startswith("50 calls, 16 at once")
-    assert finding(report, "owned tools").what == "respond: echo"
+    assert finding(report, "owned tools").what == (
+        'respond: echo; its configuration needs intercept = ["before_tool"]'
+    )
     assert finding(report, "injected tools").what == "respond: echo_too"
 
 
@@ -134,6 +136,46 @@ async def test_a_defect_fails_its_own_check_alone(defect: str, name: str, words:
     assert list(failures(report)) == [name]
     assert words in finding(report, name).what
     assert finding(report, name).fix
+
+
+SDK = "from hookgate_plugin import Plugin\nplugin = Plugin('first')\n@plugin.before_tool\ndef look(call):\n    "
+
+
+@pytest.mark.parametrize(
+    ("source", "what", "fix", "stderr"),
+    [
+        (f"{SDK}return call.nothing\nplugin.run()\n", "error", "the handler failed", "AttributeError"),
+        (f"{SDK}return None\n", "it exited with status 0", "does it call plugin.run()?", ""),
+        ("def look(:\n", "SyntaxError: ", "does it call plugin.run()?", "SyntaxError"),
+        (
+            "import sys\nsys.exit('TypeError: Unknown file extension \".mts\" for /x.mts')\n",
+            "it exited with status 1",
+            "this node is too old for TypeScript: take 22.18",
+            "",
+        ),
+    ],
+)
+async def test_the_mistakes_of_a_first_hook_are_told_with_what_to_do(
+    tmp_path: Path, source: str, what: str, fix: str, stderr: str
+) -> None:
+    (tmp_path / "first.py").write_text(source)
+    report = await checked((sys.executable, str(tmp_path / "first.py")), PYTHONPATH=str(EXAMPLES))
+    found = next(it for it in report.findings if it.verdict == "FAIL")
+    assert what in found.what
+    assert fix in found.fix
+    assert stderr in "\n".join(found.stderr)
+
+
+async def test_what_hangs_at_its_stage_is_not_said_to_answer_many_calls(tmp_path: Path) -> None:
+    (tmp_path / "first.py").write_text(f"{SDK}import time; time.sleep(60)\nplugin.run()\n")
+    report = await checked((sys.executable, str(tmp_path / "first.py")), HASTY, PYTHONPATH=str(EXAMPLES))
+    assert (finding(report, "before_tool").verdict, finding(report, "many calls").verdict) == ("FAIL", "skip")
+
+
+async def test_a_go_hook_that_is_not_built_is_told_to_be(tmp_path: Path) -> None:
+    (tmp_path / "main.go").write_text("package main\n")
+    report = await checked((str(tmp_path / "guard"),))
+    assert "it is not built yet: go build" in finding(report, "hello").fix
 
 
 async def test_a_reply_to_an_event_fails_wherever_events_are_written() -> None:

@@ -43,6 +43,11 @@ HOOK = '[hooks.processes.g]\ncommand = ["a"]\nintercept = ["before_tool"]\n'
             "(at line 4, column 30)",
         ),
         (
+            '[hooks.processes.g]\ncommand = ["a"]\nintercept = []\n',
+            "hooks.processes.g: it neither intercepts nor observes anything: "
+            'one that brings tools is asked for them with intercept = ["before_tool"] (at line 1, column 18)',
+        ),
+        (
             '[guards]\nshell = "strict"\n',
             "guards.shell.profile: must be 'relaxed', 'standard' or 'read_only' (did you mean 'read_only'?) "
             "(at line 2, column 1)",

@@ -47,12 +47,14 @@ def folder(tmp_path: Path) -> Path:
 # --- the files ----------------------------------------------------------------------------------------------
 
 
-def test_the_next_steps_are_three_lines_after_what_is_gated_and_what_is_not(tmp_path: Path) -> None:
+def test_the_next_steps_are_four_lines_after_what_is_gated_and_what_is_not(tmp_path: Path) -> None:
     done = hookgate(tmp_path, "init")
-    *said, export, check, chat = done.stdout.splitlines()
+    *said, tried, export, check, chat = done.stdout.splitlines()
     assert export.startswith(
         "  export OPENAI_API_KEY=...   # or ANTHROPIC_API_KEY; or in hookgate.toml take the # from"
     )
+    assert export.endswith("; or none: `hookgate docs scripted`")
+    assert tried == "  hookgate hooks check -- python3 hooks/example_hook.py"
     assert (check, chat) == ("  hookgate config check", "  hookgate chat")
     assert all((tmp_path / name).is_file() for name in FILES)
     told = " ".join(said)
@@ -106,7 +108,7 @@ def test_without_a_key_the_chat_says_what_to_do(folder: Path) -> None:
 
 
 def test_the_next_steps_lead_into_another_folder(tmp_path: Path) -> None:
-    assert "  cd 'my gate' && export OPENAI_API_KEY=... " in hookgate(tmp_path, "init", "my gate").stdout
+    assert "  cd 'my gate' && hookgate hooks check -- python3 " in hookgate(tmp_path, "init", "my gate").stdout
 
 
 def test_the_written_configuration_passes_the_check(folder: Path) -> None:
@@ -150,9 +152,9 @@ def test_every_setting_that_is_off_can_be_switched_on(folder: Path) -> None:
     models = re.findall(r'^#model = "(.+?)"', text, flags=re.MULTILINE)
     switched_on = re.sub(r"^#(?=\S)", "", re.sub(r"^#model.*\n", "", text, flags=re.MULTILINE), flags=re.MULTILINE)
     config = parse(switched_on, TOML)
-    assert set(config.providers) == {"openai", "ollama", "anthropic"}
+    assert set(config.providers) == {"openai", "ollama", "anthropic", "script"}
     assert config.hooks.processes["example"].mode == "audit"
-    assert {model.partition("/")[0] for model in models} == set(config.providers)
+    assert {model.partition("/")[0] for model in models} | {"script"} == set(config.providers)
 
 
 # --- nothing is lost ----------------------------------------------------------------------------------------

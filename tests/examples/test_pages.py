@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import sys
 from pathlib import Path
 
 import pytest
+import trio
 
 from tests.examples.zot_host import argv, open_ready, texts
 from tests.gotool import run_go
@@ -24,10 +26,15 @@ def block(page: str, language: str) -> str:
 
 
 async def test_the_python_page_is_an_extension(tmp_path: Path) -> None:
-    (tmp_path / "city.py").write_text(block("plugins/python/extensions", "python"))
-    (tmp_path / "extension.json").write_text(block("plugins/python/extensions", "json"))
-    _, *rest = argv(tmp_path)
-    async with open_ready([sys.executable, *rest], tmp_path, {"PYTHONPATH": str(ROOT / "plugins/python")}) as host:
+    city = tmp_path / "city"
+    city.mkdir()
+    (city / "city.py").write_text(block("plugins/python/extensions", "python"))
+    (city / "extension.json").write_text(block("plugins/python/extensions", "json"))
+    copied = block("plugins/python/extensions", "console").removeprefix("$ ").replace("/where/hookgate", str(ROOT))
+    with trio.fail_after(60):
+        await trio.run_process(shlex.split(copied), cwd=tmp_path)
+    _, *rest = argv(city)
+    async with open_ready([sys.executable, *rest], city) as host:
         assert texts(await host.tool("weather", city="Bergen")) == ["sunny in Bergen"]
         assert (await host.command("weather", "Bergen"))["prompt"] == "How is the weather in Bergen?"
         assert (await host.bash("rm -rf /"))["reason"] == "rm -rf is not allowed here"

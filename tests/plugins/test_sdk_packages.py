@@ -46,7 +46,7 @@ def repository(folder: Path) -> Path:
     """One with the SDK where hookgate's has it."""
     sdk = folder / "plugins" / "python"
     sdk.mkdir(parents=True)
-    for name in ("pyproject.toml", "README.md", "hookgate_plugin.py"):
+    for name in ("pyproject.toml", "README.md", "hookgate_plugin.py", "hookgate_extension.py"):
         (sdk / name).write_bytes((PLUGINS / "python" / name).read_bytes())
     git = ("git", "-c", "user.name=t", "-c", "user.email=t@example.org")
     for step in (("init", "-q"), ("add", "."), ("commit", "-q", "-m", "all")):
@@ -55,7 +55,7 @@ def repository(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("place", ["folder", pytest.param("repository", marks=pytest.mark.needs("git"))])
-async def test_the_python_package_is_one_file_that_a_hook_in_an_environment_of_its_own_runs_with(
+async def test_the_python_package_is_what_a_hook_in_an_environment_of_its_own_runs_with(
     tmp_path: Path, place: str
 ) -> None:
     lines = [line for block in blocks(PLUGINS / "python" / "README.md", "console") for line in block.splitlines()]
@@ -67,9 +67,10 @@ async def test_the_python_package_is_one_file_that_a_hook_in_an_environment_of_i
     python = tmp_path / "own" / "bin" / "python"
     ran(*PIP, "--python", python, "install", "--no-index", str(wheel), cwd=tmp_path)
     about = "import importlib.metadata as m; print(m.version('hookgate-plugin'), m.requires('hookgate-plugin'))"
-    files = "import importlib.metadata as m; print(*(f for f in m.files('hookgate-plugin') if f.suffix == '.py'))"
+    shown = "print(*sorted(f.name for f in m.files('hookgate-plugin') if f.suffix == '.py'))"
+    files = f"import importlib.metadata as m; {shown}"
     assert ran(python, "-c", about, cwd=tmp_path) == f"{version()} None\n"
-    assert ran(python, "-c", files, cwd=tmp_path) == "hookgate_plugin.py\n"
+    assert ran(python, "-c", files, cwd=tmp_path) == "hookgate_extension.py hookgate_plugin.py\n"
     (hook,) = blocks(PLUGINS / "python" / "README.md", "python")
     (tmp_path / "hook.py").write_text(hook)
     async with open_child([python, tmp_path / "hook.py"]) as child:

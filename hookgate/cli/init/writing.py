@@ -37,7 +37,7 @@ def run_init(folder: Path, *, force: bool, gateway: bool = False, sdk: str = "no
         _write({folder / name: text for name, text in contents.items()})
     except OSError as error:
         return failed(f"cannot write {error.filename or folder}: {error.strerror or error}")
-    sys.stdout.write(_next_steps(folder, hook, "serve" if gateway else "chat", checked=sdk != "none"))
+    sys.stdout.write(_next_steps(folder, hook, "serve" if gateway else "chat"))
     return 0
 
 
@@ -58,12 +58,12 @@ def _write(contents: Mapping[Path, str]) -> None:
         file.write_text(text, encoding="utf-8")
 
 
-def _next_steps(folder: Path, hook: FirstHook, command: str, *, checked: bool) -> str:
+def _next_steps(folder: Path, hook: FirstHook, command: str) -> str:
     enter = "" if folder.resolve() == Path.cwd() else f"cd {shlex.quote(str(folder))} && "
     steps = [
         *hook.before,
-        *([f"hookgate hooks check -- {shlex.join(hook.command)}"] if checked else []),
-        f"export OPENAI_API_KEY=...   # or ANTHROPIC_API_KEY; or {OLLAMA}",
+        f"hookgate hooks check -- {shlex.join(hook.command)}",
+        f"export OPENAI_API_KEY=...   # or ANTHROPIC_API_KEY; or {OLLAMA}; or none: `hookgate docs scripted`",
         "hookgate config check",
         f"hookgate {command}",
     ]

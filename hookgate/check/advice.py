@@ -1,0 +1,38 @@
+"""What to do about a failure, from what the program wrote to stderr and what lies where it should be: the mistakes of
+a first hook. Does not know how a failure was found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hookgate.check.report import Finding
+from hookgate.processes.pipes import Program
+from hookgate.protocol.dataclasses import replace
+
+RAISED_FIX = "the handler failed: the last lines of its stderr below say where; answer with an action instead"
+SILENT_FIX = "it ended without a word: does it call plugin.run()?"
+ENDED_FIX = "it ended before it said hello: mend what its stderr says; does it call plugin.run()?"
+NODE_FIX = "this node is too old for TypeScript: take 22.18 or later (from 22.6 on with --experimental-strip-types)"
+_RAISED = ("Traceback (most recent call last)", "\n    at ", "goroutine ")
+_TOO_OLD = ('Unknown file extension ".mts"', 'Unknown file extension ".ts"', "bad option: --experimental-strip-types")
+
+
+def not_started(start: Program, otherwise: str) -> str:
+    """A program that is not there, in a folder with Go in it, has not been built."""
+    folder = (Path(start.directory) / start.command[0]).parent
+    built = "/" in start.command[0] and any(any(it.glob("*.go")) for it in (folder, folder.parent))
+    return f"it is not built yet: go build; otherwise {otherwise}" if built else otherwise
+
+
+def advised(finding: Finding) -> Finding:
+    """With its stderr in it. One that ended before it said hello has its last line in `what`."""
+    text = "\n".join(finding.stderr)
+    if any(sign in text for sign in _TOO_OLD):
+        return replace(finding, fix=NODE_FIX)
+    if finding.check == "hello" and finding.came == "the end of the process":
+        if not finding.stderr:
+            return replace(finding, fix=SILENT_FIX)
+        return replace(finding, what=f"{finding.what}: {finding.stderr[-1].strip()}", fix=ENDED_FIX)
+    if finding.came.startswith("error ") and any(sign in text for sign in _RAISED):
+        return replace(finding, fix=RAISED_FIX)
+    return finding
