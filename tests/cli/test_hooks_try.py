@@ -193,3 +193,11 @@ async def test_check_says_of_a_hello_that_leaves_out_what_is_configured_what_a_g
     ended = await run(folder, "hooks", "check", "child")
     assert "it leaves approve_tool out of its stages, though it is configured to approve" in ended.stdout.decode()
     assert ended.returncode == 1
+
+
+@pytest.mark.parametrize("command", ["try", "check"])
+async def test_an_extension_is_not_tried_as_a_hook_and_the_refusal_says_what_does(folder: Path, command: str) -> None:
+    ended = await run(folder, "hooks", command, "zot:guard")
+    assert ended.returncode != 0
+    assert "an extension speaks zot's protocol" in ended.stderr.decode()
+    assert "`hookgate ext doctor`" in ended.stderr.decode()

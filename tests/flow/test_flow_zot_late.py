@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 import trio
 
+from hookgate.cli.terminal.printing import prompt_text
 from tests.cli.program import DEADLINE_S, none_left, processes_of
 from tests.cli.rpc_client import Client, Frame, one, open_rpc, scripted
 from tests.cli.test_zot_gateway import open_gateway
 from tests.flow.zot_rules import DONE, alone, asks, note, ruled, subscribe, tool
+from tests.model_server import calls, says
 from tests.processes import running, until
 
 HASTY = "hello_timeout_ms = 100\n"
@@ -110,6 +112,19 @@ def learnt(home: Path) -> bool:
     """What a guard intercepts is known for the next start."""
     files = (home / ".local" / "state" / "hookgate" / "extensions").glob("[!.]*.json")
     return any(json.loads(file.read_text())["intercepts"] for file in files)
+
+
+async def test_what_a_late_one_could_not_judge_is_not_told_of_it_once_it_is_up(tmp_path: Path) -> None:
+    guard = gated(ruled(tmp_path, "guard", subscribe("tool_call"), intercept=["tool_call"]))
+    wanted = calls(("c1", "bash", json.dumps({"command": "echo ran"})))
+    async with open_gateway(tmp_path, [guard], wanted, says("No."), config=CONFIG) as flow:
+        assert await flow.say("go") == ["No."]
+        assert prompt_text(flow.runtime) == "[zot:guard failing] > "
+        await release(guard)
+        extensions = flow.runtime.extensions
+        assert extensions is not None
+        await until(lambda: extensions.loaded(flow.runtime.mounts) == ("guard",))
+        assert prompt_text(flow.runtime) == "> "
 
 
 async def test_one_that_dies_meanwhile_is_told_of_and_started_again(tmp_path: Path) -> None:

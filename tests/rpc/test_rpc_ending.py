@@ -278,6 +278,22 @@ async def test_wrong_flags_are_named_after_the_help(tmp_path: Path, flags: tuple
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
+        (("-p", "hi"), "-p needs a command: one question is for `hookgate chat --once TEXT`"),
+        (("--json",), "--json needs a command: send a prompt to `hookgate rpc` on stdin"),
+        (("-c",), "-c needs a command: `hookgate chat -c` goes on with"),
+    ],
+)
+async def test_zots_own_flags_without_a_command_say_which_takes_them(
+    tmp_path: Path, flags: tuple[str, ...], said: str
+) -> None:
+    ended = await run(tmp_path, *flags)
+    assert (ended.returncode, ended.stdout) == (2, b"")
+    assert said in ended.stderr.decode()
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
         ((), "no model and no credentials"),
         (("--provider", "anthropic"), 'no credentials for provider "anthropic": set ANTHROPIC_API_KEY'),
         (("--provider", "nobody"), 'unknown provider "nobody" (known: anthropic, openai)'),

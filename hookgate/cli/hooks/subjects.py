@@ -18,6 +18,7 @@ from hookgate.hooks.rules import Rules
 from hookgate.mistakes import close
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.hook.stages import Stage
+from hookgate.protocol.zot.names import EXTENSION
 from hookgate.sections import Config, LogSection
 
 if TYPE_CHECKING:
@@ -56,6 +57,9 @@ def _configured(named: Named) -> tuple[Plan, Config]:
         raise ConfigError("--dir and --env are for a program behind `--`: a configured hook has its own")
     config, file = configuration.load(named.config_file)
     (name,), processes = named.words, config.hooks.processes
+    if name not in processes and name.startswith(EXTENSION):
+        why = "an extension speaks zot's protocol and not that of hooks"
+        raise ConfigError(f"{name} cannot be tried so: {why}; `hookgate ext doctor` starts each and says what is odd")
     if name not in processes:
         there = ", ".join(processes) or "none"
         hint = f"(there are: {there}); a program goes behind `--`"

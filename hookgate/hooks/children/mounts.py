@@ -17,6 +17,7 @@ from hookgate.hooks.rules import Mount, Rules
 from hookgate.processes.deadlines import Deadlines
 from hookgate.processes.slot import Slot
 from hookgate.protocol.dataclasses import dataclass, replace
+from hookgate.protocol.events.own_payloads import HookState
 
 log = structlog.get_logger("hookgate.hooks")
 
@@ -193,10 +194,16 @@ class Mounts:
         return fresh
 
     def _launch(self, nursery: trio.Nursery, plan: Plan) -> _Running:
-        hook = SupervisedHook(plan.spec, self._gate.events.emit, self._gate.redacted)
+        hook = SupervisedHook(plan.spec, self._told, self._gate.redacted)
         running = _Running(plan, hook, trio.CancelScope(), trio.Event())
         nursery.start_soon(self._run_one, running)
         return running
+
+    def _told(self, state: HookState) -> None:
+        # What it could not answer before its first hello says nothing of it now.
+        if state.state == "up" and state.restarts == 0 and (stats := self._gate.stats.get(state.hook)):
+            stats.exchanged()
+        self._gate.events.emit(state)
 
     async def _run_one(self, running: _Running) -> None:
         try:
