@@ -37,6 +37,7 @@ async def test_a_chat_that_was_killed_at_a_question_goes_on_there_and_runs_the_c
             await after.sees("going on with: run it")
             await after.sees("echo run >> runs")
             refused = await run(folder, "chat", "--session", "notes", "--once", "me too")
+            await after.sees("[n]o:")
             await after.type("y\n")
             await after.sees("Done.")
             await after.sees(PROMPT)
