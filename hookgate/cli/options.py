@@ -11,6 +11,9 @@ class ListingGroup(click.Group):
     """A group whose `list` is what its name alone does."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if ctx.resilient_parsing:
+            # A shell wants to know what may follow.
+            return super().parse_args(ctx, args)
         asks_for_help = any(it in args[:1] for it in self.get_help_option_names(ctx))
         named = bool(args) and not args[0].startswith("-")
         return super().parse_args(ctx, args if named or asks_for_help else ["list", *args])

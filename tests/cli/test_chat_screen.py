@@ -163,6 +163,20 @@ async def test_a_sign_of_life_while_nothing_streams(tmp_path: Path) -> None:
     assert "\x1b[2J down" not in screen.raw
 
 
+async def test_what_was_half_said_stands_on_no_screen_that_was_cleared(tmp_path: Path) -> None:
+    async with (
+        open_model_server(hang(says("I was about to say"), 2)) as server,
+        open_terminal(configured(tmp_path, server.base_url), "chat", size=(ROWS, COLUMNS)) as screen,
+    ):
+        await screen.line("first")
+        await screen.sees("I was")
+        await screen.type("/clear\r")
+        await screen.sees("A new conversation.")
+        await screen.sees(PROMPT)
+        assert "I was" not in "".join(screen.window(ROWS, COLUMNS))
+        await leaves(screen, tmp_path)
+
+
 async def test_clear_begins_anew_on_an_empty_screen_and_what_was_kept_stays_stored(tmp_path: Path) -> None:
     async with (
         open_model_server(says("One."), says("Two.")) as server,

@@ -55,6 +55,7 @@ async def test_bash_completes_commands_and_options(tmp_path: Path, bash: str) ->
 
     assert await completed("sess") == ["sessions"]
     assert await completed("hooks", "li") == ["list"]
+    assert await completed("sessions", "") == ["export", "forget", "list", "show"]
     assert await completed("chat", "--tra") == ["--trace"]
 
 

@@ -19,6 +19,9 @@ from hookgate.loop.commands.table import Command, Invocation, Outcome
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.dataclasses import dataclass, replace
 
+ENDING_S = 2.0
+"""How long a turn may take to end before the screen is cleared all the same."""
+
 
 @dataclass(frozen=True)
 class TerminalCommands:
@@ -69,6 +72,11 @@ class TerminalCommands:
         renewed = await renew(self.runtime.gateway, invocation)
         stored = self.runtime.gateway.journal.outlives
         kept = " The one before stays stored: `hookgate sessions list` names it." if stored else ""
+        # What it was in the middle of saying is not to stand on the empty screen.
+        with trio.move_on_after(ENDING_S):
+            session = self.runtime.gateway.sessions.get(invocation.session)
+            if session is not None:
+                await session.jobs.idle()
         self.terminal.clear()
         return f"{renewed}{kept}"
 
