@@ -172,7 +172,7 @@ async def open_terminal(
     """hookgate on a terminal of its own, of so many rows and columns; killed in the end if it still runs. `anew`: no
     preloaded one, so that all that it starts descends from `process`; `program`: this one, then.
     `variables`: of its environment, besides."""
-    words = (sys.executable, "-c", _ON_TERMINAL, *HOOKGATE) if anew else preloaded()
+    words = (sys.executable, "-c", _ON_TERMINAL, *program) if anew else preloaded()
     async with _on_terminal([*words, *arguments], folder, size, variables or {}) as screen:
         yield screen
 
