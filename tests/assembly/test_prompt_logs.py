@@ -40,7 +40,7 @@ async def test_what_is_typed_stands_again_below_a_warning(tmp_path: Path) -> Non
             await trio.to_thread.run_sync(started.write_text, "x\n", abandon_on_cancel=True)
         await screen.sees("mcp_down")
         await screen.sees("> half a li")
-        await screen.type("\x15/quit\n")
+        await screen.type("\x15/quit\r")
         assert await screen.ends() == 0
 
 

@@ -67,18 +67,20 @@ async def test_the_chat_the_log_and_the_trace_say_what_was_let_through_and_why(t
 
 
 async def test_the_prompt_and_the_lists_say_failing_until_it_succeeds_again(tmp_path: Path) -> None:
-    replies = [it for n in range(3) for it in (calls((str(n), "ls", "{}")), says("done"))]
+    replies = [it for n in range(3) for it in (calls((str(n), "ls", "{}")), says(f"done {n}"))]
     async with open_model_server(*replies) as server:
         configured(tmp_path, server.base_url, guard(tmp_path, "error"))
         socket = tmp_path / "control.sock"
         async with open_terminal(tmp_path, "chat", "--control", str(socket)) as screen:
             await screen.line("look")
             await screen.sees("! guard failed at before_tool: error 1: no licence; the call of ls was let through")
+            # The prompt says so while the turn still runs.
             await screen.sees(f"[guard failing] {PROMPT}")
+            await screen.sees("done 0")
             # Soon after the first it is counted, not told.
-            await screen.type("look\r")
-            await screen.sees(f"[guard failing] {PROMPT}")
-            await screen.type("/hooks\r")
+            await screen.line("look")
+            await screen.sees("done 1")
+            await screen.line("/hooks")
             await screen.sees("guard  failing  error 1: no licence (before_tool, 2 times)")
             [row] = [it for it in await _rows(socket) if it["name"] == "guard"]
             assert (row["state"], row["failures"], row["failing"]) == (
@@ -88,9 +90,10 @@ async def test_the_prompt_and_the_lists_say_failing_until_it_succeeds_again(tmp_
             (tmp_path / "mended").touch()
             await screen.sees(f"[guard failing] {PROMPT}")
             await screen.type("look\r")
-            await screen.sees("done")
-            await screen.type("/hooks\r")
+            await screen.sees("done 2")
+            await screen.line("/hooks")
             await screen.sees("guard  up")
+            await screen.stands((50, 200), lambda rows: [row.strip() for row in rows if row.strip()][-1] == ">")
         shown = screen.shown
     assert shown.count("! guard failed") == 1
     # The log stands on the same screen.
