@@ -56,7 +56,7 @@ def open_rpc(folder: str, extensions: Sequence[Path] = ()) -> subprocess.Popen[b
     """In a folder that has a configuration; unbuffered, so that a write is one."""
     environment = {**ENVIRONMENT, "PYTHONPATH": str(Path(__file__).parents[1]), "XDG_STATE_HOME": folder}
     named = [word for directory in extensions for word in ("--ext", str(directory))]
-    command = [*HOOKGATE, "rpc", "--no-ext", *named]
+    command = [*HOOKGATE, "rpc", "--no-ext", "--compact-done", *named]
     return subprocess.Popen(
         command, cwd=folder, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
     )

@@ -52,7 +52,7 @@ def test_who_is_not_root_reads_in_one_line_what_to_install(bare: Path, capfd: py
     program(bare / "apt-get", "echo not asked")
     install(1000)
     assert capfd.readouterr().out == LINE.format(
-        names="bwrap, chromium, git, rg", packages="bubblewrap chromium git ripgrep"
+        names="bwrap, chromium, git, psql, rg", packages="bubblewrap chromium git postgresql ripgrep"
     )
 
 

@@ -6,8 +6,6 @@ import sys
 from collections.abc import Awaitable, Callable
 from functools import partial
 
-import trio
-
 from hookgate.channels.dialogue import YES_OR_NO, Console, Dialogue, hold
 from hookgate.channels.printable import one_line
 from hookgate.channels.question import Question
@@ -25,14 +23,14 @@ def yes_or_no(what: str) -> str:
     return f"  {what} [y/N] "
 
 
-def agreed(question: Question) -> bool:
+async def agreed(question: Question) -> bool:
     """Waits for the person. Where none sits there it is a no, which is said."""
     with open_seat() as seat:
         if seat is None:
             failed(NOBODY)
             return False
         console = Console(seat.write, seat.ask, seat.size, partial(view, screen=seat.descriptor))
-        return trio.run(hold, Dialogue(question, YES_OR_NO), console) == "yes"
+        return await hold(Dialogue(question, YES_OR_NO), console) == "yes"
 
 
 def agreed_line(what: str) -> bool:

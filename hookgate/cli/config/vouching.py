@@ -40,7 +40,7 @@ def accept_changes(*, yes: bool) -> int:
         if not digests:
             say("Nothing that guards hookgate has changed while a command of a tool was running.")
             return 0
-        if not yes and not agreed(_question(digests)):
+        if not yes and not trio.run(agreed, _question(digests)):
             say("Nothing was accepted:")
             for line in _lines(digests):
                 say(f"  {line}")

@@ -103,7 +103,8 @@ async def forget_session(id_: str, place: Place, *, yes: bool) -> int:
     with open_look_at(file) as tables:
         _number, conversation = conversation_of(tables, id_)
     parts = (Part("conversation", printable(id_)),)
-    if not yes and not agreed(Question("Forget this?", parts, (measured(id_, parts),), yes_or_no("forget it?"))):
+    question = Question("Forget this?", parts, (measured(id_, parts),), yes_or_no("forget it?"))
+    if not (yes or await agreed(question)):
         return FAILED
     async with open_journal_at(file) as journal:
         await journal.books.forget(conversation)

@@ -63,7 +63,7 @@ def forget_connection(name: str, config_file: Path | None, control: Path | None,
     config, _file = configuration.load(config_file)
     socket = ours(config_file, control)
     text = trio.run(_shown, config, name)
-    if text and not yes and not agreed(_question("Forget", name, text)):
+    if text and not yes and not trio.run(agreed, _question("Forget", name, text)):
         return 1
     there = call(socket, "mcp.forget", {"name": name}) if socket is not None else trio.run(_forget_here, config, name)
     if not there:
@@ -180,7 +180,7 @@ async def _approve(operator: Operator, name: str, *, yes: bool) -> int:
     for _look in range(LOOKS):
         shown = await operator.show(name)
         question = _question("Approve", name, shown.text)
-        if not yes and not await trio.to_thread.run_sync(agreed, question, abandon_on_cancel=True):
+        if not yes and not await agreed(question):
             return 1
         done = await operator.approve(shown)
         if not done.waiting:

@@ -66,7 +66,7 @@ async def _approved(workshop: Workshop, name: str, *, everywhere: bool, yes: boo
     if not yes:
         parts = (Part("what it is", await trio.to_thread.run_sync(vouched_text, workshop, row)),)
         asked = Question(f"Approve {named(name)} as it is?", parts, (measured(name, parts, row.sha256),), AS_IT_IS)
-        if not await trio.to_thread.run_sync(agreed, asked, abandon_on_cancel=True):
+        if not await agreed(asked):
             return None
     return await workshop.approve(row, OPERATOR, everywhere=everywhere)
 

@@ -138,7 +138,7 @@ async def _forget(config: Config, key: tuple[str, str], *, yes: bool) -> int:
         rows = [row for row in kept if row.name == name]
         if store is None or not rows:
             return failed(f"the catalog has neither a tool nor an MCP connection {name!r}")
-        if not yes and not _agreed(rows):
+        if not (yes or await _agreed(rows)):
             return 1
         for row in rows:
             remove = store.remove_tool if isinstance(row, ToolRow) else store.remove_server
@@ -147,12 +147,12 @@ async def _forget(config: Config, key: tuple[str, str], *, yes: bool) -> int:
     return 0
 
 
-def _agreed(rows: Sequence[ToolRow | ServerRow]) -> bool:
+async def _agreed(rows: Sequence[ToolRow | ServerRow]) -> bool:
     from hookgate.channels.question import Part, Question, measured
     from hookgate.cli.agreeing import agreed, yes_or_no
 
     parts = tuple(Part(str(number), _called(row)) for number, row in enumerate(rows, 1))
-    return agreed(Question("Forget this?", parts, (measured(rows[0].name, parts),), yes_or_no("forget it?")))
+    return await agreed(Question("Forget this?", parts, (measured(rows[0].name, parts),), yes_or_no("forget it?")))
 
 
 def _called(row: ToolRow | ServerRow) -> str:
