@@ -12,7 +12,6 @@ from pathlib import Path
 from shutil import which
 
 import pytest
-import trio
 
 from tests.cli.program import Screen, configured, open_shell, open_terminal
 from tests.model_server import Answer, ModelServer, calls, hang, open_model_server, says
@@ -133,8 +132,11 @@ async def test_an_answer_that_no_question_takes_is_no_message_and_stands_in_no_h
         await screen.stands(SIZE, lambda rows: any('"Y" answered no question and is not sent' in row for row in rows))
         await screen.type(f" y{ENTER}")
         await screen.stands(SIZE, lambda rows: any("waits for its end" in row for row in rows))
-        await trio.to_thread.run_sync((tmp_path / "go").write_text, "on")
+        # Both ends, since whoever looks through the workspace may open it too.
+        going = os.open(tmp_path / "go", os.O_RDWR)
+        os.write(going, b"on\n")
         await answered(screen, "Read.")
+        os.close(going)
         await screen.type(f"/quit{ENTER}")
         assert await screen.ends() == 0
     assert said(server)[::2] == ["go", "y"]
