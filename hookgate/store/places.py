@@ -77,6 +77,12 @@ def is_there(place: JournalPlace) -> bool:
     return not isinstance(place, Path) or place.exists()
 
 
+def refuse_missing(place: JournalPlace) -> None:
+    """What is not there is not made. Raises StoreFailed and its kinds."""
+    with open_look_at(place):
+        pass
+
+
 def beside(place: JournalPlace) -> Path:
     """What the names of files begin with that belong to it on this machine."""
     return place if isinstance(place, Path) else place.beside

@@ -15,7 +15,7 @@ from hookgate.cli.printing import counted, failed, say
 from hookgate.program.endings import FAILED
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.codec import encode
-from hookgate.store.places import Database, JournalPlace, open_journal_at, open_look_at
+from hookgate.store.places import Database, JournalPlace, open_journal_at, open_look_at, refuse_missing
 
 
 def journal_of(place: Place) -> JournalPlace:
@@ -78,9 +78,7 @@ async def trim_file(place: Place, days: float, megabytes: float) -> int:
         set_up_logs(config.log)
         if trimmed := await trim_conversations(config, age_s, most_bytes):
             say(f"{counted(trimmed, 'conversation')} kept by name trimmed")
-    # One that is not there is not made.
-    with open_look_at(file):
-        pass
+    refuse_missing(file)
     async with open_journal_at(file) as journal:
         await journal.retention.keep(age_s=age_s, most_bytes=most_bytes)
         sessions = await journal.books.sessions()

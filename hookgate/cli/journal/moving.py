@@ -13,7 +13,7 @@ from hookgate.config import ConfigError
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.sections import StoreSection
 from hookgate.store.moving import move
-from hookgate.store.places import Database, JournalPlace, open_journal_at, open_look_at
+from hookgate.store.places import Database, JournalPlace, open_journal_at, refuse_missing
 
 
 async def migrate_journal(to: str, config_file: Path | None) -> int:
@@ -22,9 +22,7 @@ async def migrate_journal(to: str, config_file: Path | None) -> int:
     source, target = journal_place(config), _place(to, configuration.journal_file(config))
     if source == target:
         raise ConfigError(f"--to {to}: the journal lies there already")
-    # One that is not there is not made.
-    with open_look_at(source):
-        pass
+    refuse_missing(source)
     async with open_journal_at(source) as old, open_journal_at(target) as new:
         try:
             compared = await move(old, new, say)

@@ -19,7 +19,7 @@ from hookgate.protocol.approval import GRANTS, OPERATOR, Outcome
 from hookgate.protocol.codec import encode
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.values import Json
-from hookgate.store.places import JournalPlace, is_there, open_journal_at, open_look_at
+from hookgate.store.places import JournalPlace, is_there, open_journal_at, open_look_at, refuse_missing
 
 
 @dataclass(frozen=True)
@@ -77,8 +77,7 @@ async def _decide_stored(file: JournalPlace, said: Said) -> Outcome:
     from hookgate.approvals.requests import Approvals, Surroundings
     from hookgate.protocol.approval import Decision
 
-    with open_look_at(file):
-        pass
+    refuse_missing(file)
     decision = Decision(said.approved, OPERATOR.id, said.reason, GRANTS[said.grant])
     async with open_journal_at(file) as journal:
         approvals = Approvals((), journal, Surroundings(lambda _payload, _step: None))

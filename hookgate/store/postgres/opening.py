@@ -16,6 +16,7 @@ from hookgate.protocol.catalog import StoreBusy, StoreFailed
 from hookgate.store.journal.audit.anchors import anchor
 from hookgate.store.journal.claims import end_claims
 from hookgate.store.journal.opening import SOON_S, StoredJournal
+from hookgate.store.journal.operators.books import hold
 from hookgate.store.journal.tables import Tables
 from hookgate.store.places import Database
 from hookgate.store.postgres.engine import SharedEngine
@@ -69,16 +70,11 @@ async def open_postgres_journal(
 
 # --- one gateway at a time ----------------------------------------------------------------------------------
 
-STAY = """
-    INSERT INTO holds (name, holder, until) VALUES (?1, ?2, ?3) ON CONFLICT (name) DO UPDATE
-    SET holder = excluded.holder, until = excluded.until WHERE holds.holder = ?2 OR holds.until <= ?4
-"""
-
 
 async def _come(engine: SharedEngine, me: str) -> None:
     """Once the lease of one that has died is over. Raises StoreBusy where the other one lives: it renews its own."""
     seen = 0.0
-    while not await engine.write(partial(_stay, me)):
+    while not await engine.write(partial(hold, GATEWAY, me, LEASE_S)):
         until = await engine.read(_until)
         if seen and until > seen:
             raise StoreBusy("is in use by another hookgate")
@@ -91,17 +87,12 @@ async def _run_staying(database: Database, engine: SharedEngine, me: str) -> Non
     while True:
         await trio.sleep(RENEW_S)
         try:
-            stays = await engine.write(partial(_stay, me))
+            stays = await engine.write(partial(hold, GATEWAY, me, LEASE_S))
         except StoreFailed as error:
             log.warning("database_lost", reason=str(error))
             continue
         if not stays:
             raise StoreBusy(f"{database} is in use by another hookgate, which came while this one was away")
-
-
-def _stay(me: str, tables: Tables) -> bool:
-    now = tables.clock()
-    return tables.run(STAY, GATEWAY, me, now + LEASE_S, now) > 0
 
 
 def _until(tables: Tables) -> float:

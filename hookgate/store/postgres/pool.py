@@ -44,10 +44,7 @@ class Pool:
             raise
         return connection
 
-    def forget(self) -> None:
-        """Those that nobody uses: the database was away, so they are broken."""
-        self.close()
-
     def close(self) -> None:
+        """Those that nobody uses: at the end, and where the database was away, so that they are broken."""
         while self._idle:
             self._idle.pop().close()

@@ -50,21 +50,24 @@ def state_of(tables: Tables, channel: str, name: str) -> str:
     return row[0] if row else ""
 
 
+HOLD = """
+    INSERT INTO holds (name, holder, until) VALUES (?1, ?2, ?3) ON CONFLICT (name) DO UPDATE
+    SET holder = excluded.holder, until = excluded.until WHERE holds.holder = ?2 OR holds.until <= ?4
+"""
+
+
+def hold(name: str, by: str, lease_s: float, tables: Tables) -> bool:
+    """Whether it is theirs now: nobody had it, or they did, or that lease is over."""
+    now = tables.clock()
+    return tables.run(HOLD, name, by, now + lease_s, now) > 0
+
+
 class Holds:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     async def hold(self, name: str, by: str, lease_s: float) -> bool:
-        def hold(tables: Tables) -> bool:
-            now = tables.clock()
-            changed = tables.run(
-                "INSERT INTO holds (name, holder, until) VALUES (?1, ?2, ?3) ON CONFLICT (name) DO UPDATE "
-                "SET holder = excluded.holder, until = excluded.until WHERE holds.holder = ?2 OR holds.until <= ?4",
-                *(name, by, now + lease_s, now),
-            )
-            return changed > 0
-
-        return await self._engine.write(hold)
+        return await self._engine.write(partial(hold, name, by, lease_s))
 
     async def state(self, channel: str, name: str) -> str:
         return await self._engine.read(lambda tables: state_of(tables, channel, name))
