@@ -274,7 +274,7 @@ async def test_a_call_that_runs_may_end_after_stdin_has(hook: Hook, language: st
 @pytest.mark.parametrize("language", LANGUAGES)
 async def test_a_call_that_never_ends_does_not_keep_the_process(hook: Hook, language: str) -> None:
     async with open_child(hook(language)) as child:
-        await child.send("hook.before_tool", call("wait"), id=1)
+        await child.send("hook.before_tool", call("wait"), id=901)
         await child.call("hook.before_tool", call(""))
         await child.close_stdin()
         assert await child.wait_exit() == 0
@@ -298,11 +298,11 @@ async def test_a_reader_that_has_gone_ends_it_without_a_crash(hook: Hook, langua
 @pytest.mark.parametrize("language", ["python", "typescript"])
 async def test_a_signal_lets_what_runs_end(hook: Hook, language: str) -> None:
     async with open_child(hook(language)) as child:
-        await child.send("hook.before_tool", call("hold"), id=1)
+        await child.send("hook.before_tool", call("hold"), id=901)
         await child.call("hook.before_tool", call(""))
         child.process.terminate()
-        await child.send("hook.before_tool", call("release"), id=2)
-        assert (await child.reply_to(1))["reason"] == "held"
+        await child.send("hook.before_tool", call("release"), id=902)
+        assert (await child.reply_to(901))["reason"] == "held"
         assert await child.wait_exit() == 0
 
 
